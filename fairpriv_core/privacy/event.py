@@ -1,0 +1,107 @@
+"""What was released about private rows, as values. Accountants read events; events compute nothing.
+
+A run's event is a tuple of these, composed in sequence. `noise_multiplier` is the noise's standard deviation over
+
+* the clip, for `SampledGaussian` under "add_remove";
+* the *half* shift, for `SampledGaussian` under "replace" (the pair is +1 against -1);
+* the full shift, for `Gaussian`.
+
+`Laplace.scale` is over the full shift. `Parallel` holds one branch for each disjoint part of the data; the worst
+branch counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+Relation = Literal["add_remove", "replace"]
+
+
+@dataclass(frozen=True)
+class SampledGaussian:
+    """Gaussian noise on a sum over a secret Poisson sample (Mironov, Talwar and Zhang, 2019)."""
+
+    noise_multiplier: float
+    sampling_rate: float
+    count: int = 1
+    relation: Relation = "add_remove"
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Gaussian noise on a function of all rows; the multiplier is over the full shift."""
+
+    noise_multiplier: float
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Laplace noise; `scale` is over the full L1 shift."""
+
+    scale: float
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class RandomizedResponse:
+    """k-ary randomised response on a value of each row: pure epsilon."""
+
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """Releases on disjoint parts of the data; a person is in one part."""
+
+    branches: tuple[tuple[Event, ...], ...]
+
+
+Event = SampledGaussian | Gaussian | Laplace | RandomizedResponse | Parallel
+Events = tuple[Event, ...]
+
+_KINDS: dict[str, type] = {
+    "sampled_gaussian": SampledGaussian,
+    "gaussian": Gaussian,
+    "laplace": Laplace,
+    "randomized_response": RandomizedResponse,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def merge(events: Events) -> Events:
+    """Return the same composition with like events counted together and zero counts dropped, in order of first use."""
+    counts: dict[Event, int] = {}
+    for event in events:
+        once: Event = replace(event, count=1) if hasattr(event, "count") else event
+        counts[once] = counts.get(once, 0) + getattr(event, "count", 1)
+    merged: list[Event] = []
+    for once, count in counts.items():
+        if hasattr(once, "count"):
+            merged += [replace(once, count=count)] if count else []
+        else:
+            merged += [once] * count
+    return tuple(merged)
+
+
+def to_json(events: Events) -> list[dict[str, Any]]:
+    """Return the JSON form of a run's event, as ARCHITECTURE's command line section fixes it."""
+    return [
+        {"kind": "parallel", "branches": [to_json(branch) for branch in event.branches]}
+        if isinstance(event, Parallel)
+        else {"kind": _NAMES[type(event)], **asdict(event)}
+        for event in events
+    ]
+
+
+def from_json(items: list[dict[str, Any]]) -> Events:
+    """Return the events that `to_json` wrote; KeyError for a kind that is not known."""
+    events: list[Event] = []
+    for item in items:
+        if item["kind"] == "parallel":
+            events.append(Parallel(tuple(from_json(branch) for branch in item["branches"])))
+        else:
+            fields = {name: value for name, value in item.items() if name != "kind"}
+            events.append(_KINDS[item["kind"]](**fields))
+    return tuple(events)
