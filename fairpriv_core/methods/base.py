@@ -153,6 +153,9 @@ class Method(Protocol):
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy whose noise makes the chosen variant's epsilon at most `epsilon`; itself if not private."""
 
+    def unproved_reason(self) -> str | None:
+        """Return why no finite epsilon is proved for these settings, in one sentence; None where one is proved."""
+
     def assumptions(self) -> tuple[str, ...]:
         """Return what the stated epsilon takes as given, one sentence each."""
 
