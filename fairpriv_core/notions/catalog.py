@@ -1,0 +1,62 @@
+"""The fairness notions (METHODS.md section 5). To add one, add an entry."""
+
+from __future__ import annotations
+
+from fairpriv_core.notions.notion import Notion
+
+_NOTIONS = (
+    Notion(
+        name="demographic_parity",
+        title="Demographic parity",
+        citation="Dwork et al. 2012, Fairness through awareness",
+        sentence="Every group is predicted positive equally often.",
+        conditions=(None,),
+        target="score",
+        rate="the share predicted '{positive}'",
+        ask="The share predicted '{positive}' should be the same for {groups}.",
+        misleads="It ignores the true label: a small gap can be reached by mistakes in one group, and where the groups "
+        "truly differ an exact predictor has a gap.",
+    ),
+    Notion(
+        name="equalized_odds",
+        title="Equalized odds",
+        citation="Hardt, Price and Srebro 2016, Equality of opportunity in supervised learning",
+        sentence="Among people with the same true label, every group is predicted positive equally often.",
+        conditions=(0, 1),
+        target="score",
+        rate="the share predicted '{positive}', at either true label,",
+        ask="Among people who truly are '{positive}', and also among those who are not, the share predicted "
+        "'{positive}' should be the same for {groups}.",
+        misleads="It trusts the recorded label: where the label itself was given unfairly, a small gap carries that on; "
+        "and the rare label's rates rest on few people.",
+    ),
+    Notion(
+        name="equal_opportunity",
+        title="Equal opportunity",
+        citation="Hardt, Price and Srebro 2016, Equality of opportunity in supervised learning",
+        sentence="Among people whose true label is positive, every group is predicted positive equally often.",
+        conditions=(1,),
+        target="score",
+        rate="the share predicted '{positive}' among them",
+        ask="Among people who truly are '{positive}', the share predicted '{positive}' should be the same for {groups}.",
+        misleads="It does not look at false alarms: one group can be wrongly predicted positive far more often and the "
+        "gap stays 0.",
+    ),
+    Notion(
+        name="accuracy_parity",
+        title="Accuracy parity",
+        citation="Zafar et al. 2017, Fairness beyond disparate treatment and disparate impact (overall misclassification)",
+        sentence="Predictions are equally often right in every group.",
+        conditions=(None,),
+        target="loss",
+        rate="the share predicted rightly",
+        ask="The share of people whose prediction ('{positive}' or not) is right should be the same for {groups}.",
+        misleads="Kinds of mistakes cancel: one group may bear the false alarms and another the misses at the same "
+        "accuracy.",
+    ),
+)
+
+
+def notions() -> dict[str, Notion]:
+    """Return every notion by name, in the order in which forms show them."""
+    return {notion.name: notion for notion in _NOTIONS}
