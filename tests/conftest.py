@@ -1,0 +1,58 @@
+"""What every test may ask for: the real data, a browser, and a run store of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Return the folder that FAIRPRIV_DATA names, with the benchmarks' original files."""
+    named = os.environ.get("FAIRPRIV_DATA")
+    if not named or not (Path(named) / "adult" / "adult.data").is_file():
+        pytest.skip("needs FAIRPRIV_DATA to name a folder with the benchmarks' original files.")
+    return Path(named).resolve()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Return the path of a Chromium or Chrome."""
+    names = (os.environ.get("BROWSER_PATH"), "chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in names if name and (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("needs Chromium on the PATH, or BROWSER_PATH to name one.")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep each test away from the person's own runs; return where its store would be."""
+    path = tmp_path / "store" / "runs.db"
+    monkeypatch.setenv("FAIRPRIV_STORE", str(path))
+    return path
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Make a skipped test a failed one where FAIRPRIV_NO_SKIP is set: what CI does not run, it has not shown."""
+    if report.skipped and os.environ.get("FAIRPRIV_NO_SKIP"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and FAIRPRIV_NO_SKIP allows no skip: {report.longreprtext}"
