@@ -7,13 +7,16 @@ A run's event is a tuple of these, composed in sequence. `noise_multiplier` is t
 * the full shift, for `Gaussian`.
 
 `Laplace.scale` is over the full shift. `Parallel` holds one branch for each disjoint part of the data; the worst
-branch counts.
+branch counts. Numbers are finite and >= 0, rates in (0, 1], counts whole: BadInput otherwise. A noise of 0 is an
+event like any other, and no accountant gives it a finite epsilon.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
+
+from fairpriv_core import checks
 
 Relation = Literal["add_remove", "replace"]
 
@@ -27,6 +30,12 @@ class SampledGaussian:
     count: int = 1
     relation: Relation = "add_remove"
 
+    def __post_init__(self) -> None:
+        checks.not_negative(noise_multiplier=self.noise_multiplier)
+        checks.rate(sampling_rate=self.sampling_rate)
+        checks.whole(count=self.count)
+        checks.one_of(("add_remove", "replace"), relation=self.relation)
+
 
 @dataclass(frozen=True)
 class Gaussian:
@@ -34,6 +43,10 @@ class Gaussian:
 
     noise_multiplier: float
     count: int = 1
+
+    def __post_init__(self) -> None:
+        checks.not_negative(noise_multiplier=self.noise_multiplier)
+        checks.whole(count=self.count)
 
 
 @dataclass(frozen=True)
@@ -43,12 +56,19 @@ class Laplace:
     scale: float
     count: int = 1
 
+    def __post_init__(self) -> None:
+        checks.not_negative(scale=self.scale)
+        checks.whole(count=self.count)
+
 
 @dataclass(frozen=True)
 class RandomizedResponse:
     """k-ary randomised response on a value of each row: pure epsilon."""
 
     epsilon: float
+
+    def __post_init__(self) -> None:
+        checks.not_negative(epsilon=self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -58,7 +78,8 @@ class Parallel:
     branches: tuple[tuple[Event, ...], ...]
 
 
-Event = SampledGaussian | Gaussian | Laplace | RandomizedResponse | Parallel
+Counted = SampledGaussian | Gaussian | Laplace
+Event = Counted | RandomizedResponse | Parallel
 Events = tuple[Event, ...]
 
 _KINDS: dict[str, type] = {
@@ -74,14 +95,14 @@ def merge(events: Events) -> Events:
     """Return the same composition with like events counted together and zero counts dropped, in order of first use."""
     counts: dict[Event, int] = {}
     for event in events:
-        once: Event = replace(event, count=1) if hasattr(event, "count") else event
-        counts[once] = counts.get(once, 0) + getattr(event, "count", 1)
+        once, count = (replace(event, count=1), event.count) if isinstance(event, Counted) else (event, 1)
+        counts[once] = counts.get(once, 0) + count
     merged: list[Event] = []
     for once, count in counts.items():
-        if hasattr(once, "count"):
-            merged += [replace(once, count=count)] if count else []
-        else:
+        if not isinstance(once, Counted):
             merged += [once] * count
+        elif count:
+            merged.append(replace(once, count=count))
     return tuple(merged)
 
 
