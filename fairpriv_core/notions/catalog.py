@@ -27,8 +27,8 @@ _NOTIONS = (
         rate="the share predicted '{positive}', at either true label,",
         ask="Among people who truly are '{positive}', and also among those who are not, the share predicted "
         "'{positive}' should be the same for {groups}.",
-        misleads="It trusts the recorded label: where the label itself was given unfairly, a small gap carries that on; "
-        "and the rare label's rates rest on few people.",
+        misleads="It trusts the recorded label: where the label itself was given unfairly, a small gap carries that "
+        "on; and the rare label's rates rest on few people.",
     ),
     Notion(
         name="equal_opportunity",
@@ -38,14 +38,15 @@ _NOTIONS = (
         conditions=(1,),
         target="score",
         rate="the share predicted '{positive}' among them",
-        ask="Among people who truly are '{positive}', the share predicted '{positive}' should be the same for {groups}.",
+        ask="Among people who truly are '{positive}', the share predicted '{positive}' should be the same for "
+        "{groups}.",
         misleads="It does not look at false alarms: one group can be wrongly predicted positive far more often and the "
         "gap stays 0.",
     ),
     Notion(
         name="accuracy_parity",
         title="Accuracy parity",
-        citation="Zafar et al. 2017, Fairness beyond disparate treatment and disparate impact (overall misclassification)",
+        citation="Zafar et al. 2017, Fairness beyond disparate treatment and disparate impact (misclassification rate)",
         sentence="Predictions are equally often right in every group.",
         conditions=(None,),
         target="loss",

@@ -1,0 +1,196 @@
+"""Measured gaps against fairlearn, by hand, and by properties that hold for any data."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+from fairlearn import metrics as oracle
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+
+from fairpriv_core.errors import RunFailed
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.metrics import measure, violation
+
+GAPS = [notion.metric for notion in notions().values()]
+
+
+def draw_rows(seed: int, n: int = 800, k: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    group = generator.integers(0, k, n)
+    y = (generator.random(n) < 0.2 + 0.15 * group).astype(np.int64)
+    score = np.round(np.clip(0.3 * y + 0.1 * group + generator.normal(0.25, 0.2, n), 0, 1), 2)
+    return y, score, group
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    k = draw(st.integers(1, 4))
+    n = draw(st.integers(1, 60))
+    y = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
+    group = draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n))
+    score = draw(st.lists(st.floats(0, 1), min_size=n, max_size=n))
+    return np.array(y), np.array(score), np.array(group), k
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gaps_and_ratios_agree_with_fairlearn(seed: int) -> None:
+    y, score, group = draw_rows(seed)
+    found = measure(y, score, group, ["a", "b", "c"])
+    decision = (score > 0.5).astype(int)
+    given_rows = {"y_true": y, "y_pred": decision, "sensitive_features": group}
+    assert found["demographic_parity_gap"] == pytest.approx(oracle.demographic_parity_difference(**given_rows))
+    assert found["demographic_parity_ratio"] == pytest.approx(oracle.demographic_parity_ratio(**given_rows))
+    assert found["equalized_odds_gap"] == pytest.approx(oracle.equalized_odds_difference(**given_rows))
+    assert found["equalized_odds_ratio"] == pytest.approx(oracle.equalized_odds_ratio(**given_rows))
+    assert found["equal_opportunity_gap"] == pytest.approx(oracle.equal_opportunity_difference(**given_rows))
+    frame = oracle.MetricFrame(metrics=lambda y_true, y_pred: float(np.mean(y_true == y_pred)), **given_rows)
+    assert found["accuracy_parity_gap"] == pytest.approx(frame.difference())
+    overall = oracle.demographic_parity_difference(**given_rows, method="to_overall")
+    assert found["demographic_parity_population"] == pytest.approx(overall)
+    assert found["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(y, decision))
+    assert found["roc_auc"] == pytest.approx(roc_auc_score(y, score))
+
+
+def test_by_hand() -> None:
+    y = np.array([1, 1, 0, 0, 1, 0, 0, 0])
+    decision = np.array([1, 0, 0, 0, 1, 1, 1, 0])
+    group = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    found = measure(y, decision.astype(float), group, ["F", "M"])
+    assert found["accuracy"] == 5 / 8
+    assert found["demographic_parity_gap"] == pytest.approx(3 / 4 - 1 / 4)
+    assert found["equal_opportunity_gap"] == pytest.approx(1 - 1 / 2)
+    assert found["equalized_odds_gap"] == pytest.approx(2 / 3), "the false positive rates are 0 and 2/3"
+    assert found["accuracy_parity_gap"] == pytest.approx(3 / 4 - 2 / 4)
+    assert found["constant_accuracy"] == 5 / 8
+    assert found["positive_rate"] == 1 / 2
+    # joint of (decision, group): 1/8, 3/8, 3/8, 1/8 and all marginals 1/2
+    assert found["ermi"] == pytest.approx((1 / 64 + 9 / 64 + 9 / 64 + 1 / 64) * 4 - 1)
+    assert found["groups"][1] | {} == found["groups"][1]
+    assert {key: found["groups"][1][key] for key in ("name", "size", "selected", "positives", "correct")} == {
+        "name": "M",
+        "size": 4,
+        "selected": 3,
+        "positives": 1,
+        "correct": 2,
+    }
+    assert violation("equalized_odds", found) == found["equalized_odds_gap"]
+    assert violation(notions()["equalized_odds"], found) == found["equalized_odds_gap"]
+
+
+def test_ermi_is_the_expectation_of_the_definition() -> None:
+    y, score, group = draw_rows(7)
+    decision = (score > 0.5).astype(int)
+    found = measure(y, score, group, ["a", "b", "c"])
+
+    def ermi(d: np.ndarray, g: np.ndarray) -> float:
+        each = [np.mean((d == d[i]) & (g == g[i])) / (np.mean(d == d[i]) * np.mean(g == g[i])) for i in range(len(d))]
+        return float(np.mean(each)) - 1
+
+    assert found["ermi"] == pytest.approx(ermi(decision, group))
+    by_label = sum(np.mean(y == label) * ermi(decision[y == label], group[y == label]) for label in (0, 1))
+    assert found["ermi_equalized_odds"] == pytest.approx(by_label)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables())
+def test_shares_stay_in_range_and_undefined_has_a_reason(table: tuple[np.ndarray, np.ndarray, np.ndarray, int]) -> None:
+    y, score, group, k = table
+    found = measure(y, score, group, [f"g{i}" for i in range(k)])
+    json.dumps(found, allow_nan=False)
+    for name, value in found.items():
+        if name in ("groups", "reasons"):
+            continue
+        assert (value is None) == (name in found["reasons"]), name
+        if value is not None and not name.startswith(("ermi", "mean_log", "theil")):
+            assert -1e-12 <= value <= 1 + 1e-12, name
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.randoms())
+def test_relabelling_groups_and_reordering_rows_changes_nothing(table, random) -> None:  # type: ignore[no-untyped-def]
+    y, score, group, k = table
+    names = [f"g{i}" for i in range(k)]
+    order, rows = list(range(k)), list(range(len(y)))
+    random.shuffle(order)
+    random.shuffle(rows)
+    moved = np.argsort(order)[group]
+    before = measure(y, score, group, names)
+    after = measure(y[rows], score[rows], moved[rows], [names[i] for i in order])
+    for name in before:
+        if name not in ("groups", "reasons"):
+            assert after[name] == pytest.approx(before[name], abs=1e-12, nan_ok=True), name
+    assert {each["name"]: each for each in after["groups"]} == {each["name"]: each for each in before["groups"]}
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables(), st.sampled_from([0.0, 1.0]))
+def test_a_constant_classifier_has_no_gap_in_decisions(table, score) -> None:  # type: ignore[no-untyped-def]
+    y, _, group, k = table
+    found = measure(y, np.full(len(y), score), group, [f"g{i}" for i in range(k)])
+    for name in ("demographic_parity_gap", "equalized_odds_gap", "equal_opportunity_gap"):
+        assert found[name] in (0.0, None)
+    assert found["ermi"] == pytest.approx(0.0)
+    share = float(np.mean(y == int(score)))
+    assert found["accuracy"] == pytest.approx(share)
+    assert found["constant_accuracy"] == pytest.approx(max(share, 1 - share))
+
+
+def test_an_empty_group_is_undefined_and_named() -> None:
+    y, score, group = draw_rows(1, k=2)
+    found = measure(y, score, group, ["a", "b", "Other"])
+    for name in GAPS:
+        assert found[name] is None
+        assert "'Other'" in found["reasons"][name]
+    assert found["groups"][2]["positive_rate"] is None
+    assert found["groups"][2]["positive_rate_interval"] is None
+    assert "'Other'" in found["reasons"]["groups/Other/positive_rate"]
+    assert violation("demographic_parity", found) is None
+    assert found["accuracy"] is not None
+
+
+def test_an_empty_cell_leaves_the_other_notions_defined() -> None:
+    y = np.array([1, 0, 0, 0])
+    found = measure(y, np.array([1.0, 0, 0, 1]), np.array([0, 0, 1, 1]), ["a", "b"])
+    assert found["demographic_parity_gap"] == 0.0
+    assert found["equal_opportunity_gap"] is None
+    assert found["reasons"]["equal_opportunity_gap"] == "group 'b' has no rows with label 1."
+    assert found["groups"][1]["true_positive_rate"] is None
+
+
+def test_ratio_of_zero_rates_is_undefined_not_fair() -> None:
+    found = measure(np.array([1, 0, 1, 0]), np.zeros(4), np.array([0, 0, 1, 1]), ["a", "b"])
+    assert found["demographic_parity_gap"] == 0.0
+    assert found["demographic_parity_ratio"] is None
+    assert "0 over 0" in found["reasons"]["demographic_parity_ratio"]
+
+
+def test_scores_of_both_labels_and_a_tie() -> None:
+    y, group = np.array([0, 1]), np.array([0, 1])
+    both = measure(y, np.array([[0.9, 0.1], [0.2, 0.8]]), group, ["a", "b"])
+    assert both["accuracy"] == 1.0
+    tie = measure(y, np.array([0.5, 0.5]), group, ["a", "b"])
+    assert tie["positive_rate"] == 0.0, "as with the largest of two equal outputs"
+    assert measure(y, np.array([0.1, 0.3]), group, ["a", "b"], threshold=0.2)["accuracy"] == 1.0
+
+
+def test_scores_that_are_not_finite_end_the_run() -> None:
+    with pytest.raises(RunFailed, match="not finite"):
+        measure(np.array([0, 1]), np.array([0.1, math.nan]), np.array([0, 1]), ["a", "b"])
+
+
+def test_cheap_enough_for_every_epoch() -> None:
+    y, score, group = draw_rows(0, n=11_000)
+    score = score + np.random.default_rng(0).random(len(score)) * 1e-6
+    measure(y, score, group, ["a", "b", "c"])
+    spent = []
+    for _ in range(5):
+        start = time.perf_counter()
+        measure(y, score, group, ["a", "b", "c"])
+        spent.append(time.perf_counter() - start)
+    assert min(spent) < 0.015
