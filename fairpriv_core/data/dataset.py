@@ -1,0 +1,128 @@
+"""A data set as a method is given it: encoded features, label, group. And how it is loaded and split."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+
+import numpy as np
+
+from fairpriv_core.checks import known_names, one_of
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.encode import Encoder
+from fairpriv_core.data.plan import declare_problem, make_plan
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.sensitive import assign_groups
+from fairpriv_core.data.table import match_values
+from fairpriv_core.errors import BadInput
+from fairpriv_core.seeds import public_generator
+
+SPLITS = ("protocol", "official")
+TEST_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """n records, d features, k groups, l labels; immutable, and `X` never holds the sensitive attribute.
+
+    `X` (n, d) float32; `y` (n,) int64 in 0..l-1, 1 the positive label; `group` (n,) int64 in 0..k-1. `digest` is the
+    SHA-256 of the files' bytes and of what was asked of them. `assumptions` maps a threat model ("attribute",
+    "record") to sentences: what an epsilon on this data takes as public, and which rows were dropped. `caveats` are
+    for every reader of a result. `official_test` (n,) bool marks the published test rows, or is None. `encoder` is
+    the JSON of the encoder that made `X`.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    group: np.ndarray
+    feature_names: tuple[str, ...]
+    label_names: tuple[str, ...]
+    group_names: tuple[str, ...]
+    name: str
+    sensitive: str
+    digest: str
+    assumptions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    official_test: np.ndarray | None = None
+    caveats: tuple[str, ...] = ()
+    encoder: str = ""
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return len(self.y)
+
+    @property
+    def d(self) -> int:
+        """The number of encoded features."""
+        return int(self.X.shape[1])
+
+    @property
+    def groups(self) -> int:
+        """The number of declared groups; some may be empty."""
+        return len(self.group_names)
+
+    @property
+    def labels(self) -> int:
+        """The number of labels."""
+        return len(self.label_names)
+
+    def take(self, index: np.ndarray) -> Dataset:
+        """Return the records that `index` (positions, or a mask) selects."""
+        official = None if self.official_test is None else self.official_test[index]
+        return replace(self, X=self.X[index], y=self.y[index], group=self.group[index], official_test=official)
+
+
+def load_dataset(spec: DataSpec) -> Dataset:
+    """Return the data that `spec` names, encoded; raises BadInput, or DataUnavailable for a file that cannot be had."""
+    known_names("dataset", [spec.dataset or ""], problems())
+    problem = problems()[spec.dataset or ""]
+    plan = make_plan(spec, declare_problem(problem))
+    table = problem.generate() if problem.generate else {}
+    encoder = Encoder(plan.features)
+    X = encoder.transform(table)
+    y = (match_values(table[plan.label.name], [plan.positive], dict(plan.label.recode)) == 0).astype(np.int64)
+    groups = assign_groups(table, plan.groupings, problem.columns)
+    seal = hashlib.sha256(json.dumps([asdict(spec), encoder.to_json()]).encode() + X.tobytes()).hexdigest()
+    return Dataset(
+        X,
+        y,
+        groups.index,
+        encoder.feature_names,
+        plan.label_names,
+        plan.group_names,
+        name=problem.name,
+        sensitive=spec.sensitive,
+        digest=seal,
+        encoder=encoder.to_json(),
+    )
+
+
+def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tuple[Dataset, Dataset]:
+    """Return (train, test): 75/25 at random, stratified by the label alone, or the published split.
+
+    The sensitive attribute is never looked at: under the threat model `attribute` the split is public.
+    """
+    one_of(SPLITS, split=split)
+    if split == "official":
+        if dataset.official_test is None:
+            raise BadInput(f"'{dataset.name}' has no published split; use split protocol.", field="split")
+        chosen = dataset.official_test
+    else:
+        chosen = _draw_test(dataset.y, dataset.labels, public_generator(seed, "split"))
+    return dataset.take(np.flatnonzero(~chosen)), dataset.take(np.flatnonzero(chosen))
+
+
+def _draw_test(y: np.ndarray, labels: int, generator: np.random.Generator) -> np.ndarray:
+    """Return a mask (n,) of ceil(n / 4) rows; each label's share is exact up to one row (largest remainder)."""
+    counts = np.bincount(y, minlength=labels)
+    exact = counts * TEST_SHARE
+    sizes = np.floor(exact).astype(np.int64)
+    short = math.ceil(len(y) * TEST_SHARE) - int(sizes.sum())
+    sizes[np.argsort(sizes - exact, kind="stable")[:short]] += 1
+    chosen = np.zeros(len(y), dtype=bool)
+    for label, size in enumerate(sizes):
+        chosen[generator.permutation(np.flatnonzero(y == label))[:size]] = True
+    return chosen

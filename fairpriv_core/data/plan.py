@@ -1,0 +1,114 @@
+"""What is predicted, whose groups are compared and which columns are features: decided from columns, before any row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fairpriv_core.data.problem import Categorical, DataSpec, Grouping, Label, Numeric, Problem, Schema
+from fairpriv_core.data.sensitive import cross_names, declare_grouping, parse_sensitive
+from fairpriv_core.data.table import canonical
+from fairpriv_core.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The columns of a data set and what is known of them: from a code book, or read from a person's file."""
+
+    columns: Mapping[str, Numeric | Categorical]
+    schema: Schema
+    labels: tuple[Label, ...] = ()
+    groupings: tuple[Grouping, ...] = ()
+    same: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The decided roles. `label_names` has the positive label last; `features` holds no sensitive column."""
+
+    label: Categorical
+    positive: str
+    label_names: tuple[str, str]
+    groupings: tuple[Grouping, ...]
+    group_names: tuple[str, ...]
+    features: Schema
+
+
+def declare_problem(problem: Problem) -> Declared:
+    """Return what the code book of a benchmark says."""
+    return Declared(problem.columns, problem.schema, problem.labels, problem.groupings, problem.same)
+
+
+def make_plan(spec: DataSpec, declared: Declared) -> Plan:
+    """Return the roles of the columns; raises BadInput for every choice that cannot be used, naming those that can."""
+    label = _choose_label(spec, declared)
+    positive, names = _choose_positive(spec, label)
+    others = [name for name in declared.columns if name not in {usual.column.name for usual in declared.labels}]
+    attributes = parse_sensitive(spec.sensitive, [*dict.fromkeys([*others, label.column.name])])
+    known = {grouping.column: grouping for grouping in declared.groupings}
+    groupings = tuple(declare_grouping(part, declared.columns[part.column], known) for part in attributes)
+    hidden = _find_same({grouping.column for grouping in groupings}, declared.same)
+    if label.column.name in hidden:
+        raise BadInput(
+            f"'{label.column.name}' cannot be both the label and the sensitive attribute; choose another of the two.",
+            field="sensitive",
+        )
+    hidden |= _find_same({label.column.name}, declared.same)
+    features = tuple(column for column in declared.schema if column.name not in hidden)
+    if not features:
+        raise BadInput(
+            "no column is left to predict from once label and sensitive attribute are taken out.", field="label"
+        )
+    return Plan(label.column, positive, names, groupings, cross_names(groupings), features)
+
+
+def _choose_label(spec: DataSpec, declared: Declared) -> Label:
+    if spec.label is None:
+        return declared.labels[0]
+    for label in declared.labels:
+        if label.column.name == spec.label:
+            return label
+    column = declared.columns.get(spec.label)
+    if column is None:
+        raise BadInput(
+            f"unknown label column '{spec.label}'; choose from {', '.join(declared.columns)}.", field="label"
+        )
+    if isinstance(column, Numeric):
+        raise BadInput(
+            f"label '{spec.label}' is a numeric column with too many values; a label has a few values.", field="label"
+        )
+    if len(column.categories) < 2:
+        only = f" only one value, '{column.categories[0]}'," if column.categories else " no values,"
+        raise BadInput(f"label '{spec.label}' has{only} so there is nothing to predict.", field="label")
+    return Label(column, column.categories[-1] if len(column.categories) == 2 else "")
+
+
+def _choose_positive(spec: DataSpec, label: Label) -> tuple[str, tuple[str, str]]:
+    """Return the positive category and (negative, positive) as they are shown."""
+    values = label.column.categories
+    shown = ", ".join(values[:10]) + (", …" if len(values) > 10 else "")
+    asked = label.positive if spec.positive is None else _recoded(label.column, spec.positive)
+    matches = [value for value in values if canonical(value) == canonical(asked)]
+    if not asked:
+        raise BadInput(
+            f"label '{label.column.name}' has {len(values)} values ({shown}); "
+            f"say which one is the positive one with positive.",
+            field="positive",
+        )
+    if not matches:
+        raise BadInput(
+            f"positive '{spec.positive}' does not occur in '{label.column.name}'; choose from {shown}.",
+            field="positive",
+        )
+    positive = matches[0]
+    negative = [value for value in values if value != positive]
+    return positive, (negative[0] if len(negative) == 1 else f"not {positive}", positive)
+
+
+def _recoded(column: Categorical, value: str) -> str:
+    renamed = {canonical(old): new for old, new in column.recode}
+    return renamed.get(canonical(value), value)
+
+
+def _find_same(columns: set[str], same: tuple[tuple[str, ...], ...]) -> set[str]:
+    return columns.union(*(set(twins) for twins in same if columns & set(twins)))

@@ -1,0 +1,160 @@
+"""What a data set is, as data: its files, its code book, its label, its groups. Nothing here is learned from rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from fairpriv_core.data.table import Table
+from fairpriv_core.errors import BadInput
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """Which data, as a person said it: a benchmark by name, or the path of a CSV or Parquet file of their own.
+
+    `sensitive` follows the grammar `column`, `column:edge,edge` (a numeric column cut into groups) and `a+b`
+    (groups crossed). `label` and `positive` may be None for a benchmark; a file needs its `label`.
+    """
+
+    dataset: str | None = None
+    file: str | None = None
+    label: str | None = None
+    positive: str | None = None
+    sensitive: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.dataset is None) == (self.file is None):
+            raise BadInput("give either a dataset or a file, not both and not neither.", field="dataset")
+        if self.file is not None and not self.label:
+            raise BadInput("label must name the column of the file that is to be predicted, got none.", field="label")
+        if not self.sensitive.strip():
+            raise BadInput(
+                "sensitive must name a column, like sex, age:25,60 or sex+race, got an empty text.", field="sensitive"
+            )
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A numeric column as its code book has it; the encoded value is (f(clip(x, low, high)) - center) / scale.
+
+    f is the identity, or with `log` sign(x) * log(1 + |x|); `center` and `scale` are in the unit of f. `edges` add one
+    0/1 feature for each interval between them; each value of `special` (a code, not a quantity) gets a 0/1 feature
+    and is encoded as the center, and so is a missing value, with a 0/1 feature of its own if `missing`.
+    """
+
+    name: str
+    low: float
+    high: float
+    center: float
+    scale: float
+    log: bool = False
+    edges: tuple[float, ...] = ()
+    special: tuple[float, ...] = ()
+    missing: bool = False
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """A column of codes: one 0/1 feature for each category; a value that is not listed is encoded as all zeros.
+
+    `recode` maps values of the file to categories (codes without documentation, spellings that differ between files).
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    recode: tuple[tuple[str, str], ...] = ()
+
+
+Schema = tuple[Numeric | Categorical, ...]
+
+
+@dataclass(frozen=True)
+class Label:
+    """A column that can be predicted, with its two values; `positive` is the one that counts as 1."""
+
+    column: Categorical
+    positive: str
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of a sensitive column: listed values and what the rest is called, or the edges of a numeric column."""
+
+    column: str
+    values: tuple[str, ...] = ()
+    rest: str | None = None
+    edges: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a published file is written down.
+
+    `columns` are its names where it has no header line; `skip` is the number of lines before the header (or, without
+    one, before the rows); `rename` maps names of this edition to those of the code book; `sheet` marks a workbook.
+    """
+
+    separator: str = ","
+    columns: tuple[str, ...] = ()
+    skip: int = 0
+    rename: tuple[tuple[str, str], ...] = ()
+    sheet: bool = False
+
+
+@dataclass(frozen=True)
+class Source:
+    """One published file: its place under the data folder, its address and checksum; `member` if it lies in a zip."""
+
+    path: str
+    url: str
+    sha256: str
+    layout: Layout
+    member: str | None = None
+    archive_sha256: str | None = None
+    part: Literal["train", "test"] | None = None
+
+
+@dataclass(frozen=True)
+class Keep:
+    """A published row filter: keep rows whose number lies in [low, high], and whose value is none of `without`."""
+
+    column: str
+    low: float | None = None
+    high: float | None = None
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A benchmark as data. Groups, ranges and categories are declared, so nothing private decides the encoding.
+
+    `editions` are alternatives, the first found is read; each is the files that make up the data. `labels` starts with
+    the usual one. `same` lists columns that say the same thing: where one is sensitive, none of them is a feature.
+    `keep` filters rows before anything else; `drop_missing` then drops rows with a missing value. `extra` are columns
+    read for the filter alone.
+    """
+
+    name: str
+    title: str
+    summary: str
+    citation: str
+    licence: str
+    labels: tuple[Label, ...]
+    sensitive: tuple[str, ...]
+    schema: Schema
+    groupings: tuple[Grouping, ...] = ()
+    editions: tuple[tuple[Source, ...], ...] = ()
+    generate: Callable[[], Table] | None = None
+    keep: tuple[Keep, ...] = ()
+    extra: Schema = ()
+    same: tuple[tuple[str, ...], ...] = ()
+    drop_missing: bool = False
+    caveats: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> dict[str, Numeric | Categorical]:
+        """Every column that may be a feature, a label or a sensitive attribute, by name."""
+        return {column.name: column for column in (*self.schema, *(label.column for label in self.labels))}

@@ -1,0 +1,137 @@
+"""The sensitive attribute: `sex`, `age:25,60` (cut at edges), `sex+race` (crossed). Groups are declared, not counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import numpy as np
+
+from fairpriv_core.data.problem import Categorical, Grouping, Numeric
+from fairpriv_core.data.table import Table, canonical, match_values, name_bins, show_number, to_numbers
+from fairpriv_core.errors import BadInput
+
+#: more groups than this cannot be measured or constrained one by one
+MOST_GROUPS = 50
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One sensitive column as a person named it; `edges` are empty unless the person gave some."""
+
+    column: str
+    edges: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of each row: `index` (n,) int64 in 0..k-1, -1 where the attribute is missing; `names` (k)."""
+
+    index: np.ndarray
+    names: tuple[str, ...]
+
+
+def parse_sensitive(text: str, columns: Collection[str]) -> tuple[Attribute, ...]:
+    """Return the attributes that `text` names; `columns` are those that exist, and win over the grammar.
+
+    Raises BadInput for a column that does not exist, for edges that are not rising numbers and for a column named twice.
+    """
+    whole = text.strip()
+    parts = [whole] if whole in columns else [part.strip() for part in whole.split("+")]
+    attributes = tuple(_parse_attribute(part, columns) for part in parts)
+    names = [attribute.column for attribute in attributes]
+    if len(set(names)) < len(names):
+        raise BadInput(f"sensitive names a column twice in '{text}'; cross unlike columns.", field="sensitive")
+    return attributes
+
+
+def declare_grouping(attribute: Attribute, column: Numeric | Categorical, declared: Mapping[str, Grouping]) -> Grouping:
+    """Return the groups of an attribute: a person's edges, else the declared grouping, else the listed categories."""
+    if isinstance(column, Categorical):
+        if attribute.edges:
+            raise BadInput(
+                f"'{column.name}' holds texts, so it cannot be cut at {_show(attribute.edges)}; "
+                f"write it without edges, or cut a numeric column.",
+                field="sensitive",
+            )
+        return declared.get(column.name, Grouping(column.name, values=column.categories))
+    edges = attribute.edges or declared.get(column.name, Grouping(column.name)).edges
+    if not edges:
+        raise BadInput(
+            f"'{column.name}' is a numeric column; say where to cut it, like {column.name}:25,60.", field="sensitive"
+        )
+    return Grouping(column.name, edges=edges)
+
+
+def name_groups(grouping: Grouping) -> tuple[str, ...]:
+    """Return the names of a grouping's groups, in the order of their numbers."""
+    if not grouping.edges:
+        return (*grouping.values, *((grouping.rest,) if grouping.rest else ()))
+    return name_bins(grouping.column, grouping.edges)
+
+
+def cross_names(groupings: Collection[Grouping]) -> tuple[str, ...]:
+    """Return the names of crossed groups, `Female, Black`; raises BadInput beyond MOST_GROUPS."""
+    names = tuple(", ".join(parts) for parts in product(*map(name_groups, groupings)))
+    if len(names) > MOST_GROUPS:
+        asked = "+".join(grouping.column for grouping in groupings)
+        raise BadInput(
+            f"'{asked}' has {len(names)} groups; at most {MOST_GROUPS} can be compared: cut or cross fewer values.",
+            field="sensitive",
+        )
+    return names
+
+
+def assign_groups(
+    table: Table, groupings: Collection[Grouping], columns: Mapping[str, Numeric | Categorical]
+) -> Groups:
+    """Return the group of each row; a row that lacks one of the attributes has group -1."""
+    names = cross_names(groupings)
+    index = np.zeros(len(table[next(iter(groupings)).column]), dtype=np.int64)
+    missing = np.zeros(len(index), dtype=bool)
+    for grouping in groupings:
+        part = _assign(table, grouping, columns[grouping.column])
+        missing |= part < 0
+        index = index * len(name_groups(grouping)) + part
+    return Groups(np.where(missing, -1, index), names)
+
+
+def _assign(table: Table, grouping: Grouping, column: Numeric | Categorical) -> np.ndarray:
+    values = table[grouping.column]
+    if grouping.edges:
+        numbers = to_numbers(values)
+        found = np.searchsorted(grouping.edges, numbers, side="right").astype(np.int64)
+        return np.where(np.isfinite(numbers), found, -1)
+    assert isinstance(column, Categorical)
+    listed = match_values(values, column.categories, dict(column.recode))
+    position = {canonical(value): number for number, value in enumerate(grouping.values)}
+    other = len(grouping.values) if grouping.rest else -1
+    lookup = np.array([*(position.get(canonical(category), other) for category in column.categories), -1])
+    groups: np.ndarray = lookup[listed].astype(np.int64)
+    return groups
+
+
+def _parse_attribute(part: str, columns: Collection[str]) -> Attribute:
+    if part in columns:
+        return Attribute(part)
+    name, colon, edges = part.rpartition(":")
+    if colon and name.strip() in columns:
+        return Attribute(name.strip(), _parse_edges(edges, part))
+    raise BadInput(f"unknown column '{part}' in sensitive; choose from {', '.join(columns)}.", field="sensitive")
+
+
+def _parse_edges(text: str, part: str) -> tuple[float, ...]:
+    try:
+        edges = tuple(float(edge) for edge in text.split(","))
+    except ValueError:
+        edges = ()
+    rising = all(low < high for low, high in pairwise(edges))
+    if not edges or not rising or not all(math.isfinite(edge) for edge in edges):
+        raise BadInput(f"the edges in '{part}' must be rising numbers, like age:25,60.", field="sensitive")
+    return edges
+
+
+def _show(edges: tuple[float, ...]) -> str:
+    return ",".join(show_number(edge) for edge in edges)

@@ -1,0 +1,119 @@
+"""Columns in memory: numbers, or codes with the list of values that they stand for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A numeric column: `values` (n,) float32 or float64, NaN where missing."""
+
+    values: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """A column of texts: `codes` (n,) whole numbers into `values`, -1 where missing."""
+
+    codes: np.ndarray
+    values: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+Column = Numbers | Codes
+Table = Mapping[str, Column]
+
+
+def count_rows(table: Table) -> int:
+    """Return the number of rows; 0 for a table without columns."""
+    return len(next(iter(table.values()), ()))
+
+
+def take_rows(table: Table, index: np.ndarray) -> dict[str, Column]:
+    """Return the rows that `index` (positions, or a mask) selects."""
+    return {name: _take(column, index) for name, column in table.items()}
+
+
+def canonical(value: str) -> str:
+    """Return a value as it is compared: numbers as numbers ("1" is "1.0"), texts without surrounding blanks."""
+    text = value.strip()
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return show_number(number) if math.isfinite(number) and "_" not in text else text
+
+
+def show_number(number: float) -> str:
+    """Return a number without a trailing `.0`."""
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(float(number))
+
+
+def name_bins(name: str, edges: Sequence[float]) -> tuple[str, ...]:
+    """Return how intervals are written: `age < 25`, `25 ≤ age < 60`, `age ≥ 60`."""
+    shown = [show_number(edge) for edge in edges]
+    middle = (f"{low} ≤ {name} < {high}" for low, high in pairwise(shown))
+    return (f"{name} < {shown[0]}", *middle, f"{name} ≥ {shown[-1]}")
+
+
+def find_missing(column: Column) -> np.ndarray:
+    """Return a mask (n,) of the missing values; an infinite number counts as missing."""
+    return column.codes < 0 if isinstance(column, Codes) else ~np.isfinite(column.values)
+
+
+def to_codes(column: Column, *, limit: int | None = None) -> Codes | None:
+    """Return a column as codes over its sorted values; None where it has more than `limit` of them."""
+    if isinstance(column, Codes):
+        return column if limit is None or len(column.values) <= limit else None
+    present = ~find_missing(column)
+    values, inverse = np.unique(column.values[present], return_inverse=True)
+    if limit is not None and len(values) > limit:
+        return None
+    codes = np.full(len(column), -1, dtype=np.int32)
+    codes[present] = inverse
+    return Codes(codes, tuple(show_number(value) for value in values.tolist()))
+
+
+def match_values(column: Column, categories: Sequence[str], recode: Mapping[str, str]) -> np.ndarray:
+    """Return the position (n,) int32 of each row's value among `categories`; -1 for a missing or unlisted value."""
+    coded = to_codes(column)
+    assert coded is not None
+    position = {canonical(category): index for index, category in enumerate(categories)}
+    renamed = {canonical(value): canonical(category) for value, category in recode.items()}
+    keys = [canonical(value) for value in coded.values]
+    lookup = np.array([*(position.get(renamed.get(key, key), -1) for key in keys), -1], dtype=np.int32)
+    found: np.ndarray = lookup[coded.codes]
+    return found
+
+
+def to_numbers(column: Column) -> np.ndarray:
+    """Return a column as float64 (n,); texts that are no number become NaN."""
+    if isinstance(column, Numbers):
+        return column.values.astype(np.float64, copy=False)
+    lookup = np.array([*(_parse(value) for value in column.values), math.nan], dtype=np.float64)
+    numbers: np.ndarray = lookup[column.codes]
+    return numbers
+
+
+def _parse(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _take(column: Column, index: np.ndarray) -> Column:
+    if isinstance(column, Numbers):
+        return Numbers(column.values[index])
+    return Codes(column.codes[index], column.values)
