@@ -1,0 +1,90 @@
+"""From what a person typed to a method's hyper-parameters: names, kinds of value and choices, checked at the edge."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Literal
+
+from fairpriv_core import checks
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import Method, parameters
+
+_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def build_method(kind: type[Method], given: Mapping[str, Any]) -> Method:
+    """Return `kind` with the hyper-parameters `given`; values may be text, as on a command line.
+
+    Raises:
+        BadInput: an unknown name (the message lists those that are), or a value of the wrong kind or range.
+    """
+    checks.known_names(f"parameter of method '{kind.info.name}'", tuple(given), parameters(kind))
+    hints = typing.get_type_hints(kind)
+    values = {name: _coerce(name, value, hints[name]) for name, value in given.items()}
+    for name, (shown, _) in parameters(kind).items():
+        if shown.choices and name in values and values[name] is not None:
+            checks.one_of(shown.choices, **{name: values[name]})
+    return kind(**values)
+
+
+def method_to_json(method: Method) -> dict[str, Any]:
+    """Return {"name", every hyper-parameter} with tuples as lists; `build_method` reads the parameters back."""
+    values = {item: getattr(method, item) for item in parameters(method)}
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return {"name": method.info.name, **plain}
+
+
+def noise_is_set(method: Method) -> bool:
+    """Return whether the field that calibration would set has been set by hand."""
+    if method.info.calibrates is None:
+        return False
+    defaults = {item.name: item.default for item in fields(method)}  # type: ignore[arg-type]
+    return bool(getattr(method, method.info.calibrates) != defaults[method.info.calibrates])
+
+
+def _coerce(name: str, value: Any, hint: Any) -> Any:
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _coerce_optional(name, value, list(typing.get_args(hint)))
+    if origin is Literal:
+        checks.one_of(typing.get_args(hint), **{name: value})
+        return value
+    if origin is tuple:
+        parts = [part for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple):
+            raise BadInput(f"{name} must be a list, got {value}.", field=name)
+        return tuple(_coerce(name, part, typing.get_args(hint)[0]) for part in parts)
+    return _coerce_plain(name, value, hint)
+
+
+def _coerce_optional(name: str, value: Any, options: list[Any]) -> Any:
+    kinds = [option for option in options if option is not type(None)]
+    if len(kinds) < len(options) and (value is None or str(value).lower() in ("none", "null", "auto")):
+        return None
+    return _coerce(name, value, kinds[0])
+
+
+def _coerce_plain(name: str, value: Any, kind: type) -> Any:
+    try:
+        if kind is bool:
+            return value if isinstance(value, bool) else _TRUTH[str(value).lower()]
+        if kind is float and not isinstance(value, bool):
+            return float(value)
+        if kind is int and not isinstance(value, bool):
+            return _whole(value)
+        if kind is str and isinstance(value, str):
+            return value
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise BadInput(f"{name} must be {_WORDS.get(kind, 'a value')}, got '{value}'.", field=name)
+
+
+def _whole(value: Any) -> int:
+    number = float(value)
+    if number != int(number):
+        raise ValueError
+    return int(value) if isinstance(value, int | str) and str(value).lstrip("+-").isdigit() else int(number)

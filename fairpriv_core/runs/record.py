@@ -1,0 +1,186 @@
+"""What a run leaves behind: JSON only, complete enough to repeat it and to recompute its epsilon."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from importlib import metadata
+from typing import Any
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.methods.base import Method
+from fairpriv_core.privacy import event as events_of
+from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
+from fairpriv_core.privacy.event import Events
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.parameters import method_to_json
+
+RAW_SENTENCE = (
+    "Metrics are computed on raw protected data, for the analyst: epsilon does not cover them; do not publish them."
+)
+PLANNED_SENTENCE = (
+    "The run was stopped by hand while raw curves could be watched: epsilon and event are those of its planned length."
+)
+_LIBRARIES = ("fairpriv", "numpy", "torch", "scikit-learn", "dp-accounting", "randomgen")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run. Shares and gaps are in [0, 1]; what is undefined is None and a reason stands beside it.
+
+    Attributes:
+        key, status: the run's name in its store; "running", "finished", "failed" or "cancelled".
+        config: `RunConfig.to_json()`; with it the run can be repeated.
+        threat_model, variant: what epsilon protects and how it was accounted; None for a method that is not private.
+        epsilon: proved, by privacy loss distributions, of `event`; None with `epsilon_reason`.
+        epsilon_published: what the paper's own accounting claims for the same noise, rate and steps.
+        epsilon_if_secret: in replay mode, what epsilon would be had the noise been secret.
+        event: what epsilon accounts for. `released` is what the mechanism counted (less, if the run was cut short).
+        calibrated: the method as it ran, noise multipliers included.
+        steps: made; `seconds`: spent training in all attempts; `resumed_from_step`: 0 if never interrupted.
+        metrics: of `notions/metrics.py` on the test split; None unless finished. `metrics_are_raw` and its sentence.
+        data: name, digest, rows and columns of both parts. `notes`: what the method exports besides its model.
+    """
+
+    key: str
+    status: str
+    config: Mapping[str, Any]
+    threat_model: str | None
+    variant: str | None
+    epsilon: float | None
+    epsilon_published: float | None
+    epsilon_reason: str | None
+    epsilon_if_secret: float | None
+    delta: float
+    event: list[dict[str, Any]]
+    released: list[dict[str, Any]]
+    assumptions: tuple[str, ...]
+    calibrated: Mapping[str, Any]
+    data: Mapping[str, Any]
+    versions: Mapping[str, str]
+    steps: int = 0
+    seconds: float = 0.0
+    resumed_from_step: int = 0
+    metrics: Mapping[str, Any] | None = None
+    metrics_are_raw: bool = True
+    metrics_note: str = RAW_SENTENCE
+    warnings: tuple[str, ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    error: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        plain = asdict(self)
+        return {**plain, "assumptions": list(self.assumptions), "warnings": list(self.warnings)}
+
+    @staticmethod
+    def from_json(plain: Mapping[str, Any]) -> RunRecord:
+        """Return the record that `to_json` wrote."""
+        known = {item.name: plain[item.name] for item in fields(RunRecord) if item.name in plain}
+        return RunRecord(**{**known, "assumptions": tuple(plain["assumptions"]), "warnings": tuple(plain["warnings"])})
+
+
+def draft_record(*, key: str, config: RunConfig, method: Method, train: Dataset, test: Dataset) -> RunRecord:
+    """Return the record of a run that is about to train `method` (calibrated): its event is the announced one."""
+    draft = RunRecord(
+        key=key,
+        status="running",
+        config=config.to_json(),
+        threat_model=method.info.threat_model,
+        variant=None if method.info.threat_model is None else getattr(method, "variant", "proved"),
+        epsilon=None,
+        epsilon_published=_finite(method.published_epsilon(train.n, config.delta)),
+        epsilon_reason=None,
+        epsilon_if_secret=None,
+        delta=config.delta,
+        event=[],
+        released=[],
+        assumptions=(*train.assumptions.get(method.info.threat_model or "", ()), *method.assumptions()),
+        calibrated=method_to_json(method),
+        data=_describe(train, test),
+        versions=library_versions(),
+        warnings=_warn(config, method, train.n),
+    )
+    return state_epsilon(draft, method, method.event(train.n))
+
+
+def finished_record(
+    draft: RunRecord, method: Method, *, events: Events, metrics: Mapping[str, Any], **rest: Any
+) -> RunRecord:
+    """Return the record of a run that came to its end; `events` is what the mechanism counted."""
+    stated = state_epsilon(draft, method, events)
+    return replace(stated, status="finished", released=events_of.to_json(events), metrics=metrics, **rest)
+
+
+def failed_record(
+    draft: RunRecord, method: Method, *, released: Events, error: str, steps: int, seconds: float
+) -> RunRecord:
+    """Return the record of a run that broke off by itself: it has paid for what it released."""
+    stated = state_epsilon(draft, method, released)
+    counted = events_of.to_json(released)
+    return replace(stated, status="failed", released=counted, error=error, steps=steps, seconds=seconds)
+
+
+def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds: float) -> RunRecord:
+    """Return the record of a run that a person stopped: `draft` already states the planned length's epsilon."""
+    counted = events_of.to_json(released)
+    warnings = (*draft.warnings, PLANNED_SENTENCE) if draft.event else draft.warnings
+    return replace(draft, status="cancelled", released=counted, steps=steps, seconds=seconds, warnings=warnings)
+
+
+def state_epsilon(record: RunRecord, method: Method, events: Events) -> RunRecord:
+    """Return `record` with `events` as its event and what may be said about its epsilon."""
+    stated = replace(record, event=events_of.to_json(events), epsilon=None, epsilon_if_secret=None, epsilon_reason=None)
+    if method.info.threat_model is None:
+        reason = f"Method '{method.info.name}' is not private: it adds no noise."
+        return replace(stated, epsilon_reason=reason)
+    unproved = method.unproved_reason()
+    if unproved is not None:
+        return replace(stated, epsilon_reason=unproved)
+    value = proved_epsilon(events, record.delta) if events else 0.0
+    if not math.isfinite(value):
+        return replace(stated, epsilon_reason="No finite epsilon is proved for what was released.")
+    replay = record.config["replay_noise"]
+    if replay is not None:
+        reason = f"The noise can be repeated from replay_noise = {replay}, so it protects nobody."
+        return replace(stated, epsilon_if_secret=value, epsilon_reason=reason)
+    return replace(stated, epsilon=value)
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions that a result depends on, without importing anything heavy."""
+    versions = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return versions
+
+
+def _describe(train: Dataset, test: Dataset) -> dict[str, Any]:
+    return {
+        "name": train.name,
+        "sensitive": train.sensitive,
+        "digest": train.digest,
+        "n_train": train.n,
+        "n_test": test.n,
+        "features": train.d,
+        "group_names": list(train.group_names),
+        "label_names": list(train.label_names),
+    }
+
+
+def _warn(config: RunConfig, method: Method, n_train: int) -> tuple[str, ...]:
+    if method.info.threat_model is None or config.delta < 1.0 / n_train:
+        return ()
+    return (
+        f"delta = {config.delta:g} is not below 1/n = {1.0 / n_train:.2g}: publishing one person's row at random "
+        "would be allowed by it; choose a smaller delta.",
+    )
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value

@@ -1,0 +1,218 @@
+"""The run store as pages and the command line use it: submit, look, ask for a pause or a stop, delete.
+
+The run table is the queue; what workers write is in `store_work.py`. A finished record never changes, and deleting
+a run leaves a tombstone with what it released.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.record import RunRecord, cancelled_record
+from fairpriv_core.privacy.event import from_json
+from fairpriv_core.runs.rows import ENDED, RunRow, is_lost, read_row
+from fairpriv_core.runs.store_database import Database
+from fairpriv_core.runs.store_tables import artifact, checkpoint, metric, run, snapshot, tombstone
+
+LOCAL_OWNER = "local"
+_GOING_ON = ("queued", "running", "paused", "finished")
+
+
+def open_store(url: str | None = None) -> RunStore:
+    """Open the store at `url` (a path or a database URL; default FAIRPRIV_STORE, else ~/.fairpriv/runs.db).
+
+    Raises:
+        StoreError: it cannot be made or read, or a newer version wrote it; nothing in it was changed.
+    """
+    return RunStore(Database(url))
+
+
+class RunStore:
+    """The verbs of the run table. Each is one transaction; every read gives copies."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @property
+    def folder(self) -> Path:
+        """Where files that belong to the store lie (uploads)."""
+        return self.database.path.parent if self.database.path else Path.home() / ".fairpriv"
+
+    def submit(self, config: RunConfig, owner: str = LOCAL_OWNER, *, again: bool = False) -> RunRow:
+        """Queue a run and return its row; if the same config is queued, running, paused or finished, return that row.
+
+        `again` makes a further run of the same config, with its own key "<config key>-2" and so on, fresh noise, and
+        its own cost. So does a config whose last run failed or was cancelled.
+        """
+        with self.database.write() as connection:
+            latest = _latest(connection, config.key)
+            if latest is not None and latest["status"] in _GOING_ON and not again:
+                return read_row(latest)
+            repeat = 1 + _last_repeat(connection, config.key)
+            key = config.key if repeat == 1 else f"{config.key}-{repeat}"
+            values = {"key": key, "config_key": config.key, "repeat": repeat, "owner": owner, "status": "queued"}
+            connection.execute(insert(run).values(**values, config=config.to_json(), created=time.time()))
+            return read_row(_row(connection, key))
+
+    def find(self, config_key: str) -> RunRow | None:
+        """Return the newest run of a config, by `RunConfig.key`."""
+        with self.database.read() as connection:
+            latest = _latest(connection, config_key)
+        return None if latest is None else read_row(latest)
+
+    def rows(self, *, owner: str | None = None, limit: int | None = None) -> list[RunRow]:
+        """Return runs, newest first."""
+        query = select(run).order_by(run.c.created.desc(), run.c.key).limit(limit)
+        query = query if owner is None else query.where(run.c.owner == owner)
+        with self.database.read() as connection:
+            return [read_row(stored) for stored in connection.execute(query).mappings()]
+
+    def row(self, key: str) -> RunRow:
+        """Return one run; BadInput, naming recent keys, where there is none."""
+        with self.database.read() as connection:
+            return read_row(_row(connection, key))
+
+    def record(self, key: str) -> RunRecord | None:
+        """Return a run's record; of a running one the draft (what is known before training); None before that."""
+        with self.database.read() as connection:
+            stored = _row(connection, key)["record"]
+        return None if stored is None else RunRecord.from_json(stored)
+
+    def records(self, keys: Sequence[str]) -> dict[str, RunRecord]:
+        """Return the records of those of `keys` that have one."""
+        query = select(run.c.key, run.c.record).where(run.c.key.in_(keys))
+        with self.database.read() as connection:
+            found = {key: stored for key, stored in connection.execute(query).tuples() if stored is not None}
+        return {key: RunRecord.from_json(found[key]) for key in keys if key in found}
+
+    def metrics(self, key: str, since: int = -1) -> list[tuple[int, str, float | None]]:
+        """Return (step, name, value) with step > `since`, by step."""
+        query = select(metric.c.step, metric.c.name, metric.c.value)
+        query = query.where(metric.c.key == key, metric.c.step > since).order_by(metric.c.step, metric.c.name)
+        with self.database.read() as connection:
+            return [(step, name, value) for step, name, value in connection.execute(query).tuples()]
+
+    def snapshot(self, key: str) -> dict[str, Any] | None:
+        """Return the latest {"step", "epoch", "histograms": name -> edges, counts, bound, clipped}; None before the first."""
+        query = select(snapshot.c.step, snapshot.c.epoch, snapshot.c.histograms).where(snapshot.c.key == key)
+        with self.database.read() as connection:
+            found = connection.execute(query).mappings().first()
+        return None if found is None else dict(found)
+
+    def artifact(self, key: str, name: str) -> bytes:
+        """Return a stored file of a run ("model.npz", "model.json"); BadInput where there is none."""
+        query = select(artifact.c.content).where(artifact.c.key == key, artifact.c.name == name)
+        with self.database.read() as connection:
+            _row(connection, key)
+            content = connection.scalar(query)
+        if content is None:
+            raise BadInput(f"run {key} has no '{name}': only a finished run has a model.", field="key")
+        return bytes(content)
+
+    def request(self, key: str, what: str) -> RunRow:
+        """Ask for "pause", "stop" or "resume"; at once where nobody works on the run, else within its next commits.
+
+        Raises:
+            BadInput: the run's state has no such step; the message says which state it is in.
+        """
+        with self.database.write() as connection:
+            stored = _row(connection, key)
+            change = _transition(stored, what) if what != "stop" else _stop(connection, stored)
+            if change is None:
+                raise BadInput(f"run {key} is {read_row(stored).status}: it cannot {what}.", field="key")
+            connection.execute(update(run).where(run.c.key == key).values(**change))
+            return read_row(_row(connection, key))
+
+    def delete(self, key: str) -> None:
+        """Delete a run that nobody works on, keeping a tombstone: deleting gives no epsilon back."""
+        with self.database.write() as connection:
+            stored = _row(connection, key)
+            if stored["status"] == "running" and not is_lost(stored):
+                raise BadInput(f"run {key} is running; stop it before deleting it.", field="key")
+            connection.execute(insert(tombstone).values(**_remains(connection, stored)))
+            connection.execute(delete(run).where(run.c.key == key))
+
+    def tombstones(self) -> list[dict[str, Any]]:
+        """Return what deleted runs released: key, owner, data, threat model, event and time."""
+        with self.database.read() as connection:
+            return [dict(stored) for stored in connection.execute(select(tombstone)).mappings()]
+
+
+def _row(connection: Connection, key: str) -> Mapping[str, Any]:
+    found = connection.execute(select(run).where(run.c.key == key)).mappings().first()
+    if found is None:
+        recent = connection.scalars(select(run.c.key).order_by(run.c.created.desc()).limit(5)).all()
+        known = f"the newest are {', '.join(recent)}" if recent else "the store has no runs yet"
+        raise BadInput(f"no run '{key}' in the store; {known}.", field="key")
+    return found
+
+
+def _latest(connection: Connection, config_key: str) -> Mapping[str, Any] | None:
+    query = select(run).where(run.c.config_key == config_key).order_by(run.c.repeat.desc()).limit(1)
+    return connection.execute(query).mappings().first()
+
+
+def _last_repeat(connection: Connection, config_key: str) -> int:
+    """Return the highest repeat so far, deleted runs included: a key is never used twice."""
+    counts = [
+        connection.scalar(select(func.max(table.c.repeat)).where(table.c.config_key == config_key))
+        for table in (run, tombstone)
+    ]
+    return max(count or 0 for count in counts)
+
+
+def _transition(stored: Mapping[str, Any], what: str) -> dict[str, Any] | None:
+    """Return the columns that a pause or a resume changes now; None where the state has no such step."""
+    idle = {"request": None, "worker": None, "lease_expires": None}
+    status, held = stored["status"], stored["status"] == "running" and not is_lost(stored)
+    if what == "pause" and status in ("queued", "running"):
+        return {"request": "pause"} if held else {"status": "paused", **idle}
+    if what == "resume" and (status == "paused" or (status == "running" and not held)):
+        return {"status": "queued", **idle}
+    if what == "resume" and held and stored["request"] == "pause":
+        return {"request": None}
+    if what == "resume" and status == "failed" and stored["error_kind"] == "crashed":
+        return {"status": "queued", "crashes": 0, "error": None, "error_kind": None, "finished": None, **idle}
+    return None
+
+
+def _stop(connection: Connection, stored: Mapping[str, Any]) -> dict[str, Any] | None:
+    if stored["status"] in ENDED:
+        return None
+    if stored["status"] == "running" and not is_lost(stored):
+        return {"request": "stop"}
+    return end_cancelled(connection, stored)
+
+
+def end_cancelled(connection: Connection, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a run that a person stopped, its record included where training had begun."""
+    change: dict[str, Any] = {"status": "cancelled", "request": None, "worker": None, "lease_expires": None}
+    if stored["record"] is not None:
+        draft = RunRecord.from_json(stored["record"])
+        released = from_json(_released(connection, stored["key"]))
+        ended = cancelled_record(draft, released=released, steps=stored["step"], seconds=stored["seconds"])
+        change["record"] = ended.to_json()
+    return {**change, "finished": time.time()}
+
+
+def _released(connection: Connection, key: str) -> list[dict[str, Any]]:
+    return list(connection.scalar(select(checkpoint.c.released).where(checkpoint.c.key == key)) or [])
+
+
+def _remains(connection: Connection, stored: Mapping[str, Any]) -> dict[str, Any]:
+    record = stored["record"]
+    event = record["event"] if record is not None else _released(connection, stored["key"])
+    return {
+        **{name: stored[name] for name in ("key", "config_key", "repeat", "owner")},
+        "data": record["data"] if record is not None else stored["config"]["data"],
+        "threat_model": record["threat_model"] if record is not None else None,
+        "event": event,
+        "deleted": time.time(),
+    }

@@ -1,0 +1,191 @@
+"""Opening the run store: SQLite by default, PostgreSQL by URL. Every failure is a StoreError with one sentence.
+
+SQLite writers take the lock at their start (BEGIN IMMEDIATE): a transaction that reads first and writes later is
+refused at once when another one wrote in between, whatever the time-out. Readers never wait (WAL).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, insert, inspect, make_url, select, text
+
+from fairpriv_core.errors import StoreError
+from fairpriv_core.runs.store_tables import SCHEMA_VERSION, schema, store_info
+
+_BUSY_SECONDS = 30
+_ELSEWHERE = "set FAIRPRIV_STORE to another place"
+_PRAGMAS = (f"busy_timeout={_BUSY_SECONDS * 1000}", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
+_CREATE_LOCK = 7_461_002  # any fixed number: makes two first openings of one PostgreSQL store wait for each other
+
+
+class Database:
+    """Connections to one store. `read()` and `write()` give a transaction; `where` names the store in messages."""
+
+    def __init__(self, place: str | None = None) -> None:
+        """Open, and create if it is not there. Raises StoreError; a store of a newer version is left untouched."""
+        self.url = resolve(place)
+        self.where = self.url.render_as_string(hide_password=True)
+        self.path = Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
+        self.writable = True
+        if self.path is not None:
+            self.where = str(self.path)
+            self.writable = self._prepare_file(self.path)
+        self._engine = self._connect()
+        self._readers = self._engine.execution_options(read_only=True)
+        self._check_version()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Give a connection for reading: one consistent view."""
+        with self._translate(), self._readers.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Give a connection for one transaction, all or nothing."""
+        if not self.writable:
+            raise StoreError(f"the run store {self.where} is read-only; make it writable or {_ELSEWHERE}.")
+        with self._translate(), self._engine.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def _connect(self) -> Engine:
+        try:
+            if self.path is None:
+                return create_engine(self.url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+            engine = create_engine(self.url if self.writable else _read_only_url(self.path))
+        except ModuleNotFoundError as error:
+            raise StoreError(f"a PostgreSQL store needs the package '{error.name}'; pip install it.") from error
+        event.listen(engine, "connect", _set_pragmas if self.writable else _set_no_pragmas)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+    def _prepare_file(self, path: Path) -> bool:
+        """Create what is missing with private modes; return whether the file may be written."""
+        try:
+            if not path.parent.exists():
+                path.parent.mkdir(parents=True, mode=0o700)
+            if not path.exists():
+                os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        except OSError as error:
+            raise StoreError(f"the run store {path} cannot be made ({error.strerror}); {_ELSEWHERE}.") from error
+        if path.is_dir():
+            raise StoreError(f"the run store {path} is a folder; {_ELSEWHERE}, such as {path / 'runs.db'}.")
+        _check_file(path)
+        return _has_write_mode(path) and _has_write_mode(path.parent)
+
+    def _check_version(self) -> None:
+        with self.read() as connection:
+            tables = set(inspect(connection).get_table_names())
+            versions = list(connection.scalars(select(store_info.c.version))) if "store_info" in tables else []
+        _refuse(self.where, versions, tables)
+        if not versions:
+            self._create()
+
+    def _create(self) -> None:
+        with self.write() as connection:
+            if self.path is None:
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATE_LOCK})"))
+            schema.create_all(connection)
+            if not list(connection.scalars(select(store_info.c.version))):
+                connection.execute(insert(store_info).values(version=SCHEMA_VERSION))
+
+    @contextmanager
+    def _translate(self) -> Iterator[None]:
+        try:
+            yield
+        except exc.DBAPIError as error:
+            raise StoreError(_say(self.where, str(error.orig))) from error
+
+
+def resolve(place: str | None) -> URL:
+    """Return the URL of a store given as a path, a URL or None (FAIRPRIV_STORE, else ~/.fairpriv/runs.db)."""
+    given = place or os.environ.get("FAIRPRIV_STORE") or str(Path.home() / ".fairpriv" / "runs.db")
+    if "://" not in given:
+        return URL.create("sqlite", database=str(Path(given).expanduser().absolute()))
+    try:
+        url = make_url(given)
+    except exc.ArgumentError as error:
+        raise StoreError("FAIRPRIV_STORE is neither a path nor a database URL.") from error
+    if url.get_backend_name() == "postgresql":
+        return url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() != "sqlite" or not url.database:
+        raise StoreError(f"a run store is a SQLite file or a PostgreSQL URL, got '{url.drivername}'.")
+    return url.set(database=str(Path(url.database).absolute()))
+
+
+def _check_file(path: Path) -> None:
+    """Refuse, before anything is written, a file that is no store or one of a newer version."""
+    if path.stat().st_size == 0:
+        return
+    try:
+        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+        try:
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            known = "store_info" in tables
+            versions = [row[0] for row in connection.execute("SELECT version FROM store_info")] if known else []
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise StoreError(_say(str(path), str(error))) from error
+    _refuse(str(path), versions, tables)
+
+
+def _refuse(where: str, versions: list[int], tables: set[str]) -> None:
+    if versions and max(versions) > SCHEMA_VERSION:
+        raise StoreError(
+            f"the run store {where} was written by a newer fairpriv (version {max(versions)}, this one knows "
+            f"{SCHEMA_VERSION}); update fairpriv or {_ELSEWHERE}."
+        )
+    if tables and "store_info" not in tables:
+        raise StoreError(f"{where} is a database of something else, not a run store; {_ELSEWHERE}.")
+
+
+def _has_write_mode(path: Path) -> bool:
+    """Return whether anyone may write: holds for the superuser too, whom the system would let through."""
+    return bool(path.stat().st_mode & 0o222) and os.access(path, os.W_OK)
+
+
+def _read_only_url(path: Path) -> URL:
+    mode = "mode=ro" if _has_write_mode(path.parent) else "immutable=1"
+    return URL.create("sqlite", database=f"{path.as_uri()}", query={"uri": "true", **dict([mode.split("=")])})
+
+
+def _set_pragmas(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None
+    for pragma in _PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _set_no_pragmas(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None
+
+
+def _begin(connection: Connection) -> None:
+    reading = connection.get_execution_options().get("read_only", False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def _say(where: str, cause: str) -> str:
+    cause = cause.strip().splitlines()[0] if cause.strip() else "no reason given"
+    lower = cause.lower()
+    if "readonly" in lower or "read-only" in lower:
+        return f"the run store {where} is read-only; make it writable or {_ELSEWHERE}."
+    if "is full" in lower or "no space" in lower:
+        return (
+            f"the disk of the run store {where} is full; nothing stored was changed: free some space or {_ELSEWHERE}."
+        )
+    if "not a database" in lower or "malformed" in lower:
+        return f"{where} is not a run store ({cause}); {_ELSEWHERE}."
+    if "locked" in lower:
+        return f"the run store {where} has been busy for {_BUSY_SECONDS} seconds; try again."
+    return f"the run store {where} cannot be used ({cause}); nothing stored was changed."

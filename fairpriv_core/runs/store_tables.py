@@ -1,0 +1,122 @@
+"""The run store's tables. A change of any column is a new SCHEMA_VERSION."""
+
+from __future__ import annotations
+
+from sqlalchemy import JSON, Column, Double, ForeignKey, Integer, LargeBinary, MetaData, String, Table
+
+SCHEMA_VERSION = 1
+
+schema = MetaData()
+
+
+def _key() -> Column[str]:
+    return Column("key", String, ForeignKey("run.key", ondelete="CASCADE"), primary_key=True)
+
+
+store_info = Table("store_info", schema, Column("version", Integer, primary_key=True))
+
+run = Table(
+    "run",
+    schema,
+    Column("key", String, primary_key=True),
+    Column("config_key", String, nullable=False, index=True),
+    Column("repeat", Integer, nullable=False),
+    Column("status", String, nullable=False, index=True),
+    Column("request", String),
+    Column("owner", String, nullable=False),
+    Column("config", JSON, nullable=False),
+    Column("record", JSON(none_as_null=True)),
+    Column("attempt", Integer, nullable=False, default=0),
+    Column("crashes", Integer, nullable=False, default=0),
+    Column("worker", String),
+    Column("lease_expires", Double),
+    Column("heartbeat", Double),
+    Column("created", Double, nullable=False),
+    Column("started", Double),
+    Column("finished", Double),
+    Column("step", Integer, nullable=False, default=0),
+    Column("steps", Integer),
+    Column("epoch", Integer, nullable=False, default=0),
+    Column("epsilon", Double),
+    Column("seconds", Double, nullable=False, default=0.0),
+    Column("resumed_from_step", Integer, nullable=False, default=0),
+    Column("error", String),
+    Column("error_kind", String),
+)
+
+metric = Table(
+    "metric",
+    schema,
+    _key(),
+    Column("name", String, primary_key=True),
+    Column("step", Integer, primary_key=True),
+    Column("value", Double),
+    sqlite_with_rowid=False,
+)
+
+snapshot = Table(
+    "snapshot",
+    schema,
+    _key(),
+    Column("step", Integer, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("histograms", JSON, nullable=False),
+)
+
+# Secret: `content` holds generator state. Never exported, never shown; mode 0600 with the rest of the store.
+checkpoint = Table(
+    "checkpoint",
+    schema,
+    _key(),
+    Column("step", Integer, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("released", JSON, nullable=False),
+    Column("binding", JSON, nullable=False),
+)
+
+artifact = Table(
+    "artifact",
+    schema,
+    _key(),
+    Column("name", String, primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+    Column("bytes", Integer, nullable=False),
+    Column("sha256", String, nullable=False),
+)
+
+tombstone = Table(
+    "tombstone",
+    schema,
+    Column("key", String, primary_key=True),
+    Column("config_key", String, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("owner", String, nullable=False),
+    Column("data", JSON, nullable=False),
+    Column("threat_model", String),
+    Column("event", JSON, nullable=False),
+    Column("deleted", Double, nullable=False),
+)
+
+preview = Table(
+    "preview",
+    schema,
+    Column("key", String, primary_key=True),
+    Column("request", JSON, nullable=False),
+    Column("status", String, nullable=False, index=True),
+    Column("result", JSON(none_as_null=True)),
+    Column("error", String),
+    Column("attempt", Integer, nullable=False, default=0),
+    Column("worker", String),
+    Column("lease_expires", Double),
+    Column("created", Double, nullable=False),
+)
+
+upload = Table(
+    "upload",
+    schema,
+    Column("sha256", String, primary_key=True),
+    Column("owner", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("bytes", Integer, nullable=False),
+    Column("created", Double, nullable=False),
+)
