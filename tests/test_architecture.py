@@ -1,0 +1,250 @@
+"""The project's rules on imports, names and sizes, read from the syntax tree (rule 20: the rules are tests)."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from fairpriv_core.methods.catalog import methods
+from tests.syntax import Import, Source, count_lines, count_positional, measure_depth, read_sources
+
+ROOT = Path(__file__).parent.parent
+CODE = read_sources(ROOT, "fairpriv_core", "pages", "app.py", "benchmarks", "examples")
+TESTS = read_sources(ROOT, "tests")
+
+BASE = ("errors", "checks", "seeds")
+LOWER = (*BASE, "data", "notions", "privacy")
+# Which rooms of fairpriv_core a room may import from, besides itself. Rooms not named here may import any.
+ROOMS: dict[str, tuple[str, ...]] = {
+    "errors": (),
+    "checks": ("errors",),
+    "seeds": ("errors",),
+    "data": BASE,
+    "notions": BASE,
+    "privacy": BASE,
+    "engine": LOWER,
+    "methods": (*LOWER, "engine"),
+    "audit": (*LOWER, "engine"),
+    "runs": (*LOWER, "engine", "methods", "audit"),
+    "papers": ("errors", "checks", "runs.record", "runs.config"),
+    "report": ("errors", "checks", "runs.record", "runs.config"),
+}
+# Which files may import an outside library. Libraries not named here may be imported anywhere.
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "click": ("fairpriv_core/cli.py",),
+    "dask": ("fairpriv_core/runs/cluster.py",),
+    "distributed": ("fairpriv_core/runs/cluster.py",),
+    "dp_accounting": ("fairpriv_core/privacy/*",),
+    "fairlearn": ("fairpriv_core/methods/*", "fairpriv_core/audit/*"),
+    "kaleido": ("fairpriv_core/report/export.py",),
+    "opacus": ("fairpriv_core/engine/*", "benchmarks/*"),
+    "plotly": ("fairpriv_core/report/draw.py",),
+    "pooch": ("fairpriv_core/data/*",),
+    "psycopg": ("fairpriv_core/runs/store*.py",),
+    "pyarrow": ("fairpriv_core/data/*",),
+    "python_calamine": ("fairpriv_core/data/*",),
+    "randomgen": ("fairpriv_core/privacy/*",),
+    "sklearn": (
+        "fairpriv_core/data/*",
+        "fairpriv_core/methods/*",
+        "fairpriv_core/audit/*",
+        "fairpriv_core/estimator.py",
+    ),
+    "sqlalchemy": ("fairpriv_core/runs/store*.py",),
+    "streamlit": ("app.py", "pages/*"),
+    "torch": (
+        "fairpriv_core/engine/*",
+        "fairpriv_core/methods/*",
+        "fairpriv_core/audit/*",
+        "fairpriv_core/notions/surrogates.py",
+        "benchmarks/*",
+    ),
+}
+LIMITS = {"lines in a file": 300, "lines": 40, "nested blocks": 3, "positional arguments": 5, "imported modules": 11}
+# What may be larger: (path, what, function or '') -> the reason.
+EXCEPTIONS: dict[tuple[str, str, str], str] = {}
+
+
+def find_forbidden_imports(source: Source) -> Iterator[str]:
+    room = source.path.removeprefix("fairpriv_core/").removesuffix(".py").split("/")[0]
+    for item in source.imports:
+        where = f"{source.path}:{item.line} imports {item.module}"
+        allowed = LIBRARIES.get(item.module.split(".")[0])
+        if allowed is not None and not any(fnmatch(source.path, pattern) for pattern in allowed):
+            yield f"{where}; only {', '.join(allowed)} may."
+        if item.module.startswith("."):
+            yield f"{where}; imports are written in full."
+        if item.function and not (item.function == "fit" and room == "methods"):
+            yield f"{where} inside {item.function}; only a method's fit may."
+        yield from (
+            f"{where}.{name}, which is private there."
+            for name in item.names
+            if name.startswith("_") and item.module != "__future__"
+        )
+        if source.path.startswith("fairpriv_core/") and room in ROOMS:
+            yield from (
+                f"{where}; {room} may not import {other}."
+                for other in _own_modules(item)
+                if not _may_import(room, other)
+            )
+
+
+def find_oversize(source: Source) -> Iterator[tuple[str, str, int]]:
+    """Yield (what, function or '', size) for each size over its limit."""
+    sizes = [("lines in a file", "", source.text.count("\n"))]
+    sizes.append(("imported modules", "", len({item.module for item in source.imports} - {"__future__"})))
+    for function in source.functions:
+        sizes.append(("lines", function.name, count_lines(function)))
+        sizes.append(("nested blocks", function.name, measure_depth(function)))
+        sizes.append(("positional arguments", function.name, count_positional(function)))
+    yield from (size for size in sizes if size[2] > LIMITS[size[0]])
+
+
+def find_method_names(source: Source, names: frozenset[str]) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Compare):
+            inside = [part for side in (node.left, *node.comparators) for part in ast.walk(side)]
+            texts = {part.value for part in inside if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+            yield from (
+                f"{source.path}:{node.lineno} compares with '{name}'; declare an ability instead."
+                for name in texts & names
+            )
+
+
+def _own_modules(item: Import) -> list[str]:
+    """Return what `item` imports of fairpriv_core, without that prefix: `data.dataset`."""
+    if item.module == "fairpriv_core":
+        return list(item.names)
+    return [item.module.removeprefix("fairpriv_core.")] if item.module.startswith("fairpriv_core.") else []
+
+
+def _may_import(room: str, module: str) -> bool:
+    return any(module == allowed or module.startswith(f"{allowed}.") for allowed in (room, *ROOMS[room]))
+
+
+def assert_none(found: Iterable[str]) -> None:
+    """Fail with one line for each thing that was found."""
+    lines = list(found)
+    assert not lines, "\n" + "\n".join(lines)
+
+
+def test_the_import_table_holds() -> None:
+    assert_none(line for source in CODE for line in find_forbidden_imports(source))
+
+
+def test_tests_import_no_private_name() -> None:
+    assert_none(line for source in TESTS for line in find_forbidden_imports(source) if "private" in line)
+
+
+def test_no_import_cycles() -> None:
+    modules = {source.module for source in CODE}
+    graph = {
+        source.module: {
+            target
+            for item in source.imports
+            for target in (item.module, *(f"{item.module}.{name}" for name in item.names))
+            if not item.function and target in modules and target != source.module
+        }
+        for source in CODE
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
+
+
+def test_sizes_are_within_their_limits() -> None:
+    found = {(source.path, what, name): size for source in CODE for what, name, size in find_oversize(source)}
+    assert_none(f"{key} is {size}, limit {LIMITS[key[1]]}" for key, size in found.items() if key not in EXCEPTIONS)
+    assert_none(f"nothing needs the exception {key} any more" for key in EXCEPTIONS if key not in found)
+
+
+def test_test_files_are_within_their_limit() -> None:
+    found = [(source.path, size) for source in TESTS for what, _, size in find_oversize(source) if "file" in what]
+    assert_none(f"{path} has {size} lines" for path, size in found)
+
+
+def test_packages_are_empty_and_no_file_is_a_drawer() -> None:
+    drawers = ("utils", "util", "helpers", "misc", "common")
+    assert_none(source.path for source in CODE if source.path.endswith("__init__.py") and source.text.strip())
+    assert_none(source.path for source in CODE if Path(source.path).stem in drawers)
+
+
+def test_no_method_is_told_by_its_name() -> None:
+    names = frozenset(methods()) - {"none"}
+    inside = ("fairpriv_core/methods/", "fairpriv_core/papers/", "benchmarks/", "examples/")
+    outside = [source for source in CODE if not source.path.startswith(inside)]
+    assert_none(line for source in outside for line in find_method_names(source, names))
+
+
+def test_what_pages_import_is_torch_free() -> None:
+    pages = [source for source in CODE if source.path.startswith(("pages/", "app.py", "fairpriv_core/report/"))]
+    named = {f"fairpriv_core.{module}" for source in pages for item in source.imports for module in _own_modules(item)}
+    named |= {"fairpriv_core.methods.catalog", "fairpriv_core.runs.config", "fairpriv_core.runs.store"}
+    named |= {f"fairpriv_core.privacy.{name}" for name in ("event", "accountants", "calibrate")}
+    named |= {source.module for source in CODE if source.path.startswith("fairpriv_core/report/")}
+    script = f"import importlib, sys\nfor name in {sorted(named)}: importlib.import_module(name)\n"
+    script += "from fairpriv_core.methods.catalog import methods\nmethods()\n"
+    script += "print(sorted({'torch', 'opacus', 'streamlit'} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert (run.stdout.strip(), run.returncode) == ("[]", 0), run.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "says"),
+    [
+        ("fairpriv_core/data/a.py", "from fairpriv_core.notions.rates import gap", "data may not import notions.rates"),
+        ("fairpriv_core/data/a.py", "from fairpriv_core import privacy", "data may not import privacy"),
+        ("fairpriv_core/report/a.py", "import fairpriv_core.runs.store", "report may not import runs.store"),
+        ("fairpriv_core/runs/config.py", "import torch.nn", "imports torch.nn; only"),
+        ("fairpriv_core/runs/a.py", "import streamlit as st", "only app.py, pages/* may"),
+        ("pages/run.py", "import plotly.graph_objects as go", "only fairpriv_core/report/draw.py may"),
+        ("pages/run.py", "from fairpriv_core.runs.store import _connect", "private"),
+        ("fairpriv_core/engine/a.py", "from . import kernel", "in full"),
+        ("fairpriv_core/engine/a.py", "def fit():\n    import json", "inside fit"),
+        ("fairpriv_core/methods/a.py", "def train():\n    import json", "inside train"),
+    ],
+)
+def test_a_forbidden_import_is_found(path: str, text: str, says: str) -> None:
+    found = list(find_forbidden_imports(Source(path, text)))
+    assert len(found) == 1
+    assert says in found[0]
+
+
+def test_an_allowed_import_is_not_found() -> None:
+    text = """
+import torch
+from fairpriv_core.privacy.event import Event
+
+def fit(self):
+    from fairpriv_core.engine.kernel import step
+"""
+    assert not list(find_forbidden_imports(Source("fairpriv_core/methods/a.py", text)))
+
+
+def test_an_oversize_function_is_found() -> None:
+    deep = """
+def f(a, b, c, d, e, g):
+    if a:
+        pass
+    elif b:
+        for c in d:
+            with e:
+                while g:
+                    pass
+"""
+    long = "def h(*, a, b, c, d, e, f):\n    '''Two\n    lines.'''\n" + "    a = 1\n" * 40
+    found = set(find_oversize(Source("fairpriv_core/a.py", deep + long)))
+    assert found == {("nested blocks", "f", 4), ("positional arguments", "f", 6), ("lines", "h", 41)}
+
+
+def test_a_method_told_by_its_name_is_found() -> None:
+    source = Source("pages/train.py", "x = method in ('none', 'pf_ld')\ny = record['method'] == 'demographic_parity'\n")
+    assert len(list(find_method_names(source, frozenset({"pf_ld", "dp_sgd"})))) == 1
