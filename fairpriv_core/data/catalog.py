@@ -1,28 +1,174 @@
-"""The benchmarks, one `Problem` each."""
+"""The benchmarks, one `Problem` each: where the files are, what is predicted, whose groups are compared, what to beware of."""
 
 from __future__ import annotations
 
-from fairpriv_core.data.problem import Categorical, Label, Numeric, Problem
+from dataclasses import replace
+
+from fairpriv_core.data.codebooks import ADULT, BANK, BANK_NO_DURATION, COMPAS, COMPAS_FILTER, CREDIT
+from fairpriv_core.data.problem import Categorical, Grouping, Keep, Label, Layout, Numeric, Problem, Source
 from fairpriv_core.data.synthetic import CONTRACTS, REGIONS, SHIFTS, generate
 
-SYNTHETIC = Problem(
+_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+
+_SYNTHETIC = Problem(
     name="synthetic",
-    title="Synthetic (made by fairpriv)",
-    summary="8,000 made-up rows whose base rates are 0.45 in group A and 0.25 in group B; the embedded default.",
-    citation="fairpriv_core/data/synthetic.py",
-    licence="MIT, like fairpriv itself",
+    title="Synthetic",
+    summary="8,000 made-up rows; 45 % of group A and 25 % of group B have the positive label. Needs no file.",
+    citation="Made by fairpriv_core/data/synthetic.py, which documents it.",
+    licence="MIT",
     labels=(Label(Categorical("label", ("no", "yes")), "yes"),),
     sensitive=("group", "region", "group+region"),
     schema=(
-        Categorical("group", ("A", "B")),
+        Categorical("group", tuple("AB")),
         *(Numeric(name, low=-6, high=6, center=0, scale=1) for name in SHIFTS),
         Categorical("region", REGIONS),
         Categorical("contract", CONTRACTS),
     ),
     generate=generate,
+    caveats=("The data is made up: it shows how a method behaves, not what is so.",),
+)
+
+_ADULT_LAYOUT = Layout(
+    columns=(
+        "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
+        "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
+    )
+)  # fmt: skip
+_ADULT = Problem(
+    name="adult",
+    title="Adult (census income)",
+    summary="Does a person earn above 50,000 dollars a year? US census of 1994, 45,222 complete rows.",
+    citation="Becker & Kohavi (1996), doi:10.24432/C5XW20",
+    licence="CC BY 4.0",
+    labels=(Label(Categorical("income", ("<=50K", ">50K"), (("<=50K.", "<=50K"), (">50K.", ">50K"))), ">50K"),),
+    sensitive=("sex", "race", "sex+race"),
+    schema=ADULT,
+    groupings=(Grouping("race", values=("White", "Black"), rest="Other"),),
+    editions=(
+        (
+            Source(
+                path="adult/adult.data",
+                url=f"{_UCI}/adult/adult.data",
+                sha256="5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+                layout=_ADULT_LAYOUT,
+                part="train",
+            ),
+            Source(
+                path="adult/adult.test",
+                url=f"{_UCI}/adult/adult.test",
+                sha256="a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+                layout=replace(_ADULT_LAYOUT, skip=1),
+                part="test",
+            ),
+        ),
+    ),
+    same=(("education", "education-num"),),
+    drop_missing=True,
+)
+
+_BANK = Problem(
+    name="bank",
+    title="Bank marketing",
+    summary="Does a client subscribe a term deposit after a call? Portuguese bank, 2008 to 2010, 45,211 rows.",
+    citation="Moro, Cortez & Rita (2014), doi:10.24432/C5K306",
+    licence="CC BY 4.0",
+    labels=(Label(Categorical("y", ("no", "yes")), "yes"),),
+    sensitive=("age", "marital", "age+marital"),
+    schema=BANK,
+    groupings=(Grouping("age", edges=(60,)),),
+    editions=(
+        (
+            Source(
+                path="bank/bank-full.csv",
+                url=f"{_UCI}/00222/bank.zip",
+                sha256="d1513ec63b385506f7cfce9f2c5caa9fe99e7ba4e8c3fa264b3aaf0f849ed32d",
+                layout=Layout(separator=";"),
+                member="bank-full.csv",
+                archive_sha256="99d7e8eb12401ed278b793984423915411ea8df099e1795f9fefe254f513fe5e",
+            ),
+        ),
+    ),
+    caveats=(
+        "The feature duration leaks the label: how long the call lasted is known only once the answer is. It is kept to "
+        "compare with the papers; bank_no_duration leaves it out.",
+    ),
+)
+_BANK_NO_DURATION = replace(
+    _BANK,
+    name="bank_no_duration",
+    title="Bank marketing without duration",
+    summary="The bank data with only what is known before the call: without the leaking feature duration.",
+    schema=BANK_NO_DURATION,
+    caveats=(),
+)
+
+_YES_NO = ("0", "1")
+_COMPAS = Problem(
+    name="compas",
+    title="COMPAS (two-year re-arrest)",
+    summary="Is a defendant arrested again within two years? Broward County, 2013 and 2014, 6,172 rows.",
+    citation="Angwin, Larson, Mattu & Kirchner (2016), Machine Bias, ProPublica",
+    licence="none given; court records gathered by ProPublica",
+    labels=(Label(Categorical("two_year_recid", _YES_NO), "1"), Label(Categorical("is_violent_recid", _YES_NO), "1")),
+    sensitive=("race", "sex", "sex+race"),
+    schema=COMPAS,
+    groupings=(Grouping("race", values=("African-American", "Caucasian"), rest="Other"),),
+    editions=(
+        (
+            Source(
+                path="compas/compas-scores-two-years.csv",
+                url="https://raw.githubusercontent.com/propublica/compas-analysis/master/compas-scores-two-years.csv",
+                sha256="c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
+                layout=Layout(),
+            ),
+        ),
+    ),
+    extra=(*COMPAS_FILTER, Categorical("is_recid", ("-1", *_YES_NO))),
+    keep=(
+        Keep("days_b_screening_arrest", low=-30, high=30),
+        Keep("is_recid", without=("-1",)),
+        Keep("c_charge_degree", without=("O",)),
+        Keep("score_text", without=("N/A",)),
+    ),
+    same=(("age", "age_cat"),),
+    caveats=(
+        "The label is re-arrest, not crime: it depends on whom the police arrest.",
+        "The data comes without a licence and is about real people; names and birth dates are never read.",
+    ),
+)
+
+_CREDIT_PAGE = f"{_UCI}/00350/default%20of%20credit%20card%20clients.xls"
+_CREDIT = Problem(
+    name="credit_default",
+    title="Credit card default",
+    summary="Does a credit card client default next month? Taiwan, 2005, 30,000 rows.",
+    citation="Yeh & Lien (2009), doi:10.24432/C55S3H",
+    licence="CC BY 4.0",
+    labels=(Label(Categorical("default", _YES_NO), "1"),),
+    sensitive=("SEX", "EDUCATION", "MARRIAGE"),
+    schema=CREDIT,
+    editions=(
+        (
+            Source(
+                path="credit_default/default of credit card clients.xls",
+                url=_CREDIT_PAGE,
+                sha256="30c6be3abd8dcfd3e6096c828bad8c2f011238620f5369220bd60cfc82700933",
+                layout=Layout(skip=1, sheet=True, rename=(("default payment next month", "default"),)),
+            ),
+        ),
+        (
+            Source(
+                path="credit_default/UCI_Credit_Card.csv",
+                url="https://www.kaggle.com/datasets/uciml/default-of-credit-card-clients-dataset",
+                sha256="a0f0ab49d6326671d6cd83be5c88dcf18007025fe9a53ecd699119c871176ca1",
+                layout=Layout(rename=(("default.payment.next.month", "default"),)),
+            ),
+        ),
+    ),
 )
 
 
 def problems() -> dict[str, Problem]:
     """Return every benchmark by name, the embedded default first."""
-    return {problem.name: problem for problem in (SYNTHETIC,)}
+    every = (_SYNTHETIC, _ADULT, _BANK, _BANK_NO_DURATION, _COMPAS, _CREDIT)
+    return {problem.name: problem for problem in every}

@@ -6,13 +6,23 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from fairpriv_core.data.problem import Categorical, Numeric, Schema
-from fairpriv_core.data.table import Column, Table, count_rows, match_values, name_bins, show_number, to_numbers
+from fairpriv_core.data.table import (
+    Column,
+    Table,
+    count_rows,
+    match_values,
+    name_bins,
+    show_number,
+    take_rows,
+    to_numbers,
+)
 from fairpriv_core.errors import BadInput
 
 _FORMAT = 1
@@ -40,12 +50,13 @@ class Encoder:
         missing = [column.name for column in self.schema if column.name not in table]
         if missing:
             raise BadInput(f"columns missing: {missing}; the file has {list(table)}.", field="file")
-        raw = [_to_raw(column, table[column.name]) for column in self.schema]
         n = count_rows(table)
         encoded = np.empty((n, len(self.feature_names)), dtype=np.float32)
         for start in range(0, n, _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
-            encoded[rows] = self._transformer.transform(np.column_stack([values[rows] for values in raw]))
+            part = take_rows(table, rows)
+            raw = np.column_stack([_to_raw(column, part[column.name]) for column in self.schema])
+            encoded[rows] = self._transformer.transform(raw)
         return encoded
 
     def to_json(self) -> str:
@@ -75,7 +86,7 @@ def encode_numbers(block: np.ndarray, *, column: Numeric) -> np.ndarray:
     shaped = np.sign(inside) * np.log1p(np.abs(inside)) if column.log else inside
     value = np.where(blank, 0.0, (shaped - column.center) / column.scale)
     bounds = (-np.inf, *column.edges, np.inf) if column.edges else ()
-    bins = [(raw >= low) & (raw < high) & ~blank for low, high in zip(bounds, bounds[1:], strict=False)]
+    bins = [(raw >= low) & (raw < high) & ~blank for low, high in pairwise(bounds)]
     flags = [absent] if column.missing else []
     return np.column_stack([value, *special, *bins, *flags]).astype(np.float32)
 

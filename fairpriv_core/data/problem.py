@@ -152,7 +152,6 @@ class Problem:
     same: tuple[tuple[str, ...], ...] = ()
     drop_missing: bool = False
     caveats: tuple[str, ...] = ()
-    drops: tuple[str, ...] = ()
 
     @property
     def columns(self) -> dict[str, Numeric | Categorical]:

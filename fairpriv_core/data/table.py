@@ -40,24 +40,29 @@ def count_rows(table: Table) -> int:
     return len(next(iter(table.values()), ()))
 
 
-def take_rows(table: Table, index: np.ndarray) -> dict[str, Column]:
-    """Return the rows that `index` (positions, or a mask) selects."""
+def take_rows(table: Table, index: np.ndarray | slice) -> dict[str, Column]:
+    """Return the rows that `index` (positions, a mask or a slice) selects."""
     return {name: _take(column, index) for name, column in table.items()}
+
+
+def parse_number(text: str) -> float:
+    """Return the finite number that a text spells, else NaN."""
+    try:
+        number = float(text)
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) and "_" not in text else math.nan
 
 
 def canonical(value: str) -> str:
     """Return a value as it is compared: numbers as numbers ("1" is "1.0"), texts without surrounding blanks."""
-    text = value.strip()
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return show_number(number) if math.isfinite(number) and "_" not in text else text
+    number = parse_number(value)
+    return value.strip() if math.isnan(number) else show_number(number)
 
 
 def show_number(number: float) -> str:
-    """Return a number without a trailing `.0`."""
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(float(number))
+    """Return a number in its shortest form, without a trailing `.0`; a float32 as float32 shows it."""
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else str(number)
 
 
 def name_bins(name: str, edges: Sequence[float]) -> tuple[str, ...]:
@@ -82,7 +87,7 @@ def to_codes(column: Column, *, limit: int | None = None) -> Codes | None:
         return None
     codes = np.full(len(column), -1, dtype=np.int32)
     codes[present] = inverse
-    return Codes(codes, tuple(show_number(value) for value in values.tolist()))
+    return Codes(codes, tuple(show_number(value) for value in values))
 
 
 def match_values(column: Column, categories: Sequence[str], recode: Mapping[str, str]) -> np.ndarray:
@@ -101,19 +106,12 @@ def to_numbers(column: Column) -> np.ndarray:
     """Return a column as float64 (n,); texts that are no number become NaN."""
     if isinstance(column, Numbers):
         return column.values.astype(np.float64, copy=False)
-    lookup = np.array([*(_parse(value) for value in column.values), math.nan], dtype=np.float64)
+    lookup = np.array([*(parse_number(value) for value in column.values), math.nan], dtype=np.float64)
     numbers: np.ndarray = lookup[column.codes]
     return numbers
 
 
-def _parse(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _take(column: Column, index: np.ndarray) -> Column:
+def _take(column: Column, index: np.ndarray | slice) -> Column:
     if isinstance(column, Numbers):
         return Numbers(column.values[index])
     return Codes(column.codes[index], column.values)

@@ -1,0 +1,84 @@
+"""Where a published file is: FAIRPRIV_DATA, else the user's cache, else its public address. Always verified."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pooch
+
+from fairpriv_core.data.problem import Source
+from fairpriv_core.errors import DataUnavailable
+
+FOLDER_VARIABLE = "FAIRPRIV_DATA"
+_SECONDS = 30
+
+
+def find_edition(editions: tuple[tuple[Source, ...], ...]) -> list[tuple[Source, Path]]:
+    """Return the files of the first edition that is here in full, else download the first edition.
+
+    Raises DataUnavailable where a file is not the published one, or is neither here nor to be had; never another file.
+    """
+    for edition in editions:
+        places = [(source, find_local(source)) for source in edition]
+        here = [(source, place) for source, place in places if place is not None]
+        if len(here) == len(edition):
+            return here
+    return [(source, find_local(source) or _download(source)) for source in editions[0]]
+
+
+def find_local(source: Source) -> Path | None:
+    """Return the verified copy under FAIRPRIV_DATA or in the user's cache; None where there is none."""
+    folders = [folder for folder in (os.environ.get(FOLDER_VARIABLE), cache_folder()) if folder]
+    for folder in folders:
+        place = Path(folder).expanduser() / source.path
+        if place.is_file():
+            _verify(place, source)
+            return place
+    return None
+
+
+def cache_folder() -> Path:
+    """Return the folder that downloads are kept in."""
+    return Path(pooch.os_cache("fairpriv"))
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _verify(place: Path, source: Source) -> None:
+    found = hash_file(place)
+    if found != source.sha256:
+        raise DataUnavailable(
+            f"{place} is not the published file (SHA-256 {found[:12]}…, expected {source.sha256[:12]}…); "
+            f"delete it, or put the file from {source.url} in its place.",
+            field="dataset",
+        )
+
+
+def _download(source: Source) -> Path:
+    """Fetch one file into the user's cache; a zip is unpacked and its member verified by its own checksum."""
+    place = cache_folder() / source.path
+    fetch = pooch.HTTPDownloader(timeout=_SECONDS)
+    unpack = pooch.Unzip(members=[source.member], extract_dir=".") if source.member else None
+    try:
+        pooch.retrieve(
+            source.url,
+            known_hash=source.archive_sha256 if source.member else source.sha256,
+            fname=f"{place.name}.zip" if source.member else place.name,
+            path=place.parent,
+            downloader=fetch,
+            processor=unpack,
+        )
+    except (OSError, ValueError) as error:
+        raise DataUnavailable(
+            f"'{source.path}' is not here and {source.url} cannot be fetched ({type(error).__name__}); "
+            f"set {FOLDER_VARIABLE} to a folder that holds {source.path}, or put the file at {place}.",
+            field="dataset",
+        ) from error
+    _verify(place, source)
+    return place

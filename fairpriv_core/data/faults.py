@@ -1,0 +1,148 @@
+"""What is wrong with a person's file, in one sentence that says where and what to do."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairpriv_core.errors import BadInput
+
+_BLOCK = 1 << 20
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_MAGIC = {
+    b"PK\x03\x04": "a zip or an Excel workbook; save its sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save its sheet as CSV",
+    b"\x1f\x8b": "compressed with gzip; unpack it first",
+    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+}
+_MEGABYTE = 1_000_000
+
+
+def check_file(path: Path, *, limit_bytes: int | None = None) -> None:
+    """Raise BadInput unless `path` is a readable file that is not empty, not above the limit and not of another kind."""
+    if not path.is_file():
+        raise _fault(f"there is no file {path}; check the path.")
+    size = path.stat().st_size
+    if size == 0:
+        raise _fault(f"{path.name} is empty; it needs a header line and rows.")
+    check_size(path.name, size, limit_bytes=limit_bytes)
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise _fault(f"{path.name} cannot be read ({error.strerror}).") from error
+    for magic, kind in _MAGIC.items():
+        if start.startswith(magic):
+            raise _fault(f"{path.name} is {kind}.")
+
+
+def check_size(name: str, size: int, *, limit_bytes: int | None) -> None:
+    """Raise BadInput for a file of `size` bytes above the limit; None is no limit."""
+    if limit_bytes is not None and size > limit_bytes:
+        raise _fault(
+            f"{name} has {size / _MEGABYTE:.1f} MB and the limit is {limit_bytes / _MEGABYTE:g} MB; "
+            f"use fewer rows, or give the path of a file on the server."
+        )
+
+
+def read_header(path: Path, *, separator: str = ",") -> list[str]:
+    """Return the column names of a CSV file, without surrounding blanks; raises BadInput where it is not UTF-8."""
+    with path.open("rb") as file:
+        start = file.read(_BLOCK)
+    if len(start) == _BLOCK:
+        start = start[: start.rfind(b"\n") + 1] or start
+    try:
+        text = start.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _fault(_find_bad_byte(path)) from error
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        header = next((row for row in rows if row), [])
+    except csv.Error as error:
+        raise _fault(f"the header line of {path.name} cannot be read ({error}).") from error
+    return [name.strip() for name in header]
+
+
+def check_header(path: Path, header: Sequence[str]) -> None:
+    """Raise BadInput for a header that names a column twice, or has only one: most likely a wrong separator."""
+    if len(header) < 2:
+        only = header[0] if header else ""
+        for separator, name in _SEPARATORS.items():
+            if separator in only:
+                raise _fault(
+                    f"{path.name} has one column, '{_shorten(only)}': is this a file separated by {name}? "
+                    f"Save it separated by commas."
+                )
+        raise _fault(
+            f"{path.name} has one column, '{_shorten(only)}'; it needs a label, a sensitive attribute and a feature."
+        )
+    named = [name for name in header if name]
+    twice = sorted({name for name in named if named.count(name) > 1})
+    if twice:
+        raise _fault(f"{path.name} has more than one column named {_quote(twice)}; rename them so that each is unique.")
+
+
+def explain(
+    error: Exception, path: Path, header: Sequence[str], *, row: tuple[int | None, int, str] | None
+) -> BadInput:
+    """Return the sentence for a parser's error; `row` is (number or None, its fields, its text) of a ragged row."""
+    text = str(error)
+    if row is not None:
+        number, fields, content = row
+        where = f"row {number}" if number is not None else "a row"
+        hint = " (is this a file separated by semicolons?)" if content.count(";") > content.count(",") else ""
+        return _fault(
+            f"{path.name}: {where} has {fields} fields where the header has {len(header)}: '{_shorten(content)}'{hint}; "
+            f"correct that row or quote its texts."
+        )
+    if "UTF8" in text:
+        return _fault(_find_bad_byte(path))
+    if "straddling" in text:
+        return _fault(f"{path.name}: a row is longer than a block; look for a quotation mark that is never closed.")
+    if "Empty CSV" in text:
+        return _fault(f"{path.name} is empty; it needs a header line and rows.")
+    return _fault(f"{path.name} cannot be read: {_shorten(' '.join(text.split()), 200)}.")
+
+
+def no_rows(path: Path) -> BadInput:
+    """Return the sentence for a file that has a header and nothing else."""
+    return _fault(f"{path.name} has a header and no rows; it needs rows to learn from.")
+
+
+def _find_bad_byte(path: Path) -> str:
+    """Return the sentence that names the first byte that is not UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line, offset = 1, 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            held = len(decoder.getstate()[0])
+            try:
+                decoder.decode(block)
+            except UnicodeDecodeError as error:
+                at = error.start - held
+                line += block[: max(at, 0)].count(b"\n")
+                byte = error.object[error.start]
+                guess = bytes([byte]).decode("cp1252", errors="replace")
+                return (
+                    f"{path.name} is not UTF-8: byte 0x{byte:02X} in line {line} (byte {offset + at + 1} of the file) "
+                    f"would be '{guess}' in Windows-1252; save the file as UTF-8."
+                )
+            line += block.count(b"\n")
+            offset += len(block)
+    return f"{path.name} is not UTF-8: its last character is cut off; save the file as UTF-8."
+
+
+def _fault(sentence: str) -> BadInput:
+    return BadInput(sentence, field="file")
+
+
+def _shorten(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _quote(names: Sequence[str]) -> str:
+    return ", ".join(f"'{_shorten(name)}'" for name in names[:5])

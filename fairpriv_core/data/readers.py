@@ -1,0 +1,136 @@
+"""From a benchmark's published files to its table: each file's layout, the published row filter, the two parts joined."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from python_calamine import CalamineWorkbook
+
+from fairpriv_core.data.download import find_edition
+from fairpriv_core.data.faults import read_header
+from fairpriv_core.data.problem import Categorical, Layout, Numeric, Problem, Source
+from fairpriv_core.data.stream import read_csv
+from fairpriv_core.data.table import (
+    Codes,
+    Column,
+    Numbers,
+    Table,
+    canonical,
+    count_rows,
+    find_missing,
+    match_values,
+    take_rows,
+    to_codes,
+    to_numbers,
+)
+from fairpriv_core.errors import DataUnavailable
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark's rows after its filters. `digest` seals the files' bytes; `published` counts their rows.
+
+    `official_test` (n,) bool marks the published test part, None where there is none.
+    """
+
+    table: dict[str, Column]
+    digest: str
+    published: int
+    official_test: np.ndarray | None
+
+
+def read_benchmark(problem: Problem) -> Benchmark:
+    """Return the rows of a benchmark; columns that it does not declare (names, birth dates, …) are never read."""
+    if problem.generate is not None:
+        table = dict(problem.generate())
+        return Benchmark(table, _seal_table(table), count_rows(table), None)
+    files = find_edition(problem.editions)
+    wanted = {**problem.columns, **{column.name: column for column in problem.extra}}
+    tables = [_read_source(source, path, wanted) for source, path in files]
+    parts = [
+        np.full(count_rows(table), source.part == "test") for table, (source, _) in zip(tables, files, strict=True)
+    ]
+    table = _join(tables)
+    kept = _filter_rows(problem, table)
+    split = np.concatenate(parts)[kept] if any(source.part for source, _ in files) else None
+    digest = hashlib.sha256("".join(source.sha256 for source, _ in files).encode()).hexdigest()
+    rows = take_rows({name: table[name] for name in problem.columns}, kept)
+    return Benchmark(rows, digest, count_rows(table), split)
+
+
+def _read_source(source: Source, path: Path, wanted: dict[str, Numeric | Categorical]) -> dict[str, Column]:
+    layout = source.layout
+    rename = dict(layout.rename)
+    table = _read_sheet(path, layout) if layout.sheet else _read_text(path, layout, wanted, rename)
+    named = {rename.get(name, name): column for name, column in table.items()}
+    missing = [name for name in wanted if name not in named]
+    if missing:
+        raise DataUnavailable(f"{path} lacks the columns {missing}; it has {list(table)}.", field="dataset")
+    return {name: _apply(column, named[name]) for name, column in wanted.items()}
+
+
+def _read_text(path: Path, layout: Layout, wanted: Collection[str], rename: dict[str, str]) -> dict[str, Column]:
+    header = list(layout.columns) or read_header(path, separator=layout.separator)
+    unique = [name if name not in header[:position] else f"{name}.{position}" for position, name in enumerate(header)]
+    columns = [name for name in unique if rename.get(name, name) in wanted]
+    return read_csv(path, header=unique, layout=layout, columns=columns).table
+
+
+def _read_sheet(path: Path, layout: Layout) -> dict[str, Column]:
+    """Return the first sheet of a workbook of numbers whose names stand in line `skip`."""
+    rows = CalamineWorkbook.from_path(str(path)).get_sheet_by_index(0).to_python()
+    names = [str(name) for name in rows[layout.skip]]
+    values = np.array(rows[layout.skip + 1 :], dtype=np.float32)
+    return {name: Numbers(values[:, position]) for position, name in enumerate(names)}
+
+
+def _apply(column: Numeric | Categorical, values: Column) -> Column:
+    """Return a column in the code book's terms: its categories as values, everything else missing."""
+    if isinstance(column, Numeric):
+        return Numbers(to_numbers(values).astype(np.float32))
+    return Codes(match_values(values, column.categories, dict(column.recode)), column.categories)
+
+
+def _join(tables: list[dict[str, Column]]) -> dict[str, Column]:
+    return {name: _concatenate([table[name] for table in tables]) for name in tables[0]}
+
+
+def _concatenate(columns: list[Column]) -> Column:
+    first = columns[0]
+    if isinstance(first, Codes):
+        return Codes(np.concatenate([part.codes for part in columns if isinstance(part, Codes)]), first.values)
+    return Numbers(np.concatenate([part.values for part in columns if isinstance(part, Numbers)]))
+
+
+def _filter_rows(problem: Problem, table: Table) -> np.ndarray:
+    """Return a mask (n,) of the rows that the published filter keeps; a missing value never passes a range."""
+    kept = np.ones(count_rows(table), dtype=bool)
+    for rule in problem.keep:
+        column = table[rule.column]
+        if rule.low is not None and rule.high is not None:
+            numbers = to_numbers(column)
+            kept &= (numbers >= rule.low) & (numbers <= rule.high)
+        if rule.without:
+            kept &= ~np.isin(_find_values(column), [canonical(value) for value in rule.without])
+    if problem.drop_missing:
+        kept &= ~np.logical_or.reduce([find_missing(table[name]) for name in problem.columns])
+    return kept
+
+
+def _find_values(column: Column) -> np.ndarray:
+    coded = to_codes(column)
+    assert coded is not None
+    found: np.ndarray = np.array([*(canonical(value) for value in coded.values), ""])[coded.codes]
+    return found
+
+
+def _seal_table(table: Table) -> str:
+    seal = hashlib.sha256()
+    for name, column in table.items():
+        seal.update(name.encode())
+        seal.update((column.codes if isinstance(column, Codes) else column.values).tobytes())
+    return seal.hexdigest()

@@ -1,0 +1,236 @@
+"""CSV and Parquet files of any size, read in blocks into growing columns: memory stays near that of the result.
+
+A column of numbers is kept as float32 (float64 where a caller needs it exact), a column of texts as whole numbers into
+its values. A column with more than MOST_VALUES different texts (names, free text) is not kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from fairpriv_core.data.faults import check_file, check_header, explain, no_rows, read_header
+from fairpriv_core.data.problem import Layout
+from fairpriv_core.data.table import Codes, Column, Numbers, parse_number
+
+MOST_VALUES = 20_000
+_BLOCK = 8 << 20
+_BATCH = 1 << 16
+_THREADS_FROM = 64 << 20
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+_MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "#N/A", "NaT", "<NA>")
+_NULLS = [*_MISSING, *(f" {word}" for word in _MISSING)]
+_NOT_A_NUMBER = re.compile(
+    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to \w+: invalid value '(.*)'", re.S
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a file holds: its columns, and one sentence for each thing that its owner should know."""
+
+    table: dict[str, Column]
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass
+class _Growing:
+    """A column while it is read."""
+
+    numeric: bool
+    chunks: list[np.ndarray] = field(default_factory=list)
+    values: dict[str, int] = field(default_factory=dict)
+    full: bool = False
+
+    def add(self, array: pa.Array, number: pa.DataType) -> None:
+        if self.full:
+            return
+        if self.numeric:
+            self.chunks.append(array.cast(number, safe=False).to_numpy(zero_copy_only=False))
+            return
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        lookup = [self._find(text) for text in coded.dictionary.to_pylist()]
+        if len(self.values) > MOST_VALUES:
+            self.full, self.chunks, self.values = True, [], {}
+            return
+        indices = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False)
+        self.chunks.append(np.array([*lookup, -1], dtype=np.int16)[indices])
+
+    def _find(self, text: str | None) -> int:
+        stripped = "" if text is None else str(text).strip()
+        return -1 if stripped in _MISSING else self.values.setdefault(stripped, len(self.values))
+
+    def finish(self) -> Column:
+        """Return the column; its chunks are given up so that only one column is ever held twice."""
+        joined = np.concatenate(self.chunks)
+        self.chunks = []
+        if self.numeric:
+            return Numbers(joined)
+        return _as_numbers(Codes(joined, tuple(self.values)))
+
+
+def read_table(path: Path, *, exact: str = "", limit_bytes: int | None = None) -> Reading:
+    """Return a person's CSV or Parquet file; columns named in the text `exact` keep float64.
+
+    Raises BadInput for everything that can be wrong with a file, naming the column or row.
+    """
+    check_file(path, limit_bytes=limit_bytes)
+    with path.open("rb") as file:
+        is_parquet = file.read(4) == b"PAR1"
+    if is_parquet:
+        return _read_parquet(path, exact)
+    header = read_header(path)
+    check_header(path, header)
+    reading = read_csv(path, header=header, exact=[name for name in header if name and name in exact])
+    nameless = [str(position) for position, name in enumerate(header, 1) if not name]
+    noted = (f"column {', '.join(nameless)} has no name and is not used.",) if nameless else ()
+    return Reading(reading.table, (*noted, *reading.remarks))
+
+
+def read_csv(
+    path: Path,
+    *,
+    header: Sequence[str],
+    layout: Layout = Layout(),
+    columns: Collection[str] | None = None,
+    exact: Collection[str] = (),
+) -> Reading:
+    """Return the named `columns` (None: all) of a CSV file whose names are `header`.
+
+    Types come from the first block; a column of numbers in which a text turns up later is read again as text, and a
+    remark says where.
+    """
+    names = [name or f"\0{position}" for position, name in enumerate(header)]
+    wanted = [name for name in names if name[:1] != "\0" and (columns is None or name in columns)]
+    opener = _Opener(path, names, wanted, layout)
+    types = {name: _choose_type(found, name in exact) for name, found in opener.infer().items()}
+    remarks: list[str] = []
+    while True:
+        growing = {name: _Growing(numeric=types[name] != _TEXT) for name in wanted}
+        try:
+            _grow(growing, opener.batches(types))
+            break
+        except pa.ArrowInvalid as error:
+            odd = _NOT_A_NUMBER.match(str(error))
+            if odd is None:
+                raise explain(error, path, header, row=opener.ragged) from error
+            name = names[int(odd[1])]
+            types[name] = _TEXT
+            where = f" in row {odd[2]}" if odd[2] else ""
+            remarks.append(f"column '{name}' is read as text because of '{odd[3][:40]}'{where}.")
+    return _finish(path, growing, remarks)
+
+
+@dataclass
+class _Opener:
+    """Opens one CSV file with given column types; remembers the first row with too few or too many fields."""
+
+    path: Path
+    names: list[str]
+    wanted: list[str]
+    layout: Layout
+    ragged: tuple[int | None, int, str] | None = None
+
+    def infer(self) -> dict[str, pa.DataType]:
+        try:
+            reader = self._open({})
+        except pa.ArrowInvalid as error:
+            raise explain(error, self.path, self.names, row=self.ragged) from error
+        return {found.name: found.type for found in reader.schema}
+
+    def batches(self, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+        with self._open(types) as reader:
+            yield from reader
+
+    def _open(self, types: dict[str, pa.DataType]) -> csv.CSVStreamingReader:
+        headed = 0 if self.layout.columns else 1
+        read = csv.ReadOptions(
+            column_names=self.names,
+            skip_rows=self.layout.skip,
+            skip_rows_after_names=headed,
+            block_size=_BLOCK,
+            use_threads=self.path.stat().st_size > _THREADS_FROM,
+        )
+        parse = csv.ParseOptions(
+            delimiter=self.layout.separator, newlines_in_values=True, invalid_row_handler=self._note_row
+        )
+        convert = csv.ConvertOptions(
+            column_types=types,
+            include_columns=self.wanted,
+            null_values=_NULLS,
+            strings_can_be_null=True,
+            timestamp_parsers=[],
+        )
+        return csv.open_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
+
+    def _note_row(self, row: csv.InvalidRow) -> str:
+        self.ragged = self.ragged or (row.number, row.actual_columns, row.text)
+        return "error"
+
+
+def _choose_type(found: pa.DataType, exact: bool) -> pa.DataType:
+    if pa.types.is_integer(found) or pa.types.is_floating(found):
+        return pa.float64() if exact else pa.float32()
+    return _TEXT
+
+
+def _grow(growing: dict[str, _Growing], batches: Iterable[pa.RecordBatch], exact: Collection[str] = ()) -> None:
+    for batch in batches:
+        for name, column in growing.items():
+            array = batch.column(name)
+            wide = name in exact or pa.types.is_float64(array.type)
+            column.add(array, pa.float64() if wide else pa.float32())
+
+
+def _finish(path: Path, growing: dict[str, _Growing], remarks: list[str]) -> Reading:
+    full = [name for name, column in growing.items() if column.full]
+    remarks += [f"column '{name}' has more than {MOST_VALUES:,} different texts and is not used." for name in full]
+    kept = [name for name in growing if name not in full]
+    if not any(len(chunk) for name in growing for chunk in growing[name].chunks) and not full:
+        raise no_rows(path)
+    return Reading({name: growing[name].finish() for name in kept}, tuple(remarks))
+
+
+def _as_numbers(column: Codes) -> Column:
+    """Return a column of texts that are all numbers as numbers (a column that was missing in the first block)."""
+    numbers = np.array([*(parse_number(text) for text in column.values), np.nan])
+    return Numbers(numbers[column.codes]) if np.isfinite(numbers[:-1]).all() and column.values else column
+
+
+def _read_parquet(path: Path, exact: str) -> Reading:
+    try:
+        file = parquet.ParquetFile(path)
+        schema = file.schema_arrow
+        check_header(path, schema.names)
+        usable = {found.name: _is_number(found.type) for found in schema if _is_number(found.type) is not None}
+        growing = {name: _Growing(numeric=bool(numeric)) for name, numeric in usable.items()}
+        batches = (_plain(batch) for batch in file.iter_batches(batch_size=_BATCH, columns=list(usable)))
+        _grow(growing, batches, [name for name in usable if name in exact])
+    except (pa.ArrowException, OSError) as error:
+        raise explain(error, path, (), row=None) from error
+    unused = [name for name in schema.names if name not in usable]
+    return _finish(path, growing, [f"column '{name}' is neither numbers nor text and is not used." for name in unused])
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch whose truth values and large or coded texts are plain texts."""
+    columns = [
+        column if _is_number(column.type) else column.cast(pa.string()).dictionary_encode() for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _is_number(found: pa.DataType) -> bool | None:
+    """Return True for numbers, False for what reads as text, None for what is neither (times, lists, bytes)."""
+    inner = found.value_type if pa.types.is_dictionary(found) else found
+    if pa.types.is_boolean(inner) or pa.types.is_string(inner) or pa.types.is_large_string(inner):
+        return False
+    if inner is found and (pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found)):
+        return True
+    return None
