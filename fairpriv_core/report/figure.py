@@ -1,0 +1,158 @@
+"""A figure as data: what is drawn, in which units, and what it says in words. Drawing is `report/draw.py`'s."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Value = float | None
+Kind = Literal["line", "bar", "histogram", "points", "dots"]
+MAX_POINTS = 1000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its title, its unit ("" for none), whether it is logarithmic, and its range where it is fixed."""
+
+    title: str
+    unit: str = ""
+    log: bool = False
+    range: tuple[float, float] | None = None
+
+    @property
+    def label(self) -> str:
+        """The title with its unit, as drawn."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+@dataclass(frozen=True)
+class Series:
+    """One set of values in the units of its axes; None is a gap.
+
+    Attributes:
+        name: what the legend says.
+        kind: "line"; "bar" (x are categories); "histogram" (x are the edges, one more than y); "points"; "dots".
+        x, y: values. low, high: ends of the 95 % interval of each y, or empty.
+        look: a method's id, or a role of `report/looks.py` ("total", "group 2", …).
+        panel: index of the panel that it is drawn in.
+        variation: 0, 1, … tells runs of one method apart.
+        labelled: the name stands at the line's end instead of in the legend.
+    """
+
+    name: str
+    kind: Kind
+    x: tuple[float | str, ...]
+    y: tuple[Value, ...]
+    low: tuple[Value, ...] = ()
+    high: tuple[Value, ...] = ()
+    look: str = "ink"
+    panel: int = 0
+    variation: int = 0
+    labelled: bool = False
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A straight line at a value of the x or the y axis, with its label; in one panel, or in all (None)."""
+
+    value: float
+    label: str
+    axis: Literal["x", "y"] = "x"
+    panel: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot of a figure; panels stand below each other and share the x axis."""
+
+    y: Axis
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class FigureData:
+    """A figure before it is drawn.
+
+    Attributes:
+        name: id, stable over refreshes, so that zoom stays; also the file name of a download.
+        title: at most about 60 characters.
+        x: the axis that all panels share. horizontal: bars lie, and categories stand on the vertical axis.
+        caption: a sentence or two with the number of seeds, the method and the caveats; part of every export.
+        alt: what a person who does not see the figure is told.
+        raw: computed on protected data without noise; every export says so.
+    """
+
+    name: str
+    title: str
+    x: Axis
+    panels: tuple[Panel, ...]
+    series: tuple[Series, ...]
+    caption: str
+    alt: str
+    references: tuple[Reference, ...] = ()
+    horizontal: bool = False
+    raw: bool = False
+
+
+def decimate(
+    x: Sequence[float], *columns: Sequence[Value], limit: int = MAX_POINTS
+) -> tuple[tuple[float, ...], tuple[tuple[Value, ...], ...]]:
+    """Return x and `columns` with at most `limit` (>= 4) points: the first, the last, and what stands out between.
+
+    In each of equally long stretches the lowest and the highest point of the first column are kept, in order, so a
+    spike of one point stays visible. Every column keeps the same rows.
+    """
+    size = len(x)
+    if size <= limit:
+        return tuple(x), tuple(tuple(column) for column in columns)
+    first = np.array([math.nan if value is None else value for value in columns[0]], dtype=np.float64)
+    bounds = np.linspace(1, size - 1, (limit - 2) // 2 + 1).astype(int)
+    keep = {0, size - 1}
+    for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        stretch = first[start:stop]
+        if np.isnan(stretch).all():
+            keep.add(start)
+        else:
+            keep |= {start + int(np.nanargmin(stretch)), start + int(np.nanargmax(stretch))}
+    rows = sorted(keep)
+    return tuple(x[row] for row in rows), tuple(tuple(column[row] for row in rows) for column in columns)
+
+
+def line(
+    name: str,
+    x: Sequence[float],
+    y: Sequence[Value],
+    *,
+    scale: float = 1.0,
+    low: Sequence[Value] = (),
+    high: Sequence[Value] = (),
+    look: str = "ink",
+    panel: int = 0,
+    variation: int = 0,
+    labelled: bool = False,
+) -> Series:
+    """Return a line of at most MAX_POINTS points, values times `scale`; NaN and infinity become gaps."""
+    banded = bool(low) and bool(high)
+    kept, columns = decimate(x, y, *((low, high) if banded else ()))
+    scaled = [tuple(_finite(value, scale) for value in column) for column in columns]
+    ends = (scaled[1], scaled[2]) if banded else ((), ())
+    return Series(
+        name,
+        "line",
+        kept,
+        scaled[0],
+        low=ends[0],
+        high=ends[1],
+        look=look,
+        panel=panel,
+        variation=variation,
+        labelled=labelled,
+    )
+
+
+def _finite(value: Value, scale: float) -> Value:
+    return None if value is None or not math.isfinite(value) else float(value) * scale

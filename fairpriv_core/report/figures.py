@@ -1,0 +1,264 @@
+"""Figures of results and plans, as data: trade-offs, group bars, clipping curves, predicted epsilon, the odds dots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairpriv_core.report import wording
+from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, line
+from fairpriv_core.report.looks import look_of
+from fairpriv_core.report.tables import Mean, Outcome, mean_interval
+
+EPSILON_AXIS = Axis("Privacy budget ε", log=True)
+ACCURACY = Axis("Accuracy", "%")
+_BAND = "Bands: 95 % interval of the mean over {n} seeds."
+
+
+@dataclass(frozen=True)
+class GroupRates:
+    """One run's groups for `group_bars`: its label, method id and a record's `metrics["groups"]`."""
+
+    label: str
+    method: str
+    groups: Sequence[Mapping[str, Any]]
+
+
+def trade_off(outcomes: Iterable[Outcome], *, dataset: str, notion: str, epsilon: float | None = None) -> FigureData:
+    """Accuracy and gap over ε, one line a method, 95 % bands over seeds; methods without ε are level lines.
+
+    `dataset` and `notion` are titles; `epsilon` marks where a slider stands.
+    """
+    rows = [row for row in outcomes if row.accuracy is not None]
+    panels = (Panel(ACCURACY, "Accuracy"), Panel(_gap_axis(notion), "Fairness gap"))
+    span = _epsilon_span(rows)
+    series: list[Series] = []
+    for name, (look, runs) in _by_method(rows).items():
+        for index, field in enumerate(("accuracy", "gap")):
+            series.append(_epsilon_line(name, runs, field, look=look, panel=index, span=span))
+    marks = () if epsilon is None else (Reference(epsilon, f"ε = {wording.epsilon_text(epsilon)}"),)
+    return FigureData(
+        name="trade_off",
+        title=f"Accuracy and fairness gap over ε: {dataset}",
+        x=EPSILON_AXIS,
+        panels=panels,
+        series=tuple(series),
+        caption=f"{_seed_words(rows)} Gap: {notion.lower()}. {_threats(rows)} {wording.RAW}",
+        alt=_describe_lines(series, f"Accuracy and {notion.lower()} gap over ε on {dataset}"),
+        references=marks,
+        raw=True,
+    )
+
+
+def accuracy_against_gap(outcomes: Iterable[Outcome], *, dataset: str, notion: str) -> FigureData:
+    """Mean accuracy against mean gap: one point for each method and ε, joined in the order of ε."""
+    rows = [row for row in outcomes if row.accuracy is not None and row.gap is not None]
+    series = []
+    for name, (look, runs) in _by_method(rows).items():
+        found = [
+            (mean_interval(r.gap for r in at), mean_interval(r.accuracy for r in at)) for _, at in _by_epsilon(runs)
+        ]
+        x = tuple(100 * (gap.mean or 0.0) for gap, _ in found)
+        low, high = _ends([accuracy for _, accuracy in found], 100)
+        y = tuple(None if accuracy.mean is None else 100 * accuracy.mean for _, accuracy in found)
+        series.append(Series(name, "points", x, y, low=low, high=high, look=look))
+    return FigureData(
+        name="accuracy_against_gap",
+        title=f"Accuracy against fairness gap: {dataset}",
+        x=_gap_axis(notion),
+        panels=(Panel(ACCURACY),),
+        series=tuple(series),
+        caption=f"{_seed_words(rows)} Up and to the left is better; points of a method are joined in the order of ε. "
+        f"{_threats(rows)} {wording.RAW}",
+        alt=_describe_lines(series, f"Accuracy against {notion.lower()} gap on {dataset}"),
+        raw=True,
+    )
+
+
+def group_bars(runs: Sequence[GroupRates], *, rate: str = "positive_rate", overall: float | None = None) -> FigureData:
+    """One bar for each group and run with its 95 % Wilson interval; groups stand by position and label."""
+    title = wording.metric_title(rate)
+    series = []
+    for index, run in enumerate(runs):
+        names = tuple(f"{group['name']} (n = {group['size']:,})" for group in run.groups)
+        values = tuple(None if group[rate] is None else 100 * group[rate] for group in run.groups)
+        ends = [group.get(f"{rate}_interval") or (None, None) for group in run.groups]
+        low, high = (tuple(None if end[i] is None else 100 * end[i] for end in ends) for i in (0, 1))
+        same = sum(earlier.method == run.method for earlier in runs[:index])
+        series.append(Series(run.label, "bar", names, values, low=low, high=high, look=run.method, variation=same))
+    marks = () if overall is None else (Reference(100 * overall, f"everyone {wording.percent(overall)}"),)
+    return FigureData(
+        name=f"groups_{rate}",
+        title=f"{title} by group",
+        x=Axis(title, "% of the group"),
+        panels=(Panel(Axis("")),),
+        series=tuple(series),
+        caption=f"Whiskers: 95 % Wilson interval of each group on the test split. {wording.RAW}",
+        alt=f"{title} by group. " + " ".join(f"{each.name}: {_list_values(each.x, each.y, ' %')}." for each in series),
+        references=marks,
+        horizontal=True,
+        raw=True,
+    )
+
+
+def bias_variance(
+    clips: Sequence[float],
+    bias: Sequence[float],
+    variance: Sequence[float],
+    *,
+    symbol: str = "C_p",
+    current: float | None = None,
+    source: str = "",
+    raw: bool = False,
+) -> FigureData:
+    """Theorem 4 (C_p) or 5 (C_d) of PF-LD: bias, variance and their sum over the clipping bound, minimiser marked.
+
+    `clips` are > 0; `current` marks the chosen bound; `source` says at which model the curve was computed; `raw` if
+    from protected groups.
+    """
+    total = [b + v for b, v in zip(bias, variance, strict=True)]
+    best = clips[min(range(len(total)), key=total.__getitem__)]
+    parts = (
+        ("Bias² from clipping", bias, "bias"),
+        ("Variance from noise", variance, "variance"),
+        ("Sum", total, "total"),
+    )
+    chosen = () if current is None else (Reference(current, f"chosen: {wording.number(current)}"),)
+    theorem, what = ("Theorem 4", "constraint gradient") if symbol == "C_p" else ("Theorem 5", "multiplier update")
+    raw_words = f" {wording.RAW}" if raw else ""
+    return FigureData(
+        name=f"bias_variance_{symbol.lower()}",
+        title=f"Expected error over the clipping bound {symbol}",
+        x=Axis(f"Clipping bound {symbol}", log=True),
+        panels=(Panel(Axis(f"Squared error of the {what}", log=True)),),
+        series=tuple(line(name, clips, values, look=look) for name, values, look in parts),
+        caption=f"PF-LD {theorem}: a small bound clips (bias), a large one needs more noise (variance). {source}{raw_words}",
+        alt=f"Expected squared error over {symbol}: the sum is smallest at {symbol} = {wording.number(best)}.",
+        references=(Reference(best, f"minimum: {wording.number(best)}"), *chosen),
+        raw=raw,
+    )
+
+
+def predicted_epsilon(
+    epochs: Sequence[float],
+    epsilon: Sequence[Value],
+    *,
+    budget: float | None,
+    delta: float,
+    threat_model: str | None,
+    published: Sequence[Value] = (),
+) -> FigureData:
+    """The ε that a planned run will have spent after each epoch, the budget, and the paper's own accounting."""
+    series = [line("Proved", epochs, epsilon, look="budget")]
+    if published:
+        series.append(line("As the paper accounts", epochs, published, look="published"))
+    last = next((value for value in reversed(epsilon) if value is not None), None)
+    ends = f"After {epochs[-1]:g} epochs ε = {wording.epsilon_text(last)}." if epochs else "No epochs."
+    marks = () if budget is None else (Reference(budget, f"budget {wording.epsilon_text(budget)}", axis="y"),)
+    return FigureData(
+        name="predicted_epsilon",
+        title="ε that the run will spend",
+        x=Axis("Epoch"),
+        panels=(Panel(Axis("ε spent")),),
+        series=tuple(series),
+        caption=f"{ends} δ = {wording.delta_text(delta)}; protects {wording.protected(threat_model)}.",
+        alt=f"Predicted ε over epochs. {ends}",
+        references=marks,
+    )
+
+
+def epsilon_dots(epsilon: float, sure: int) -> FigureData:
+    """100 dots: from even odds (50) an attacker ends at most `sure` in 100 sure, 50 <= sure <= 100."""
+    spans = (
+        ("Even odds before: 50", 0, 50, "dot before"),
+        (f"Added by ε, at most: {sure - 50}", 50, sure, "dot added"),
+    )
+    rest = (f"Still unsure, at least: {100 - sure}", sure, 100, "dot rest")
+    series = tuple(
+        Series(
+            name,
+            "dots",
+            tuple(float(i % 10) for i in range(a, b)),
+            tuple(float(9 - i // 10) for i in range(a, b)),
+            look=look,
+        )
+        for name, a, b, look in (*spans, rest)
+    )
+    return FigureData(
+        name="epsilon_dots",
+        title=f"ε = {wording.epsilon_text(epsilon)}: at most {sure} in 100",
+        x=Axis("", range=(-0.7, 9.7)),
+        panels=(Panel(Axis("", range=(-0.7, 9.7))),),
+        series=series,
+        caption="Worst case, before δ: how sure an attacker who started at even odds can become about one person.",
+        alt=f"100 dots: 50 filled before, {sure - 50} more filled at ε = {wording.epsilon_text(epsilon)}, "
+        f"{100 - sure} open.",
+    )
+
+
+def _by_method(rows: Sequence[Outcome]) -> dict[str, tuple[str, list[Outcome]]]:
+    found: dict[str, tuple[str, list[Outcome]]] = {}
+    for row in rows:
+        published = ", as published" if row.variant == "published" else ""
+        name = f"{look_of(row.method).title}{published} ({wording.protection_suffix(row.threat_model)})"
+        found.setdefault(name, (row.method, []))[1].append(row)
+    return found
+
+
+def _by_epsilon(runs: Sequence[Outcome]) -> list[tuple[float | None, list[Outcome]]]:
+    values = sorted({run.epsilon for run in runs}, key=lambda value: float("inf") if value is None else value)
+    return [(value, [run for run in runs if run.epsilon == value]) for value in values]
+
+
+def _epsilon_line(
+    name: str, runs: Sequence[Outcome], field: str, *, look: str, panel: int, span: tuple[float, float]
+) -> Series:
+    found = [(value, mean_interval(getattr(run, field) for run in at)) for value, at in _by_epsilon(runs)]
+    if [value for value, _ in found] == [None]:
+        found = [(end, found[0][1]) for end in span]
+    known = [(value, mean) for value, mean in found if value is not None]
+    low, high = _ends([mean for _, mean in known], 1.0)
+    x, y = [value for value, _ in known], [mean.mean for _, mean in known]
+    return line(name, x, y, scale=100, low=low, high=high, look=look, panel=panel)
+
+
+def _ends(means: Sequence[Mean], scale: float) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """Return the ends of the intervals, kept within [0, 1] before scaling; empty where none has an interval."""
+    if all(mean.low is None for mean in means):
+        return (), ()
+    low = tuple(None if mean.low is None else scale * max(0.0, mean.low) for mean in means)
+    return low, tuple(None if mean.high is None else scale * min(1.0, mean.high) for mean in means)
+
+
+def _epsilon_span(rows: Sequence[Outcome]) -> tuple[float, float]:
+    values = [row.epsilon for row in rows if row.epsilon is not None]
+    return (min(values), max(values)) if values else (0.1, 10.0)
+
+
+def _gap_axis(notion: str) -> Axis:
+    return Axis(f"{notion} gap", "percentage points")
+
+
+def _seed_words(rows: Sequence[Outcome]) -> str:
+    counts = {len({run.seed for run in at}) for _, runs in _by_method(rows).values() for _, at in _by_epsilon(runs)}
+    if not counts:
+        return "No finished run yet."
+    if counts == {1}:
+        return wording.ONE_SEED
+    return _BAND.format(n=min(counts) if len(counts) == 1 else f"{min(counts)} to {max(counts)}")
+
+
+def _threats(rows: Sequence[Outcome]) -> str:
+    kinds = {row.threat_model for row in rows if row.threat_model is not None}
+    return "ε of methods that protect different things cannot be compared." if len(kinds) > 1 else ""
+
+
+def _describe_lines(series: Sequence[Series], what: str) -> str:
+    parts = [f"{each.name}, panel {each.panel + 1}: {_list_values(each.x, each.y, '')}" for each in series]
+    return f"{what}. " + ". ".join(parts) + "."
+
+
+def _list_values(x: Sequence[Any], y: Sequence[Value], unit: str) -> str:
+    shown = [f"{wording.number(value)}{unit} at {place}" for place, value in zip(x, y, strict=True)]
+    return ", ".join(shown if len(shown) <= 8 else [*shown[:4], "…", *shown[-2:]])

@@ -1,0 +1,208 @@
+"""Figures of a run while it trains, and of runs laid over each other, as data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairpriv_core.report import wording
+from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, line
+
+History = Mapping[str, tuple[Sequence[float], Sequence[Value]]]
+STEP = Axis("Step")
+MAX_GROUPS = 6
+_GAP = re.compile(r"test/(\w+)_gap")
+_QUANTITIES = {
+    "gradient_norm": ("Gradient norms and C_p", Axis("Norm of a row's gradient of h"), "C_p", "gradient norm"),
+    "output": ("Outputs and C_d", Axis("|h| of a row"), "C_d", "|h|"),
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One run's values of one metric over steps; shares in [0, 1]. `low` and `high` are 95 % ends, or empty."""
+
+    label: str
+    method: str
+    x: Sequence[float]
+    y: Sequence[Value]
+    low: Sequence[Value] = ()
+    high: Sequence[Value] = ()
+
+
+def collect(rows: Iterable[tuple[int, str, float | None]]) -> dict[str, tuple[list[float], list[Value]]]:
+    """Return name -> (steps, values) from a store's (step, name, value) rows, by step.
+
+    A step written twice (a run that was resumed from an earlier checkpoint) keeps its last value.
+    """
+    latest: dict[str, dict[int, Value]] = {}
+    for step, name, value in rows:
+        latest.setdefault(name, {})[step] = value
+    return {
+        name: ([float(step) for step in sorted(at)], [at[step] for step in sorted(at)]) for name, at in latest.items()
+    }
+
+
+def live_quality(history: History, *, method: str, notion: str) -> FigureData:
+    """Test accuracy, and the gap of every notion below it; `notion` (its id) is drawn in the method's look."""
+    series = [line("Accuracy", *_of(history, "test/accuracy"), scale=100, look=method)]
+    names = [match.group(1) for name in history if (match := _GAP.fullmatch(name))]
+    others = [name for name in names if name != notion]
+    for index, name in enumerate([each for each in names if each == notion] + others):
+        look = method if name == notion else f"group {index}"
+        x, y = _of(history, f"test/{name}_gap")
+        series.append(line(wording.metric_title(name), x, y, scale=100, look=look, panel=1, labelled=name != notion))
+    constant = _last(_of(history, "test/constant_accuracy")[1])
+    label = f"always the same answer: {wording.percent(constant)}"
+    return FigureData(
+        name="live_quality",
+        title="Accuracy and fairness gaps on the test split",
+        x=STEP,
+        panels=(Panel(Axis("Accuracy", "%"), "Accuracy"), Panel(Axis("Gap", "percentage points"), "Fairness gaps")),
+        series=tuple(series),
+        caption=f"The solid gap is the trained notion, {wording.metric_title(notion).lower()}. One run: no band. "
+        f"{wording.RAW}",
+        alt="Now: " + ", ".join(f"{each.name} {wording.number(_last(each.y))}" for each in series) + ".",
+        references=() if constant is None else (Reference(100 * constant, label, axis="y", panel=0),),
+        raw=True,
+    )
+
+
+def live_groups(history: History, *, rate: str = "positive_rate") -> FigureData:
+    """One line for each group's rate, with its 95 % interval where the history has `…_low` and `…_high`."""
+    title = wording.metric_title(rate)
+    names = [name[len("group/") : -len(rate) - 1] for name in history if re.fullmatch(rf"group/.+/{rate}", name)]
+    series = []
+    for index, name in enumerate(names):
+        x, y = _of(history, f"group/{name}/{rate}")
+        low, high = (_of(history, f"group/{name}/{rate}_{end}")[1] for end in ("low", "high"))
+        ends = {"low": low, "high": high} if len(low) == len(y) == len(high) else {}
+        series.append(line(name, x, y, scale=100, look=f"group {index}", labelled=True, **ends))
+    band = "Bands: 95 % Wilson interval of each group. " if any(each.low for each in series) else ""
+    return FigureData(
+        name=f"live_groups_{rate}",
+        title=f"{title} of each group",
+        x=STEP,
+        panels=(Panel(Axis(title, "% of the group")),),
+        series=tuple(series),
+        caption=f"{band}{wording.RAW}",
+        alt=f"{title} now: " + ", ".join(f"{each.name} {wording.number(_last(each.y))} %" for each in series) + ".",
+        raw=True,
+    )
+
+
+def live_multipliers(history: History, *, limit: float | None = None) -> FigureData:
+    """The multiplier λ of each constraint; `limit` is λ_max, drawn where the multipliers come near it."""
+    prefix = "multiplier/"
+    names = [name for name in history if name.startswith(prefix)]
+    series = [
+        line(name[len(prefix) :], *_of(history, name), look=f"group {index}", labelled=True)
+        for index, name in enumerate(names)
+    ]
+    values = [abs(value) for each in series for value in each.y if value is not None]
+    near = limit is not None and bool(values) and max(values) > 0.7 * limit
+    ends = (1, -1) if any(value < 0 for each in series for value in each.y if value is not None) else (1,)
+    marks = tuple(Reference(end * (limit or 0.0), "λ_max" if end > 0 else "−λ_max", axis="y") for end in ends)
+    return FigureData(
+        name="live_multipliers",
+        title="Multiplier λ of each constraint",
+        x=STEP,
+        panels=(Panel(Axis("Multiplier λ")),),
+        series=tuple(series),
+        caption="How hard each group's constraint pulls, and in which direction. Part of what the run releases.",
+        alt="λ now: " + ", ".join(f"{each.name} {wording.number(_last(each.y))}" for each in series) + ".",
+        references=marks if near else (),
+    )
+
+
+def live_epsilon(
+    history: History, *, budget: float | None, delta: float, threat_model: str | None, steps: int | None = None
+) -> FigureData:
+    """ε spent so far, against the budget; the axis reaches to the planned number of `steps`."""
+    x, y = _of(history, "epsilon")
+    spent = _last(y)
+    words = f"ε = {wording.epsilon_text(spent)} spent" if spent is not None else "Nothing spent yet"
+    words += "." if budget is None else f" of {wording.epsilon_text(budget)}."
+    marks = () if budget is None else (Reference(budget, f"budget {wording.epsilon_text(budget)}", axis="y"),)
+    return FigureData(
+        name="live_epsilon",
+        title="ε spent against the budget",
+        x=STEP if steps is None else Axis("Step", range=(0.0, float(steps))),
+        panels=(Panel(Axis("ε spent")),),
+        series=(line("ε spent", x, y, look="budget"),),
+        caption=f"{words} δ = {wording.delta_text(delta)}; protects {wording.protected(threat_model)}.",
+        alt=words,
+        references=marks,
+    )
+
+
+def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str) -> FigureData:
+    """How far rows reach beyond the clipping bound, one panel a group, the most clipped groups first.
+
+    `histogram` is the JSON of `methods/base.Histogram`: edges (bins + 1), counts and clipped by group, bound.
+    `quantity` is "gradient_norm" (bound C_p) or "output" (bound C_d).
+    """
+    title, x, symbol, words = _QUANTITIES[quantity]
+    clipped = histogram.get("clipped") or {}
+    names = sorted(histogram["counts"], key=lambda name: -(clipped.get(name) or 0.0))
+    shown, hidden = names[:MAX_GROUPS], len(names) - MAX_GROUPS
+    bound = histogram.get("bound")
+    series, panels = [], []
+    for index, name in enumerate(shown):
+        counts = histogram["counts"][name]
+        size = max(1, sum(counts))
+        shares = tuple(100 * count / size for count in counts)
+        series.append(Series(name, "histogram", tuple(histogram["edges"]), shares, look="part", panel=index))
+        panels.append(Panel(Axis("Rows", "%"), f"{name}: {_clipped_words(clipped.get(name))}"))
+    said = "; ".join(f"{name}: {_clipped_words(clipped.get(name))}" for name in shown)
+    more = f" {hidden} more groups are clipped less and not shown." if hidden > 0 else ""
+    return FigureData(
+        name=f"clipping_{quantity}",
+        title=f"{title} by group",
+        x=x,
+        panels=tuple(panels),
+        series=tuple(series),
+        caption=f"Share of each group's rows by {words}; what lies right of {symbol} is clipped.{more} {wording.RAW}",
+        alt=f"{title} by group. {said}.{more}",
+        references=() if bound is None else (Reference(bound, f"{symbol} = {wording.number(bound)}"),),
+        raw=True,
+    )
+
+
+def overlay(curves: Sequence[Curve], *, metric: str) -> FigureData:
+    """2 to 6 runs over each other: one metric over steps, each run in its method's look, lettered at its end."""
+    title = wording.metric_title(metric)
+    unit = "percentage points" if metric.endswith("_gap") else "%"
+    series = []
+    for index, curve in enumerate(curves):
+        same = sum(earlier.method == curve.method for earlier in curves[:index])
+        low, high = ([None if v is None else 100 * v for v in end] for end in (curve.low, curve.high))
+        drawn = line(
+            curve.label, curve.x, curve.y, scale=100, look=curve.method, variation=same, low=curve.low, high=curve.high
+        )
+        series.append(drawn)
+    banded = any(each.low for each in series)
+    return FigureData(
+        name=f"overlay_{metric}",
+        title=f"{title} while training",
+        x=STEP,
+        panels=(Panel(Axis(title, unit)),),
+        series=tuple(series),
+        caption=f"{'Bands: 95 % interval over seeds.' if banded else 'One seed a run: no band.'} {wording.RAW}",
+        alt=f"{title} at the end: " + ", ".join(f"{s.name} {wording.number(_last(s.y))} {unit}" for s in series) + ".",
+        raw=True,
+    )
+
+
+def _of(history: History, name: str) -> tuple[Sequence[float], Sequence[Value]]:
+    return history.get(name, ((), ()))
+
+
+def _last(values: Sequence[Value]) -> Value:
+    return next((value for value in reversed(values) if value is not None), None)
+
+
+def _clipped_words(share: float | None) -> str:
+    return "share clipped unknown" if share is None else f"{wording.percent(share)} clipped"

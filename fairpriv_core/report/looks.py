@@ -1,0 +1,151 @@
+"""Who looks how: one place that gives each method its colour, dash and marker, and each role and theme its colours.
+
+Colours are Okabe and Ito's (2008), darkened on light ground where a thin line would have a contrast below 3:1. No two
+methods share dash and marker, so they differ in greyscale too; methods of one family share a colour.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from fairpriv_core.errors import BadInput
+
+ThemeName = Literal["light", "dark"]
+
+# name: (on light ground, on dark ground)
+COLORS = {
+    "blue": ("#0072B2", "#56B4E9"),
+    "sky": ("#2E79B0", "#8CCBF0"),
+    "vermilion": ("#D55E00", "#E8783A"),
+    "green": ("#009E73", "#1FBF92"),
+    "purple": ("#B85F92", "#CC79A7"),
+    "orange": ("#A86F00", "#E69F00"),
+    "yellow": ("#857A00", "#F0E442"),
+    "grey": ("#666D74", "#9AA3AB"),
+    "ink": ("#1F2328", "#ECEFF1"),
+}
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star", "hexagon", "pentagon")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a series looks: a name of COLORS, a dash and a marker, and a short title for the legend."""
+
+    title: str
+    color: str
+    dash: str
+    marker: str
+    width: float = 2.0
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of a screen or a page: text has a contrast of at least 4.5:1 on the background."""
+
+    name: ThemeName
+    background: str
+    text: str
+    muted: str
+    grid: str
+
+
+THEMES = {
+    "light": Theme("light", "#FFFFFF", "#1F2328", "#565E66", "#E3E7EA"),
+    "dark": Theme("dark", "#14171A", "#ECEFF1", "#AEB6BD", "#2E353B"),
+}
+
+_METHODS = {
+    # not private
+    "none": Look("No privacy, no fairness", "grey", "dot", "circle"),
+    "f_ld": Look("F-LD", "blue", "dash", "circle"),
+    "reductions": Look("Reductions (A)", "grey", "dash", "diamond"),
+    "zafar": Look("Zafar (Z)", "grey", "dashdot", "square"),
+    "fairsmooth": Look("FairSmooth", "purple", "dot", "triangle-down"),
+    # the sensitive attribute
+    "pf_ld": Look("PF-LD", "blue", "solid", "circle"),
+    "dp_fermi": Look("DP-FERMI", "vermilion", "dash", "square"),
+    "randomized_response": Look("Randomised response (M)", "orange", "longdash", "diamond"),
+    "jagielski_post": Look("Jagielski, post-processing", "orange", "dot", "cross"),
+    "jagielski_in": Look("Jagielski, in-processing", "orange", "dashdot", "x"),
+    "one_release": Look("OneRelease", "ink", "solid", "star"),
+    # the whole record
+    "dp_sgd": Look("DP-SGD", "grey", "longdash", "triangle-up"),
+    "dp_fedavg": Look("DP-FedAvg", "grey", "longdashdot", "pentagon"),
+    "opt_q": Look("Opt-Q", "orange", "longdashdot", "hexagon"),
+    "dpsgd_f": Look("DPSGD-F", "sky", "dash", "triangle-up"),
+    "dpsgd_global_adapt": Look("DPSGD-Global-Adapt", "sky", "dot", "x"),
+    "dp_is_sgd": Look("DP-IS-SGD", "yellow", "dashdot", "diamond"),
+    "fairlens": Look("Tran et al. (FairLens)", "yellow", "longdash", "cross"),
+    "fairdp_adaptive": Look("FairDP, adaptive clipping", "green", "dot", "diamond"),
+    "fairdp_certified": Look("FairDP, certified", "purple", "dashdot", "triangle-up"),
+    "dpsgd_smooth": Look("DPSGD-Smooth", "purple", "solid", "triangle-down"),
+    "dp_fermi_record": Look("DP-FERMI, records", "vermilion", "longdashdot", "square"),
+    "pf_ld_record": Look("PF-LD, records", "blue", "longdash", "circle"),
+}
+_ROLES = {
+    "ink": Look("", "ink", "solid", "circle"),
+    "muted": Look("", "grey", "dot", "circle", 1.5),
+    "total": Look("", "ink", "solid", "circle", 2.5),
+    "bias": Look("", "purple", "dash", "square"),
+    "variance": Look("", "orange", "dot", "diamond"),
+    "budget": Look("", "blue", "solid", "circle"),
+    "published": Look("", "grey", "dash", "square"),
+    "part": Look("", "sky", "solid", "circle"),
+    "dot before": Look("", "grey", "solid", "circle"),
+    "dot added": Look("", "blue", "solid", "circle"),
+    "dot rest": Look("", "grey", "solid", "circle-open"),
+}
+
+
+def method_ids() -> tuple[str, ...]:
+    """Return every method id that has a look."""
+    return tuple(_METHODS)
+
+
+def method_look(method: str) -> Look:
+    """Return the one look of `method`; BadInput for an id that has none."""
+    if method not in _METHODS:
+        raise BadInput(f"unknown method '{method}'; choose from {', '.join(_METHODS)}.", field="method")
+    return _METHODS[method]
+
+
+def look_of(name: str) -> Look:
+    """Return the look of a method's id or of a role; "group 3" is the fourth group: never a method's colour."""
+    group = re.fullmatch(r"group (\d+)", name)
+    if group:
+        index = int(group.group(1))
+        return Look("", "ink" if index % 2 == 0 else "grey", DASHES[index % len(DASHES)], MARKERS[index % len(MARKERS)])
+    return _ROLES[name] if name in _ROLES else method_look(name)
+
+
+def color_on(look: Look, theme: Theme, variation: int = 0) -> str:
+    """Return the look's colour "#RRGGBB" on `theme`; each `variation` moves it towards the text's colour."""
+    base = COLORS[look.color][0 if theme.name == "light" else 1]
+    share = min(0.22 * variation, 0.66)
+    mixed = [round((1 - share) * a + share * b) for a, b in zip(_channels(base), _channels(theme.text), strict=True)]
+    return "#" + "".join(f"{value:02X}" for value in mixed)
+
+
+def fill(color: str, opacity: float) -> str:
+    """Return `color` as an rgba() string, for the band of a line."""
+    red, green, blue = _channels(color)
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two "#RRGGBB" colours, 1 to 21 (WCAG 2)."""
+    high, low = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def _channels(color: str) -> tuple[int, int, int]:
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+
+
+def _luminance(color: str) -> float:
+    shares = [value / 255 for value in _channels(color)]
+    linear = [s / 12.92 if s <= 0.03928 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,0 +1,118 @@
+"""Words for numbers: epsilon with everything that belongs beside it, units, and the caveats of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."
+ONE_SEED = "One seed: no interval can be given."
+_PROTECTED = {
+    "attribute": "the sensitive attribute of each person",
+    "record": "the whole record of each person",
+    None: "nothing: the method is not private",
+}
+
+
+def protected(threat_model: str | None) -> str:
+    """Return what an epsilon of `threat_model` protects."""
+    return _PROTECTED[threat_model]
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a number with at most two decimals and a thin dash for none.
+
+    >>> number(0.831), number(None), number(1234.5)
+    ('0.83', '–', '1,234.50')
+    """
+    return "–" if value is None else f"{value:,.{min(digits, 2)}f}"
+
+
+def epsilon_text(value: float | None) -> str:
+    """Return an epsilon with two decimals; below 0.01 it says so rather than 0.00.
+
+    >>> epsilon_text(0.996), epsilon_text(0.004), epsilon_text(None)
+    ('1.00', 'under 0.01', 'not proved')
+    """
+    if value is None:
+        return "not proved"
+    return "under 0.01" if 0 < value < 0.01 else number(value)
+
+
+def percent(share: float | None) -> str:
+    """Return a share in [0, 1] in per cent, with at most two decimals.
+
+    >>> percent(0.8307)
+    '83.07 %'
+    """
+    return "–" if share is None else f"{number(100 * share)} %"
+
+
+def points(gap: float | None) -> str:
+    """Return a gap in [0, 1] in percentage points.
+
+    >>> points(0.045)
+    '4.50 percentage points'
+    """
+    return "–" if gap is None else f"{number(100 * gap)} percentage points"
+
+
+def delta_text(delta: float) -> str:
+    """Return delta as odds.
+
+    >>> delta_text(1e-5)
+    '1 in 100,000'
+    """
+    return f"1 in {round(1 / delta):,}"
+
+
+def epsilon_line(record: Mapping[str, Any]) -> str:
+    """Return what stands wherever a run's ε stands: its value, δ, how it was accounted, what is protected.
+
+    `record` is a run record's JSON. The paper's own accounting stands beside the proved value where they differ.
+    """
+    if record.get("threat_model") is None:
+        return "No ε: this method is not private."
+    value, published = record.get("epsilon"), record.get("epsilon_published")
+    protects = f"protects {protected(record['threat_model'])}"
+    delta = f"δ = {delta_text(record['delta'])}"
+    beside = "" if published is None else f"; the paper's accounting claims {epsilon_text(published)}"
+    if value is not None:
+        return f"ε = {epsilon_text(value)} ({delta}), proved, {protects}{beside}."
+    reason = record.get("epsilon_reason") or "no finite bound is proved."
+    secret = record.get("epsilon_if_secret")
+    would = (
+        "" if secret is None else f" With secret noise it would be ε = {epsilon_text(secret)} ({delta}), {protects}."
+    )
+    return f"No proved ε: {reason}{would}{_as_published(published, delta, protects)}"
+
+
+def caveats(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the sentences that must go with a record's numbers: raw metrics, what is assumed, warnings."""
+    said = [RAW] if record.get("metrics") and record.get("metrics_are_raw", True) else []
+    if record.get("epsilon") is None and record.get("epsilon_reason"):
+        said.append(str(record["epsilon_reason"]))
+    said += [str(sentence) for sentence in record.get("warnings") or ()]
+    said += [f"Assumed: {sentence}" for sentence in record.get("assumptions") or ()]
+    return tuple(said)
+
+
+def protection_suffix(threat_model: str | None) -> str:
+    """Return the words that mark a series by what its ε protects."""
+    return {"attribute": "protects the attribute", "record": "protects the record", None: "not private"}[threat_model]
+
+
+def metric_title(name: str) -> str:
+    """Return a metric's name as a title.
+
+    >>> metric_title("demographic_parity_gap"), metric_title("roc_auc")
+    ('Demographic parity gap', 'ROC-AUC')
+    """
+    special = {"roc_auc": "ROC-AUC", "ermi": "ERMI", "ermi_equalized_odds": "ERMI given the label"}
+    return special.get(name) or name.replace("_", " ").capitalize()
+
+
+def _as_published(published: float | None, delta: str, protects: str) -> str:
+    if published is None:
+        return ""
+    return f" The paper's accounting claims ε = {epsilon_text(published)} ({delta}), {protects}."
