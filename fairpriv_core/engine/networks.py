@@ -1,0 +1,101 @@
+"""Network shapes: logistic regression and ReLU networks with one logit, kept as one flat parameter vector a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairpriv_core import checks
+from fairpriv_core.errors import BadInput
+from fairpriv_core.seeds import public_generator
+
+_CHUNK = 4096
+_KIND = "mlp"
+
+
+@dataclass(frozen=True)
+class NetworkShape:
+    """A fully connected ReLU network with one logit; 0 hidden layers is logistic regression."""
+
+    inputs: int
+    hidden_layers: int = 0
+    width: int = 64
+
+    def __post_init__(self) -> None:
+        checks.whole(low=1, inputs=self.inputs, width=self.width)
+        checks.whole(low=0, high=10, hidden_layers=self.hidden_layers)
+
+    @property
+    def layers(self) -> tuple[tuple[int, int], ...]:
+        """(outputs, inputs) of each layer, first to last."""
+        sizes = [self.inputs, *[self.width] * self.hidden_layers, 1]
+        return tuple(zip(sizes[1:], sizes[:-1], strict=True))
+
+    @property
+    def size(self) -> int:
+        """The number of parameters P."""
+        return sum(rows * columns + rows for rows, columns in self.layers)
+
+    def views(self, flat: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Return each layer's weights (K, out, in) and biases (K, 1, out) as views into `flat` (K, P)."""
+        views, start = [], 0
+        for rows, columns in self.layers:
+            weights = flat[:, start : start + rows * columns].view(-1, rows, columns)
+            start += rows * columns
+            views.append((weights, flat[:, start : start + rows].view(-1, 1, rows)))
+            start += rows
+        return views
+
+    def initial(self, seed: int) -> np.ndarray:
+        """Return initial parameters (P,) float32: uniform in +-1/sqrt(layer inputs); logistic regression at 0."""
+        draw = public_generator(seed, "initialisation")
+        parts = [draw.uniform(-1.0, 1.0, rows * columns + rows) / math.sqrt(columns) for rows, columns in self.layers]
+        flat = np.concatenate(parts).astype(np.float32)
+        return flat if self.hidden_layers else np.zeros_like(flat)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the description that is stored with a trained model."""
+        return {
+            "kind": _KIND,
+            "inputs": self.inputs,
+            "hidden_layers": self.hidden_layers,
+            "width": self.width,
+        }
+
+    @staticmethod
+    def from_json(network: Mapping[str, Any]) -> NetworkShape:
+        """Return the shape that `to_json` described; BadInput for a kind that is not known."""
+        if network["kind"] != _KIND:
+            raise BadInput(f"network kind must be {_KIND}, got '{network['kind']}'.")
+        return NetworkShape(network["inputs"], network["hidden_layers"], network["width"])
+
+
+def logits(shape: NetworkShape, flat: Tensor, rows: Tensor) -> Tensor:
+    """Return the logits (K, n) of K models (K, P) on `rows` (n, d), evaluated in chunks."""
+    layers = shape.views(flat)
+    return torch.cat([_forward(layers, chunk) for chunk in torch.split(rows, _CHUNK)], dim=1)
+
+
+def predict_proba(network: Mapping[str, Any], parameters: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the probabilities (n, 2) of both labels for encoded `rows` (n, d); column 1 is the positive label."""
+    shape = NetworkShape.from_json(network)
+    if rows.shape[1] != shape.inputs:
+        raise BadInput(f"the model takes {shape.inputs} encoded columns, got {rows.shape[1]}.")
+    with torch.no_grad():
+        flat = torch.from_numpy(np.ascontiguousarray(parameters)).reshape(1, -1)
+        positive = torch.sigmoid(logits(shape, flat, torch.from_numpy(np.ascontiguousarray(rows)))[0]).numpy()
+    return np.stack([1.0 - positive, positive], axis=1)
+
+
+def _forward(layers: list[tuple[Tensor, Tensor]], rows: Tensor) -> Tensor:
+    hidden = rows.expand(layers[0][0].shape[0], -1, -1)
+    for weights, biases in layers[:-1]:
+        hidden = torch.baddbmm(biases, hidden, weights.transpose(1, 2)).relu_()
+    weights, biases = layers[-1]
+    return torch.baddbmm(biases, hidden, weights.transpose(1, 2)).squeeze(2)

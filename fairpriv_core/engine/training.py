@@ -1,0 +1,83 @@
+"""What a fit is given and returns, and how it talks to the run around it. Free of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from fairpriv_core.notions.notion import Notion
+from fairpriv_core.privacy.event import Events
+from fairpriv_core.privacy.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts of a value per group.
+
+    `edges` (bins + 1), `counts` group name -> (bins,), `bound` what clips the value, `clipped` share above it.
+    """
+
+    edges: tuple[float, ...]
+    counts: Mapping[str, tuple[int, ...]]
+    bound: float | None = None
+    clipped: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a fit shows of itself at the end of an epoch, computed on raw data: for the analyst alone.
+
+    `predict` maps encoded rows (m, d) to probabilities (m, l). `scalars` are named `loss`, `multiplier/<cell>`, …;
+    `histograms` are named `gradient_norm` and `output`.
+    """
+
+    epoch: int
+    step: int
+    predict: Callable[[np.ndarray], np.ndarray]
+    scalars: Mapping[str, float]
+    histograms: Mapping[str, Histogram]
+
+
+class Observer(Protocol):
+    """The run's eyes and brake. `fit` calls it; what it raises (a pause, a stop) ends the fit."""
+
+    def due(self) -> bool:
+        """Return whether a commit is due (by the clock); cheap, called at every step."""
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Take the end of an epoch; evaluated at once, stored with the next commit."""
+
+    def commit(self, *, step: int, events: Events, checkpoint: Mapping[str, np.ndarray]) -> None:
+        """Store progress, what was released so far and the checkpoint in one transaction; may raise to end the fit."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a fit is given besides its data.
+
+    `checkpoint` is None, or the mapping that an earlier attempt committed: the fit then goes on from there and gives
+    the same bits as one that was never stopped. `seed` is public; everything secret comes from `mechanism`.
+    """
+
+    notion: Notion
+    seed: int
+    mechanism: Mechanism
+    observer: Observer
+    checkpoint: Mapping[str, np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained classifier: the network's description (JSON), its flat parameters (float32), and what was released.
+
+    `notes` are further exported values (multipliers, noisy counts), JSON only.
+    """
+
+    network: Mapping[str, Any]
+    parameters: np.ndarray
+    events: Events
+    steps: int
+    notes: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,87 @@
+"""What the analyst sees of a model at the end of an epoch: loss, histograms per group, and a way to predict.
+
+Computed on raw data, at rows fixed by a public seed; never released, never used in training.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairpriv_core.engine.clipping import share_clipped
+from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.networks import predict_proba
+from fairpriv_core.engine.records import Drawn, Feed, Records
+from fairpriv_core.engine.training import Histogram, Snapshot
+from fairpriv_core.notions.surrogates import output
+from fairpriv_core.seeds import public_generator
+
+_ROWS = 2000
+_BINS = 40
+
+
+class Watched(Protocol):
+    """The part of a rule that is shown."""
+
+    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
+        """Return name -> values (K, m) and the bound that clips them."""
+
+    def scalars(self, model: int) -> dict[str, float]:
+        """Return the analyst's curves of one model."""
+
+    def group_names(self, model: int) -> tuple[str, ...]:
+        """Return the names of one model's groups."""
+
+
+def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epoch: int, step: int) -> Snapshot:
+    """Return what the end of `epoch` looks like for one of the K models."""
+    drawn = _draw(feed)
+    passed = kernel.run(drawn.features)
+    records = Records.of(passed, drawn, slice(None))
+    groups = (records.code[model] // 2).numpy()
+    names = rule.group_names(model)
+    parameters = kernel.parameters[model].numpy().copy()
+    network = kernel.shape.to_json()
+
+    def predict(rows: np.ndarray) -> np.ndarray:
+        return predict_proba(network, parameters, rows)
+
+    return Snapshot(
+        epoch=epoch + 1,
+        step=step,
+        predict=predict,
+        scalars={
+            "loss": float(output("loss", records.logits[model], records.label[model]).mean()),
+            **rule.scalars(model),
+        },
+        histograms={
+            name: _histogram(values[model], groups, names, bound)
+            for name, (values, bound) in rule.watched(records).items()
+        },
+    )
+
+
+def _draw(feed: Feed) -> Drawn:
+    index = np.sort(public_generator(0, "watched rows").permutation(feed.n)[:_ROWS])
+    return feed.draw([index] * len(feed.features))
+
+
+def _histogram(values: Tensor, groups: np.ndarray, names: tuple[str, ...], bound: float | None) -> Histogram:
+    finite = values.double().nan_to_num(nan=0.0, posinf=0.0)
+    top = max(float(finite.quantile(0.995)), (bound or 0.0) * 1.1, 1e-9)
+    edges = np.linspace(0.0, top, _BINS + 1)
+    parts = {name: finite[torch.from_numpy(groups == g)] for g, name in enumerate(names)}
+    return Histogram(
+        edges=tuple(edges.tolist()),
+        counts={name: _counts(part.numpy(), edges) for name, part in parts.items()},
+        bound=bound,
+        clipped={} if bound is None else {name: share_clipped(part, bound) for name, part in parts.items()},
+    )
+
+
+def _counts(values: np.ndarray, edges: np.ndarray) -> tuple[int, ...]:
+    counts, _ = np.histogram(np.minimum(values, edges[-1]), bins=edges)
+    return tuple(counts.tolist())

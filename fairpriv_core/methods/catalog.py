@@ -1,0 +1,16 @@
+"""Every method by name. To add one, write its file and add its line here."""
+
+from __future__ import annotations
+
+from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.dp_sgd import DpSgd
+from fairpriv_core.methods.f_ld import FLd
+from fairpriv_core.methods.none import Plain
+from fairpriv_core.methods.pf_ld import PfLd
+
+_METHODS: tuple[type[Method], ...] = (Plain, FLd, DpSgd, PfLd)
+
+
+def methods() -> dict[str, type[Method]]:
+    """Return the catalogue: name -> class."""
+    return {method.info.name: method for method in _METHODS}

@@ -1,0 +1,68 @@
+"""F-LD: fair, not private, by Lagrangian duality (Tran, Fioretto and Van Hentenryck, 2021, Algorithm 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from fairpriv_core import checks
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods import fields
+from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.privacy.event import Events
+
+
+@dataclass(frozen=True)
+class FLd:
+    """Primal steps on J + sum_i lambda_i |violation_i|, a dual step after each epoch."""
+
+    info: ClassVar[MethodInfo] = MethodInfo(
+        name="f_ld",
+        title="F-LD",
+        summary="Pursues the chosen notion by Lagrangian duality; not private.",
+        citation="Tran, Fioretto and Van Hentenryck (2021), Differentially private and fair deep learning, Algorithm 1",
+        threat_model=None,
+        notions=tuple(notions()),
+    )
+
+    epochs: int = fields.epochs(30)
+    batch_size: int = fields.batch_size(256)
+    learning_rate: float = fields.learning_rate(0.002)
+    optimizer: str = fields.optimizer("adam")
+    hidden_layers: int = fields.hidden_layers(0)
+    width: int = fields.width(64)
+    multiplier_max: float = fields.multiplier_max(2.0)
+    dual_step: float = fields.dual_step(1.0)
+
+    def __post_init__(self) -> None:
+        fields.check_network(self)
+        checks.not_negative(multiplier_max=self.multiplier_max)
+        checks.positive(dual_step=self.dual_step)
+
+    def event(self, n_train: int) -> Events:
+        """Nothing is released through a mechanism."""
+        return ()
+
+    def published_epsilon(self, n_train: int, delta: float) -> float | None:
+        """No claim is made."""
+        return None
+
+    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
+        """There is no noise to set."""
+        return self
+
+    def unproved_reason(self) -> str | None:
+        """Why there is no epsilon."""
+        return "The method adds no noise: it is not private."
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Nothing is claimed, so nothing is assumed."""
+        return ()
+
+    def fit(self, train: Dataset, training: Training) -> Fitted:
+        """Train one model."""
+        from fairpriv_core.methods.rules.lagrangian import train_f_ld
+
+        return train_f_ld([self], [train], [training])[0]

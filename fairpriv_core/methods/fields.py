@@ -1,0 +1,116 @@
+"""Hyper-parameters that several methods share, each declared once."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from fairpriv_core import checks
+from fairpriv_core.methods.base import Variant, parameter
+
+OPTIMIZERS = ("sgd", "adam")
+VARIANTS: tuple[Variant, ...] = ("proved", "published")
+
+
+def epochs(default: int) -> Any:
+    """Passes over the training rows."""
+    return parameter(default, "Epochs", "Passes over the training rows. Each one releases more.", low=1, high=1000)
+
+
+def batch_size(default: int) -> Any:
+    """Rows in a batch."""
+    return parameter(
+        default, "Batch size", "Rows in a batch; for a secret sample, its expected size.", low=1, high=65536, log=True
+    )
+
+
+def learning_rate(default: float) -> Any:
+    """Step length."""
+    return parameter(default, "Learning rate", "Length of a step.", low=1e-5, high=10.0, log=True, expert=True)
+
+
+def optimizer(default: str) -> Any:
+    """How a step is taken."""
+    return parameter(default, "Optimizer", "How a step follows the gradient.", choices=OPTIMIZERS, expert=True)
+
+
+def hidden_layers(default: int) -> Any:
+    """Depth."""
+    return parameter(
+        default,
+        "Hidden layers",
+        "0 is logistic regression; more layers fit more and take more noise.",
+        low=0,
+        high=10,
+        paper="2",
+    )
+
+
+def width(default: int) -> Any:
+    """Units in a hidden layer."""
+    return parameter(default, "Width", "Units in each hidden layer.", low=1, high=512, expert=True)
+
+
+def multiplier_max(default: float) -> Any:
+    """Largest multiplier."""
+    return parameter(
+        default,
+        "Largest multiplier λ_max",
+        "How hard the notion may be pursued; 0 trains for accuracy alone.",
+        low=0.0,
+        high=50.0,
+    )
+
+
+def dual_step(default: float) -> Any:
+    """Step of the multipliers."""
+    return parameter(
+        default,
+        "Dual step s",
+        "How far the multipliers move for a violation of 1, after each epoch.",
+        low=0.01,
+        high=50.0,
+        log=True,
+        expert=True,
+    )
+
+
+def noise_multiplier(title: str, over: str) -> Any:
+    """A noise multiplier that calibration sets unless a person does."""
+    return parameter(
+        None, title, f"Noise standard deviation over {over}; empty: set from ε.", low=0.0, high=1e4, expert=True
+    )
+
+
+def variant() -> Any:
+    """Which statement of epsilon the noise is set for."""
+    return parameter(
+        "proved",
+        "Variant",
+        "Proved: epsilon holds for what the code releases. Published: the paper's algorithm and its claim.",
+        choices=VARIANTS,
+    )
+
+
+class TrainsNetwork(Protocol):
+    """The hyper-parameters that `check_network` reads."""
+
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def batch_size(self) -> int: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def optimizer(self) -> str: ...
+    @property
+    def hidden_layers(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+
+
+def check_network(method: TrainsNetwork) -> None:
+    """Raise BadInput for a shared hyper-parameter out of range."""
+    checks.whole(low=1, epochs=method.epochs, batch_size=method.batch_size, width=method.width)
+    checks.whole(low=0, high=10, hidden_layers=method.hidden_layers)
+    checks.positive(learning_rate=method.learning_rate)
+    checks.one_of(OPTIMIZERS, optimizer=method.optimizer)

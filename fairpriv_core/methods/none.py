@@ -1,0 +1,64 @@
+"""Plain training: neither private nor fair. The reference that every other method is read against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods import fields
+from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.privacy.event import Events
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Mini-batch training of the mean cross-entropy; the notion is reported, not pursued."""
+
+    info: ClassVar[MethodInfo] = MethodInfo(
+        name="none",
+        title="Plain",
+        summary="Trains for accuracy alone: no privacy, no fairness.",
+        citation="reference without privacy or fairness (N and CLF in Tran, Fioretto and Van Hentenryck, 2021)",
+        threat_model=None,
+        notions=tuple(notions()),
+        pursues_notion=False,
+    )
+
+    epochs: int = fields.epochs(20)
+    batch_size: int = fields.batch_size(256)
+    learning_rate: float = fields.learning_rate(0.002)
+    optimizer: str = fields.optimizer("adam")
+    hidden_layers: int = fields.hidden_layers(0)
+    width: int = fields.width(64)
+
+    def __post_init__(self) -> None:
+        fields.check_network(self)
+
+    def event(self, n_train: int) -> Events:
+        """Nothing is released through a mechanism."""
+        return ()
+
+    def published_epsilon(self, n_train: int, delta: float) -> float | None:
+        """No claim is made."""
+        return None
+
+    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
+        """There is no noise to set."""
+        return self
+
+    def unproved_reason(self) -> str | None:
+        """Why there is no epsilon."""
+        return "The method adds no noise: it is not private."
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Nothing is claimed, so nothing is assumed."""
+        return ()
+
+    def fit(self, train: Dataset, training: Training) -> Fitted:
+        """Train one model."""
+        from fairpriv_core.methods.rules.plain import train_plain
+
+        return train_plain([self], [train], [training])[0]

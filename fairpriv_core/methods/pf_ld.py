@@ -1,0 +1,197 @@
+"""PF-LD: fair by Lagrangian duality, private for the sensitive attribute (Tran, Fioretto and Van Hentenryck, 2021).
+
+The published variant is Algorithm 1 with eq. 8 and 10. The proved variant (METHODS.md 6.3) has signed multipliers, an
+independent secret Poisson sample for the group terms, and noise that covers every contribution; its epsilon holds for
+everything that the run releases, all iterates included.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from fairpriv_core import checks
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods import fields
+from fairpriv_core.methods.base import MethodInfo, parameter
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.privacy.accountants import rdp_epsilon
+from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
+from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
+from fairpriv_core.privacy.published import calibrate_published
+
+
+@dataclass(frozen=True)
+class PfLd:
+    """Hyper-parameters of PF-LD.
+
+    `share_dual` and `share_counts` split the budget of the proved variant: shares of mu^2, mu the Gaussian mechanism
+    with the run's (epsilon, delta); the primal steps get what is left.
+    """
+
+    info: ClassVar[MethodInfo] = MethodInfo(
+        name="pf_ld",
+        title="PF-LD",
+        summary="Pursues the chosen notion by Lagrangian duality; protects each person's sensitive attribute.",
+        citation="Tran, Fioretto and Van Hentenryck (2021), Differentially private and fair deep learning, eq. 8, 10",
+        threat_model="attribute",
+        notions=tuple(notions()),
+        variants=fields.VARIANTS,
+        calibrates="noise_primal",
+    )
+
+    variant: str = fields.variant()
+    epochs: int = fields.epochs(30)
+    batch_size: int = fields.batch_size(256)
+    sampling_rate: float = parameter(
+        0.05,
+        "Sampling rate q",
+        "Chance of each row to be in a step's secret sample (proved variant).",
+        low=1e-4,
+        high=1.0,
+        log=True,
+        expert=True,
+    )
+    learning_rate: float = fields.learning_rate(0.002)
+    optimizer: str = fields.optimizer("adam")
+    hidden_layers: int = fields.hidden_layers(0)
+    width: int = fields.width(64)
+    clip_primal: float = parameter(
+        0.5,
+        "Primal clipping bound C_p",
+        "Largest norm that one record's gradient of the constraint may have. Small: bias; large: noise.",
+        low=0.001,
+        high=100.0,
+        log=True,
+        paper="10",
+    )
+    clip_dual: float = parameter(
+        1.0,
+        "Dual clipping bound C_d",
+        "Largest output that one record may add to a violation; a probability never exceeds 1.",
+        low=0.01,
+        high=20.0,
+        log=True,
+        paper="5",
+    )
+    multiplier_max: float = fields.multiplier_max(2.0)
+    dual_step: float = fields.dual_step(1.0)
+    noise_primal: float | None = fields.noise_multiplier("Primal noise σ_p", "half the primal shift r C_p")
+    noise_dual: float | None = fields.noise_multiplier("Dual noise σ_d", "the dual shift")
+    noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift √2")
+    share_dual: float = parameter(
+        0.25, "Budget share, dual", "Share of the budget for the violations.", low=0.01, high=0.9, expert=True
+    )
+    share_counts: float = parameter(
+        0.05, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
+    )
+
+    def __post_init__(self) -> None:
+        fields.check_network(self)
+        checks.one_of(fields.VARIANTS, variant=self.variant)
+        checks.rate(sampling_rate=self.sampling_rate)
+        checks.positive(clip_primal=self.clip_primal, clip_dual=self.clip_dual, dual_step=self.dual_step)
+        checks.not_negative(multiplier_max=self.multiplier_max)
+        checks.open_unit(share_dual=self.share_dual, share_counts=self.share_counts)
+        if self.share_dual + self.share_counts >= 1:
+            raise BadInput(
+                f"share_dual + share_counts must stay below 1, got {self.share_dual + self.share_counts}.",
+                field="share_dual",
+            )
+        for name in _NOISES:
+            if getattr(self, name) is not None:
+                checks.not_negative(**{name: getattr(self, name)})
+
+    def noise(self, name: str) -> float:
+        """The noise multiplier `name`; BadInput before calibration."""
+        value: float | None = getattr(self, name)
+        if value is None:
+            raise BadInput(f"{name} is not set; give epsilon, or set {name} by hand.", field=name)
+        return value
+
+    def published_rate(self, n_train: int) -> float:
+        """The sampling rate that the paper's accounting uses: |B| / n."""
+        if self.batch_size > n_train:
+            raise BadInput(
+                f"batch_size must be at most the {n_train} training rows, got {self.batch_size}.", field="batch_size"
+            )
+        return self.batch_size / n_train
+
+    def event(self, n_train: int) -> Events:
+        """Return what `fit` releases; for the published variant what its accounting counts."""
+        steps = self._steps(n_train)
+        if self.variant == "published":
+            return self._published_event(n_train)
+        counts = (Gaussian(self.noise("noise_counts")),)
+        if not self._pursues:
+            return counts
+        primal = SampledGaussian(self.noise("noise_primal"), self.sampling_rate, steps * (self.epochs - 1), "replace")
+        return (*counts, Gaussian(self.noise("noise_dual"), self.epochs - 1), primal)
+
+    def published_epsilon(self, n_train: int, delta: float) -> float | None:
+        """Return what Theorem 3 claims for the same noise multipliers, q and T."""
+        return rdp_epsilon(self._published_event(n_train), delta)
+
+    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
+        """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
+        mu = gaussian_mu(epsilon, delta)
+        releases = self.epochs if self.variant == "published" else max(self.epochs - 1, 1)
+        known = replace(
+            self,
+            noise_counts=_or(self.noise_counts, 1.0 / (mu * math.sqrt(self.share_counts))),
+            noise_dual=_or(self.noise_dual, math.sqrt(releases / self.share_dual) / mu),
+        )
+        if self.noise_primal is not None or not self._pursues:
+            return known
+
+        def events_for(noise: float) -> Events:
+            return replace(known, noise_primal=noise).event(n_train)
+
+        search = calibrate_published if self.variant == "published" else calibrate
+        return replace(known, noise_primal=search(events_for, epsilon=epsilon, delta=delta))
+
+    def unproved_reason(self) -> str | None:
+        """Why the published variant has no epsilon; None for the proved variant."""
+        if self.variant == "proved":
+            return None
+        return (
+            "The published accounting does not hold: one changed attribute moves two group means and can flip a sign, "
+            "the noise scale reads group sizes, and the same public batch undoes the amplification by sampling."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What epsilon takes as given."""
+        return (
+            "All features, all labels, the number of rows and the list of groups are public.",
+            "A neighbouring data set has one person's sensitive attribute replaced by another value.",
+        )
+
+    def fit(self, train: Dataset, training: Training) -> Fitted:
+        """Train one model; RunFailed where a group has too few noisy records or training diverges."""
+        from fairpriv_core.methods.rules.pf_ld import train_pf_ld
+
+        return train_pf_ld([self], [train], [training])[0]
+
+    @property
+    def _pursues(self) -> bool:
+        """Whether multipliers ever leave 0: only then are violations and group gradients released."""
+        return self.variant == "published" or (self.epochs > 1 and self.multiplier_max > 0)
+
+    def _steps(self, n_train: int) -> int:
+        self.published_rate(n_train)
+        return -(-n_train // self.batch_size)
+
+    def _published_event(self, n_train: int) -> Events:
+        steps = self._steps(n_train) * self.epochs
+        primal = SampledGaussian(self.noise("noise_primal"), self.published_rate(n_train), steps, "add_remove")
+        return (primal, Gaussian(self.noise("noise_dual"), self.epochs))
+
+
+_NOISES = ("noise_primal", "noise_dual", "noise_counts")
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value

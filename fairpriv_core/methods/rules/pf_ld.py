@@ -1,0 +1,216 @@
+"""The rule of PF-LD, proved variant (METHODS.md 6.3): signed multipliers, a secret sample, noise that covers it.
+
+Notation. d_i are noisy cell counts, constants once released. A record with label y and group a has coefficient
+c_a = lambda_i / (q d_i) for its cell i, 0 without one; the midrange over a, cbar_y, is public, and so is its part of
+the sum. What remains of any record lies in the ball of radius r C_p, r = max |c_a - cbar_y|.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.clipping import MARGIN, clip_factors
+from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.loop import Indices
+from fairpriv_core.engine.records import Feed, Records
+from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.errors import RunFailed
+from fairpriv_core.methods.pf_ld import PfLd
+from fairpriv_core.methods.rules.batch_terms import CellTable
+from fairpriv_core.methods.rules.lagrangian import LagrangianRule
+from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.methods.rules.violations import cell_means, finite, outputs, to_tensor
+from fairpriv_core.notions.cells import LABELS, Cells
+from fairpriv_core.notions.surrogates import output, slope
+
+FLOOR = 30.0  # noisy records that a cell must have
+
+
+@dataclass
+class PfLdRule:
+    """Public batch: loss, population terms and the public remainder. Secret sample: the group terms, noised."""
+
+    setting: Setting[PfLd]
+    uses_batches: bool = True
+    _cells: Cells = field(init=False)
+    _condition: Tensor = field(init=False)
+    _counts: np.ndarray = field(init=False)
+    _multipliers: np.ndarray = field(init=False)
+    _violations: np.ndarray = field(init=False)
+    _clip: Tensor = field(init=False)
+    _population: Tensor = field(init=False)
+    _remainder: Tensor = field(init=False)
+    _centred: Tensor = field(init=False)
+    _radius: list[float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._cells = self.setting.cells
+        self._condition = CellTable.of(self._cells).condition
+        self._clip = self.setting.column("clip_primal")
+        self._multipliers = np.zeros((len(self.setting.methods), self._cells.count))
+        self._violations = np.zeros_like(self._multipliers)
+        self._counts = np.ones_like(self._multipliers)
+        for k, training in enumerate(self.setting.trainings):
+            if training.checkpoint is None:
+                self._release_counts(k)
+        self._set_tables()
+
+    def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
+        if not any(self._radius):
+            return None
+        each = [self._sample(k, epoch, len(batches)) for k in range(len(self._radius))]
+        return [list(step) for step in zip(*each, strict=True)]
+
+    def public_weights(self, records: Records) -> Tensor:
+        rows = records.label.shape[1]
+        loss = (records.probability - records.label) / rows
+        if not any(self._radius):
+            return loss
+        label = records.code % LABELS
+        slopes = slope(self.setting.target, records.probability, records.label)
+        of_label = torch.stack([(label == y).sum(dim=1) for y in range(LABELS)], dim=1).float()
+        people = of_label @ self._condition.T
+        population = (self._population / people.clamp(min=1.0)) @ self._condition
+        factors = clip_factors(slopes.abs() * records.norms, self._clip)
+        remainder = self._remainder.gather(1, label) * factors * (self.setting.n / rows)
+        return loss + slopes * (population.gather(1, label) - remainder)
+
+    def secret_weights(self, records: Records) -> Tensor:
+        slopes = slope(self.setting.target, records.probability, records.label)
+        factors = clip_factors(slopes.abs() * records.norms, self._clip)
+        weights = self._centred.gather(1, records.code) * (slopes * factors)
+        return weights.nan_to_num_(nan=0.0) * records.present
+
+    def release(self, totals: Tensor, records: Records, step: int) -> Tensor:
+        noisy = np.zeros(totals.shape)
+        for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
+            if self._radius[k]:
+                noisy[k] = training.mechanism.sampled_gaussian(
+                    totals[k].double().numpy(),
+                    radius=self._radius[k] * method.clip_primal,
+                    noise_multiplier=method.noise("noise_primal"),
+                    sampling_rate=method.sampling_rate,
+                    relation="replace",
+                    step=step,
+                )
+        return torch.from_numpy(noisy).float().neg_()
+
+    def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        if epoch + 1 >= self.setting.methods[0].epochs:
+            return  # multipliers after the last epoch would change nothing: not released
+        for k, method in enumerate(self.setting.methods):
+            if method.multiplier_max > 0:
+                self._violations[k] = self._release_violations(k, epoch, kernel, feed)
+                moved = self._multipliers[k] + method.dual_step * self._violations[k]
+                self._multipliers[k] = moved.clip(-method.multiplier_max, method.multiplier_max)
+        self._set_tables()
+
+    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
+        first = self.setting.methods[0]
+        norms = slope(self.setting.target, records.probability, records.label).abs() * records.norms
+        values = output(self.setting.target, records.logits, records.label)
+        return {"gradient_norm": (norms, first.clip_primal), "output": (values, first.clip_dual)}
+
+    def scalars(self, model: int) -> dict[str, float]:
+        shown = {f"multiplier/{n}": float(v) for n, v in zip(self._cells.names, self._multipliers[model], strict=True)}
+        violations = zip(self._cells.names, self._violations[model], strict=True)
+        return shown | {f"violation/{name}": float(value) for name, value in violations}
+
+    def group_names(self, model: int) -> tuple[str, ...]:
+        return self.setting.trains[model].group_names
+
+    def notes(self, model: int) -> dict[str, object]:
+        names = self._cells.names
+        return {
+            "multipliers": dict(zip(names, self._multipliers[model].tolist(), strict=True)),
+            "noisy_counts": dict(zip(names, self._counts[model].tolist(), strict=True)),
+        }
+
+    def state(self, model: int) -> dict[str, np.ndarray]:
+        return {
+            "multipliers": self._multipliers[model].copy(),
+            "violations": self._violations[model].copy(),
+            "noisy_counts": self._counts[model].copy(),
+        }
+
+    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
+        self._multipliers[model] = state["multipliers"]
+        self._violations[model] = state["violations"]
+        self._counts[model] = state["noisy_counts"]
+        self._set_tables()
+
+    def _release_counts(self, k: int) -> None:
+        """Release the cells' sizes once: one person moves them by at most sqrt(2) in L2."""
+        method, train = self.setting.methods[k], self.setting.trains[k]
+        noisy = self.setting.trainings[k].mechanism.gaussian(
+            self._cells.sizes(train.group, train.y),
+            shift=math.sqrt(2.0),
+            noise_multiplier=method.noise("noise_counts"),
+            purpose="counts",
+            index=0,
+        )
+        least = int(noisy.argmin())
+        if noisy[least] < FLOOR:
+            raise RunFailed(
+                f"group '{self._cells.names[least]}' has about {noisy[least]:.0f} training rows (a noisy count); "
+                f"at least {FLOOR:.0f} are needed: merge it with another group or leave it out."
+            )
+        self._counts[k] = noisy
+
+    def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
+        if not self._radius[k]:
+            return [np.zeros(0, dtype=np.int64)] * steps
+        rate = self.setting.methods[k].sampling_rate
+        return self.setting.trainings[k].mechanism.sample(n=self.setting.n, rate=rate, epoch=epoch, steps=steps)
+
+    def _set_tables(self) -> None:
+        """Derive the step's tables from multipliers and counts, both released: coefficients, midranges, radius."""
+        groups = len(self._cells.of)
+        rates = np.array([[method.sampling_rate] for method in self.setting.methods])
+        per_cell = np.append(self._multipliers / (rates * self._counts), np.zeros((len(rates), 1)), axis=1)
+        coefficients = per_cell[:, self._cells.of]  # (K, groups, 2); NO_CELL takes the appended zero
+        midrange = (coefficients.max(axis=1) + coefficients.min(axis=1)) / 2.0
+        centred = (coefficients - midrange[:, None, :]).astype(np.float32)
+        self._population = to_tensor(self._multipliers)
+        self._remainder = to_tensor(midrange * rates)
+        self._centred = torch.from_numpy(centred.reshape(len(rates), groups * LABELS))
+        self._radius = np.abs(centred).max(axis=(1, 2)).astype(np.float64).tolist()
+
+    def _release_violations(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> np.ndarray:
+        """Release mu(P_i) - mu(G_i) for every cell: h clipped to C_d and centred by C_d / 2, which halves the shift."""
+        method = self.setting.methods[k]
+        values = finite(outputs(k, target=self.setting.target, kernel=kernel, feed=feed))
+        half = method.clip_dual / 2.0
+        centred = np.minimum(values, method.clip_dual * (1.0 - MARGIN)) - half
+        means = cell_means(k, cells=self._cells, values=values, group_values=centred, feed=feed)
+        released = self.setting.trainings[k].mechanism.gaussian(
+            means.sum / self._counts[k],
+            shift=half * self._largest_move(k),
+            noise_multiplier=method.noise("noise_dual"),
+            purpose="dual",
+            index=epoch,
+        )
+        violations: np.ndarray = means.population - (released + half)
+        return violations
+
+    def _largest_move(self, k: int) -> float:
+        """Return max sqrt(1/d_i^2 + 1/d_j^2) over two cells that a person may move between."""
+        squares = []
+        for label in np.unique(self._cells.label):
+            inverse = np.sort(1.0 / self._counts[k][self._cells.label == label])
+            squares.append(float((inverse[-2:] ** 2).sum()))
+        return math.sqrt(max(squares))
+
+
+def train_pf_ld(methods: Sequence[PfLd], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
+    """Train K models of one variant in one loop."""
+    setting = Setting(methods, trains, trainings)
+    published = methods[0].variant == "published"
+    return setting.run(LagrangianRule(setting, private=True) if published else PfLdRule(setting))

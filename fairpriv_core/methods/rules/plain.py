@@ -1,0 +1,70 @@
+"""The rule of training without privacy or fairness: the mean cross-entropy of public batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.loop import Indices
+from fairpriv_core.engine.records import Feed, Records
+from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods.none import Plain
+from fairpriv_core.methods.rules.setting import Setting
+
+
+@dataclass
+class PlainRule:
+    """weight = (p - y) / batch."""
+
+    setting: Setting[Any]
+    uses_batches: bool = True
+
+    def samples(self, epoch: int, batches: list[Indices]) -> list[Sequence[np.ndarray]] | None:
+        return None
+
+    def public_weights(self, records: Records) -> Tensor:
+        return (records.probability - records.label) / records.label.shape[1]
+
+    def secret_weights(self, records: Records) -> Tensor:
+        raise AssertionError("no sample is drawn")
+
+    def release(self, totals: Tensor, records: Records, step: int) -> Tensor:
+        raise AssertionError("nothing is released")
+
+    def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        return None
+
+    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
+        return {"gradient_norm": (loss_gradient_norms(records), None)}
+
+    def scalars(self, model: int) -> dict[str, float]:
+        return {}
+
+    def group_names(self, model: int) -> tuple[str, ...]:
+        return self.setting.trains[model].group_names
+
+    def notes(self, model: int) -> dict[str, object]:
+        return {}
+
+    def state(self, model: int) -> dict[str, np.ndarray]:
+        return {}
+
+    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
+        return None
+
+
+def loss_gradient_norms(records: Records) -> Tensor:
+    """Return the norm of each record's gradient of the cross-entropy: |p - y| |do|."""
+    return (records.probability - records.label).abs_().mul_(records.norms)
+
+
+def train_plain(methods: Sequence[Plain], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
+    """Train K models in one loop."""
+    setting = Setting(methods, trains, trainings)
+    return setting.run(PlainRule(setting))

@@ -1,0 +1,57 @@
+"""What every rule is built from: K methods of one kind, their training sets, and how a loop is started on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import torch
+from torch import Tensor
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.loop import Rule, Schedule, train
+from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.records import Feed
+from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods.fields import TrainsNetwork
+from fairpriv_core.notions.cells import Cells, build_cells
+from fairpriv_core.notions.notion import Target
+
+M = TypeVar("M", bound=TrainsNetwork)
+
+
+@dataclass(frozen=True)
+class Setting(Generic[M]):
+    """K methods that may differ in anything but the network's shape, the schedule, the notion and the groups."""
+
+    methods: Sequence[M]
+    trains: Sequence[Dataset]
+    trainings: Sequence[Training]
+
+    @property
+    def n(self) -> int:
+        """The number of training rows."""
+        return self.trains[0].n
+
+    @property
+    def target(self) -> Target:
+        """The notion's h: "score" or "loss"."""
+        return self.trainings[0].notion.target
+
+    @property
+    def cells(self) -> Cells:
+        """The cells that the notion constrains."""
+        return build_cells(self.trainings[0].notion, self.trains[0].group_names)
+
+    def column(self, name: str) -> Tensor:
+        """Return the hyper-parameter `name` of each method as (K, 1) float32."""
+        return torch.tensor([[float(getattr(method, name))] for method in self.methods])
+
+    def run(self, rule: Rule) -> list[Fitted]:
+        """Train the K models under `rule`."""
+        first = self.methods[0]
+        shape = NetworkShape(self.trains[0].d, first.hidden_layers, first.width)
+        rates = tuple(method.learning_rate for method in self.methods)
+        schedule = Schedule(first.epochs, first.batch_size, first.optimizer, rates)
+        return train(rule, shape=shape, schedule=schedule, feed=Feed(self.trains), trainings=self.trainings)

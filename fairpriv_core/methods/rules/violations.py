@@ -1,0 +1,59 @@
+"""Constraint violations over all training rows, in float64: what a dual step needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.networks import logits
+from fairpriv_core.engine.records import Feed
+from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
+from fairpriv_core.notions.notion import Target
+from fairpriv_core.notions.surrogates import output
+
+
+@dataclass(frozen=True)
+class Means:
+    """For each cell i: `population` mean of h over P_i (public under `attribute`), `sum` and exact `size` of G_i."""
+
+    population: np.ndarray
+    sum: np.ndarray
+    size: np.ndarray
+
+
+def outputs(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
+    """Return h of every training row of one model (n,), float64."""
+    scores = logits(kernel.shape, kernel.parameters[model : model + 1], feed.features[model])[0]
+    return output(target, scores, feed.labels[model]).double().numpy()
+
+
+def cell_means(model: int, *, cells: Cells, values: np.ndarray, group_values: np.ndarray, feed: Feed) -> Means:
+    """Return population means of `values` and group sums of `group_values`, both (n,), over the cells."""
+    code = feed.codes[model].numpy()
+    label = code % LABELS
+    cell = cells.of.reshape(-1)[code]
+    inside = cell != NO_CELL
+    by_label = np.bincount(label, weights=values, minlength=LABELS)
+    people = np.bincount(label, minlength=LABELS)
+    population = [
+        by_label.sum() / people.sum() if condition < 0 else by_label[condition] / max(people[condition], 1)
+        for condition in cells.label
+    ]
+    return Means(
+        population=np.array(population),
+        sum=np.bincount(cell[inside], weights=group_values[inside], minlength=cells.count),
+        size=np.bincount(cell[inside], minlength=cells.count).astype(np.float64),
+    )
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """Return `values` with what is not finite at 0: such a row contributes nothing."""
+    return np.where(np.isfinite(values), values, 0.0)
+
+
+def to_tensor(table: np.ndarray) -> torch.Tensor:
+    """Return a small float64 table as float32."""
+    return torch.from_numpy(np.ascontiguousarray(table)).float()

@@ -1,0 +1,51 @@
+"""The groups G_i that a notion constrains (PF-LD eq. 1), as a table from (group, label) to cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairpriv_core.notions.notion import Notion
+
+NO_CELL = -1
+LABELS = 2
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a notion for k groups and two labels.
+
+    `of` (k, 2) gives the cell of (group, label), or NO_CELL; `label` (cells,) the label that a cell is among, -1 for
+    everyone; `names` (cells,) what a person reads.
+    """
+
+    of: np.ndarray
+    label: np.ndarray
+    names: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of cells."""
+        return len(self.names)
+
+    def sizes(self, group: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return each cell's number of rows (cells,), exact: sensitive, to be released only with noise."""
+        inside = self.of[group, y]
+        return np.bincount(inside[inside != NO_CELL], minlength=self.count).astype(np.float64)
+
+
+def build_cells(notion: Notion, group_names: Sequence[str]) -> Cells:
+    """Return the cells of `notion`: each group once for each label that the notion is conditioned on."""
+    groups = len(group_names)
+    of = np.full((groups, LABELS), NO_CELL, dtype=np.int64)
+    names: list[str] = []
+    labels: list[int] = []
+    for condition in notion.conditions:
+        among = slice(None) if condition is None else slice(condition, condition + 1)
+        for group, name in enumerate(group_names):
+            of[group, among] = len(names)
+            names.append(name if condition is None else f"{name}, label {condition}")
+            labels.append(NO_CELL if condition is None else condition)
+    return Cells(of, np.array(labels), tuple(names))

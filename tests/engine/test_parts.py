@@ -1,0 +1,91 @@
+"""Clipping, optimisers, public batches and network shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairpriv_core.engine.clipping import clip_factors, share_clipped
+from fairpriv_core.engine.networks import NetworkShape, predict_proba
+from fairpriv_core.engine.optimizers import build_optimizer
+from fairpriv_core.engine.sampling import public_batches, steps_per_epoch
+from fairpriv_core.errors import BadInput
+
+
+@given(st.lists(st.floats(0, 2.0**100, width=32), min_size=1, max_size=30), st.floats(1e-6, 1e6))
+def test_clipped_norms_stay_below_the_bound(norms: list[float], bound: float) -> None:
+    values = torch.tensor(norms)
+    factors = clip_factors(values, bound)
+    assert bool((values.double() * factors.double() <= bound).all())
+    assert bool((factors[values <= bound * 0.999] == 1.0).all())
+
+
+def test_clipping_drops_what_is_not_finite() -> None:
+    factors = clip_factors(torch.tensor([0.0, float("inf"), float("nan"), 2.0]), 1.0)
+    assert factors.tolist()[:3] == [1.0, 0.0, 0.0]
+    assert factors[3] == pytest.approx(0.5, rel=2e-5)
+
+
+def test_share_clipped_counts_what_is_above_the_bound() -> None:
+    assert share_clipped(torch.tensor([0.5, 1.0, 1.5, 2.0]), 1.0) == 0.5
+    assert share_clipped(torch.zeros(0), 1.0) == 0.0
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+def test_optimizers_equal_torch(name: str) -> None:
+    start, rate = torch.linspace(-1, 1, 8).reshape(2, 4), 0.05
+    ours, reference = start.clone(), torch.nn.Parameter(start.clone())
+    optimizer = build_optimizer(name, torch.full((2, 1), rate), ours)
+    oracle = torch.optim.Adam([reference], lr=rate) if name == "adam" else torch.optim.SGD([reference], lr=rate)
+    for step in range(20):
+        gradient = torch.sin(start + step)
+        optimizer.update(ours, gradient)
+        reference.grad = gradient.clone()
+        oracle.step()
+    assert torch.allclose(ours, reference.data, atol=1e-6)
+
+
+def test_learning_rates_belong_to_their_models() -> None:
+    parameters = torch.zeros(2, 3)
+    build_optimizer("sgd", torch.tensor([[0.1], [0.2]]), parameters).update(parameters, torch.ones(2, 3))
+    assert torch.allclose(parameters, torch.tensor([[-0.1] * 3, [-0.2] * 3]))
+
+
+@given(st.integers(1, 200), st.integers(1, 200), st.integers(0, 5))
+def test_batches_hold_each_row_once(n: int, batch_size: int, epoch: int) -> None:
+    batches = public_batches(7, n=n, batch_size=batch_size, epoch=epoch)
+    assert sorted(np.concatenate(batches).tolist()) == list(range(n))
+    assert all(len(batch) == batch_size for batch in batches[:-1])
+    if batch_size <= n:
+        assert len(batches) == steps_per_epoch(n, batch_size)
+
+
+def test_batches_follow_seed_and_epoch() -> None:
+    def first(seed: int, epoch: int) -> list[int]:
+        return public_batches(seed, n=50, batch_size=50, epoch=epoch)[0].tolist()
+
+    assert first(0, 0) == first(0, 0)
+    assert first(0, 0) != first(0, 1) != first(1, 1)
+
+
+def test_a_batch_larger_than_the_data_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"batch_size must be at most the 10 training rows, got 11\."):
+        steps_per_epoch(10, 11)
+
+
+def test_initial_parameters_follow_the_seed_alone() -> None:
+    shape = NetworkShape(6, hidden_layers=2, width=8)
+    assert np.array_equal(shape.initial(1), shape.initial(1))
+    assert not np.array_equal(shape.initial(1), shape.initial(2))
+    assert len(shape.initial(1)) == shape.size == 6 * 8 + 8 + 8 * 8 + 8 + 8 + 1
+
+
+def test_prediction_needs_the_encoded_columns() -> None:
+    shape = NetworkShape(4)
+    with pytest.raises(BadInput, match="takes 4 encoded columns, got 3"):
+        predict_proba(shape.to_json(), shape.initial(0), np.zeros((2, 3), dtype=np.float32))
+    proba = predict_proba(shape.to_json(), shape.initial(0), np.zeros((2, 4), dtype=np.float32))
+    assert proba.tolist() == [[0.5, 0.5], [0.5, 0.5]]
