@@ -1,0 +1,64 @@
+"""The slider of the privacy budget, and what it means: a sentence in odds, 100 dots, and caution at both ends."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairpriv_core.privacy.explain import odds, sentence
+from pages.widgets.guard import plain
+from pages.widgets.state import keep, mount, value
+
+#: the budgets that the slider stops at, evenly spaced by eye on a log scale
+STOPS = tuple(
+    round(digit * scale, 3)
+    for scale in (0.01, 0.1, 1.0, 10.0)
+    for digit in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
+    if 0.05 <= digit * scale <= 20
+)
+#: outside of this the sentence stands in a box: so little noise that nobody hides, or so much that nothing is learned
+PLAIN_RANGE = (0.1, 7.5)
+
+
+def choose_epsilon(*, help: str | None = None) -> float:
+    """Draw the slider and return the budget that is chosen."""
+    nearest = min(STOPS, key=lambda stop: abs(stop - value("epsilon")))
+    key = mount("epsilon", STOPS, nearest)
+    label = "Privacy budget ε: smaller protects more"
+    chosen = st.select_slider(label, STOPS, key=key, help=help, format_func=lambda stop: f"{stop:g}")
+    return float(keep("epsilon", chosen))
+
+
+def explain_epsilon(epsilon: float, delta: float, threat_model: str) -> None:
+    """Say what `epsilon` promises: the odds, the dots, and what is protected. Never that anything is safe."""
+    words = plain(sentence(epsilon, delta, threat_model))
+    st.html(draw_dots(odds(epsilon)))
+    with st.container(key="epsilon_sentence"):
+        if PLAIN_RANGE[0] <= epsilon <= PLAIN_RANGE[1]:
+            st.markdown(words)
+        else:
+            st.warning(words, icon=":material/warning:")
+
+
+def draw_dots(sure: int) -> str:
+    """Return 100 dots as SVG with a text alternative: 50 for even odds, those that `sure` (50 to 100) adds, the rest.
+
+    >>> draw_dots(73).count('class="added"')
+    23
+    """
+    dots = "".join(_draw_dot(number, sure) for number in range(100))
+    label = f"100 dots: 50 for even odds before, {sure - 50} added at most, {100 - sure} left in doubt."
+    return (
+        f'<svg role="img" aria-label="{label}" viewBox="0 0 400 100" style="width:100%;max-width:30rem">'
+        f"<title>{label}</title>{dots}</svg>"
+    )
+
+
+def _draw_dot(number: int, sure: int) -> str:
+    x, y = 10 + 20 * (number % 20), 10 + 20 * (number // 20)
+    if number < min(50, sure):
+        paint = 'class="before" fill="#8A939B" stroke="#8A939B"'
+    elif number < sure:
+        paint = 'class="added" fill="#2E86C8" stroke="#2E86C8"'
+    else:
+        paint = 'class="rest" fill="none" stroke="#8A939B"'
+    return f'<circle cx="{x}" cy="{y}" r="6.5" stroke-width="1.6" {paint}/>'

@@ -1,0 +1,179 @@
+"""A method's hyper-parameters as a form, made from what the method declares: title, help, range, default, paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import Field
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.methods.base import Method, Parameter, parameters
+from pages.widgets.state import keep, mount, value
+
+#: where a method has one of these, simple mode moves it between "more accurate" and "more fair"
+FAIRNESS_KNOBS = ("multiplier_max", "multiplier")
+_MIDDLE = 5
+_STEPS_A_DECADE = 12
+_WIDEST_SLIDER = 100
+
+
+def choose_parameters(kind: type[Method], *, expert: bool, typed: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Draw the parameters of `kind` and return (values by name, container under each field by name).
+
+    Simple mode leaves out those that are for experts; they keep their defaults. `typed` takes numbers as typed, out
+    of range too: the core says what is wrong with them.
+    """
+    values: dict[str, Any] = {}
+    slots: dict[str, Any] = {}
+    shown = {name: item for name, item in parameters(kind).items() if name != "variant"}
+    usual = {name: item for name, item in shown.items() if not item[0].expert}
+    rare = {name: item for name, item in shown.items() if item[0].expert}
+    _draw_grid(usual, values, slots, typed=typed)
+    if expert and rare:
+        with st.expander("More parameters", expanded=True, key="more_parameters"):
+            _draw_grid(rare, values, slots, typed=typed)
+    return values, slots
+
+
+def choose_fairness(kind: type[Method]) -> dict[str, Any]:
+    """Draw the one slider of simple mode and return the parameter that it sets; {} where the method has none."""
+    knob = next((name for name in FAIRNESS_KNOBS if name in parameters(kind)), None)
+    if knob is None:
+        st.caption("This method does not trade accuracy against fairness: it has nothing to set here.")
+        return {}
+    shown, field = parameters(kind)[knob]
+    position = keep(
+        "fairness",
+        st.slider(
+            "More accurate ↔ more fair",
+            0,
+            2 * _MIDDLE,
+            key=mount("fairness", range(2 * _MIDDLE + 1), _MIDDLE),
+            help=f"Moves “{shown.title}” around its default. {shown.help}",
+        ),
+    )
+    chosen = turn_knob(float(field.default), position, shown)
+    st.caption(f"{shown.title} = {chosen:g}")
+    return {knob: chosen}
+
+
+def turn_knob(default: float, position: int, shown: Parameter) -> float:
+    """Return the knob's value at `position` (0 to 10): its default at 5, half again as much a step, within its range.
+
+    >>> turn_knob(4.0, 5, Parameter("", ""))
+    4.0
+    """
+    turned = default * 1.5 ** (position - _MIDDLE)
+    low, high = -math.inf if shown.low is None else shown.low, math.inf if shown.high is None else shown.high
+    return float(f"{min(max(turned, low), high):.3g}")
+
+
+def build_stops(shown: Parameter, default: float) -> tuple[float, ...]:
+    """Return the stops of a log slider from low to high, the default among them.
+
+    >>> build_stops(Parameter("", "", low=0.1, high=10.0), 1.0)[0::12]
+    (0.1, 1.0, 10.0)
+    """
+    low, high = float(shown.low or 0), float(shown.high or 1)
+    first = low if low > 0 else high / 1e4
+    count = max(2, round(math.log10(high / first) * _STEPS_A_DECADE))
+    stops = {float(f"{first * (high / first) ** (step / count):.3g}") for step in range(count + 1)}
+    if isinstance(default, int):
+        stops = {float(round(stop)) for stop in stops}
+    return tuple(sorted(stops | {float(default), low, high}))
+
+
+def _draw_grid(
+    items: Mapping[str, tuple[Parameter, Field[Any]]], values: dict[str, Any], slots: dict[str, Any], *, typed: bool
+) -> None:
+    columns = st.columns(2)
+    for number, (name, (shown, field)) in enumerate(items.items()):
+        with columns[number % 2]:
+            values[name] = _draw(name, shown, field.default, typed=typed)
+            st.caption(_describe(shown, field.default))
+            slots[name] = st.container()
+
+
+def _draw(name: str, shown: Parameter, default: Any, *, typed: bool) -> Any:
+    draw = _choose_widget(shown, default, typed=typed)
+    return keep(f"p.{name}", draw(f"p.{name}", shown, default))
+
+
+def _choose_widget(shown: Parameter, default: Any, *, typed: bool) -> Callable[[str, Parameter, Any], Any]:
+    if shown.choices:
+        return _draw_choice
+    if isinstance(default, bool):
+        return _draw_toggle
+    if default is None or isinstance(default, str | tuple):
+        return _draw_text
+    if typed or shown.low is None or shown.high is None:
+        return _draw_number
+    if shown.log:
+        return _draw_log_slider
+    return _draw_slider if shown.high - shown.low <= _WIDEST_SLIDER else _draw_number
+
+
+def _draw_choice(key: str, shown: Parameter, default: Any) -> Any:
+    mounted = mount(key, shown.choices, default)
+    return st.selectbox(shown.title, shown.choices, key=mounted, help=shown.help)
+
+
+def _draw_toggle(key: str, shown: Parameter, default: Any) -> Any:
+    return st.toggle(shown.title, key=mount(key, default=default), help=shown.help)
+
+
+def _draw_text(key: str, shown: Parameter, default: Any) -> Any:
+    text = "" if default is None else ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+    if value(key, text) is None:
+        keep(key, text)
+    typed = st.text_input(shown.title, key=mount(key, default=text), help=shown.help, placeholder="automatic")
+    return typed.strip() or None
+
+
+def _draw_number(key: str, shown: Parameter, default: Any) -> Any:
+    step = 1 if isinstance(default, int) else None
+    form = "%d" if isinstance(default, int) else "%.6g"
+    return st.number_input(shown.title, step=step, format=form, key=mount(key, default=default), help=shown.help)
+
+
+def _draw_slider(key: str, shown: Parameter, default: Any) -> Any:
+    kind = type(default)
+    low, high = kind(shown.low), kind(shown.high)
+    inside = min(max(value(key, default), low), high)
+    step = 1 if kind is int else float(f"{(high - low) / 100:.1g}")
+    if inside != value(key, default):
+        keep(key, inside)
+    return st.slider(shown.title, low, high, step=step, key=mount(key, default=default), help=shown.help)
+
+
+def _draw_log_slider(key: str, shown: Parameter, default: Any) -> Any:
+    stops = build_stops(shown, default)
+    wanted = float(value(key, default))
+    nearest = min(stops, key=lambda stop: abs(stop - wanted))
+    if wanted not in stops:
+        keep(key, nearest)
+    mounted = mount(key, stops, float(default))
+    chosen = st.select_slider(
+        shown.title, stops, key=mounted, help=shown.help, format_func=lambda stop: f"{stop:g}{_unit(shown)}"
+    )
+    return int(chosen) if isinstance(default, int) else float(chosen)
+
+
+def _describe(shown: Parameter, default: Any) -> str:
+    parts = []
+    if shown.low is not None and shown.high is not None:
+        parts.append(f"{shown.low:g} to {shown.high:g}")
+    parts.append(f"default {'automatic' if default is None else _show(default)}{_unit(shown)}")
+    if shown.paper:
+        parts.append(f"paper {shown.paper}")
+    return " · ".join(parts)
+
+
+def _show(item: Any) -> str:
+    return f"{item:g}" if isinstance(item, int | float) and not isinstance(item, bool) else str(item)
+
+
+def _unit(shown: Parameter) -> str:
+    return f" {shown.unit}" if shown.unit else ""

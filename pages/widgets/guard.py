@@ -1,0 +1,48 @@
+"""From an error to a sentence at the field; and from a name that somebody wrote to text that stays text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from fairpriv_core.errors import BadInput, FairprivError
+
+Result = TypeVar("Result")
+
+
+def attempt(action: Callable[[], Result], *, slots: Mapping[str, Any] | None = None) -> Result | None:
+    """Return what `action` returns; None where it refuses, and its sentence stands at the field it is about.
+
+    `slots` maps a field's name to the container under it; without one the sentence stands where the page is.
+    """
+    try:
+        return action()
+    except FairprivError as error:
+        field = error.field if isinstance(error, BadInput) else None
+        place = (slots or {}).get(field or "", st)
+        place.error(plain(sentence(str(error))), icon=":material/error:")
+        return None
+
+
+def sentence(message: str) -> str:
+    """Return the message as a person reads it: it starts with a capital letter and ends with a stop.
+
+    >>> sentence("clip must be > 0, got 0")
+    'Clip must be > 0, got 0.'
+    """
+    text = message.strip()
+    if text and text[0].islower() and "_" not in text.split(" ", 1)[0]:
+        text = text[0].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def plain(text: str) -> str:
+    """Escape what Markdown would read as markup, so that a name somebody wrote is shown as it is.
+
+    >>> plain("<b>*a*</b>")
+    '\\\\<b\\\\>\\\\*a\\\\*\\\\</b\\\\>'
+    """
+    return re.sub(r"([\\`*_\[\]<>#|$~:!])", r"\\\1", text)

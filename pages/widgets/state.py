@@ -1,0 +1,144 @@
+"""What a person has chosen, kept across pages and in the address, so that a reload or a link shows the same view.
+
+A widget forgets its value when its page is left. Here every choice lives under one name: in the session, in the
+widget of that name, and (for those that a page publishes) in the address. The address wins when it was changed from
+outside: on opening, and on going back or forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+#: every choice that a link carries, with its default; method parameters are `p.<name>` and have the method's default
+DEFAULTS: dict[str, Any] = {
+    "data": "synthetic:group",
+    "notion": "demographic_parity",
+    "method": "pf_ld",
+    "variant": "proved",
+    "epsilon": 1.0,
+    "delta": 1e-5,
+    "seed": 0,
+    "expert": False,
+    "fairness": 5,
+    "source": "benchmark",
+    "run": "",
+    "runs": (),
+}
+
+
+def enter(page: str) -> None:
+    """Begin a page: take choices from the address where it was changed from outside, and forget mounted widgets."""
+    if _kept("page") != page:
+        _memory()["mounted"] = set()
+        _memory()["published"] = {}
+    _memory()["page"] = page
+    for name in st.query_params:
+        raw = tuple(st.query_params.get_all(name))
+        if (name in DEFAULTS or name.startswith("p.")) and _kept("published").get(name) != raw:
+            choose(name, _parse(name, raw))
+
+
+def value(name: str, default: Any = None) -> Any:
+    """Return the choice called `name`; the default where nothing valid was chosen."""
+    fallback = DEFAULTS.get(name, default)
+    chosen = _kept("choices").get(name, fallback)
+    return _like(chosen, fallback)
+
+
+def choose(name: str, chosen: Any) -> None:
+    """Set a choice from code; its widget, if it is shown later in this run, shows it."""
+    _kept("choices")[name] = chosen
+    _kept("mounted").discard(name)
+
+
+def forget(names: Iterable[str]) -> None:
+    """Return choices to their defaults."""
+    for name in list(names):
+        _kept("choices").pop(name, None)
+        _kept("mounted").discard(name)
+
+
+def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) -> str:
+    """Give the widget called `name` its value, once, before it is drawn; return the widget's key.
+
+    A choice that is not among `options` (a link to something that is gone) becomes the default or the first option.
+    """
+    listed = None if options is None else list(options)
+    wanted = value(name, default)
+    if listed is not None and wanted not in listed:
+        wanted = default if default in listed else (listed[0] if listed else None)
+    valid = name in st.session_state and (listed is None or st.session_state[name] in listed)
+    if name not in _kept("mounted") or not valid:
+        st.session_state[name] = wanted
+        _kept("mounted").add(name)
+    return name
+
+
+def keep(name: str, chosen: Any) -> Any:
+    """Remember what the widget called `name` returned, and return it."""
+    _kept("choices")[name] = chosen
+    return chosen
+
+
+def publish(names: Iterable[str]) -> None:
+    """Write the choices into the address; those that are at their default stay out unless they were there."""
+    wanted = {name: _raw(value(name)) for name in names if value(name) not in (None, "", ())}
+    current = {name: tuple(st.query_params.get_all(name)) for name in st.query_params}
+    others = {name: raw for name, raw in current.items() if name not in DEFAULTS and not name.startswith("p.")}
+    target = {**others, **wanted}
+    if current != target:
+        st.query_params.from_dict({name: list(raw) for name, raw in target.items()})
+    _memory()["published"] = target
+
+
+def link(page_address: str) -> str:
+    """Return the address that shows this page with every choice; it names columns and settings, and holds no data."""
+    chosen: Mapping[str, Any] = _kept("choices")
+    pairs = [(name, text) for name, item in chosen.items() if _told(name, item) for text in _raw(item)]
+    return f"{page_address}?{urlencode(pairs)}" if pairs else page_address
+
+
+def chosen_parameters() -> dict[str, Any]:
+    """Return the method parameters that were chosen away from their defaults, by name."""
+    return {name[2:]: item for name, item in _kept("choices").items() if name.startswith("p.")}
+
+
+def _told(name: str, item: Any) -> bool:
+    return (name in DEFAULTS and item != DEFAULTS[name]) or name.startswith("p.")
+
+
+def _memory() -> dict[str, Any]:
+    if "memory" not in st.session_state:
+        st.session_state["memory"] = {"choices": {}, "mounted": set(), "published": {}, "page": ""}
+    memory: dict[str, Any] = st.session_state["memory"]
+    return memory
+
+
+def _kept(part: str) -> Any:
+    return _memory()[part]
+
+
+def _raw(item: Any) -> tuple[str, ...]:
+    if isinstance(item, list | tuple):
+        return tuple(str(part) for part in item)
+    return (f"{item:.12g}" if isinstance(item, float) else str(item),)
+
+
+def _parse(name: str, raw: tuple[str, ...]) -> Any:
+    return raw if isinstance(DEFAULTS.get(name), tuple) else raw[-1]
+
+
+def _like(chosen: Any, default: Any) -> Any:
+    """Return `chosen`, which may be the address's text, as the kind of thing that `default` is."""
+    if not isinstance(chosen, str) or isinstance(default, str) or default is None:
+        return chosen
+    try:
+        if isinstance(default, bool):
+            return chosen == "True"
+        return type(default)(float(chosen)) if isinstance(default, int | float) else default
+    except (ValueError, OverflowError):
+        return default

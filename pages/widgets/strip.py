@@ -1,0 +1,73 @@
+"""The strip that every page carries: the whole recipe in one line, the state of the run, and a link to this view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.report.wording import protected
+from fairpriv_core.runs.rows import RunRow
+from pages.widgets.guard import plain
+from pages.widgets.reference import describe_reference, write_reference
+from pages.widgets.session import find_store
+from pages.widgets.state import link, value
+
+
+def show_strip(page: str) -> None:
+    """Draw the strip: on the Run page it tells of the run, elsewhere of what is chosen."""
+    row = _find_row()
+    parts = _tell_run(row) if row is not None and page == "Run" else _tell_choice()
+    left, right = st.columns([6, 1], vertical_alignment="center")
+    line = " &nbsp;·&nbsp; ".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items())
+    state = f" &nbsp;·&nbsp; run **{row.status}**" if row is not None else ""
+    left.markdown(f":small[{line}{state}]")
+    with right.popover("Copy link", icon=":material/link:", key="copy_link", width="stretch"):
+        st.caption("Shows this page with the same choices. It names settings and columns and holds no data.")
+        st.code(link(st.context.url or ""), language=None, wrap_lines=True)
+
+
+def _tell_choice() -> dict[str, str]:
+    name = value("method") if value("method") in methods() else "pf_ld"
+    return _tell(
+        data=value("data"), notion=value("notion"), method=name, epsilon=value("epsilon"), delta=value("delta")
+    )
+
+
+def _tell_run(row: RunRow) -> dict[str, str]:
+    config: Mapping[str, Any] = row.config
+    return _tell(
+        data=write_reference(DataSpec(**config["data"])),
+        notion=config["notion"],
+        method=config["method"]["name"],
+        epsilon=config["epsilon"],
+        delta=config["delta"],
+    )
+
+
+def _tell(*, data: str, notion: str, method: str, epsilon: float | None, delta: float) -> dict[str, str]:
+    info = methods()[method].info
+    title = notions()[notion].title if notion in notions() else notion
+    private = info.threat_model is not None and epsilon is not None
+    return {
+        "data": describe_reference(data),
+        "notion": title if info.pursues_notion else f"{title} (measured)",
+        "method": info.title,
+        "ε": f"{epsilon:g} (δ = {delta:g})" if private else "none",
+        "protects": protected(info.threat_model),
+    }
+
+
+def _find_row() -> RunRow | None:
+    store, key = find_store(), value("run")
+    if store is None or not key:
+        return None
+    try:
+        return store.row(key)
+    except FairprivError:
+        return None
