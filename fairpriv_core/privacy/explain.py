@@ -1,0 +1,54 @@
+"""What epsilon and delta mean, in plain words. Never a promise of safety."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from fairpriv_core import checks
+
+_PROTECTED: Mapping[str, str] = {
+    "attribute": "one person's sensitive attribute; everything else about them is taken as public",
+    "record": "one person's whole record",
+}
+_ALMOST_NONE = 8.0
+_VERY_LOW = 0.05
+
+
+def odds(epsilon: float) -> int:
+    """Return how sure, in 100, an attacker can end who began at even odds: e^epsilon / (1 + e^epsilon), rounded.
+
+    At most 50 for 0 and 100 from about 5.3 on; the bound holds but for a failure with chance of about delta.
+    """
+    checks.not_negative(epsilon=epsilon)
+    return round(100 / (1 + math.exp(-epsilon)))
+
+
+def sentence(epsilon: float | None, delta: float, threat_model: str) -> str:
+    """Return what (`epsilon`, `delta`) says under `threat_model` ("attribute" or "record"), in two to four sentences.
+
+    None and infinity mean that nothing is proved. BadInput for a number out of range or another threat model.
+    """
+    checks.one_of(_PROTECTED, threat_model=threat_model)
+    checks.open_unit(delta=delta)
+    protects = f"What is protected: {_PROTECTED[threat_model]}."
+    if epsilon is None or math.isinf(epsilon):
+        return f"No bound on what an attacker can learn is proved. {protects}"
+    checks.not_negative(epsilon=epsilon)
+    sure = "almost certain" if odds(epsilon) > 99 else f"at most {odds(epsilon)} in 100 sure"
+    parts = [
+        f"From even odds an attacker ends {sure}, whatever else they know.",
+        f"This can fail with a chance of about {one_in(delta)}.",
+        protects,
+    ]
+    if epsilon >= _ALMOST_NONE:
+        parts.insert(0, "This is almost no guarantee.")
+    if epsilon <= _VERY_LOW:
+        parts.append("With so much noise the model may learn little of fairness.")
+    return " ".join(parts)
+
+
+def one_in(delta: float) -> str:
+    """Return a chance as words: 1e-5 as "1 in 100,000"."""
+    checks.open_unit(delta=delta)
+    return f"1 in {round(1 / delta):,}"
