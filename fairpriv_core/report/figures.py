@@ -8,7 +8,7 @@ from typing import Any
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, line
-from fairpriv_core.report.looks import look_of
+from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.tables import Mean, Outcome, mean_interval
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)
@@ -62,7 +62,8 @@ def accuracy_against_gap(outcomes: Iterable[Outcome], *, dataset: str, notion: s
         x = tuple(100 * (gap.mean or 0.0) for gap, _ in found)
         low, high = _ends([accuracy for _, accuracy in found], 100)
         y = tuple(None if accuracy.mean is None else 100 * accuracy.mean for _, accuracy in found)
-        series.append(Series(name, "points", x, y, low=low, high=high, look=look))
+        variation = int(runs[0].variant == "published")
+        series.append(Series(name, "points", x, y, low=low, high=high, look=look, variation=variation))
     return FigureData(
         name="accuracy_against_gap",
         title=f"Accuracy against fairness gap: {dataset}",
@@ -82,9 +83,9 @@ def group_bars(runs: Sequence[GroupRates], *, rate: str = "positive_rate", overa
     series = []
     for index, run in enumerate(runs):
         names = tuple(f"{group['name']} (n = {group['size']:,})" for group in run.groups)
-        values = tuple(None if group[rate] is None else 100 * group[rate] for group in run.groups)
-        ends = [group.get(f"{rate}_interval") or (None, None) for group in run.groups]
-        low, high = (tuple(None if end[i] is None else 100 * end[i] for end in ends) for i in (0, 1))
+        values = tuple(_in_percent(group[rate]) for group in run.groups)
+        ends: list[Sequence[Value]] = [group.get(f"{rate}_interval") or (None, None) for group in run.groups]
+        low, high = (tuple(_in_percent(end[side]) for end in ends) for side in (0, 1))
         same = sum(earlier.method == run.method for earlier in runs[:index])
         series.append(Series(run.label, "bar", names, values, low=low, high=high, look=run.method, variation=same))
     marks = () if overall is None else (Reference(100 * overall, f"everyone {wording.percent(overall)}"),)
@@ -120,20 +121,20 @@ def bias_variance(
     total = [b + v for b, v in zip(bias, variance, strict=True)]
     best = clips[min(range(len(total)), key=total.__getitem__)]
     parts = (
-        ("Bias² from clipping", bias, "bias"),
+        ("Bias from clipping", bias, "bias"),
         ("Variance from noise", variance, "variance"),
         ("Sum", total, "total"),
     )
     chosen = () if current is None else (Reference(current, f"chosen: {wording.number(current)}"),)
     theorem, what = ("Theorem 4", "constraint gradient") if symbol == "C_p" else ("Theorem 5", "multiplier update")
-    raw_words = f" {wording.RAW}" if raw else ""
+    words = f"PF-LD {theorem}: a small bound clips (bias), a large one needs more noise (variance)."
     return FigureData(
         name=f"bias_variance_{symbol.lower()}",
         title=f"Expected error over the clipping bound {symbol}",
         x=Axis(f"Clipping bound {symbol}", log=True),
         panels=(Panel(Axis(f"Squared error of the {what}", log=True)),),
         series=tuple(line(name, clips, values, look=look) for name, values, look in parts),
-        caption=f"PF-LD {theorem}: a small bound clips (bias), a large one needs more noise (variance). {source}{raw_words}",
+        caption=" ".join(part for part in (words, source, wording.RAW if raw else "") if part),
         alt=f"Expected squared error over {symbol}: the sum is smallest at {symbol} = {wording.number(best)}.",
         references=(Reference(best, f"minimum: {wording.number(best)}"), *chosen),
         raw=raw,
@@ -170,38 +171,37 @@ def predicted_epsilon(
 
 def epsilon_dots(epsilon: float, sure: int) -> FigureData:
     """100 dots: from even odds (50) an attacker ends at most `sure` in 100 sure, 50 <= sure <= 100."""
-    spans = (
-        ("Even odds before: 50", 0, 50, "dot before"),
-        (f"Added by ε, at most: {sure - 50}", 50, sure, "dot added"),
+    parts = (
+        ("Even odds before: 50", range(50), "dot before"),
+        (f"Added by ε, at most: {sure - 50}", range(50, sure), "dot added"),
+        (f"Still unsure, at least: {100 - sure}", range(sure, 100), "dot rest"),
     )
-    rest = (f"Still unsure, at least: {100 - sure}", sure, 100, "dot rest")
-    series = tuple(
-        Series(
-            name,
-            "dots",
-            tuple(float(i % 10) for i in range(a, b)),
-            tuple(float(9 - i // 10) for i in range(a, b)),
-            look=look,
-        )
-        for name, a, b, look in (*spans, rest)
-    )
+    series = [
+        Series(name, "dots", tuple(float(i % 10) for i in dots), tuple(9.0 - i // 10 for i in dots), look=look)
+        for name, dots, look in parts
+        if len(dots)
+    ]
     return FigureData(
         name="epsilon_dots",
         title=f"ε = {wording.epsilon_text(epsilon)}: at most {sure} in 100",
         x=Axis("", range=(-0.7, 9.7)),
         panels=(Panel(Axis("", range=(-0.7, 9.7))),),
-        series=series,
+        series=tuple(series),
         caption="Worst case, before δ: how sure an attacker who started at even odds can become about one person.",
         alt=f"100 dots: 50 filled before, {sure - 50} more filled at ε = {wording.epsilon_text(epsilon)}, "
         f"{100 - sure} open.",
     )
 
 
+def _in_percent(share: Value) -> Value:
+    return None if share is None else 100 * share
+
+
 def _by_method(rows: Sequence[Outcome]) -> dict[str, tuple[str, list[Outcome]]]:
     found: dict[str, tuple[str, list[Outcome]]] = {}
     for row in rows:
         published = ", as published" if row.variant == "published" else ""
-        name = f"{look_of(row.method).title}{published} ({wording.protection_suffix(row.threat_model)})"
+        name = f"{method_look(row.method).title}{published} ({wording.protection_suffix(row.threat_model)})"
         found.setdefault(name, (row.method, []))[1].append(row)
     return found
 
@@ -220,7 +220,8 @@ def _epsilon_line(
     known = [(value, mean) for value, mean in found if value is not None]
     low, high = _ends([mean for _, mean in known], 1.0)
     x, y = [value for value, _ in known], [mean.mean for _, mean in known]
-    return line(name, x, y, scale=100, low=low, high=high, look=look, panel=panel)
+    variation = int(runs[0].variant == "published")
+    return line(name, x, y, scale=100, low=low, high=high, look=look, panel=panel, variation=variation)
 
 
 def _ends(means: Sequence[Mean], scale: float) -> tuple[tuple[Value, ...], tuple[Value, ...]]:

@@ -78,8 +78,9 @@ def live_groups(history: History, *, rate: str = "positive_rate") -> FigureData:
     for index, name in enumerate(names):
         x, y = _of(history, f"group/{name}/{rate}")
         low, high = (_of(history, f"group/{name}/{rate}_{end}")[1] for end in ("low", "high"))
-        ends = {"low": low, "high": high} if len(low) == len(y) == len(high) else {}
-        series.append(line(name, x, y, scale=100, look=f"group {index}", labelled=True, **ends))
+        if not len(low) == len(y) == len(high):
+            low, high = (), ()
+        series.append(line(name, x, y, scale=100, low=low, high=high, look=f"group {index}", labelled=True))
     band = "Bands: 95 % Wilson interval of each group. " if any(each.low for each in series) else ""
     return FigureData(
         name=f"live_groups_{rate}",
@@ -178,11 +179,11 @@ def overlay(curves: Sequence[Curve], *, metric: str) -> FigureData:
     series = []
     for index, curve in enumerate(curves):
         same = sum(earlier.method == curve.method for earlier in curves[:index])
-        low, high = ([None if v is None else 100 * v for v in end] for end in (curve.low, curve.high))
-        drawn = line(
-            curve.label, curve.x, curve.y, scale=100, look=curve.method, variation=same, low=curve.low, high=curve.high
+        look = curve.method
+        values = line(
+            curve.label, curve.x, curve.y, scale=100, low=curve.low, high=curve.high, look=look, variation=same
         )
-        series.append(drawn)
+        series.append(values)
     banded = any(each.low for each in series)
     return FigureData(
         name=f"overlay_{metric}",

@@ -1,0 +1,123 @@
+"""The writing inside a drawing, as plain mappings: reference lines, panel titles, names at the ends of lines."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import Any
+
+from fairpriv_core.report.figure import FigureData, Reference, Series
+from fairpriv_core.report.looks import Theme, fill
+
+Note = dict[str, Any]
+LINE_HEIGHT = 15
+
+
+def axis_suffix(panel: int) -> str:
+    """Return what Plotly appends to an axis' name: "" for the first panel, then "2", "3", …"""
+    return "" if panel == 0 else str(panel + 1)
+
+
+def shorten(name: str) -> str:
+    """Return at most 18 characters of a name, for the end of a line."""
+    return name if len(name) <= 18 else name[:17] + "…"
+
+
+def build_shapes(figure: FigureData, theme: Theme) -> list[Note]:
+    """Return the reference lines. On a log axis a line's place is the value itself (a note's is its logarithm)."""
+    stroke = {"color": theme.text, "width": 1.5, "dash": "dash"}
+    shapes = []
+    for reference in figure.references:
+        for panel in _panels(figure, reference):
+            shapes.append({"type": "line", "line": stroke, **_span(reference, axis_suffix(panel))})
+    return shapes
+
+
+def build_notes(figure: FigureData, theme: Theme, panel_height: float) -> list[Note]:
+    """Return every text that is written into the panels; `panel_height` is in pixels."""
+    labels = [
+        _label(figure, reference, _vertical_order(figure, index), theme)
+        for index, reference in enumerate(figure.references)
+    ]
+    titles = [_panel_title(index, panel.title) for index, panel in enumerate(figure.panels) if panel.title]
+    names = [note for index in range(len(figure.panels)) for note in _line_names(figure, index, panel_height)]
+    return [*labels, *titles, *names]
+
+
+def build_caption(figure: FigureData, theme: Theme, *, below: float, width: int) -> list[Note]:
+    """Return the caption as one note `below` pixels under the plot, wrapped for `width` pixels; [] without one."""
+    lines = textwrap.wrap(figure.caption, max(30, width // 7))
+    note = {"x": 0, "y": 0, "xref": "container", "yref": "paper", "xanchor": "left", "yanchor": "top", "align": "left"}
+    text = {"text": "<br>".join(lines), "showarrow": False, "font": {"color": theme.muted, "size": 12}}
+    return [{**note, **text, "xref": "paper", "yshift": -below}] if lines else []
+
+
+def _panels(figure: FigureData, reference: Reference) -> tuple[int, ...]:
+    return tuple(range(len(figure.panels))) if reference.panel is None else (reference.panel,)
+
+
+def _span(reference: Reference, suffix: str) -> Note:
+    value = reference.value
+    if reference.axis == "x":
+        return {"xref": f"x{suffix}", "yref": f"y{suffix} domain", "x0": value, "x1": value, "y0": 0, "y1": 1}
+    return {"xref": f"x{suffix} domain", "yref": f"y{suffix}", "x0": 0, "x1": 1, "y0": value, "y1": value}
+
+
+def _label(figure: FigureData, reference: Reference, order: int, theme: Theme) -> Note:
+    panel = _panels(figure, reference)[0]
+    suffix = axis_suffix(panel)
+    style = {"text": reference.label, "showarrow": False, "bgcolor": fill(theme.background, 0.8), "font": {"size": 12}}
+    axis = figure.x if reference.axis == "x" else figure.panels[panel].y
+    value = math.log10(reference.value) if axis.log else reference.value
+    if reference.axis == "y":
+        at = {"x": 1.0, "y": value, "xref": f"x{suffix} domain", "yref": f"y{suffix}"}
+        return {**style, **at, "xanchor": "right", "yanchor": "bottom"}
+    side = "right" if _in_right_half(figure, reference.value) else "left"
+    at = {"x": value, "y": 1.0, "xref": f"x{suffix}", "yref": f"y{suffix} domain", "yanchor": "top"}
+    return {**style, **at, "xanchor": side, "xshift": -4 if side == "right" else 4, "yshift": -18 * order}
+
+
+def _in_right_half(figure: FigureData, value: float) -> bool:
+    """Return whether a label right of `value` might leave the plot: it then stands left of its line."""
+    fields = [x for series in figure.series for x in series.x if not isinstance(x, str)]
+    if figure.horizontal:
+        fields = [0.0] + [y for series in figure.series for y in (*series.y, *series.high) if y is not None]
+    fields = [x for x in (*fields, *(figure.x.range or ())) if not figure.x.log or x > 0]
+    if not fields:
+        return False
+    scale = math.log10 if figure.x.log else float
+    low, high = scale(min(fields)), scale(max(fields))
+    return scale(value) > low + 0.6 * (high - low)
+
+
+def _vertical_order(figure: FigureData, index: int) -> int:
+    return sum(earlier.axis == "x" for earlier in figure.references[:index])
+
+
+def _panel_title(index: int, title: str) -> Note:
+    suffix = axis_suffix(index)
+    at = {"x": 0.0, "y": 1.0, "xref": f"x{suffix} domain", "yref": f"y{suffix} domain"}
+    style = {"text": f"<b>{title}</b>", "showarrow": False, "font": {"size": 13}}
+    return {**at, **style, "xanchor": "left", "yanchor": "bottom", "yshift": 2}
+
+
+def _line_names(figure: FigureData, panel: int, height: float) -> list[Note]:
+    """Return the names of labelled lines at their ends, moved up where they would overlap."""
+    here = [series for series in figure.series if series.panel == panel]
+    values = [value for series in here for value in (*series.y, *series.low, *series.high) if value is not None]
+    ends = [(end[1], end[0], series.name) for series in here if series.labelled and (end := _last_point(series))]
+    if not ends:
+        return []
+    step = LINE_HEIGHT * 1.12 * ((max(values) - min(values)) or 1.0) / height
+    notes, previous, suffix = [], -math.inf, axis_suffix(panel)
+    for y, x, name in sorted(ends):
+        previous = max(y, previous + step)
+        at = {"x": x, "y": y, "xref": f"x{suffix}", "yref": f"y{suffix}", "yshift": (previous - y) / step * LINE_HEIGHT}
+        style = {"text": shorten(name), "showarrow": False, "font": {"size": 12}}
+        notes.append({**at, **style, "xanchor": "left", "xshift": 6})
+    return notes
+
+
+def _last_point(series: Series) -> tuple[float, float] | None:
+    known = [(float(x), y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
+    return known[-1] if known else None
