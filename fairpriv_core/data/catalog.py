@@ -1,4 +1,4 @@
-"""The benchmarks, one `Problem` each: where the files are, what is predicted, whose groups are compared, what to beware of."""
+"""The benchmarks, one `Problem` each: where its files are, what is predicted, whose groups, what to beware of."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ _BANK = Problem(
         ),
     ),
     caveats=(
-        "The feature duration leaks the label: how long the call lasted is known only once the answer is. It is kept to "
-        "compare with the papers; bank_no_duration leaves it out.",
+        "The feature duration leaks the label: how long the call lasted is known only once the answer is. It is kept "
+        "to compare with the papers; bank_no_duration leaves it out.",
     ),
 )
 _BANK_NO_DURATION = replace(

@@ -1,4 +1,4 @@
-"""The columns of the benchmarks as their code books have them: ranges and edges in round numbers, never from the rows."""
+"""The benchmarks' columns as their code books have them: ranges and edges in round numbers, never from the rows."""
 
 from __future__ import annotations
 
@@ -51,9 +51,8 @@ _JOB = (
     "self-employed", "retired", "technician", "services",
 )  # fmt: skip
 _MONTH = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DURATION = Numeric(
-    "duration", low=5, high=5_000, center=5, scale=1, log=True, edges=(60, 120, 180, 240, 300, 420, 540, 720, 900, 1_200)
-)  # fmt: skip
+_MINUTES = (60, 120, 180, 240, 300, 420, 540, 720, 900, 1_200)
+_DURATION = Numeric("duration", low=5, high=5_000, center=5, scale=1, log=True, edges=_MINUTES)
 
 #: bank-names.txt; `unknown` is a category of its own, and -1 in `pdays` says "never contacted before"
 BANK: Schema = (

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fairpriv_core.checks import known_names, one_of
-from fairpriv_core.data.catalog import problems
+from fairpriv_core.checks import one_of
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.plan import declare_problem, make_plan
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.sensitive import assign_groups
-from fairpriv_core.data.table import match_values
+from fairpriv_core.data.rows import assemble
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
@@ -77,25 +72,21 @@ class Dataset:
 
 def load_dataset(spec: DataSpec) -> Dataset:
     """Return the data that `spec` names, encoded; raises BadInput, or DataUnavailable for a file that cannot be had."""
-    known_names("dataset", [spec.dataset or ""], problems())
-    problem = problems()[spec.dataset or ""]
-    plan = make_plan(spec, declare_problem(problem))
-    table = problem.generate() if problem.generate else {}
-    encoder = Encoder(plan.features)
-    X = encoder.transform(table)
-    y = (match_values(table[plan.label.name], [plan.positive], dict(plan.label.recode)) == 0).astype(np.int64)
-    groups = assign_groups(table, plan.groupings, problem.columns)
-    seal = hashlib.sha256(json.dumps([asdict(spec), encoder.to_json()]).encode() + X.tobytes()).hexdigest()
+    rows = assemble(spec)
+    encoder = Encoder(rows.plan.features)
     return Dataset(
-        X,
-        y,
-        groups.index,
-        encoder.feature_names,
-        plan.label_names,
-        plan.group_names,
-        name=problem.name,
+        X=encoder.transform(rows.material.table),
+        y=rows.y,
+        group=rows.group,
+        feature_names=encoder.feature_names,
+        label_names=rows.plan.label_names,
+        group_names=rows.plan.group_names,
+        name=rows.material.name,
         sensitive=spec.sensitive,
-        digest=seal,
+        digest=rows.digest,
+        assumptions=rows.assumptions,
+        official_test=rows.material.official_test,
+        caveats=rows.caveats,
         encoder=encoder.to_json(),
     )
 

@@ -23,7 +23,7 @@ _MEGABYTE = 1_000_000
 
 
 def check_file(path: Path, *, limit_bytes: int | None = None) -> None:
-    """Raise BadInput unless `path` is a readable file that is not empty, not above the limit and not of another kind."""
+    """Raise BadInput unless `path` is a readable file, neither empty nor above the limit nor of another kind."""
     if not path.is_file():
         raise _fault(f"there is no file {path}; check the path.")
     size = path.stat().st_size
@@ -96,7 +96,7 @@ def explain(
         where = f"row {number}" if number is not None else "a row"
         hint = " (is this a file separated by semicolons?)" if content.count(";") > content.count(",") else ""
         return _fault(
-            f"{path.name}: {where} has {fields} fields where the header has {len(header)}: '{_shorten(content)}'{hint}; "
+            f"{path.name}: {where} has {fields} fields, the header {len(header)}: '{_shorten(content)}'{hint}; "
             f"correct that row or quote its texts."
         )
     if "UTF8" in text:

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairpriv_core.data.problem import Categorical, DataSpec, Grouping, Label, Numeric, Problem, Schema
+from fairpriv_core.data.material import Declared
+from fairpriv_core.data.problem import Categorical, DataSpec, Grouping, Label, Numeric, Schema
 from fairpriv_core.data.sensitive import cross_names, declare_grouping, parse_sensitive
 from fairpriv_core.data.table import canonical
 from fairpriv_core.errors import BadInput
-
-
-@dataclass(frozen=True)
-class Declared:
-    """The columns of a data set and what is known of them: from a code book, or read from a person's file."""
-
-    columns: Mapping[str, Numeric | Categorical]
-    schema: Schema
-    labels: tuple[Label, ...] = ()
-    groupings: tuple[Grouping, ...] = ()
-    same: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -32,11 +21,6 @@ class Plan:
     groupings: tuple[Grouping, ...]
     group_names: tuple[str, ...]
     features: Schema
-
-
-def declare_problem(problem: Problem) -> Declared:
-    """Return what the code book of a benchmark says."""
-    return Declared(problem.columns, problem.schema, problem.labels, problem.groupings, problem.same)
 
 
 def make_plan(spec: DataSpec, declared: Declared) -> Plan:

@@ -60,11 +60,13 @@ class Categorical:
     """A column of codes: one 0/1 feature for each category; a value that is not listed is encoded as all zeros.
 
     `recode` maps values of the file to categories (codes without documentation, spellings that differ between files).
+    With `missing` a missing value has a 0/1 feature of its own, else it is all zeros too.
     """
 
     name: str
     categories: tuple[str, ...]
     recode: tuple[tuple[str, str], ...] = ()
+    missing: bool = False
 
 
 Schema = tuple[Numeric | Categorical, ...]

@@ -1,10 +1,10 @@
-"""From a benchmark's published files to its table: each file's layout, the published row filter, the two parts joined."""
+"""From a benchmark's published files to its table: each file's layout, the two parts joined, the row filter."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from python_calamine import CalamineWorkbook
 
 from fairpriv_core.data.download import find_edition
 from fairpriv_core.data.faults import read_header
+from fairpriv_core.data.material import Declared, Material, declare_problem
 from fairpriv_core.data.problem import Categorical, Layout, Numeric, Problem, Source
 from fairpriv_core.data.stream import read_csv
 from fairpriv_core.data.table import (
@@ -22,44 +23,43 @@ from fairpriv_core.data.table import (
     canonical,
     count_rows,
     find_missing,
+    join_tables,
     match_values,
     take_rows,
     to_codes,
     to_numbers,
 )
-from fairpriv_core.errors import DataUnavailable
 
 
-@dataclass(frozen=True)
-class Benchmark:
-    """A benchmark's rows after its filters. `digest` seals the files' bytes; `published` counts their rows.
-
-    `official_test` (n,) bool marks the published test part, None where there is none.
-    """
-
-    table: dict[str, Column]
-    digest: str
-    published: int
-    official_test: np.ndarray | None
-
-
-def read_benchmark(problem: Problem) -> Benchmark:
-    """Return the rows of a benchmark; columns that it does not declare (names, birth dates, …) are never read."""
+def read_benchmark(problem: Problem) -> Material:
+    """Return a benchmark after its filters; columns that it does not declare (names, birth dates, …) are never read."""
     if problem.generate is not None:
-        table = dict(problem.generate())
-        return Benchmark(table, _seal_table(table), count_rows(table), None)
+        table = problem.generate()
+        return Material(problem.name, table, declare_problem(problem), _seal_table(table), problem.caveats)
     files = find_edition(problem.editions)
     wanted = {**problem.columns, **{column.name: column for column in problem.extra}}
     tables = [_read_source(source, path, wanted) for source, path in files]
+    whole = join_tables(tables)
+    kept = _filter_rows(problem, whole)
+    rows = take_rows({name: whole[name] for name in problem.columns}, kept)
     parts = [
         np.full(count_rows(table), source.part == "test") for table, (source, _) in zip(tables, files, strict=True)
     ]
-    table = _join(tables)
-    kept = _filter_rows(problem, table)
-    split = np.concatenate(parts)[kept] if any(source.part for source, _ in files) else None
-    digest = hashlib.sha256("".join(source.sha256 for source, _ in files).encode()).hexdigest()
-    rows = take_rows({name: table[name] for name in problem.columns}, kept)
-    return Benchmark(rows, digest, count_rows(table), split)
+    return Material(
+        problem.name,
+        rows,
+        _note_filter(declare_problem(problem), published=len(kept), left=int(kept.sum())),
+        hashlib.sha256("".join(source.sha256 for source, _ in files).encode()).hexdigest(),
+        problem.caveats,
+        official_test=np.concatenate(parts)[kept] if any(source.part for source, _ in files) else None,
+    )
+
+
+def _note_filter(declared: Declared, *, published: int, left: int) -> Declared:
+    if left == published:
+        return declared
+    note = f"The published row filter leaves {left:,} of {published:,} rows; each row is judged by itself."
+    return replace(declared, assumed=(*declared.assumed, note))
 
 
 def _read_source(source: Source, path: Path, wanted: dict[str, Numeric | Categorical]) -> dict[str, Column]:
@@ -67,9 +67,6 @@ def _read_source(source: Source, path: Path, wanted: dict[str, Numeric | Categor
     rename = dict(layout.rename)
     table = _read_sheet(path, layout) if layout.sheet else _read_text(path, layout, wanted, rename)
     named = {rename.get(name, name): column for name, column in table.items()}
-    missing = [name for name in wanted if name not in named]
-    if missing:
-        raise DataUnavailable(f"{path} lacks the columns {missing}; it has {list(table)}.", field="dataset")
     return {name: _apply(column, named[name]) for name, column in wanted.items()}
 
 
@@ -93,17 +90,6 @@ def _apply(column: Numeric | Categorical, values: Column) -> Column:
     if isinstance(column, Numeric):
         return Numbers(to_numbers(values).astype(np.float32))
     return Codes(match_values(values, column.categories, dict(column.recode)), column.categories)
-
-
-def _join(tables: list[dict[str, Column]]) -> dict[str, Column]:
-    return {name: _concatenate([table[name] for table in tables]) for name in tables[0]}
-
-
-def _concatenate(columns: list[Column]) -> Column:
-    first = columns[0]
-    if isinstance(first, Codes):
-        return Codes(np.concatenate([part.codes for part in columns if isinstance(part, Codes)]), first.values)
-    return Numbers(np.concatenate([part.values for part in columns if isinstance(part, Numbers)]))
 
 
 def _filter_rows(problem: Problem, table: Table) -> np.ndarray:

@@ -1,16 +1,16 @@
-"""The sensitive attribute: `sex`, `age:25,60` (cut at edges), `sex+race` (crossed). Groups are declared, not counted."""
+"""The sensitive attribute: `sex`, `age:25,60` (cut at edges), `sex+race` (crossed). Groups never depend on counts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
 
 from fairpriv_core.data.problem import Categorical, Grouping, Numeric
-from fairpriv_core.data.table import Table, canonical, match_values, name_bins, show_number, to_numbers
+from fairpriv_core.data.table import Column, Numbers, Table, canonical, match_values, name_bins, show_number, to_numbers
 from fairpriv_core.errors import BadInput
 
 #: more groups than this cannot be measured or constrained one by one
@@ -25,18 +25,10 @@ class Attribute:
     edges: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
-class Groups:
-    """The groups of each row: `index` (n,) int64 in 0..k-1, -1 where the attribute is missing; `names` (k)."""
-
-    index: np.ndarray
-    names: tuple[str, ...]
-
-
 def parse_sensitive(text: str, columns: Collection[str]) -> tuple[Attribute, ...]:
     """Return the attributes that `text` names; `columns` are those that exist, and win over the grammar.
 
-    Raises BadInput for a column that does not exist, for edges that are not rising numbers and for a column named twice.
+    Raises BadInput for an unknown column, for edges that are not rising numbers and for a column named twice.
     """
     whole = text.strip()
     parts = [whole] if whole in columns else [part.strip() for part in whole.split("+")]
@@ -85,24 +77,23 @@ def cross_names(groupings: Collection[Grouping]) -> tuple[str, ...]:
 
 
 def assign_groups(
-    table: Table, groupings: Collection[Grouping], columns: Mapping[str, Numeric | Categorical]
-) -> Groups:
-    """Return the group of each row; a row that lacks one of the attributes has group -1."""
-    names = cross_names(groupings)
-    index = np.zeros(len(table[next(iter(groupings)).column]), dtype=np.int64)
+    table: Table, groupings: Sequence[Grouping], columns: Mapping[str, Numeric | Categorical]
+) -> np.ndarray:
+    """Return the group of each row, (n,) int64 in 0..k-1; -1 for a row that lacks one of the attributes."""
+    index = np.zeros(len(table[groupings[0].column]), dtype=np.int64)
     missing = np.zeros(len(index), dtype=bool)
     for grouping in groupings:
         part = _assign(table, grouping, columns[grouping.column])
         missing |= part < 0
         index = index * len(name_groups(grouping)) + part
-    return Groups(np.where(missing, -1, index), names)
+    return np.where(missing, -1, index)
 
 
 def _assign(table: Table, grouping: Grouping, column: Numeric | Categorical) -> np.ndarray:
     values = table[grouping.column]
     if grouping.edges:
         numbers = to_numbers(values)
-        found = np.searchsorted(grouping.edges, numbers, side="right").astype(np.int64)
+        found = np.searchsorted(_round_edges(grouping.edges, values), numbers, side="right").astype(np.int64)
         return np.where(np.isfinite(numbers), found, -1)
     assert isinstance(column, Categorical)
     listed = match_values(values, column.categories, dict(column.recode))
@@ -111,6 +102,12 @@ def _assign(table: Table, grouping: Grouping, column: Numeric | Categorical) -> 
     lookup = np.array([*(position.get(canonical(category), other) for category in column.categories), -1])
     groups: np.ndarray = lookup[listed].astype(np.int64)
     return groups
+
+
+def _round_edges(edges: tuple[float, ...], values: Column) -> np.ndarray:
+    """Return edges as exact as the column: 0.7 read as float32 must not fall below an edge of 0.7."""
+    kept = values.values.dtype if isinstance(values, Numbers) else np.dtype(np.float64)
+    return np.array(edges, dtype=kept).astype(np.float64)
 
 
 def _parse_attribute(part: str, columns: Collection[str]) -> Attribute:

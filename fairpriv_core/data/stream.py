@@ -7,8 +7,8 @@ its values. A column with more than MOST_VALUES different texts (names, free tex
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ MOST_VALUES = 20_000
 _BLOCK = 8 << 20
 _BATCH = 1 << 16
 _THREADS_FROM = 64 << 20
+_PLAIN = Layout()
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "#N/A", "NaT", "<NA>")
 _NULLS = [*_MISSING, *(f" {word}" for word in _MISSING)]
@@ -33,10 +34,16 @@ _NOT_A_NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """What a file holds: its columns, and one sentence for each thing that its owner should know."""
+    """What a file holds; `unused` says why a column is not in `table`, `odd` what else the owner should know."""
 
     table: dict[str, Column]
-    remarks: tuple[str, ...] = ()
+    unused: Mapping[str, str] = field(default_factory=dict)
+    odd: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """One sentence for each thing that the file's owner should know."""
+        return (*self.odd, *self.unused.values())
 
 
 @dataclass
@@ -90,14 +97,14 @@ def read_table(path: Path, *, exact: str = "", limit_bytes: int | None = None) -
     reading = read_csv(path, header=header, exact=[name for name in header if name and name in exact])
     nameless = [str(position) for position, name in enumerate(header, 1) if not name]
     noted = (f"column {', '.join(nameless)} has no name and is not used.",) if nameless else ()
-    return Reading(reading.table, (*noted, *reading.remarks))
+    return replace(reading, odd=(*noted, *reading.odd))
 
 
 def read_csv(
     path: Path,
     *,
     header: Sequence[str],
-    layout: Layout = Layout(),
+    layout: Layout = _PLAIN,
     columns: Collection[str] | None = None,
     exact: Collection[str] = (),
 ) -> Reading:
@@ -117,14 +124,14 @@ def read_csv(
             _grow(growing, opener.batches(types))
             break
         except pa.ArrowInvalid as error:
-            odd = _NOT_A_NUMBER.match(str(error))
-            if odd is None:
+            junk = _NOT_A_NUMBER.match(str(error))
+            if junk is None:
                 raise explain(error, path, header, row=opener.ragged) from error
-            name = names[int(odd[1])]
+            name = names[int(junk[1])]
             types[name] = _TEXT
-            where = f" in row {odd[2]}" if odd[2] else ""
-            remarks.append(f"column '{name}' is read as text because of '{odd[3][:40]}'{where}.")
-    return _finish(path, growing, remarks)
+            where = f" in row {junk[2]}" if junk[2] else ""
+            remarks.append(f"column '{name}' is read as text because of '{junk[3][:40]}'{where}.")
+    return _finish(path, growing, {}, remarks)
 
 
 @dataclass
@@ -188,13 +195,16 @@ def _grow(growing: dict[str, _Growing], batches: Iterable[pa.RecordBatch], exact
             column.add(array, pa.float64() if wide else pa.float32())
 
 
-def _finish(path: Path, growing: dict[str, _Growing], remarks: list[str]) -> Reading:
-    full = [name for name, column in growing.items() if column.full]
-    remarks += [f"column '{name}' has more than {MOST_VALUES:,} different texts and is not used." for name in full]
-    kept = [name for name in growing if name not in full]
-    if not any(len(chunk) for name in growing for chunk in growing[name].chunks) and not full:
+def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str], odd: Sequence[str] = ()) -> Reading:
+    full = {
+        name: f"column '{name}' has more than {MOST_VALUES:,} different texts and is not used."
+        for name, column in growing.items()
+        if column.full
+    }
+    if not full and not any(len(chunk) for column in growing.values() for chunk in column.chunks):
         raise no_rows(path)
-    return Reading({name: growing[name].finish() for name in kept}, tuple(remarks))
+    table = {name: column.finish() for name, column in growing.items() if not column.full}
+    return Reading(table, {**unused, **full}, tuple(odd))
 
 
 def _as_numbers(column: Codes) -> Column:
@@ -214,8 +224,10 @@ def _read_parquet(path: Path, exact: str) -> Reading:
         _grow(growing, batches, [name for name in usable if name in exact])
     except (pa.ArrowException, OSError) as error:
         raise explain(error, path, (), row=None) from error
-    unused = [name for name in schema.names if name not in usable]
-    return _finish(path, growing, [f"column '{name}' is neither numbers nor text and is not used." for name in unused])
+    other = [name for name in schema.names if name not in usable]
+    return _finish(
+        path, growing, {name: f"column '{name}' is neither numbers nor text and is not used." for name in other}
+    )
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -1,7 +1,7 @@
 """The embedded data set: made by the generator below, the same bytes on every machine, with a known group gap.
 
-Each row draws a group (A 0.65, B 0.35), then a label with P(y = 1 | A) = 0.45 and P(y = 1 | B) = 0.25, so the base rates
-differ by exactly 0.20, and then features that depend on both:
+Each row draws a group (A 0.65, B 0.35), then a label with P(y = 1 | A) = 0.45 and P(y = 1 | B) = 0.25, so that the
+base rates differ by 0.20, and then features that depend on both:
 
     skill, income_index   shift with the label               (what a good classifier uses)
     wealth, tenure        shift with the label and the group (why an unconstrained classifier treats groups unlike)

@@ -45,6 +45,11 @@ def take_rows(table: Table, index: np.ndarray | slice) -> dict[str, Column]:
     return {name: _take(column, index) for name, column in table.items()}
 
 
+def join_tables(tables: Sequence[Table]) -> dict[str, Column]:
+    """Return the rows of tables with equal columns, one after the other; codes must stand for the same values."""
+    return {name: _join([table[name] for table in tables]) for name in tables[0]}
+
+
 def parse_number(text: str) -> float:
     """Return the finite number that a text spells, else NaN."""
     try:
@@ -115,3 +120,10 @@ def _take(column: Column, index: np.ndarray | slice) -> Column:
     if isinstance(column, Numbers):
         return Numbers(column.values[index])
     return Codes(column.codes[index], column.values)
+
+
+def _join(columns: list[Column]) -> Column:
+    first = columns[0]
+    if isinstance(first, Codes):
+        return Codes(np.concatenate([part.codes for part in columns if isinstance(part, Codes)]), first.values)
+    return Numbers(np.concatenate([part.values for part in columns if isinstance(part, Numbers)]))

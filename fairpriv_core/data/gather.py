@@ -1,0 +1,42 @@
+"""Where data comes from: a benchmark by name, or a person's file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fairpriv_core.checks import known_names
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.faults import check_file
+from fairpriv_core.data.infer import read_own_file
+from fairpriv_core.data.material import Declared, Material, declare_problem
+from fairpriv_core.data.plan import make_plan
+from fairpriv_core.data.problem import DataSpec, Problem
+from fairpriv_core.data.readers import read_benchmark
+
+
+def gather(spec: DataSpec) -> Material:
+    """Return the rows that `spec` names and what is declared of them; raises BadInput or DataUnavailable."""
+    return read_own_file(Path(spec.file), spec) if spec.file else read_benchmark(_find_problem(spec))
+
+
+def declare(spec: DataSpec) -> Declared:
+    """Return what is declared of the columns; a benchmark's files are not read for it."""
+    return read_own_file(Path(spec.file), spec).declared if spec.file else declare_problem(_find_problem(spec))
+
+
+def check_spec(spec: DataSpec) -> None:
+    """Raise BadInput where a benchmark's name, label or sensitive attribute is not one; needs no file.
+
+    Of a person's file only that it exists is checked; the rest shows when it is read.
+    """
+    if spec.dataset is not None:
+        make_plan(spec, declare(spec))
+    elif spec.file is not None:
+        check_file(Path(spec.file))
+
+
+def _find_problem(spec: DataSpec) -> Problem:
+    known = problems()
+    name = spec.dataset or ""
+    known_names("dataset", [name], known)
+    return known[name]

@@ -1,0 +1,49 @@
+"""A table with what is known of its columns: what the two ways of getting data (benchmark, own file) have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairpriv_core.data.problem import Categorical, Grouping, Label, Numeric, Problem, Schema
+from fairpriv_core.data.table import Table
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The columns of a data set: from a code book, or (`learned`) read from a person's file.
+
+    `columns` are all that may be named; `schema` those that are features unless they are label or sensitive.
+    `assumed` are the sentences that an epsilon under the threat model `record` takes as given.
+    """
+
+    columns: Mapping[str, Numeric | Categorical]
+    schema: Schema
+    labels: tuple[Label, ...] = ()
+    groupings: tuple[Grouping, ...] = ()
+    same: tuple[tuple[str, ...], ...] = ()
+    assumed: tuple[str, ...] = ()
+    learned: bool = False
+
+
+@dataclass(frozen=True)
+class Material:
+    """The rows of a data set and what is declared of them. `digest` seals the bytes that they were read from.
+
+    `official_test` (n,) bool marks the published test part, None where there is none.
+    """
+
+    name: str
+    table: Table
+    declared: Declared
+    digest: str
+    caveats: tuple[str, ...] = ()
+    official_test: np.ndarray | None = None
+
+
+def declare_problem(problem: Problem) -> Declared:
+    """Return what the code book of a benchmark says."""
+    assumed = "Ranges, bins and categories of the features are declared from the published code book; n is public."
+    return Declared(problem.columns, problem.schema, problem.labels, problem.groupings, problem.same, (assumed,))

@@ -1,0 +1,179 @@
+"""What the Data page shows: group sizes and base rates, features that give the group away, what a file seems to hold.
+
+All of it is computed on raw data, for the analyst alone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.encode import Encoder
+from fairpriv_core.data.infer import check_columns, guess_column
+from fairpriv_core.data.stream import read_table
+from fairpriv_core.data.table import Codes, Column, find_missing, to_codes
+from fairpriv_core.errors import BadInput
+
+#: a group with fewer records than TINY ends a private run; one with fewer than SMALL gives wide intervals
+TINY, SMALL = 30, 100
+_Z = 1.959963984540054
+_CELLS = 100
+_MOST_LISTED = 1_000
+_SHOWN = 12
+_SENSITIVE_WORDS = frozenset(
+    ("sex", "gender", "race", "ethnicity", "age", "marital", "religion", "disability", "nationality", "group")
+)
+_LABEL_WORDS = frozenset(("label", "target", "income", "default", "outcome", "class", "y", "approved", "recid"))
+
+
+@dataclass(frozen=True)
+class GroupProfile:
+    """One group: its size, its base rate of the positive label with a 95 % Wilson interval (None if it is empty).
+
+    `flag` is "" or says that the group is small.
+    """
+
+    name: str
+    size: int
+    share: float
+    positives: int
+    base_rate: float | None
+    low: float | None
+    high: float | None
+    flag: str
+
+
+@dataclass(frozen=True)
+class ColumnReport:
+    """One column of a file: `kind` "numbers" or "texts", a guess of its `role`, and some of its values.
+
+    `role` is one of "label", "sensitive", "feature" and "unused"; `note` says why a column is not used.
+    """
+
+    name: str
+    kind: str
+    role: str
+    distinct: int
+    missing: int
+    values: tuple[str, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """What a file seems to hold. With any of `errors` it cannot be used; `warnings` are worth a look."""
+
+    name: str
+    rows: int
+    columns: tuple[ColumnReport, ...] = ()
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def profile_groups(dataset: Dataset) -> list[GroupProfile]:
+    """Return size and base rate of each declared group, in the order of the groups' numbers."""
+    sizes = np.bincount(dataset.group, minlength=dataset.groups)
+    positives = np.bincount(dataset.group, weights=dataset.y == 1, minlength=dataset.groups).astype(int)
+    return [
+        _profile(name, int(size), int(positive), dataset.n)
+        for name, size, positive in zip(dataset.group_names, sizes, positives, strict=True)
+    ]
+
+
+def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
+    """Return the 95 % interval of a rate (Wilson 1927); (0, 1) for no trials."""
+    if trials == 0:
+        return 0.0, 1.0
+    rate = successes / trials
+    spread = 1 + _Z**2 / trials
+    middle = (rate + _Z**2 / (2 * trials)) / spread
+    half = _Z / spread * math.sqrt(rate * (1 - rate) / trials + _Z**2 / (4 * trials**2))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def revealing_features(dataset: Dataset) -> list[tuple[str, float]]:
+    """Return (column, AUC of predicting the group from it alone), highest first; 0.5 says nothing, 1 gives it away.
+
+    With more than two groups it is the largest of one group against the rest. Each column is cut into at most 100
+    cells and scored by the share of the group in its cell, so the direction of a relation does not matter.
+    """
+    sources = np.array(Encoder.from_json(dataset.encoder).sources)
+    columns = list(dict.fromkeys(sources.tolist()))
+    found = [(column, _reveal(dataset.X[:, sources == column], dataset.group, dataset.groups)) for column in columns]
+    return sorted(found, key=lambda pair: -pair[1])
+
+
+def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileReport:
+    """Return what a CSV or Parquet file seems to hold; what is wrong with it is in `errors`, not raised."""
+    place = Path(path)
+    try:
+        reading = read_table(place, limit_bytes=limit_bytes)
+    except BadInput as error:
+        return FileReport(place.name, 0, errors=(str(error),))
+    errors: tuple[str, ...] = ()
+    try:
+        check_columns(place.name, reading.table)
+    except BadInput as error:
+        errors = (str(error),)
+    columns = tuple(_report(name, column) for name, column in reading.table.items())
+    rows = len(next(iter(reading.table.values()), ()))
+    notes = tuple(report.note for report in columns if report.note)
+    return FileReport(place.name, rows, columns, errors, (*reading.remarks, *notes))
+
+
+def _profile(name: str, size: int, positives: int, total: int) -> GroupProfile:
+    low, high = wilson_interval(positives, size)
+    flag = f"fewer than {TINY} records" if size < TINY else f"fewer than {SMALL} records" if size < SMALL else ""
+    if size == 0:
+        return GroupProfile(name, 0, 0.0, 0, None, None, None, "no records")
+    return GroupProfile(name, size, size / total, positives, positives / size, low, high, flag)
+
+
+def _reveal(block: np.ndarray, group: np.ndarray, groups: int) -> float:
+    """Return the largest AUC of one group against the rest, from the counts of the groups in each cell of the block."""
+    cells = _cut_cells(block)
+    counts = np.bincount(cells * groups + group, minlength=(cells.max() + 1) * groups).reshape(-1, groups)
+    present = [index for index in range(groups) if 0 < counts[:, index].sum() < len(group)]
+    return max((_area(counts[:, index], counts.sum(axis=1) - counts[:, index]) for index in present), default=0.5)
+
+
+def _cut_cells(block: np.ndarray) -> np.ndarray:
+    """Return a cell (n,) for each row: equal rows share one; many different rows are cut at quantiles."""
+    one_hot = bool(np.isin(block, (0, 1)).all())
+    values = block @ np.arange(1.0, block.shape[1] + 1) if one_hot else block[:, 0].astype(np.float64)
+    _, cells = np.unique(values, return_inverse=True)
+    most = max(2, min(_CELLS, len(block) // 50))
+    if cells.max() >= most:
+        edges = np.unique(np.quantile(values, np.linspace(0, 1, most + 1)[1:-1]))
+        cells = np.searchsorted(edges, values, side="right")
+    numbered: np.ndarray = np.asarray(cells)
+    return numbered
+
+
+def _area(inside: np.ndarray, outside: np.ndarray) -> float:
+    """Return the AUC of ranking cells by the share of `inside` in them; ties count one half."""
+    order = np.argsort(inside / np.maximum(inside + outside, 1), kind="stable")
+    won = np.cumsum(outside[order]) - outside[order] / 2
+    return float((inside[order] * won).sum() / (inside.sum() * outside.sum()))
+
+
+def _report(name: str, column: Column) -> ColumnReport:
+    guess = guess_column(name, column)
+    coded = to_codes(column, limit=_MOST_LISTED)
+    values = coded.values[:_SHOWN] if coded is not None else ()
+    kind = "texts" if isinstance(column, Codes) else "numbers"
+    role = "unused" if guess.column is None else _guess_role(name, guess.distinct)
+    return ColumnReport(name, kind, role, guess.distinct, int(find_missing(column).sum()), values, guess.remark)
+
+
+def _guess_role(name: str, distinct: int) -> str:
+    """Return what a column seems to be for, from the words in its name; a person confirms it."""
+    words = set(re.split(r"[^a-z]+", name.lower()))
+    if words & _SENSITIVE_WORDS:
+        return "sensitive"
+    return "label" if distinct == 2 and words & _LABEL_WORDS else "feature"

@@ -1,0 +1,90 @@
+"""The rows with their roles: label and group as numbers, which rows are dropped, what epsilon takes as given."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from fairpriv_core.data.features import write_schema
+from fairpriv_core.data.gather import gather
+from fairpriv_core.data.material import Material
+from fairpriv_core.data.plan import Plan, make_plan
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.sensitive import assign_groups
+from fairpriv_core.data.table import match_values, take_rows
+from fairpriv_core.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that have a label and a group: `y` (n,) 0/1, `group` (n,) 0..k-1, and the table of the features."""
+
+    material: Material
+    plan: Plan
+    y: np.ndarray
+    group: np.ndarray
+    digest: str
+    assumptions: Mapping[str, tuple[str, ...]]
+    caveats: tuple[str, ...]
+
+
+def assemble(spec: DataSpec) -> Rows:
+    """Return the rows that `spec` names; raises BadInput where a label or group is left with nothing to compare."""
+    material = gather(spec)
+    plan = make_plan(spec, material.declared)
+    label = match_values(material.table[plan.label.name], plan.label.categories, dict(plan.label.recode))
+    group = assign_groups(material.table, plan.groupings, material.declared.columns)
+    kept = (label >= 0) & (group >= 0)
+    y = (label[kept] == plan.label.categories.index(plan.positive)).astype(np.int64)
+    _check_rows(spec, plan, y, group[kept])
+    features = {column.name: material.table[column.name] for column in plan.features}
+    official = None if material.official_test is None else material.official_test[kept]
+    table = features if kept.all() else take_rows(features, kept)
+    unlabelled, ungrouped = int((label < 0).sum()), int(((group < 0) & (label >= 0)).sum())
+    return Rows(
+        replace(material, table=table, official_test=official),
+        plan,
+        y,
+        group[kept],
+        _seal(spec, material.digest, plan),
+        _assume(material, plan, ungrouped),
+        (*material.caveats, *((f"{unlabelled:,} rows without a label were dropped.",) if unlabelled else ())),
+    )
+
+
+def _check_rows(spec: DataSpec, plan: Plan, y: np.ndarray, group: np.ndarray) -> None:
+    if len(y) == 0:
+        raise BadInput("no row has both a label and a sensitive attribute; check the two columns.", field="label")
+    if y.min() == y.max():
+        only = plan.label_names[int(y[0])]
+        raise BadInput(f"every row has the label '{only}', so there is nothing to predict.", field="label")
+    found = np.unique(group)
+    if len(found) < 2:
+        raise BadInput(
+            f"every row is in one group, '{plan.group_names[int(found[0])]}'; "
+            f"choose a sensitive attribute with at least two groups, got '{spec.sensitive}'.",
+            field="sensitive",
+        )
+
+
+def _assume(material: Material, plan: Plan, ungrouped: int) -> dict[str, tuple[str, ...]]:
+    """Return what is taken as given under each threat model, one sentence each."""
+    listed = ", ".join(plan.group_names[:10]) + (", …" if len(plan.group_names) > 10 else "")
+    named = "+".join(grouping.column for grouping in plan.groupings)
+    learned = material.declared.learned and not all(grouping.edges for grouping in plan.groupings)
+    origin = "read from the file and" if learned else "declared, not learned from rows, and"
+    values = f"The list of groups of {named} ({listed}) is {origin} taken as public."
+    dropped = f"{ungrouped:,} rows without a value of {named} were dropped; which rows these are is taken as public."
+    attribute = (values, *((dropped,) if ungrouped else ()))
+    return {"attribute": attribute, "record": (values, *material.declared.assumed)}
+
+
+def _seal(spec: DataSpec, files: str, plan: Plan) -> str:
+    """Return the SHA-256 of the files' seal, of what was asked of them and of how they are encoded."""
+    asked = {**asdict(spec), "file": None, "positive": plan.positive, "label": plan.label.name}
+    text = json.dumps([files, asked, plan.group_names, write_schema(plan.features)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
