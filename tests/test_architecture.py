@@ -71,7 +71,9 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 VOCABULARY = {"__future__", "collections.abc", "typing"}
 LIMITS = {"lines in a file": 300, "lines": 40, "nested blocks": 3, "positional arguments": 5, "imported modules": 11}
 # What may be larger: (path, what, function or '') -> the reason.
-EXCEPTIONS: dict[tuple[str, str, str], str] = {}
+EXCEPTIONS: dict[tuple[str, str, str], str] = {
+    ("benchmarks/epoch.py", "imported modules", ""): "a script in one file, that builds by hand what a run builds",
+}
 
 
 def find_forbidden_imports(source: Source) -> Iterator[str]:
