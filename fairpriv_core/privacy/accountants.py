@@ -48,6 +48,7 @@ _RELATIONS = {
 }
 _MOST_CASES = 64
 _MOST_CELLS = 2**20  # of a discretised distribution; beyond it the cells widen, and epsilon stays an upper bound
+_FOURIER_ERROR = 2.0**-50  # of delta, a release: thirty times what we measured against the closed form
 _FINEST = 12  # halvings of the interval at most
 _WIDEST = 0.25  # cells this wide mean an epsilon of some 100,000: as good as none
 _LEAST_NOISE = 1e-3  # below it, and above the largest pure epsilon, a release counts as one without noise
@@ -79,22 +80,29 @@ def epsilon(events: Events, delta: float, *, interval: float = FINE) -> float:
 
     At `interval` 1e-4 it is within about 0.0003 of the exact value (6,600 steps); a multiple of it is faster and only
     ever gives more. Cells are narrowed where single releases cost very little and widened past an epsilon of some 30.
-    Infinite where a release has (next to) no noise, past an epsilon of some 100,000, or where `delta` is below what
-    the arithmetic resolves (some 1e-14 a kind of release). Raises Unsupported for an event that is not known, for
-    events of both relations, for replacement within parallel branches, and for more combinations of branches than can
-    be tried; BadInput for a delta outside (0, 1).
+    Infinite where a release has (next to) no noise and past an epsilon of some 100,000. Raises Unsupported for an event
+    that is not known, for events of both relations, for replacement within parallel branches, for more combinations of
+    branches than can be tried, and for a delta below what the arithmetic resolves (2e-15 a release); BadInput for a
+    delta outside (0, 1).
     """
     checks.open_unit(delta=delta)
     checks.positive(interval=interval)
     return max(_case_epsilon(case, delta, interval) for case in _worst_cases(_checked(events)))
 
 
-def epsilon_curve(checkpoints: Sequence[Events], delta: float) -> list[float]:
-    """Return epsilon at each of `checkpoints` (what was released up to there): never below `epsilon`, about 1 % above.
+def coarse_epsilon(events: Events, delta: float) -> float:
+    """Return `epsilon` on coarse cells: about 0.01 s, at most about 1 % above, never below. For curves and searches."""
+    return epsilon(events, delta, interval=COARSE)
 
-    Some 0.01 s a point. Right under either relation.
-    """
-    return [epsilon(events, delta, interval=COARSE) for events in checkpoints]
+
+def epsilon_curve(checkpoints: Sequence[Events], delta: float) -> list[float]:
+    """Return the coarse epsilon at each of `checkpoints`, what was released by then; right under either relation."""
+    return [coarse_epsilon(events, delta) for events in checkpoints]
+
+
+def curve_interval(events: Events, delta: float) -> float:
+    """Return the cells of `coarse_epsilon`, which suit every composition: `epsilon` narrows them where it must."""
+    return COARSE
 
 
 def rdp_epsilon(events: Events, delta: float) -> float:
@@ -151,7 +159,17 @@ def _case_epsilon(events: Events, delta: float, interval: float) -> float:
     if width > _WIDEST:
         return math.inf
     parts = [_composed(event, width) for event in _one_gaussian(events)]
-    return float(reduce(lambda left, right: left.compose(right), parts).get_epsilon_for_delta(delta)) if parts else 0.0
+    if not parts:
+        return 0.0
+    return float(reduce(lambda left, right: left.compose(right), parts).get_epsilon_for_delta(_resolved(events, delta)))
+
+
+def _resolved(events: Events, delta: float) -> float:
+    """Return `delta` less what Fourier transforms of the composition may have lost of it; Unsupported past half."""
+    error = _FOURIER_ERROR * sum(getattr(event, "count", 1) for event in events)
+    if error > delta / 2:
+        raise Unsupported(f"delta {delta:g} cannot be resolved for so many releases; it must be >= {2 * error:.2g}.")
+    return delta - error
 
 
 def _has_no_noise(event: Event) -> bool:

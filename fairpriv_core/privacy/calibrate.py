@@ -9,8 +9,7 @@ from functools import lru_cache, partial
 
 from fairpriv_core import checks
 from fairpriv_core.errors import BadInput
-from fairpriv_core.privacy.accountants import COARSE, FINE
-from fairpriv_core.privacy.accountants import epsilon as account
+from fairpriv_core.privacy.accountants import accountants, coarse_epsilon
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.gaussian import approximate_mu
 from fairpriv_core.privacy.gaussian import gaussian_mu as gaussian_mu
@@ -23,16 +22,17 @@ _SMALLEST = 1e-3
 _FLATTEST = 0.05
 
 
-def calibrate(events_for: Callable[[float], Events], *, epsilon: float, delta: float) -> float:
-    """Return the smallest noise multiplier m with epsilon(events_for(m)) <= `epsilon`, within 0.1 % of it.
+def calibrate(events_for: Callable[[float], Events], *, epsilon: float, delta: float, accountant: str = "pld") -> float:
+    """Return the smallest noise multiplier m whose events_for(m) cost at most `epsilon`, and at least 99.9 % of it.
 
-    `events_for` is pure; more noise must never cost more. Never unsafe: the epsilon of the answer is at most the one
-    asked for by the proved accountant. Compositions that agree are searched once. Raises BadInput if no noise
-    suffices, since the releases that `events_for` holds fixed cost more alone, or if a number is out of range.
+    `events_for` is pure; more noise must never cost more. `accountant` names the one of the catalogue that must agree:
+    the proved one, or "rdp" for published figures. Compositions that agree are searched once. Raises BadInput if no
+    noise suffices, since the releases that `events_for` holds fixed cost more alone, or if a number is out of range.
     """
     checks.positive(epsilon=epsilon)
     checks.open_unit(delta=delta)
-    family = _Family(tuple(events_for(probe) for probe in _PROBES), events_for)
+    checks.one_of(accountants(), accountant=accountant)
+    family = _Family(tuple(events_for(probe) for probe in _PROBES), accountant, events_for)
     multiplier, events = _search_cached(family, float(epsilon), float(delta))
     if events_for(multiplier) != events:  # another composition that agrees at the probes
         multiplier, events = _search(family, float(epsilon), float(delta))
@@ -44,18 +44,20 @@ class _Family:
     """A composition as a function of its noise, recognised by its events at a few multipliers."""
 
     probes: tuple[Events, ...]
+    accountant: str
     events_for: Callable[[float], Events] = field(compare=False)
 
 
 def _search(family: _Family, target: float, delta: float) -> tuple[float, Events]:
-    """Return the multiplier and its events: from the Gaussian approximation, by coarse cells, to fine ones."""
+    """Return the multiplier and its events: from the Gaussian approximation, by coarse cells, to the accountant."""
 
-    def cost(interval: float, multiplier: float) -> float:
-        return account(family.events_for(multiplier), delta, interval=interval)
+    def cost(account: Callable[[Events, float], float], multiplier: float) -> float:
+        return account(family.events_for(multiplier), delta)
 
     start = _guess(family.events_for, gaussian_mu(target, delta))
-    start = _solve(partial(cost, COARSE), target, start, 20 * _TOLERANCE)
-    start = _solve(partial(cost, FINE), target, start, _TOLERANCE)
+    if family.accountant == "pld":
+        start = _solve(partial(cost, coarse_epsilon), target, start, 20 * _TOLERANCE)
+    start = _solve(partial(cost, accountants()[family.accountant].function), target, start, _TOLERANCE)
     return start, family.events_for(start)
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fairpriv_core.privacy.accountants import COARSE, epsilon, epsilon_curve
+from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon_curve
 from fairpriv_core.privacy.event import Counted, Event, Events, merge
 
 _POINTS = 32
@@ -44,7 +44,7 @@ class LiveEpsilon:
             counts = self._counts.get(_once(event), [])
             reached = max(reached, bisect.bisect_left(counts, _count(event)) if counts else _POINTS)
         if reached >= _POINTS:
-            return epsilon(events, self._delta, interval=COARSE)
+            return coarse_epsilon(events, self._delta)
         return self._values[reached]
 
 
