@@ -1,0 +1,189 @@
+"""What the contract tests of private methods are made of: small data, a mechanism that records, replays and forces.
+
+Everything is measured at the mechanism's input and output during the real `fit` (METHODS.md section 10, point 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.training import Fitted, Snapshot, Training
+from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.dp_sgd import DpSgd
+from fairpriv_core.methods.f_ld import FLd
+from fairpriv_core.methods.none import Plain
+from fairpriv_core.methods.pf_ld import PfLd
+from fairpriv_core.methods.rules.dp_sgd import train_dp_sgd
+from fairpriv_core.methods.rules.lagrangian import train_f_ld
+from fairpriv_core.methods.rules.pf_ld import train_pf_ld
+from fairpriv_core.methods.rules.plain import train_plain
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.privacy.event import Events, Relation
+from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.randomness import Randomness
+
+TRAIN_MANY: dict[type, Callable[..., list[Fitted]]] = {
+    Plain: train_plain,
+    FLd: train_f_ld,
+    DpSgd: train_dp_sgd,
+    PfLd: train_pf_ld,
+}
+# An example of every method in the catalogue; a method without one fails the contract tests. Small and quick.
+EXAMPLES: dict[str, tuple[Method, ...]] = {
+    "none": (Plain(epochs=3, batch_size=25), Plain(epochs=3, batch_size=25, hidden_layers=2, width=4)),
+    "f_ld": (FLd(epochs=3, batch_size=25),),
+    "dp_sgd": (DpSgd(epochs=3, batch_size=25, noise_primal=1.3, clip_primal=0.3),),
+    "pf_ld": (
+        PfLd(epochs=4, batch_size=25, sampling_rate=0.2, noise_primal=2.0, noise_dual=3.0, noise_counts=2.0),
+        PfLd(
+            epochs=4,
+            batch_size=25,
+            sampling_rate=0.2,
+            hidden_layers=2,
+            width=5,
+            optimizer="sgd",
+            learning_rate=0.1,
+            noise_primal=2.0,
+            noise_dual=3.0,
+            noise_counts=2.0,
+        ),
+        PfLd(variant="published", epochs=4, batch_size=50, noise_primal=2.0, noise_dual=3.0),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release as the mechanism saw it: what went in, what it was told bounds it, what came out."""
+
+    kind: str
+    index: tuple[str, int]
+    value: np.ndarray
+    bound: float
+    out: np.ndarray
+
+
+class RecordingMechanism(Mechanism):
+    """The project's mechanism, observed.
+
+    `forced` gives the sample of (epoch, step within the epoch) instead of a random one; `replayed` gives the outputs
+    of an earlier run, release by release, so that the run takes the same course whatever its sensitive data are.
+    """
+
+    def __init__(
+        self,
+        *,
+        forced: Callable[[int, int], np.ndarray] | None = None,
+        replayed: Sequence[Release] | None = None,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(Randomness.fresh() if seed is None else Randomness.replay(seed))
+        self.releases: list[Release] = []
+        self._forced = forced
+        self._replayed = None if replayed is None else list(replayed)
+
+    def sample(self, *, n: int, rate: float, epoch: int, steps: int) -> list[np.ndarray]:
+        drawn = super().sample(n=n, rate=rate, epoch=epoch, steps=steps)
+        return drawn if self._forced is None else [self._forced(epoch, step) for step in range(steps)]
+
+    def sampled_gaussian(
+        self,
+        total: np.ndarray,
+        *,
+        radius: float,
+        noise_multiplier: float,
+        sampling_rate: float,
+        relation: Relation,
+        step: int,
+    ) -> np.ndarray:
+        out = super().sampled_gaussian(
+            total,
+            radius=radius,
+            noise_multiplier=noise_multiplier,
+            sampling_rate=sampling_rate,
+            relation=relation,
+            step=step,
+        )
+        return self._record("sum", ("", step), total, radius, out)
+
+    def gaussian(
+        self, value: np.ndarray, *, shift: float, noise_multiplier: float, purpose: str, index: int
+    ) -> np.ndarray:
+        out = super().gaussian(
+            value, shift=shift, noise_multiplier=noise_multiplier, purpose=purpose, index=index
+        )
+        return self._record("gaussian", (purpose, index), value, shift, out)
+
+    def _record(
+        self, kind: str, index: tuple[str, int], value: np.ndarray, bound: float, out: np.ndarray
+    ) -> np.ndarray:
+        if self._replayed is not None:
+            earlier = self._replayed.pop(0)
+            assert (earlier.kind, earlier.index) == (kind, index), "the replayed run releases something else"
+            out = earlier.out
+        self.releases.append(Release(kind, index, np.array(value, dtype=np.float64), bound, out.copy()))
+        return out.copy()
+
+
+@dataclass
+class Watcher:
+    """An observer that keeps what it is shown and commits after every step in `commits`."""
+
+    commits: frozenset[int] = frozenset()
+    stop_at: int | None = None
+    shown: list[Snapshot] = field(default_factory=list)
+    checkpoints: dict[int, dict[str, np.ndarray]] = field(default_factory=dict)
+    _step: int = 0
+
+    def due(self) -> bool:
+        return True
+
+    def show(self, snapshot: Snapshot) -> None:
+        self.shown.append(snapshot)
+
+    def commit(self, *, step: int, events: Events, checkpoint: Mapping[str, np.ndarray]) -> None:
+        if step in self.commits:
+            self.checkpoints[step] = {name: value.copy() for name, value in checkpoint.items()}
+        if step == self.stop_at:
+            raise InterruptedError
+
+
+def make_data(n: int = 200, d: int = 4, groups: int = 2, seed: int = 0) -> Dataset:
+    """Return a small data set on which group and label both depend on the features."""
+    draw = np.random.default_rng(seed)
+    rows = draw.normal(size=(n, d)).astype(np.float32)
+    y = (rows[:, 0] + 0.5 * draw.normal(size=n) > 0).astype(np.int64)
+    group = np.clip(np.floor(groups * (0.5 + 0.2 * rows[:, 1] + 0.05 * rows[:, 0])), 0, groups - 1).astype(np.int64)
+    return Dataset(
+        X=rows,
+        y=y,
+        group=group,
+        feature_names=tuple(f"x{j}" for j in range(d)),
+        label_names=("no", "yes"),
+        group_names=tuple("ABCDEFG"[:groups]),
+        name="small",
+        sensitive="group",
+        digest="0",
+    )
+
+
+def with_group(data: Dataset, group: np.ndarray) -> Dataset:
+    """Return `data` with another sensitive column."""
+    return replace(data, group=group.astype(np.int64))
+
+
+def train(
+    method: Method,
+    datasets: Sequence[Dataset],
+    mechanisms: Sequence[Mechanism],
+    *,
+    notion: str = "demographic_parity",
+    seed: int = 0,
+) -> list[Fitted]:
+    """Train one model for each data set in one loop, all with the same public seed."""
+    trainings = [Training(notions()[notion], seed, mechanism, Watcher()) for mechanism in mechanisms]
+    return TRAIN_MANY[type(method)]([method] * len(datasets), datasets, trainings)

@@ -1,0 +1,126 @@
+"""What every method in the catalogue must do, run over the catalogue."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import Method, parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.privacy.accountants import epsilon
+from fairpriv_core.privacy.event import merge
+from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.randomness import Randomness
+from tests.methods.harness import EXAMPLES, RecordingMechanism, Watcher, make_data, train, with_group
+
+ALL = [pytest.param(method, id=f"{name}-{i}") for name, each in EXAMPLES.items() for i, method in enumerate(each)]
+PRIVATE = [case for case in ALL if case.values[0].info.threat_model]
+HIDES_GROUPS = [case for case in PRIVATE if case.values[0].info.threat_model == "attribute"]
+
+
+def test_every_method_has_an_example() -> None:
+    assert set(EXAMPLES) == set(methods())
+
+
+@pytest.mark.parametrize("method", ALL)
+@pytest.mark.parametrize("notion", list(notions()))
+def test_fit_releases_what_was_announced(method: Method, notion: str) -> None:
+    data = make_data()
+    (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
+    assert set(merge(fitted.events)) == set(merge(method.event(data.n)))
+    assert fitted.steps > 0
+    assert np.isfinite(fitted.parameters).all()
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_settings_are_checked_and_declared(method: Method) -> None:
+    declared = parameters(method)
+    assert set(declared) == {item.name for item in dataclasses.fields(method)}
+    for name, (shown, item) in declared.items():
+        assert shown.title
+        assert shown.help.endswith(".")
+        if shown.low is not None and item.default is not None:
+            assert shown.low <= item.default <= (shown.high or item.default), name
+    for bad in (-1, float("nan"), 0):
+        with pytest.raises(BadInput, match=rf"learning_rate must be .*, got {bad}"):
+            dataclasses.replace(method, learning_rate=bad)
+
+
+@pytest.mark.parametrize("method", PRIVATE)
+@pytest.mark.parametrize("target", [0.5, 3.0])
+def test_calibration_meets_its_target(method: Method, target: float) -> None:
+    blank = {name: None for name in parameters(method) if name.startswith("noise_")}
+    calibrated = dataclasses.replace(method, **blank).calibrated(epsilon=target, delta=1e-5, n_train=2000)
+    if method.unproved_reason() is None:
+        assert 0.99 * target <= epsilon(calibrated.event(2000), 1e-5) <= target
+    else:
+        claimed = calibrated.published_epsilon(2000, 1e-5)
+        assert claimed == pytest.approx(target, rel=1e-3)
+        assert claimed <= target
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_a_batch_larger_than_the_data_is_refused(method: Method) -> None:
+    large = dataclasses.replace(method, batch_size=1000)
+    with pytest.raises(BadInput, match=r"batch_size must be at most the 200 training rows, got 1000\."):
+        train(large, [make_data()], [RecordingMechanism()])
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_k_models_equal_one_at_a_time(method: Method) -> None:
+    datasets = [make_data(seed=seed) for seed in (0, 1, 2)]
+    together = train(method, datasets, [RecordingMechanism(seed=seed) for seed in (0, 1, 2)])
+    for seed, (data, joint) in enumerate(zip(datasets, together, strict=True)):
+        (alone,) = train(method, [data], [RecordingMechanism(seed=seed)])
+        assert _distance(alone, joint) <= 1e-4
+        assert alone.events == joint.events
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_a_resumed_fit_gives_the_same_bits(method: Method) -> None:
+    data, steps = make_data(), method.epochs * -(-200 // method.batch_size)
+    whole = _fit(method, data, Mechanism(Randomness.replay(5)), Watcher(frozenset(range(steps + 1))))
+    watcher = Watcher(frozenset(range(steps + 1)))
+    _fit(method, data, Mechanism(Randomness.replay(5)), watcher)
+    for step, checkpoint in watcher.checkpoints.items():
+        mechanism = Mechanism.from_state(checkpoint)
+        resumed = method.fit(data, Training(notions()["demographic_parity"], 0, mechanism, Watcher(), checkpoint))
+        assert np.array_equal(resumed.parameters, whole.parameters), step
+        assert (resumed.events, resumed.notes) == (whole.events, whole.notes), step
+
+
+@pytest.mark.parametrize("method", PRIVATE)
+def test_the_same_public_seed_gives_different_noise(method: Method) -> None:
+    data = make_data()
+    first, second = (RecordingMechanism(), RecordingMechanism())
+    one, two = train(method, [data, data], [first, second])
+    assert not np.array_equal(one.parameters, two.parameters)
+    noise = [np.concatenate([(r.out - r.value) / r.bound for r in m.releases]) for m in (first, second)]
+    assert abs(np.corrcoef(noise[0], noise[1])[0, 1]) < 5 / np.sqrt(len(noise[0]))
+
+
+@pytest.mark.parametrize("method", [case for case in HIDES_GROUPS if case.values[0].unproved_reason() is None])
+@pytest.mark.parametrize("notion", list(notions()))
+def test_all_that_leaves_follows_from_the_releases(method: Method, notion: str) -> None:
+    """Record all mechanism outputs, replace the sensitive column by garbage, replay: the same bits come out."""
+    data = make_data(groups=3, n=900)
+    recorder = RecordingMechanism()
+    (honest,) = train(method, [data], [recorder], notion=notion)
+    garbage = with_group(data, np.random.default_rng(1).integers(0, 3, data.n))
+    (replayed,) = train(method, [garbage], [RecordingMechanism(replayed=recorder.releases)], notion=notion)
+    assert np.array_equal(honest.parameters, replayed.parameters)
+    assert honest.notes == replayed.notes
+    assert honest.events == replayed.events
+
+
+def _fit(method: Method, data: object, mechanism: Mechanism, watcher: Watcher) -> Fitted:
+    return method.fit(data, Training(notions()["demographic_parity"], 0, mechanism, watcher))  # type: ignore[arg-type]
+
+
+def _distance(one: Fitted, other: Fitted) -> float:
+    return float(np.linalg.norm(one.parameters - other.parameters) / np.linalg.norm(one.parameters))
