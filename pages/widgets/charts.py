@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import streamlit as st
-from fairpriv_core.report.export import to_csv, to_html, to_image
+from functools import partial
+from typing import cast
 
+import streamlit as st
+
+from fairpriv_core.errors import FairprivError
 from fairpriv_core.report.draw import draw
+from fairpriv_core.report.export import ImageFormat, find_browser, to_csv, to_html, to_image
 from fairpriv_core.report.figure import FigureData
-from pages.widgets.guard import plain
+from fairpriv_core.report.looks import ThemeName
+from pages.widgets.guard import plain, sentence
 from pages.widgets.session import theme_name
 
 _MIME = {
@@ -33,11 +38,11 @@ def show_figure(figure: FigureData, key: str, *, height: int | None = None) -> N
 
 
 def _offer_downloads(figure: FigureData, key: str) -> None:
-    with st.popover("Save", icon=":material/download:", key=f"{key}_save", help="Download this figure or its data"):
-        for form in _MIME:
+    with st.popover("Save", icon=":material/download:", key=f"{key}_save", help="Download this figure or its numbers"):
+        for form in _forms():
             st.download_button(
                 f"{form.upper()}{' (the numbers)' if form == 'csv' else ''}",
-                data=_Maker(figure, form),
+                data=partial(_make, figure, form, theme_name()),
                 file_name=f"{figure.name}.{form}",
                 mime=_MIME[form],
                 key=f"{key}_{form}",
@@ -46,16 +51,19 @@ def _offer_downloads(figure: FigureData, key: str) -> None:
             )
 
 
-class _Maker:
-    """Makes a figure's file when it is asked for."""
+def _forms() -> tuple[str, ...]:
+    """Return the forms that this machine can make; without a browser it says what is missing."""
+    try:
+        find_browser()
+    except FairprivError as error:
+        st.caption(plain(sentence(str(error))))
+        return ("html", "csv")
+    return tuple(_MIME)
 
-    def __init__(self, figure: FigureData, form: str) -> None:
-        self.figure = figure
-        self.form = form
 
-    def __call__(self) -> bytes:
-        if self.form == "csv":
-            return to_csv(self.figure).encode()
-        if self.form == "html":
-            return to_html(self.figure).encode()
-        return to_image(self.figure, self.form)
+def _make(figure: FigureData, form: str, theme: ThemeName) -> bytes:
+    if form == "csv":
+        return to_csv(figure).encode()
+    if form == "html":
+        return to_html(figure, theme=theme).encode()
+    return to_image(figure, cast(ImageFormat, form), theme=theme)

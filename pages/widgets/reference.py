@@ -5,7 +5,9 @@ A file of the user's own is named by the start of its checksum: `file-3fa94c0d12
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from fairpriv_core.data.catalog import problems
@@ -58,3 +60,20 @@ def describe_reference(text: str) -> str:
     name, _, sensitive = text.partition("?")[0].partition(":")
     title = problems()[name].title if name in problems() else f"your file {name.removeprefix('file-')[:6]}"
     return f"{title} · {sensitive.replace('+', ' + ')}"
+
+
+def describe_config(config: Mapping[str, Any]) -> str:
+    """Return a run's config as a list names it; seeds beyond the first are told.
+
+    >>> describe_config({"method": {"name": "none"}, "data": {"dataset": "adult", "sensitive": "sex"}, "epsilon": None})
+    'none · adult:sex'
+    """
+    parts = [config["method"]["name"]]
+    if config.get("epsilon") is not None:
+        parts.append(f"ε = {config['epsilon']:g}")
+    parts.append(write_reference(DataSpec(**config["data"])).partition("?")[0])
+    if config.get("notion"):
+        parts.append(config["notion"].replace("_", " "))
+    if config.get("seed"):
+        parts.append(f"seed {config['seed']}")
+    return " · ".join(parts)

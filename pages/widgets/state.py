@@ -23,6 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "delta": 1e-5,
     "seed": 0,
     "expert": False,
+    "typed": False,
     "fairness": 5,
     "source": "benchmark",
     "run": "",

@@ -1,0 +1,85 @@
+"""Data: a benchmark or a file of one's own; its label and sensitive attribute; who is in it, on raw counts."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairpriv_core.data.problem import DataSpec
+from pages.widgets.groups import show_groups, show_revealing
+from pages.widgets.guard import plain
+from pages.widgets.reference import write_reference
+from pages.widgets.roles import choose_benchmark, choose_file
+from pages.widgets.session import find_dataset, find_spec
+from pages.widgets.state import choose, enter, keep, mount, publish, value
+
+_SOURCES = {"benchmark": "A benchmark", "file": "Your own file"}
+
+
+def show() -> None:
+    """Draw the page."""
+    enter("data")
+    st.header("Data", anchor=False)
+    _follow_reference()
+    source = keep(
+        "source",
+        st.segmented_control(
+            "Where from",
+            list(_SOURCES),
+            key=mount("source", _SOURCES),
+            required=True,
+            format_func=_SOURCES.__getitem__,
+        ),
+    )
+    spec = choose_file() if source == "file" else choose_benchmark()
+    if spec is not None:
+        _describe(spec)
+    publish(("data", "source"))
+
+
+def _follow_reference() -> None:
+    """Set the page's widgets from the reference where it was changed elsewhere: by a link, or by another page."""
+    reference = value("data")
+    if reference == st.session_state.get("data_shown"):
+        return
+    st.session_state["data_shown"] = reference
+    spec = find_spec(reference)
+    if spec is None:
+        return
+    columns = [part.partition(":") for part in spec.sensitive.split("+")]
+    if value("source") != "file" or spec.file is not None:
+        choose("source", "benchmark" if spec.file is None else "file")
+    name = "dataset" if spec.file is None else "file"
+    choose(name, spec.dataset or reference.partition(":")[0].removeprefix("file-"))
+    choose("label", spec.label)
+    choose("positive", spec.positive)
+    choose("attributes", tuple(column for column, _, _ in columns))
+    for column, _, edges in columns:
+        if edges:
+            choose(f"edges.{column}", edges)
+
+
+def _describe(spec: DataSpec) -> None:
+    dataset = find_dataset(spec)
+    if dataset is None:
+        return
+    reference = write_reference(spec)
+    choose("data", reference)
+    st.session_state["data_shown"] = reference
+    st.badge("raw statistics, for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+    st.markdown(
+        f"**{dataset.n:,}** people, **{dataset.d}** encoded features. Predicted: whether the label is "
+        f"**{plain(dataset.label_names[1])}** (positive) or **{plain(dataset.label_names[0])}**."
+    )
+    show_groups(dataset)
+    show_revealing(dataset)
+    with st.expander("What an ε on this data takes as given", key="data_assumptions"):
+        for threat, sentences in dataset.assumptions.items():
+            for said in sentences:
+                st.markdown(f"- {plain(said)} (methods that protect the {threat})")
+    for caveat in dataset.caveats:
+        st.caption(plain(caveat))
+    if st.button("Train on this data", key="data_train", type="primary", icon=":material/tune:"):
+        st.switch_page("pages/train.py")
+
+
+show()

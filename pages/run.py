@@ -1,0 +1,67 @@
+"""Run: one run live. It survives a reload: its key stands in the address and everything else in the store."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.runs.store import RunStore
+from pages.widgets.guard import attempt, plain
+from pages.widgets.live import draw_run
+from pages.widgets.reference import describe_config
+from pages.widgets.session import find_store
+from pages.widgets.state import enter, keep, mount, publish, value
+
+_INTERVAL = 1.0
+_MOST_RUNS = 200
+
+
+def show() -> None:
+    """Draw the page."""
+    enter("run")
+    st.header("Run", anchor=False)
+    store = find_store()
+    rows = None if store is None else attempt(lambda: store.rows(limit=_MOST_RUNS))
+    if store is None or rows is None:
+        return
+    if not rows:
+        st.info("No run yet. Choose a method and a budget on the Train page, and launch one.", icon=":material/info:")
+        st.page_link("pages/train.py", label="Go to Train", icon=":material/tune:")
+        return
+    key = _choose(store, rows)
+    row = attempt(lambda: store.row(key))
+    if row is not None:
+        publish(("run",))
+        watch = st.fragment(_watch, run_every=None if row.ended else _INTERVAL)
+        watch(store, key, ended=row.ended)
+
+
+def _choose(store: RunStore, rows: list[RunRow]) -> str:
+    """Return the key of the run that is shown: the one in the address, else the newest."""
+    labels = {row.key: f"{plain_label(row)} · {row.key}" for row in rows}
+    wanted = value("run")
+    if wanted and wanted not in labels:
+        known = attempt(lambda: store.row(wanted))
+        labels |= {} if known is None else {known.key: f"{plain_label(known)} · {known.key}"}
+    keys = list(labels)
+    return str(keep("run", st.selectbox("Run", keys, key=mount("run", keys, keys[0]), format_func=labels.__getitem__)))
+
+
+def plain_label(row: RunRow) -> str:
+    """Return a run as a list names it."""
+    return describe_config(row.config)
+
+
+def _watch(store: RunStore, key: str, *, ended: bool) -> None:
+    """Draw the run as it is now; when it has come to its end, draw the whole page once more without the clock."""
+    row = attempt(lambda: store.row(key))
+    if row is None:
+        return
+    if row.ended and not ended:
+        st.rerun()
+    draw_run(store, row)
+    if row.error:
+        st.error(plain(row.error), icon=":material/error:")
+
+
+show()

@@ -1,0 +1,124 @@
+"""Train: notion, method, budget; the cost before anything trains; and Launch, with exactly what is on screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import explain
+from pages.widgets.epsilon import choose_epsilon
+from pages.widgets.form import choose_fairness, choose_parameters
+from pages.widgets.guard import plain
+from pages.widgets.launch import show_plan
+from pages.widgets.session import find_dataset, find_spec
+from pages.widgets.state import enter, keep, mount, publish, value
+
+_PUBLISHED = ("data", "notion", "method", "variant", "epsilon", "delta", "seed", "expert", "typed", "fairness")
+
+
+def show() -> None:
+    """Draw the page."""
+    enter("train")
+    st.header("Train", anchor=False)
+    dataset_slot = st.container()
+    with dataset_slot:
+        reference, notion, method = _choose_recipe()
+    with st.spinner("Reading the data …"):
+        spec = find_spec(reference)
+        dataset = None if spec is None else find_dataset(spec)
+    if spec is None or dataset is None:
+        return
+    st.markdown(plain(explain(notions()[notion], dataset.group_names, dataset.label_names[1])))
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        raw, slots = _choose_settings(method)
+    raw |= {"data": vars(spec), "notion": notion}
+    with right:
+        show_plan(raw, dataset, slots)
+    publish((*_PUBLISHED, *(f"p.{name}" for name in raw["method"] if name not in ("name", "variant"))))
+
+
+def _choose_recipe() -> tuple[str, str, str]:
+    """Return the data's reference, the notion's name and the method's name."""
+    data, notion, method = st.columns(3)
+    with data:
+        listed = [f"{name}:{sensitive}" for name, problem in problems().items() for sensitive in problem.sensitive]
+        listed += [value("data")] if value("data") not in listed else []
+        reference = keep("data", st.selectbox("Data and sensitive attribute", listed, key=mount("data", listed)))
+        st.page_link("pages/data.py", label="Look at it, or bring your own", icon=":material/table:")
+    with method:
+        names = list(methods())
+        chosen = st.selectbox(
+            "Method", names, key=mount("method", names, "pf_ld"), format_func=lambda name: methods()[name].info.title
+        )
+        info = methods()[keep("method", chosen)].info
+        st.caption(f"{info.summary} {info.citation}.")
+    with notion:
+        names = list(info.notions)
+        wanted = st.selectbox(
+            "Fairness notion", names, key=mount("notion", names), format_func=lambda name: notions()[name].title
+        )
+        st.caption(notions()[keep("notion", wanted)].sentence, help=notions()[wanted].misleads)
+    return reference, wanted, chosen
+
+
+def _choose_settings(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the raw config without its data and notion, and the container under each field."""
+    kind = methods()[name]
+    expert = keep("expert", st.toggle("Expert mode", key=mount("expert")))
+    typed = expert and keep("typed", st.toggle("Type numbers instead of sliding", key=mount("typed", default=False)))
+    slots: dict[str, Any] = {}
+    raw: dict[str, Any] = {}
+    if kind.info.threat_model is not None:
+        raw |= _choose_budget(typed=typed, expert=expert, slots=slots)
+    values: dict[str, Any] = {}
+    if len(kind.info.variants) > 1:
+        values["variant"] = _choose_variant(kind.info.variants)
+    if expert:
+        chosen, places = choose_parameters(kind, expert=True, typed=typed)
+        slots |= places
+        seed = st.number_input("Seed", step=1, format="%d", key=mount("seed"), help="Split, start and public batches.")
+        raw["seed"] = keep("seed", seed)
+        slots["seed"] = st.container()
+        values |= chosen
+    else:
+        values |= choose_fairness(kind)
+    by_hand = values.get(kind.info.calibrates or "") is not None
+    raw["epsilon"] = None if by_hand else raw.get("epsilon")
+    return {**raw, "method": {"name": name, **values}}, slots
+
+
+def _choose_budget(*, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[str, Any]:
+    if typed:
+        number = st.number_input("Privacy budget ε", step=None, format="%.6g", key=mount("epsilon"))
+        raw = {"epsilon": keep("epsilon", number)}
+    else:
+        raw = {"epsilon": choose_epsilon(help="How much an attacker may learn about one person from the whole run.")}
+    slots["epsilon"] = st.container()
+    if expert:
+        number = st.number_input(
+            "δ", step=None, format="%.3g", key=mount("delta"), help="The chance that ε fails; well below 1/n."
+        )
+        slots["delta"] = st.container()
+        return {**raw, "delta": keep("delta", number)}
+    return raw | {"delta": value("delta")}
+
+
+def _choose_variant(variants: tuple[str, ...]) -> str:
+    words = {"proved": "Proved ε", "published": "As published"}
+    chosen = st.segmented_control(
+        "Accounting",
+        variants,
+        key=mount("variant", variants, variants[0]),
+        required=True,
+        format_func=lambda name: words.get(name, name),
+        help="Proved: ε holds for all that the code releases. As published: the paper's algorithm and its claim.",
+    )
+    return str(keep("variant", chosen))
+
+
+show()

@@ -1,0 +1,142 @@
+"""A run as it is now: its state and brakes, what it has spent, its curves and its clipping histograms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.report import live, wording
+from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.runs.store import RunStore
+from pages.widgets.charts import show_figure
+from pages.widgets.guard import attempt, plain
+from pages.widgets.outcome import show_outcome
+
+_COLORS = {"running": "blue", "finished": "blue", "failed": "orange", "lost": "orange", "cancelled": "gray"}
+_STATES = {
+    "queued": "waiting for a worker",
+    "running": "training",
+    "stopping": "stopping",
+    "paused": "paused: it goes on where it was when resumed",
+    "finished": "finished",
+    "failed": "failed",
+    "cancelled": "stopped by hand",
+    "lost": "lost: its process is gone; Resume goes on from the last checkpoint",
+}
+_QUEUE_PATIENCE = 5.0
+
+
+def draw_run(store: RunStore, row: RunRow) -> None:
+    """Draw everything about one run."""
+    record = attempt(lambda: store.record(row.key))
+    history = live.collect(attempt(lambda: store.metrics(row.key)) or ())
+    _draw_state(store, row)
+    _draw_numbers(row, history)
+    _draw_budget(row, record)
+    if record is not None and row.ended:
+        show_outcome(store, row, record)
+    if not history:
+        st.caption("The first numbers appear at the end of the first epoch.")
+        return
+    _draw_curves(row, record, history)
+    _draw_histograms(store, row)
+
+
+def _draw_state(store: RunStore, row: RunRow) -> None:
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    with left:
+        asked = f", {row.request} asked for" if row.request and row.status == "running" else ""
+        st.badge(row.status + asked, color=_COLORS.get(row.status, "gray"))
+        share = min(1.0, row.step / row.steps) if row.steps else 0.0
+        steps = f"step {row.step:,} of {row.steps:,}, epoch {row.epoch}" if row.steps else f"step {row.step:,}"
+        st.progress(share, text=f"{_STATES[row.status]} · {steps}{_describe_heartbeat(row)}")
+    with right.container(horizontal=True, horizontal_alignment="right", key="brakes"):
+        _offer(store, row, "pause", disabled=row.status not in ("queued", "running") or row.request is not None)
+        _offer(store, row, "resume", disabled=not _can_resume(row))
+        _offer(store, row, "stop", disabled=row.ended or row.status == "stopping")
+    if row.status == "queued" and time.time() - row.created > _QUEUE_PATIENCE:
+        st.warning(
+            "No worker has taken this run yet. Others may be ahead of it; if nothing moves, start the dashboard with "
+            "`./fairpriv app`, which starts the worker too.",
+            icon=":material/hourglass_empty:",
+        )
+
+
+def _offer(store: RunStore, row: RunRow, what: str, *, disabled: bool) -> None:
+    icons = {"pause": ":material/pause:", "resume": ":material/play_arrow:", "stop": ":material/stop:"}
+    if st.button(what.capitalize(), key=f"do_{what}", disabled=disabled, icon=icons[what]):
+        attempt(lambda: store.request(row.key, what))
+        st.rerun()
+
+
+def _can_resume(row: RunRow) -> bool:
+    crashed = row.status == "failed" and row.error_kind == "crashed"
+    return row.status in ("paused", "lost") or crashed or (row.status == "running" and row.request == "pause")
+
+
+def _describe_heartbeat(row: RunRow) -> str:
+    if row.heartbeat is None or row.status not in ("running", "stopping", "lost"):
+        return ""
+    return f" · last sign of life {max(0.0, time.time() - row.heartbeat):.0f} s ago"
+
+
+def _draw_numbers(row: RunRow, history: live.History) -> None:
+    notion = row.config["notion"]
+    shown = {
+        "Accuracy": wording.percent(_last(history, "test/accuracy")),
+        wording.metric_title(f"{notion}_gap"): wording.points(_last(history, f"test/{notion}_gap")),
+        "ε spent": "–" if row.epsilon is None else wording.epsilon_text(row.epsilon),
+        "Training time": f"{row.seconds:.0f} s",
+    }
+    for column, (name, text) in zip(st.columns(len(shown)), shown.items(), strict=True):
+        short = text.replace(" percentage points", " pp")
+        column.metric(name, short, help="pp: percentage points" if short != text else None)
+
+
+def _draw_budget(row: RunRow, record: RunRecord | None) -> None:
+    budget = row.config["epsilon"]
+    if budget:
+        spent = row.epsilon or 0.0
+        text = f"ε spent {wording.epsilon_text(spent)} of {budget:g}"
+        st.progress(min(1.0, spent / budget), text=text)
+    if record is not None:
+        st.caption(plain(wording.epsilon_line(record.to_json())))
+
+
+def _draw_curves(row: RunRow, record: RunRecord | None, history: live.History) -> None:
+    st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+    config: Mapping[str, Any] = row.config
+    method = config["method"]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        show_figure(live.live_quality(history, method=method["name"], notion=config["notion"]), "run_quality")
+    with right:
+        show_figure(live.live_groups(history), "run_groups")
+        if any(name.startswith("multiplier/") for name in history):
+            show_figure(live.live_multipliers(history, limit=method.get("multiplier_max")), "run_multipliers")
+    if "epsilon" in history:
+        threat = None if record is None else record.threat_model
+        plan = {"budget": config["epsilon"], "delta": config["delta"], "threat_model": threat, "steps": row.steps}
+        with left:
+            show_figure(live.live_epsilon(history, **plan), "run_epsilon")
+
+
+def _draw_histograms(store: RunStore, row: RunRow) -> None:
+    snapshot = attempt(lambda: store.snapshot(row.key))
+    histograms = {} if snapshot is None else snapshot["histograms"]
+    if not histograms:
+        return
+    st.subheader("What clipping does", anchor=False)
+    columns = st.columns(2, gap="medium")
+    for column, (quantity, histogram) in zip(columns, histograms.items(), strict=False):
+        with column:
+            show_figure(live.clipping_histogram(histogram, quantity=quantity), f"run_{quantity}")
+
+
+def _last(history: live.History, name: str) -> float | None:
+    values = history.get(name, ((), ()))[1]
+    return next((item for item in reversed(values) if item is not None), None)

@@ -1,0 +1,57 @@
+"""What a run that has ended leaves: its groups, its caveats, its record, config and model to take away."""
+
+from __future__ import annotations
+
+import json
+
+import streamlit as st
+
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.report.figures import GroupRates, group_bars
+from fairpriv_core.report.looks import method_look
+from fairpriv_core.report.wording import caveats
+from fairpriv_core.runs.config import write_toml
+from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.runs.store import RunStore
+from pages.widgets.charts import show_figure
+from pages.widgets.guard import plain
+
+_RATES = {
+    "positive_rate": "predicted positive",
+    "true_positive_rate": "predicted positive among the truly positive",
+    "false_positive_rate": "predicted positive among the truly negative",
+    "accuracy": "predicted rightly",
+}
+
+
+def show_outcome(store: RunStore, row: RunRow, record: RunRecord) -> None:
+    """Draw the groups' rates, what must be said with the numbers, and the downloads."""
+    if record.metrics is not None:
+        rate = st.selectbox("Share of each group", list(_RATES), key="outcome_rate", format_func=_RATES.__getitem__)
+        name = record.config["method"]["name"]
+        bars = GroupRates(method_look(name).title, name, record.metrics["groups"])
+        show_figure(group_bars([bars], rate=rate), "run_group_bars")
+    with st.expander("What must be said with these numbers", key="run_caveats"):
+        for said in caveats(record.to_json()):
+            st.markdown(f"- {plain(said)}")
+    with st.container(horizontal=True, key="run_files"):
+        _offer_files(store, row, record)
+
+
+def _offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
+    stored = json.dumps(record.to_json(), indent=1, ensure_ascii=False)
+    config = write_toml(record.config)
+    st.download_button("Record (JSON)", stored, f"{row.key}.json", "application/json", key="get_record")
+    st.download_button("Config (TOML)", config, f"{row.key}.toml", "application/toml", key="get_config")
+    for name in ("model.npz", "model.json"):
+        content = _find_artifact(store, row.key, name)
+        if content is not None:
+            st.download_button(f"Model ({name})", content, f"{row.key}-{name}", key=f"get_{name}")
+
+
+def _find_artifact(store: RunStore, key: str, name: str) -> bytes | None:
+    try:
+        return store.artifact(key, name)
+    except FairprivError:
+        return None

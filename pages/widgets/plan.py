@@ -1,0 +1,93 @@
+"""What a run will cost, before it is launched: noise, releases, ε over epochs, expected time. Cached, not stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.data.dataset import Dataset, split_dataset
+from fairpriv_core.methods.base import Method, parameters
+from fairpriv_core.privacy.curve import epsilon_over
+from fairpriv_core.privacy.event import to_json
+from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.execute import calibrate_method
+from fairpriv_core.runs.observer import planned_steps
+from fairpriv_core.runs.rows import RunRow
+
+_POINTS = 24
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run before it runs.
+
+    Attributes:
+        method: with its noise calibrated to the budget.
+        n_train: rows that it trains on.
+        steps: that it will make; None where that is not known beforehand.
+        releases: the JSON of what it will release.
+        noise: each noise multiplier by its title.
+        epochs, epsilon: the proved ε after each of some epochs; empty for a method that releases nothing.
+        published: what the paper's own accounting claims at the end; None where it makes no claim.
+        unproved: why no ε is proved; None where one is, or where the method is not private.
+    """
+
+    method: Method
+    n_train: int
+    steps: int | None
+    releases: list[dict[str, Any]]
+    noise: dict[str, float]
+    epochs: tuple[float, ...]
+    epsilon: tuple[float, ...]
+    published: float | None
+    unproved: str | None
+
+
+def make_plan(config: RunConfig, dataset: Dataset) -> Plan:
+    """Return the plan of `config`; raises BadInput where the data and the settings do not go together."""
+    n_train = split_dataset(dataset, seed=config.seed, split=config.split)[0].n
+    asked = {**config.to_json(), "seed": 0}
+    return _make(json.dumps(asked, sort_keys=True), n_train)
+
+
+def expect_seconds(plan: Plan, config: RunConfig, rows: Iterable[RunRow]) -> float | None:
+    """Return how long the run may take, from the last run of the same method on the same data; None without one."""
+    for row in rows:
+        like = (
+            row.config["method"]["name"] == config.method.info.name and row.config["data"] == config.to_json()["data"]
+        )
+        if like and row.step > 0 and row.seconds > 0 and plan.steps is not None:
+            return row.seconds / row.step * plan.steps
+    return None
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _make(asked: str, n_train: int) -> Plan:
+    config = build_config(json.loads(asked))
+    method = calibrate_method(config, n_train)
+    private = method.info.threat_model is not None
+    events = method.event(n_train) if private else ()
+    epochs = int(getattr(method, "epochs", 1))
+    ends = sorted({round(epochs * point / _POINTS) for point in range(_POINTS + 1)})
+    unproved = method.unproved_reason() if private else None
+    proved = private and unproved is None
+    return Plan(
+        method=method,
+        n_train=n_train,
+        steps=planned_steps(method, n_train),
+        releases=to_json(events),
+        noise=_list_noise(method),
+        epochs=tuple(map(float, ends)) if proved else (),
+        epsilon=tuple(epsilon_over(events, [end / epochs for end in ends], config.delta)) if proved else (),
+        published=method.published_epsilon(n_train, config.delta) if private else None,
+        unproved=unproved,
+    )
+
+
+def _list_noise(method: Method) -> dict[str, float]:
+    found = {shown.title: getattr(method, name) for name, (shown, _) in parameters(method).items() if "noise" in name}
+    return {title: float(level) for title, level in found.items() if level is not None}

@@ -1,0 +1,166 @@
+"""Choosing the data and what its columns mean: a benchmark's code book, or guesses about a file, to be confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.problem import DataSpec, Numeric, Problem
+from fairpriv_core.data.profile import ColumnReport, FileReport, inspect_file
+from pages.widgets.files import choose_upload
+from pages.widgets.guard import plain
+from pages.widgets.state import keep, mount, value
+
+_FEW = 12
+
+
+def choose_benchmark() -> DataSpec | None:
+    """Return the benchmark, label and sensitive attributes that are chosen."""
+    known = problems()
+    names = list(known)
+    title = st.selectbox(
+        "Data set", names, key=mount("dataset", names, "synthetic"), format_func=lambda name: known[name].title
+    )
+    problem = known[keep("dataset", title)]
+    st.caption(plain(f"{problem.summary} {problem.citation} Licence: {problem.licence}"))
+    for caveat in problem.caveats:
+        st.caption(plain(caveat))
+    labels = {label.column.name: label for label in problem.labels}
+    label, positive = next(iter(labels)), None
+    if len(labels) > 1:
+        label = keep("label", st.selectbox("Label", list(labels), key=mount("label", labels)))
+    categories = labels[label].column.categories
+    positive = _choose_positive(list(categories), labels[label].positive)
+    usual = label == next(iter(labels)) and positive == labels[label].positive
+    sensitive = _choose_benchmark_attributes(problem)
+    if not sensitive:
+        return None
+    chosen = (None, None) if usual else (label, positive)
+    return DataSpec(dataset=problem.name, label=chosen[0], positive=chosen[1], sensitive=sensitive)
+
+
+def choose_file() -> DataSpec | None:
+    """Return the file, label and sensitive attributes that are chosen; None while something is missing."""
+    upload = choose_upload()
+    if upload is None:
+        return None
+    report = _inspect(str(upload.path))
+    for warning in report.warnings:
+        st.warning(plain(warning.replace(upload.path.name, upload.name)), icon=":material/info:")
+    _show_guesses(report)
+    usable = {column.name: column for column in report.columns if column.distinct > 1}
+    labels = [name for name, column in usable.items() if column.distinct <= _FEW] or list(usable)
+    guess = next((name for name in labels if usable[name].role == "label"), labels[-1] if labels else None)
+    if guess is None:
+        st.error("No column has two different values, so nothing can be predicted; check the file.")
+        return None
+    label = keep("label", st.selectbox("Label: what is predicted", labels, key=mount("label", labels, guess)))
+    positive = _choose_positive(list(usable[label].values), usable[label].values[-1])
+    sensitive = _choose_file_attributes(usable, label)
+    if not sensitive:
+        return None
+    return DataSpec(file=str(upload.path), label=label, positive=positive, sensitive=sensitive)
+
+
+def _choose_positive(categories: Sequence[str], usual: str) -> str:
+    options = list(categories)
+    chosen = st.selectbox(
+        "Positive label: the outcome that counts as 1",
+        options,
+        key=mount("positive", options, usual),
+        help="The one whose share is compared between groups: hired, granted, above the line.",
+    )
+    return str(keep("positive", chosen))
+
+
+def _choose_benchmark_attributes(problem: Problem) -> str:
+    labels = {label.column.name for label in problem.labels}
+    columns = {name: column for name, column in problem.columns.items() if name not in labels}
+    suggested = problem.sensitive[0].split("+")
+    edges = {grouping.column: grouping.edges for grouping in problem.groupings}
+    first = list(dict.fromkeys(part for item in problem.sensitive for part in item.split("+")))
+    options = [*first, *(name for name in columns if name not in first)]
+
+    def ask_edges(name: str) -> str:
+        if not isinstance(columns[name], Numeric):
+            return name
+        declared = edges.get(name, ())
+        return name if declared and not _wants_edges(name, declared) else _ask_edges(name)
+
+    return _choose_attributes(options, tuple(suggested), ask_edges)
+
+
+def _choose_file_attributes(usable: dict[str, ColumnReport], label: str) -> str:
+    options = [name for name in usable if name != label]
+    guesses = tuple(name for name in options if usable[name].role == "sensitive")[:1]
+
+    def ask_edges(name: str) -> str:
+        numeric = usable[name].kind == "numbers" and usable[name].distinct > _FEW
+        return _ask_edges(name) if numeric else name
+
+    return _choose_attributes(options, guesses, ask_edges)
+
+
+def _choose_attributes(options: list[str], suggested: tuple[str, ...], ask_edges: Callable[[str], str]) -> str:
+    """Return the sensitive text, such as `sex+age:25,60`; "" while nothing is chosen."""
+    known = [name for name in value("attributes", suggested) if name in options]
+    if tuple(known) != tuple(value("attributes", suggested)):
+        keep("attributes", known or list(suggested))
+    chosen = st.multiselect(
+        "Sensitive attribute (several are crossed)",
+        options,
+        key=_mount_list("attributes", options, suggested),
+        help="Groups are compared by it; it is never a feature of the model.",
+    )
+    keep("attributes", chosen)
+    if not chosen:
+        st.info("Choose at least one sensitive attribute to see its groups.", icon=":material/group:")
+        return ""
+    return "+".join(ask_edges(name) for name in chosen)
+
+
+def _mount_list(name: str, options: list[str], suggested: tuple[str, ...]) -> str:
+    key = mount(name, default=list(suggested))
+    st.session_state[key] = [item for item in st.session_state[key] or [] if item in options]
+    return key
+
+
+def _wants_edges(name: str, declared: tuple[float, ...]) -> bool:
+    shown = ", ".join(f"{edge:g}" for edge in declared)
+    label = f"Cut '{name}' at other edges than {shown}"
+    return bool(keep(f"cut.{name}", st.toggle(plain(label), key=mount(f"cut.{name}", default=False))))
+
+
+def _ask_edges(name: str) -> str:
+    typed = st.text_input(
+        plain(f"Cut '{name}' into groups at"),
+        key=mount(f"edges.{name}", default=""),
+        placeholder="25, 60",
+        help="Edges with commas between; a value equal to an edge belongs to the upper group.",
+    )
+    edges = str(keep(f"edges.{name}", typed) or "").replace(" ", "")
+    return f"{name}:{edges}" if edges else name
+
+
+def _show_guesses(report: FileReport) -> None:
+    st.markdown(f"**{report.rows:,}** rows. These are guesses; confirm the label and the sensitive attribute below.")
+    rows = [
+        {
+            "column": column.name,
+            "holds": column.kind,
+            "guess": column.role,
+            "different values": column.distinct,
+            "missing": column.missing,
+            "some values": ", ".join(column.values[:5]),
+        }
+        for column in report.columns
+    ]
+    st.dataframe(rows, key="guess_table", hide_index=True, alt="Each column's type, guessed role and some values.")
+
+
+@st.cache_data(max_entries=8, show_spinner="Reading the file …")
+def _inspect(path: str) -> FileReport:
+    return inspect_file(Path(path))
