@@ -23,7 +23,7 @@ class Painter:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._kaleido: kaleido.Kaleido | None = None
+        self._kaleido: Any = None
 
     def start(self, browser: str) -> None:
         """Start `browser` (a path) unless it runs; BadInput if it does not come up."""

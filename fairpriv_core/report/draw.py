@@ -9,14 +9,15 @@ from typing import Any
 import plotly.graph_objects as go
 import plotly.io
 
-from fairpriv_core.report.figure import Axis, FigureData
+from fairpriv_core.report.axes import build_axes, panel_height, plot_height
+from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.looks import THEMES, Theme, ThemeName
-from fairpriv_core.report.notes import LINE_HEIGHT, axis_suffix, build_caption, build_notes, build_shapes, shorten
+from fairpriv_core.report.notes import HEADER_ROW, LINE_HEIGHT, build_caption, build_notes, build_shapes, rich
 from fairpriv_core.report.traces import build_traces
 
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # metric-compatible: the same on screen and in an export
 WIDTH = 900
-_TOP, _BOTTOM, _LEGEND_ROW, _TITLE_ROW, _PANEL_GAP = 62, 54, 21, 19, 44
+_TOP, _BOTTOM, _LEGEND_ROW, _TITLE_ROW = 46, 54, 21, 19
 
 
 def draw(figure: FigureData, *, theme: ThemeName = "light", caption: bool = False, width: int = WIDTH) -> go.Figure:
@@ -26,9 +27,9 @@ def draw(figure: FigureData, *, theme: ThemeName = "light", caption: bool = Fals
     over redraws: `uirevision` is the figure's name.
     """
     colors = THEMES[theme]
-    traces = [trace for series in figure.series for trace in build_traces(series, colors)]
+    traces = _name_once([trace for series in figure.series for trace in build_traces(series, colors)])
     plot = go.Figure(data=traces, layout={"template": _template(colors), "uirevision": figure.name})
-    plot.update_layout(_axes(figure))
+    plot.update_layout(build_axes(figure, plot_height(figure)))
     plot.update_layout(_frame(figure, colors, caption=caption, width=width))
     return plot
 
@@ -41,56 +42,46 @@ def write_html(plot: go.Figure) -> str:
 
 def _frame(figure: FigureData, colors: Theme, *, caption: bool, width: int) -> dict[str, Any]:
     """Return title, margins, legend, notes and height."""
-    title = textwrap.wrap(figure.title, 44)
-    plot = _plot_height(figure)
-    legend = [series.name for series in figure.series if not series.labelled and series.kind != "histogram"]
-    top = _TOP + _TITLE_ROW * (len(title) - 1)
-    below = _BOTTOM + (_LEGEND_ROW * _legend_rows(legend, width) + 10 if len(legend) > 1 else 0)
-    note = build_caption(figure, colors, below=below, width=width) if caption else []
-    bottom = below + sum(LINE_HEIGHT * (1 + each["text"].count("<br>")) + 10 for each in note)
-    named = max((len(shorten(series.name)) for series in figure.series if series.labelled), default=0)
+    title = textwrap.wrap(figure.title, 44 if width >= 480 else 34)
+    plot, left, right = plot_height(figure), _left_margin(figure), 18
+    legend = _legend_names(figure)
+    header = bool(figure.panels[0].title) + sum(reference.axis == "x" for reference in figure.references)
+    top = _TOP + _TITLE_ROW * (len(title) - 1) + HEADER_ROW * header
+    below = _BOTTOM + (_LEGEND_ROW * _legend_rows(legend, width - left - right) + 10 if len(legend) > 1 else 0)
+    note = build_caption(figure, colors, below=below, width=width - left - right) if caption else []
+    bottom = below + sum(LINE_HEIGHT * (1 + each["text"].count("<br>")) + 12 for each in note)
     return {
-        "title": {"text": "<br>".join(title)},
+        "title": {"text": "<br>".join(rich(row) for row in title)},
         "height": top + plot + bottom,
-        "margin": {"l": 64, "r": 18 + 7 * named, "t": top, "b": bottom},
+        "margin": {"l": left, "r": right, "t": top, "b": bottom},
         "showlegend": len(legend) > 1,
         "legend": {"y": -(_BOTTOM - 4) / plot},
         "shapes": build_shapes(figure, colors),
-        "annotations": [*build_notes(figure, colors, _panel_height(figure)), *note],
+        "annotations": [*build_notes(figure, colors, panel_height(figure)), *note],
         "meta": {"alt": figure.alt},
         "bargap": 0.25,
     }
 
 
-def _axes(figure: FigureData) -> dict[str, Any]:
-    """Return the axes of every panel, one below the other; all x axes move together and the last has the labels."""
-    count, plot = len(figure.panels), _plot_height(figure)
-    gap = _PANEL_GAP / plot
-    height = (1.0 - gap * (count - 1)) / count
-    axes: dict[str, Any] = {}
-    for index, panel in enumerate(figure.panels):
-        suffix, top, last = axis_suffix(index), 1.0 - index * (height + gap), index == count - 1
-        x = {**_options(figure.x), "anchor": f"y{suffix}", "showticklabels": last}
-        axes[f"xaxis{suffix}"] = x | ({"title": {"text": figure.x.label}} if last else {})
-        if index > 0:
-            axes[f"xaxis{suffix}"]["matches"] = "x"
-        domain = [max(0.0, top - height), min(1.0, top)]
-        y = {**_options(panel.y), "anchor": f"x{suffix}", "domain": domain, "title": {"text": panel.y.label}}
-        axes[f"yaxis{suffix}"] = y
-    if figure.horizontal:
-        axes["yaxis"] |= {"autorange": "reversed", "showgrid": False}
-        axes["xaxis"] |= {"rangemode": "tozero"}
-    if any(series.kind == "dots" for series in figure.series):
-        axes["xaxis"] |= {"visible": False, "fixedrange": True, "constrain": "domain", "constraintoward": "left"}
-        axes["yaxis"] |= {"visible": False, "fixedrange": True, "scaleanchor": "x"}
-    return axes
+def _name_once(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the traces with each name once in the legend; its entry hides and shows all that bear it."""
+    named: set[str] = set()
+    for trace in traces:
+        if trace.get("showlegend", True):
+            trace["showlegend"] = trace["name"] not in named
+            named.add(trace["name"])
+    return traces
 
 
-def _options(axis: Axis) -> dict[str, Any]:
-    options: dict[str, Any] = {"type": "log", "tickformat": "~g"} if axis.log else {}
-    if axis.range is not None:
-        options["range"] = [math.log10(end) for end in axis.range] if axis.log else list(axis.range)
-    return options
+def _legend_names(figure: FigureData) -> list[str]:
+    shown = [series.name for series in figure.series if not series.labelled and series.kind != "histogram"]
+    return list(dict.fromkeys(shown))
+
+
+def _left_margin(figure: FigureData) -> int:
+    if not figure.horizontal:
+        return 64
+    return 24 + 7 * max((len(str(name)) for series in figure.series for name in series.x), default=0)
 
 
 def _template(colors: Theme) -> dict[str, Any]:
@@ -122,18 +113,4 @@ def _template(colors: Theme) -> dict[str, Any]:
 
 def _legend_rows(names: list[str], width: int) -> int:
     entry = 48 + 7 * max((len(name) for name in names), default=0)
-    return math.ceil(len(names) / max(1, (width - 90) // entry))
-
-
-def _panel_height(figure: FigureData) -> float:
-    count = len(figure.panels)
-    return (_plot_height(figure) - _PANEL_GAP * (count - 1)) / count
-
-
-def _plot_height(figure: FigureData) -> int:
-    if figure.horizontal:
-        return max(120, 26 * sum(len(series.x) for series in figure.series) + 40)
-    if any(series.kind in ("dots", "points") for series in figure.series):
-        return 300
-    each = 110 if any(series.kind == "histogram" for series in figure.series) else 200
-    return 270 if len(figure.panels) == 1 else (each + _PANEL_GAP) * len(figure.panels) - _PANEL_GAP
+    return math.ceil(len(names) / max(1, width // entry))

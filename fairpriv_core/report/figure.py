@@ -40,6 +40,7 @@ class Series:
         look: a method's id, or a role of `report/looks.py` ("total", "group 2", …).
         panel: index of the panel that it is drawn in.
         variation: 0, 1, … tells runs of one method apart.
+        text: what stands beside each point, or empty.
         labelled: the name stands at the line's end instead of in the legend.
     """
 
@@ -53,6 +54,7 @@ class Series:
     panel: int = 0
     variation: int = 0
     labelled: bool = False
+    text: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

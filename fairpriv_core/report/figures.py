@@ -13,7 +13,6 @@ from fairpriv_core.report.tables import Mean, Outcome, mean_interval
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)
 ACCURACY = Axis("Accuracy", "%")
-_BAND = "Bands: 95 % interval of the mean over {n} seeds."
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ def trade_off(outcomes: Iterable[Outcome], *, dataset: str, notion: str, epsilon
     `dataset` and `notion` are titles; `epsilon` marks where a slider stands.
     """
     rows = [row for row in outcomes if row.accuracy is not None]
-    panels = (Panel(ACCURACY, "Accuracy"), Panel(_gap_axis(notion), "Fairness gap"))
+    panels = (Panel(ACCURACY, "Accuracy"), Panel(Axis("Gap", "percentage points"), f"{notion} gap"))
     span = _epsilon_span(rows)
     series: list[Series] = []
     for name, (look, runs) in _by_method(rows).items():
@@ -44,7 +43,7 @@ def trade_off(outcomes: Iterable[Outcome], *, dataset: str, notion: str, epsilon
         x=EPSILON_AXIS,
         panels=panels,
         series=tuple(series),
-        caption=f"{_seed_words(rows)} Gap: {notion.lower()}. {_threats(rows)} {wording.RAW}",
+        caption=f"{_seed_words(rows)} {_threats(rows)}{wording.RAW}",
         alt=_describe_lines(series, f"Accuracy and {notion.lower()} gap over ε on {dataset}"),
         references=marks,
         raw=True,
@@ -56,22 +55,23 @@ def accuracy_against_gap(outcomes: Iterable[Outcome], *, dataset: str, notion: s
     rows = [row for row in outcomes if row.accuracy is not None and row.gap is not None]
     series = []
     for name, (look, runs) in _by_method(rows).items():
-        found = [
-            (mean_interval(r.gap for r in at), mean_interval(r.accuracy for r in at)) for _, at in _by_epsilon(runs)
-        ]
+        folded = _by_epsilon(runs)
+        found = [(mean_interval(run.gap for run in at), mean_interval(run.accuracy for run in at)) for _, at in folded]
         x = tuple(100 * (gap.mean or 0.0) for gap, _ in found)
         low, high = _ends([accuracy for _, accuracy in found], 100)
         y = tuple(None if accuracy.mean is None else 100 * accuracy.mean for _, accuracy in found)
         variation = int(runs[0].variant == "published")
-        series.append(Series(name, "points", x, y, low=low, high=high, look=look, variation=variation))
+        text = tuple("" if value is None else f"ε = {value:g}" for value, _ in folded)
+        series.append(Series(name, "points", x, y, low=low, high=high, look=look, variation=variation, text=text))
     return FigureData(
         name="accuracy_against_gap",
         title=f"Accuracy against fairness gap: {dataset}",
         x=_gap_axis(notion),
         panels=(Panel(ACCURACY),),
         series=tuple(series),
-        caption=f"{_seed_words(rows)} Up and to the left is better; points of a method are joined in the order of ε. "
-        f"{_threats(rows)} {wording.RAW}",
+        caption=f"{_seed_words(rows, 'Whiskers')} Up and to the left is better; "
+        "points of a method are joined in the order of ε. "
+        f"{_threats(rows)}{wording.RAW}",
         alt=_describe_lines(series, f"Accuracy against {notion.lower()} gap on {dataset}"),
         raw=True,
     )
@@ -82,7 +82,7 @@ def group_bars(runs: Sequence[GroupRates], *, rate: str = "positive_rate", overa
     title = wording.metric_title(rate)
     series = []
     for index, run in enumerate(runs):
-        names = tuple(f"{group['name']} (n = {group['size']:,})" for group in run.groups)
+        names = tuple(_group_label(group, runs) for group in run.groups)
         values = tuple(_in_percent(group[rate]) for group in run.groups)
         ends: list[Sequence[Value]] = [group.get(f"{rate}_interval") or (None, None) for group in run.groups]
         low, high = (tuple(_in_percent(end[side]) for end in ends) for side in (0, 1))
@@ -132,7 +132,11 @@ def bias_variance(
         name=f"bias_variance_{symbol.lower()}",
         title=f"Expected error over the clipping bound {symbol}",
         x=Axis(f"Clipping bound {symbol}", log=True),
-        panels=(Panel(Axis(f"Squared error of the {what}", log=True)),),
+        panels=(
+            Panel(
+                Axis(f"Squared error of the {what}", log=True, range=_error_range(total)),
+            ),
+        ),
         series=tuple(line(name, clips, values, look=look) for name, values, look in parts),
         caption=" ".join(part for part in (words, source, wording.RAW if raw else "") if part),
         alt=f"Expected squared error over {symbol}: the sum is smallest at {symbol} = {wording.number(best)}.",
@@ -183,7 +187,7 @@ def epsilon_dots(epsilon: float, sure: int) -> FigureData:
     ]
     return FigureData(
         name="epsilon_dots",
-        title=f"ε = {wording.epsilon_text(epsilon)}: at most {sure} in 100",
+        title=f"ε = {wording.epsilon_text(epsilon)}: at most {sure} in 100 sure",
         x=Axis("", range=(-0.7, 9.7)),
         panels=(Panel(Axis("", range=(-0.7, 9.7))),),
         series=tuple(series),
@@ -191,6 +195,18 @@ def epsilon_dots(epsilon: float, sure: int) -> FigureData:
         alt=f"100 dots: 50 filled before, {sure - 50} more filled at ε = {wording.epsilon_text(epsilon)}, "
         f"{100 - sure} open.",
     )
+
+
+def _error_range(total: Sequence[float]) -> tuple[float, float] | None:
+    """Return a range that shows the sum's valley; a bias that vanishes leaves the plot at the bottom."""
+    known = [value for value in total if value > 0]
+    return (min(known) / 30, max(known) * 2) if known else None
+
+
+def _group_label(group: Mapping[str, Any], runs: Sequence[GroupRates]) -> str:
+    """Return the group's name, with its size where every run has the same."""
+    sizes = {each["size"] for run in runs for each in run.groups if each["name"] == group["name"]}
+    return f"{group['name']} (n = {group['size']:,})" if len(sizes) == 1 else str(group["name"])
 
 
 def _in_percent(share: Value) -> Value:
@@ -241,18 +257,19 @@ def _gap_axis(notion: str) -> Axis:
     return Axis(f"{notion} gap", "percentage points")
 
 
-def _seed_words(rows: Sequence[Outcome]) -> str:
+def _seed_words(rows: Sequence[Outcome], mark: str = "Bands") -> str:
     counts = {len({run.seed for run in at}) for _, runs in _by_method(rows).values() for _, at in _by_epsilon(runs)}
     if not counts:
         return "No finished run yet."
     if counts == {1}:
         return wording.ONE_SEED
-    return _BAND.format(n=min(counts) if len(counts) == 1 else f"{min(counts)} to {max(counts)}")
+    n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    return f"{mark}: 95 % interval of the mean over {n} seeds."
 
 
 def _threats(rows: Sequence[Outcome]) -> str:
     kinds = {row.threat_model for row in rows if row.threat_model is not None}
-    return "ε of methods that protect different things cannot be compared." if len(kinds) > 1 else ""
+    return "Values of ε of methods that protect different things cannot be compared. " if len(kinds) > 1 else ""
 
 
 def _describe_lines(series: Sequence[Series], what: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairpriv_core.report import wording
@@ -53,7 +53,7 @@ def live_quality(history: History, *, method: str, notion: str) -> FigureData:
     for index, name in enumerate([each for each in names if each == notion] + others):
         look = method if name == notion else f"group {index}"
         x, y = _of(history, f"test/{name}_gap")
-        series.append(line(wording.metric_title(name), x, y, scale=100, look=look, panel=1, labelled=name != notion))
+        series.append(line(wording.metric_title(name), x, y, scale=100, look=look, panel=1, labelled=True))
     constant = _last(_of(history, "test/constant_accuracy")[1])
     label = f"always the same answer: {wording.percent(constant)}"
     return FigureData(
@@ -62,7 +62,7 @@ def live_quality(history: History, *, method: str, notion: str) -> FigureData:
         x=STEP,
         panels=(Panel(Axis("Accuracy", "%"), "Accuracy"), Panel(Axis("Gap", "percentage points"), "Fairness gaps")),
         series=tuple(series),
-        caption=f"The solid gap is the trained notion, {wording.metric_title(notion).lower()}. One run: no band. "
+        caption=f"The coloured gap is the trained notion, {wording.metric_title(notion).lower()}. One run: no band. "
         f"{wording.RAW}",
         alt="Now: " + ", ".join(f"{each.name} {wording.number(_last(each.y))}" for each in series) + ".",
         references=() if constant is None else (Reference(100 * constant, label, axis="y", panel=0),),
@@ -162,7 +162,7 @@ def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str) -> Figure
     return FigureData(
         name=f"clipping_{quantity}",
         title=f"{title} by group",
-        x=x,
+        x=replace(x, range=(float(histogram["edges"][0]), float(histogram["edges"][-1]))),
         panels=tuple(panels),
         series=tuple(series),
         caption=f"Share of each group's rows by {words}; what lies right of {symbol} is clipped.{more} {wording.RAW}",

@@ -117,7 +117,8 @@ def look_of(name: str) -> Look:
     group = re.fullmatch(r"group (\d+)", name)
     if group:
         index = int(group.group(1))
-        return Look("", "ink" if index % 2 == 0 else "grey", DASHES[index % len(DASHES)], MARKERS[index % len(MARKERS)])
+        color = "ink" if index % 2 == 0 else "grey"
+        return Look("", color, DASHES[index % len(DASHES)], MARKERS[index % len(MARKERS)], 1.5)
     return _ROLES[name] if name in _ROLES else method_look(name)
 
 

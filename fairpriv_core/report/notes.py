@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import math
+import re
 import textwrap
 from typing import Any
 
@@ -11,6 +13,16 @@ from fairpriv_core.report.looks import Theme, fill
 
 Note = dict[str, Any]
 LINE_HEIGHT = 15
+HEADER_ROW = 18
+
+
+def rich(text: str) -> str:
+    """Return text as Plotly writes it: what a person named is taken literally, C_p and λ_max get a subscript.
+
+    >>> rich("C_p of <30")
+    'C<sub>p</sub> of &lt;30'
+    """
+    return re.sub(r"\b(C|λ)_(p|d|max)\b", r"\1<sub>\2</sub>", html.escape(text, quote=False))
 
 
 def axis_suffix(panel: int) -> str:
@@ -40,16 +52,16 @@ def build_notes(figure: FigureData, theme: Theme, panel_height: float) -> list[N
         for index, reference in enumerate(figure.references)
     ]
     titles = [_panel_title(index, panel.title) for index, panel in enumerate(figure.panels) if panel.title]
-    names = [note for index in range(len(figure.panels)) for note in _line_names(figure, index, panel_height)]
+    names = [note for index in range(len(figure.panels)) for note in _line_names(figure, index, panel_height, theme)]
     return [*labels, *titles, *names]
 
 
 def build_caption(figure: FigureData, theme: Theme, *, below: float, width: int) -> list[Note]:
     """Return the caption as one note `below` pixels under the plot, wrapped for `width` pixels; [] without one."""
-    lines = textwrap.wrap(figure.caption, max(30, width // 7))
-    note = {"x": 0, "y": 0, "xref": "container", "yref": "paper", "xanchor": "left", "yanchor": "top", "align": "left"}
+    lines = [rich(row) for row in textwrap.wrap(figure.caption, max(30, int(width / 5.9)))]
+    note = {"x": 0, "y": 0, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "align": "left"}
     text = {"text": "<br>".join(lines), "showarrow": False, "font": {"color": theme.muted, "size": 12}}
-    return [{**note, **text, "xref": "paper", "yshift": -below}] if lines else []
+    return [{**note, **text, "yshift": -below}] if lines else []
 
 
 def _panels(figure: FigureData, reference: Reference) -> tuple[int, ...]:
@@ -66,19 +78,20 @@ def _span(reference: Reference, suffix: str) -> Note:
 def _label(figure: FigureData, reference: Reference, order: int, theme: Theme) -> Note:
     panel = _panels(figure, reference)[0]
     suffix = axis_suffix(panel)
-    style = {"text": reference.label, "showarrow": False, "bgcolor": fill(theme.background, 0.8), "font": {"size": 12}}
+    style = {"text": rich(reference.label), "showarrow": False, "font": {"size": 12}}
     axis = figure.x if reference.axis == "x" else figure.panels[panel].y
     value = math.log10(reference.value) if axis.log else reference.value
     if reference.axis == "y":
         at = {"x": 1.0, "y": value, "xref": f"x{suffix} domain", "yref": f"y{suffix}"}
-        return {**style, **at, "xanchor": "right", "yanchor": "bottom"}
+        return {**style, **at, "xanchor": "right", "yanchor": "bottom", "bgcolor": fill(theme.background, 0.8)}
     side = "right" if _in_right_half(figure, reference.value) else "left"
-    at = {"x": value, "y": 1.0, "xref": f"x{suffix}", "yref": f"y{suffix} domain", "yanchor": "top"}
-    return {**style, **at, "xanchor": side, "xshift": -4 if side == "right" else 4, "yshift": -18 * order}
+    at = {"x": value, "y": 1.0, "xref": f"x{suffix}", "yref": f"y{suffix} domain", "yanchor": "bottom"}
+    rise = HEADER_ROW * (order + bool(figure.panels[panel].title))
+    return {**style, **at, "xanchor": side, "xshift": 6 if side == "right" else -6, "yshift": rise}
 
 
 def _in_right_half(figure: FigureData, value: float) -> bool:
-    """Return whether a label right of `value` might leave the plot: it then stands left of its line."""
+    """Return whether a label that starts at `value` might leave the plot: it then ends there."""
     fields = [x for series in figure.series for x in series.x if not isinstance(x, str)]
     if figure.horizontal:
         fields = [0.0] + [y for series in figure.series for y in (*series.y, *series.high) if y is not None]
@@ -97,24 +110,31 @@ def _vertical_order(figure: FigureData, index: int) -> int:
 def _panel_title(index: int, title: str) -> Note:
     suffix = axis_suffix(index)
     at = {"x": 0.0, "y": 1.0, "xref": f"x{suffix} domain", "yref": f"y{suffix} domain"}
-    style = {"text": f"<b>{title}</b>", "showarrow": False, "font": {"size": 13}}
+    style = {"text": f"<b>{rich(title)}</b>", "showarrow": False, "font": {"size": 13}}
     return {**at, **style, "xanchor": "left", "yanchor": "bottom", "yshift": 2}
 
 
-def _line_names(figure: FigureData, panel: int, height: float) -> list[Note]:
-    """Return the names of labelled lines at their ends, moved up where they would overlap."""
+def _line_names(figure: FigureData, panel: int, height: float, theme: Theme) -> list[Note]:
+    """Return the names of labelled lines beside their ends, moved apart where they would overlap."""
     here = [series for series in figure.series if series.panel == panel]
     values = [value for series in here for value in (*series.y, *series.low, *series.high) if value is not None]
     ends = [(end[1], end[0], series.name) for series in here if series.labelled and (end := _last_point(series))]
     if not ends:
         return []
     step = LINE_HEIGHT * 1.12 * ((max(values) - min(values)) or 1.0) / height
-    notes, previous, suffix = [], -math.inf, axis_suffix(panel)
-    for y, x, name in sorted(ends):
-        previous = max(y, previous + step)
-        at = {"x": x, "y": y, "xref": f"x{suffix}", "yref": f"y{suffix}", "yshift": (previous - y) / step * LINE_HEIGHT}
-        style = {"text": shorten(name), "showarrow": False, "font": {"size": 12}}
-        notes.append({**at, **style, "xanchor": "left", "xshift": 6})
+    ends.sort()
+    places: list[float] = []
+    for y, _, _ in ends:
+        places.append(max(y, places[-1] + step) if places else y)
+    excess = sum(place - end[0] for place, end in zip(places, ends, strict=True)) / len(ends)
+    suffix = axis_suffix(panel)
+    notes = []
+    for (y, x, name), place in zip(ends, places, strict=True):
+        at = {"x": x, "y": y, "xref": f"x{suffix}", "yref": f"y{suffix}", "ax": 22}
+        rise = (place - excess - y) / step * LINE_HEIGHT
+        leader = {"showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": theme.muted, "standoff": 3}
+        text = {"text": rich(shorten(name)), "font": {"size": 12}, "ay": -rise, "xanchor": "left"}
+        notes.append({**at, **leader, **text})
     return notes
 
 

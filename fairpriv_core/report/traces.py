@@ -7,19 +7,20 @@ from itertools import pairwise
 from typing import Any
 
 from fairpriv_core.report.figure import Kind, Series
-from fairpriv_core.report.looks import Look, Theme, color_on, fill, look_of
+from fairpriv_core.report.looks import DASHES, Look, Theme, color_on, fill, look_of, method_ids
+from fairpriv_core.report.notes import axis_suffix, rich
 
 Trace = dict[str, Any]
-PATTERNS = {"solid": "", "dash": "/", "dot": ".", "dashdot": "x", "longdash": "\\", "longdashdot": "-"}
-FEW = 12
+PATTERNS = ("", "/", ".", "x", "\\", "-")  # in the order of DASHES
+MARKERS_SHOWN = 12
 
 
 def build_traces(series: Series, theme: Theme) -> list[Trace]:
     """Return the traces that draw `series`: one, or with a band three, of which one is in the legend."""
     look = look_of(series.look)
-    suffix = "" if series.panel == 0 else str(series.panel + 1)
+    suffix = axis_suffix(series.panel)
     color = color_on(look, theme, series.variation)
-    place = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "name": series.name}
+    place = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "name": rich(series.name), "legendgroup": rich(series.name)}
     return [{**place, **trace} for trace in _BUILDERS[series.kind](series, look, color, theme)]
 
 
@@ -28,9 +29,9 @@ def _line(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
         "type": "scatter",
         "x": series.x,
         "y": series.y,
-        "mode": "lines+markers" if len(series.x) <= FEW else "lines",
+        "mode": "lines+markers" if series.look in method_ids() else "lines",
         "line": {"color": color, "dash": look.dash, "width": look.width},
-        "marker": {"symbol": _symbol(look, series.variation), "size": 8, "color": color},
+        "marker": {"symbol": _symbol(look, series.variation), "size": 8, "color": color, "maxdisplayed": MARKERS_SHOWN},
         "showlegend": not series.labelled,
         "hovertemplate": "%{y:.2f} at %{x}",
     }
@@ -44,7 +45,8 @@ def _band(series: Series, color: str) -> list[Trace]:
     edge = {"type": "scatter", "x": [row[0] for row in known], "mode": "lines", "line": {"width": 0}}
     hidden = {**edge, "showlegend": False, "hoverinfo": "skip"}
     upper = {**hidden, "y": [row[2] for row in known]}
-    lower = {**hidden, "y": [row[1] for row in known], "fill": "tonexty", "fillcolor": fill(color, 0.18)}
+    inside = fill(color, 0.1 if series.labelled else 0.18)
+    lower = {**hidden, "y": [row[1] for row in known], "fill": "tonexty", "fillcolor": inside}
     return [upper, lower] if known else []
 
 
@@ -54,7 +56,10 @@ def _points(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]
             "type": "scatter",
             "x": series.x,
             "y": series.y,
-            "mode": "lines+markers",
+            "mode": "lines+markers+text",
+            "text": series.text,
+            "textposition": "top right",
+            "textfont": {"size": 11, "color": theme.muted},
             "line": {"color": color, "dash": look.dash, "width": 1.2},
             "marker": {"symbol": _symbol(look, series.variation), "size": 9, "color": color},
             "error_y": _whiskers(series, color),
@@ -64,12 +69,13 @@ def _points(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]
 
 
 def _bars(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
-    pattern = {"shape": PATTERNS[look.dash], "fgcolor": theme.background, "solidity": 0.25, "size": 7}
+    shape = PATTERNS[(DASHES.index(look.dash) + series.variation) % len(PATTERNS)]
+    pattern = {"shape": shape, "bgcolor": fill(color, 0.75), "fgcolor": theme.background, "solidity": 0.25, "size": 8}
     return [
         {
             "type": "bar",
             "x": series.y,
-            "y": series.x,
+            "y": [rich(str(name)) for name in series.x],
             "orientation": "h",
             "marker": {
                 "color": fill(color, 0.75),
