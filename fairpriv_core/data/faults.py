@@ -19,7 +19,7 @@ _MAGIC = {
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
 }
-_MEGABYTE = 1_000_000
+_MEGABYTE = 1 << 20
 
 
 def check_file(path: Path, *, limit_bytes: int | None = None) -> None:
@@ -49,8 +49,11 @@ def check_size(name: str, size: int, *, limit_bytes: int | None) -> None:
         )
 
 
-def read_header(path: Path, *, separator: str = ",") -> list[str]:
-    """Return the column names of a CSV file, without surrounding blanks; raises BadInput where it is not UTF-8."""
+def read_header(path: Path, *, separator: str = ",") -> tuple[int, list[str]]:
+    """Return the number of empty lines before the header of a CSV file, and its names without surrounding blanks.
+
+    Raises BadInput where the file is not UTF-8 or has nothing but empty lines.
+    """
     with path.open("rb") as file:
         start = file.read(_BLOCK)
     if len(start) == _BLOCK:
@@ -61,10 +64,12 @@ def read_header(path: Path, *, separator: str = ",") -> list[str]:
         raise _fault(_find_bad_byte(path)) from error
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
-        header = next((row for row in rows if row), [])
+        blank, header = next(((count, row) for count, row in enumerate(rows) if row), (0, []))
     except csv.Error as error:
         raise _fault(f"the header line of {path.name} cannot be read ({error}).") from error
-    return [name.strip() for name in header]
+    if not header:
+        raise _fault(f"{path.name} is empty; it needs a header line and rows.")
+    return blank, [name.strip() for name in header]
 
 
 def check_header(path: Path, header: Sequence[str]) -> None:
@@ -101,6 +106,8 @@ def explain(
         )
     if "UTF8" in text:
         return _fault(_find_bad_byte(path))
+    if "straddling" in text and path.stat().st_size < _BLOCK:
+        return no_rows(path)
     if "straddling" in text:
         return _fault(f"{path.name}: a row is longer than a block; look for a quotation mark that is never closed.")
     if "Empty CSV" in text:

@@ -45,5 +45,8 @@ class Material:
 
 def declare_problem(problem: Problem) -> Declared:
     """Return what the code book of a benchmark says."""
-    assumed = "Ranges, bins and categories of the features are declared from the published code book; n is public."
+    assumed = (
+        "Ranges, bins and categories of the features are declared from the code book, not learned from rows; "
+        "the number of rows is public."
+    )
     return Declared(problem.columns, problem.schema, problem.labels, problem.groupings, problem.same, (assumed,))

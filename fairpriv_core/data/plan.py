@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import asdict, dataclass
 
+from fairpriv_core.data.features import write_schema
 from fairpriv_core.data.material import Declared
 from fairpriv_core.data.problem import Categorical, DataSpec, Grouping, Label, Numeric, Schema
 from fairpriv_core.data.sensitive import cross_names, declare_grouping, parse_sensitive
@@ -44,6 +47,13 @@ def make_plan(spec: DataSpec, declared: Declared) -> Plan:
             "no column is left to predict from once label and sensitive attribute are taken out.", field="label"
         )
     return Plan(label.column, positive, names, groupings, cross_names(groupings), features)
+
+
+def seal_plan(spec: DataSpec, files: str, plan: Plan) -> str:
+    """Return the SHA-256 of the files' seal, of what was asked of them and of how they are encoded."""
+    asked = {**asdict(spec), "file": None, "positive": plan.positive, "label": plan.label.name}
+    text = json.dumps([files, asked, plan.group_names, write_schema(plan.features)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _choose_label(spec: DataSpec, declared: Declared) -> Label:

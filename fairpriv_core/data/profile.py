@@ -14,7 +14,7 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.infer import check_columns, guess_column
+from fairpriv_core.data.guess import check_columns, guess_column
 from fairpriv_core.data.stream import read_table
 from fairpriv_core.data.table import Codes, Column, find_missing, to_codes
 from fairpriv_core.errors import BadInput

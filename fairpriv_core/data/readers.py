@@ -71,7 +71,7 @@ def _read_source(source: Source, path: Path, wanted: dict[str, Numeric | Categor
 
 
 def _read_text(path: Path, layout: Layout, wanted: Collection[str], rename: dict[str, str]) -> dict[str, Column]:
-    header = list(layout.columns) or read_header(path, separator=layout.separator)
+    header = list(layout.columns) or read_header(path, separator=layout.separator)[1]
     unique = [name if name not in header[:position] else f"{name}.{position}" for position, name in enumerate(header)]
     columns = [name for name in unique if rename.get(name, name) in wanted]
     return read_csv(path, header=unique, layout=layout, columns=columns).table

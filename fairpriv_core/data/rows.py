@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairpriv_core.data.features import write_schema
 from fairpriv_core.data.gather import gather
 from fairpriv_core.data.material import Material
-from fairpriv_core.data.plan import Plan, make_plan
+from fairpriv_core.data.plan import Plan, make_plan, seal_plan
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.sensitive import assign_groups
 from fairpriv_core.data.table import match_values, take_rows
@@ -50,7 +47,7 @@ def assemble(spec: DataSpec) -> Rows:
         plan,
         y,
         group[kept],
-        _seal(spec, material.digest, plan),
+        seal_plan(spec, material.digest, plan),
         _assume(material, plan, ungrouped),
         (*material.caveats, *((f"{unlabelled:,} rows without a label were dropped.",) if unlabelled else ())),
     )
@@ -73,7 +70,7 @@ def _check_rows(spec: DataSpec, plan: Plan, y: np.ndarray, group: np.ndarray) ->
 
 def _assume(material: Material, plan: Plan, ungrouped: int) -> dict[str, tuple[str, ...]]:
     """Return what is taken as given under each threat model, one sentence each."""
-    listed = ", ".join(plan.group_names[:10]) + (", …" if len(plan.group_names) > 10 else "")
+    listed = "; ".join(plan.group_names[:10]) + ("; …" if len(plan.group_names) > 10 else "")
     named = "+".join(grouping.column for grouping in plan.groupings)
     learned = material.declared.learned and not all(grouping.edges for grouping in plan.groupings)
     origin = "read from the file and" if learned else "declared, not learned from rows, and"
@@ -81,10 +78,3 @@ def _assume(material: Material, plan: Plan, ungrouped: int) -> dict[str, tuple[s
     dropped = f"{ungrouped:,} rows without a value of {named} were dropped; which rows these are is taken as public."
     attribute = (values, *((dropped,) if ungrouped else ()))
     return {"attribute": attribute, "record": (values, *material.declared.assumed)}
-
-
-def _seal(spec: DataSpec, files: str, plan: Plan) -> str:
-    """Return the SHA-256 of the files' seal, of what was asked of them and of how they are encoded."""
-    asked = {**asdict(spec), "file": None, "positive": plan.positive, "label": plan.label.name}
-    text = json.dumps([files, asked, plan.group_names, write_schema(plan.features)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()

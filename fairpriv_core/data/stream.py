@@ -92,9 +92,11 @@ def read_table(path: Path, *, exact: str = "", limit_bytes: int | None = None) -
         is_parquet = file.read(4) == b"PAR1"
     if is_parquet:
         return _read_parquet(path, exact)
-    header = read_header(path)
+    blank, header = read_header(path)
     check_header(path, header)
-    reading = read_csv(path, header=header, exact=[name for name in header if name and name in exact])
+    reading = read_csv(
+        path, header=header, layout=Layout(skip=blank), exact=[name for name in header if name and name in exact]
+    )
     nameless = [str(position) for position, name in enumerate(header, 1) if not name]
     noted = (f"column {', '.join(nameless)} has no name and is not used.",) if nameless else ()
     return replace(reading, odd=(*noted, *reading.odd))
