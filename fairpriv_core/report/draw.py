@@ -17,6 +17,7 @@ from fairpriv_core.report.traces import build_traces
 
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # metric-compatible: the same on screen and in an export
 WIDTH = 900
+TITLE_CHARACTERS = 40  # a row of the title fits a phone
 _TOP, _BOTTOM, _LEGEND_ROW, _TITLE_ROW = 46, 54, 21, 19
 
 
@@ -42,7 +43,7 @@ def write_html(plot: go.Figure) -> str:
 
 def _frame(figure: FigureData, colors: Theme, *, caption: bool, width: int) -> dict[str, Any]:
     """Return title, margins, legend, notes and height."""
-    title = textwrap.wrap(figure.title, 44 if width >= 480 else 34)
+    title = textwrap.wrap(figure.title, TITLE_CHARACTERS)
     plot, left, right = plot_height(figure), _left_margin(figure), 18
     legend = _legend_names(figure)
     header = bool(figure.panels[0].title) + sum(reference.axis == "x" for reference in figure.references)
@@ -51,7 +52,7 @@ def _frame(figure: FigureData, colors: Theme, *, caption: bool, width: int) -> d
     note = build_caption(figure, colors, below=below, width=width - left - right) if caption else []
     bottom = below + sum(LINE_HEIGHT * (1 + each["text"].count("<br>")) + 12 for each in note)
     return {
-        "title": {"text": "<br>".join(rich(row) for row in title)},
+        "title": {"text": "<br>".join(rich(row) for row in title), "pad": {"t": 14 + 10 * (len(title) - 1), "l": 12}},
         "height": top + plot + bottom,
         "margin": {"l": left, "r": right, "t": top, "b": bottom},
         "showlegend": len(legend) > 1,
@@ -96,10 +97,10 @@ def _template(colors: Theme) -> dict[str, Any]:
         "showline": True,
         "automargin": True,
     }
-    title = {"x": 0.0, "xref": "paper", "xanchor": "left", "y": 1.0, "yref": "container", "yanchor": "top"}
+    title = {"x": 0.0, "xref": "container", "xanchor": "left", "y": 1.0, "yref": "container", "yanchor": "top"}
     layout = {
         "font": {"family": FONT, "size": 13, "color": colors.text},
-        "title": {**title, "pad": {"t": 14}, "font": {"size": 16, "color": colors.text}},
+        "title": {**title, "font": {"size": 16, "color": colors.text}},
         "paper_bgcolor": colors.background,
         "plot_bgcolor": colors.background,
         "legend": {"orientation": "h", "x": 0.0, "yanchor": "top", "traceorder": "normal", "bgcolor": "rgba(0,0,0,0)"},

@@ -156,5 +156,11 @@ def line(
     )
 
 
+def from_zero(values: Sequence[Value], mark: float | None = None) -> tuple[float, float]:
+    """Return an axis range from 0 to a little above the values and `mark`."""
+    top = max((value for value in (*values, mark) if value is not None and math.isfinite(value)), default=0.0)
+    return 0.0, 1.1 * top or 1.0
+
+
 def _finite(value: Value, scale: float) -> Value:
     return None if value is None or not math.isfinite(value) else float(value) * scale

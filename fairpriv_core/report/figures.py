@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairpriv_core.report import wording
-from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, line
+from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.tables import Mean, Outcome, mean_interval
 
@@ -165,7 +165,7 @@ def predicted_epsilon(
         name="predicted_epsilon",
         title="ε that the run will spend",
         x=Axis("Epoch"),
-        panels=(Panel(Axis("ε spent")),),
+        panels=(Panel(Axis("ε spent", range=from_zero([*epsilon, *published], budget))),),
         series=tuple(series),
         caption=f"{ends} δ = {wording.delta_text(delta)}; protects {wording.protected(threat_model)}.",
         alt=f"Predicted ε over epochs. {ends}",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fairpriv_core.report import wording
-from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, line
+from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 
 History = Mapping[str, tuple[Sequence[float], Sequence[Value]]]
 STEP = Axis("Step")
@@ -131,7 +131,7 @@ def live_epsilon(
         name="live_epsilon",
         title="ε spent against the budget",
         x=STEP if steps is None else Axis("Step", range=(0.0, float(steps))),
-        panels=(Panel(Axis("ε spent")),),
+        panels=(Panel(Axis("ε spent", range=from_zero(y, budget))),),
         series=(line("ε spent", x, y, look="budget"),),
         caption=f"{words} δ = {wording.delta_text(delta)}; protects {wording.protected(threat_model)}.",
         alt=words,

@@ -82,8 +82,10 @@ def _label(figure: FigureData, reference: Reference, order: int, theme: Theme) -
     axis = figure.x if reference.axis == "x" else figure.panels[panel].y
     value = math.log10(reference.value) if axis.log else reference.value
     if reference.axis == "y":
-        at = {"x": 1.0, "y": value, "xref": f"x{suffix} domain", "yref": f"y{suffix}"}
-        return {**style, **at, "xanchor": "right", "yanchor": "bottom", "bgcolor": fill(theme.background, 0.8)}
+        named = any(series.labelled and series.panel == panel for series in figure.series)
+        at = {"x": 0.01 if named else 1.0, "y": value, "xref": f"x{suffix} domain", "yref": f"y{suffix}"}
+        side = "left" if named else "right"
+        return {**style, **at, "xanchor": side, "yanchor": "bottom", "bgcolor": fill(theme.background, 0.8)}
     side = "right" if _in_right_half(figure, reference.value) else "left"
     at = {"x": value, "y": 1.0, "xref": f"x{suffix}", "yref": f"y{suffix} domain", "yanchor": "bottom"}
     rise = HEADER_ROW * (order + bool(figure.panels[panel].title))
