@@ -43,7 +43,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "distributed": ("fairpriv_core/runs/cluster.py",),
     "dp_accounting": ("fairpriv_core/privacy/*",),
     "fairlearn": ("fairpriv_core/methods/*", "fairpriv_core/audit/*"),
-    "kaleido": ("fairpriv_core/report/export.py",),
+    "kaleido": ("fairpriv_core/report/*",),
     "opacus": ("fairpriv_core/engine/*", "benchmarks/*"),
     "plotly": ("fairpriv_core/report/draw.py",),
     "pooch": ("fairpriv_core/data/*",),

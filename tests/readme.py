@@ -1,0 +1,56 @@
+"""The README's tables, made from the catalogues. `python -m tests.readme` writes them; a test compares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+
+README = Path(__file__).parent.parent / "README.md"
+PROTECTS = {"attribute": "the sensitive attribute", "record": "the whole record", None: "nothing"}
+
+
+def build_tables() -> dict[str, str]:
+    """Return each table as Markdown, by the name in its marks."""
+    infos = [method.info for method in methods().values()]
+    return {
+        "methods": _table(
+            ("method", "what it does", "protects", "variants", "source"),
+            ((f"`{m.name}`", m.summary, PROTECTS[m.threat_model], ", ".join(m.variants), m.citation) for m in infos),
+        ),
+        "notions": _table(
+            ("notion", "what it asks", "source"),
+            ((f"`{notion.name}`", notion.sentence, notion.citation) for notion in notions().values()),
+        ),
+        "datasets": _table(
+            ("data set", "what it is", "sensitive", "licence", "source"),
+            (
+                (f"`{p.name}`", p.summary, ", ".join(f"`{name}`" for name in p.sensitive), p.licence, p.citation)
+                for p in problems().values()
+            ),
+        ),
+    }
+
+
+def fill(text: str) -> str:
+    """Return `text` with what stands between each table's marks replaced by the table."""
+    for name, table in build_tables().items():
+        start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        pattern = re.compile(f"{start}\n.*?{end}", re.DOTALL)
+        text, found = pattern.subn(lambda _, filled=f"{start}\n{table}{end}": filled, text)
+        if found != 1:
+            raise ValueError(f"README.md must hold the marks of '{name}' once, found {found}.")
+    return text
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    README.write_text(fill(README.read_text("utf-8")), "utf-8")

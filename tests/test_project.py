@@ -1,0 +1,148 @@
+"""What the project says of itself holds: pins, versions, the README's tables and commands, and no stray words."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+import pytest
+
+from fairpriv_core import cli
+from tests import readme
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# Commands that answer at once and need nothing but themselves: these are run, the others are parsed.
+QUICK = ("datasets", "methods", "notions", "account", "runs")
+
+
+def read_lines(name: str) -> list[str]:
+    lines = (line.strip() for line in (ROOT / name).read_text("utf-8").splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def read_commands(name: str) -> list[list[str]]:
+    """Return the arguments of each `./fairpriv` line in the file's shell blocks."""
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / name).read_text("utf-8"), re.DOTALL)
+    lines = [shlex.split(line, comments=True) for block in blocks for line in block.splitlines()]
+    return [line[1:] for line in lines if line and line[0] == "./fairpriv"]
+
+
+COMMANDS = [command for command in read_commands("README.md") if command[0] not in ("app", "test", "setup")]
+
+
+def test_pins_are_exact_and_agree() -> None:
+    constraints = read_lines("constraints.txt")
+    extras = [
+        pin for pins in PROJECT["optional-dependencies"].values() for pin in pins if not pin.startswith("fairpriv[")
+    ]
+    pins = read_lines("requirements.txt") + [pin.replace("[binary]", "") for pin in extras]
+    assert not [
+        pin for pin in constraints if not re.fullmatch(r'[a-z0-9.-]+==[\w.]+(; python_version (<|>=) "3\.12")?', pin)
+    ]
+    assert not [pin for pin in pins if pin not in constraints]
+
+
+def test_what_is_installed_is_what_is_pinned() -> None:
+    here = [pin.split(";")[0] for pin in read_lines("constraints.txt") if _applies(pin)]
+    installed = {
+        name: version(name).split("+")[0] for name, _ in (pin.split("==") for pin in here) if _is_installed(name)
+    }
+    assert {f"{name}=={found}" for name, found in installed.items()} <= set(here)
+
+
+def test_versions_agree() -> None:
+    newest = re.search(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert newest.group(1) == PROJECT["version"] == version("fairpriv")
+
+
+def test_the_tables_follow_from_the_catalogues() -> None:
+    text = readme.README.read_text("utf-8")
+    assert readme.fill(text) == text, "run: python -m tests.readme"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_the_readmes_commands_are_understood(command: list[str]) -> None:
+    name, *arguments = command
+    known = cli.main.commands[name]
+    known.make_context(name, arguments, parent=click.Context(cli.main), resilient_parsing=False)
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command[0] in QUICK], ids=" ".join)
+def test_the_readmes_quick_commands_run(command: list[str]) -> None:
+    run = subprocess.run([sys.executable, "-m", "fairpriv_core", *command], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_what_a_document_points_to_is_there(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    named = [path for path in re.findall(r"`([\w./-]+)`", text) if "/" in path and path.split("/")[0] in _top_level()]
+    assert not [path for path in links + named if not (ROOT / path).exists()]
+
+
+def test_no_stray_words_and_no_machine_paths() -> None:
+    folders = "|".join(("work", "root", "opt", "tmp/" + "w"))
+    stray = re.compile(
+        rf"(?<![\w.$}}/])/(?:{folders})/|/home/\w|{'TO' + 'DO'}|{'FIX' + 'ME'}|mark\.(?:skip|xfail)|{'no' + 'qa'}"
+    )
+    found = [
+        f"{path}:{number}: {line.strip()}"
+        for path in _tracked_files()
+        for number, line in enumerate((ROOT / path).read_text("utf-8", errors="ignore").splitlines(), 1)
+        if stray.search(line) and path != "tests/test_project.py"
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("def test_a():\n    pytest.skip('no data.')\n", 1),
+        ("pytest.skip('no data.', allow_module_level=True)\n", 2),
+        ("def test_a(nothing):\n    pass\n@pytest.fixture\ndef nothing():\n    pytest.skip('no data.')\n", 1),
+    ],
+)
+def test_a_skip_fails_where_none_is_allowed(text: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(f"import pytest\n{text}\ndef test_b():\n    pass\n")
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", str(tmp_path)]
+    allowed, refused = (
+        subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=extra, timeout=60)
+        for extra in ({}, {"FAIRPRIV_NO_SKIP": "1"})
+    )
+    assert (allowed.returncode, refused.returncode) == (0 if code == 1 else 5, code), refused.stdout
+    assert "no data." in refused.stdout
+    assert re.search(r"1 (failed|error).* in .*s =+$", refused.stdout.splitlines()[-1])
+
+
+def _applies(pin: str) -> bool:
+    old = sys.version_info < (3, 12)
+    return not pin.endswith('"3.12"') or ("<" in pin) == old
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        version(name)
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+def _top_level() -> set[str]:
+    return {path.split("/")[0] for path in _tracked_files() if "/" in path}
+
+
+def _tracked_files() -> list[str]:
+    listed = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, cwd=ROOT)
+    if listed.returncode == 0:
+        return [path for path in listed.stdout.split("\0") if path and (ROOT / path).is_file()]
+    folders = [path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    return [path.relative_to(ROOT).as_posix() for folder in folders for path in folder.rglob("*.py")]
