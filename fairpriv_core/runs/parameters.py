@@ -11,9 +11,27 @@ from typing import Any, Literal
 from fairpriv_core import checks
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method, parameters
+from fairpriv_core.methods.catalog import methods
 
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def read_method(raw: Any) -> Method:
+    """Return the method that `raw` names: a name of the catalogue, or {"name": …, hyper-parameters…}.
+
+    Raises:
+        BadInput: no name, an unknown one, or what `build_method` refuses.
+    """
+    if not isinstance(raw, str | Mapping | None):
+        raise BadInput(f"method must be a name or a table with a name, got '{raw}'.", field="method")
+    given = {"name": raw} if isinstance(raw, str) else dict(raw or {})
+    name = given.pop("name", None)
+    if name is None:
+        raise BadInput(f"method is not given; choose from {', '.join(methods())}.", field="method")
+    if name not in methods():
+        raise BadInput(f"unknown method '{name}'; choose from {', '.join(methods())}.", field="method")
+    return build_method(methods()[name], given)
 
 
 def build_method(kind: type[Method], given: Mapping[str, Any]) -> Method:

@@ -1,4 +1,4 @@
-"""Which process holds a run, and whether it is still there: host, process id and its start, so that a reused id is not taken for it."""
+"""Which process holds a run, and whether it is still there. Its start is part of its name: process ids are reused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def identify(pid: int | None = None) -> str:
 
 
 def is_dead(identity: str | None) -> bool:
-    """Return whether `identity` names a process of this host that is gone; False for other hosts, which only a lease tells."""
+    """Return whether `identity` names a process of this host that is gone; of other hosts only a lease tells."""
     if identity is None:
         return True
     host, pid, started = identity.rsplit(":", 2)
@@ -22,7 +22,7 @@ def is_dead(identity: str | None) -> bool:
 
 
 def _started(pid: int) -> int | None:
-    """Return the process's start in clock ticks since boot; 0 where /proc is missing; None where it is gone or a zombie."""
+    """Return the process's start in clock ticks since boot; 0 without /proc; None where it is gone or a zombie."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

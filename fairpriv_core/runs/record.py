@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from importlib import metadata
 from typing import Any
 
 from fairpriv_core.data.dataset import Dataset
@@ -15,7 +13,8 @@ from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.parameters import method_to_json
+from fairpriv_core.runs.parameters import method_to_json, read_method
+from fairpriv_core.runs.versions import library_versions
 
 RAW_SENTENCE = (
     "Metrics are computed on raw protected data, for the analyst: epsilon does not cover them; do not publish them."
@@ -23,7 +22,6 @@ RAW_SENTENCE = (
 PLANNED_SENTENCE = (
     "The run was stopped by hand while raw curves could be watched: epsilon and event are those of its planned length."
 )
-_LIBRARIES = ("fairpriv", "numpy", "torch", "scikit-learn", "dp-accounting", "randomgen")
 
 
 @dataclass(frozen=True)
@@ -114,13 +112,11 @@ def finished_record(
     return replace(stated, status="finished", released=events_of.to_json(events), metrics=metrics, **rest)
 
 
-def failed_record(
-    draft: RunRecord, method: Method, *, released: Events, error: str, steps: int, seconds: float
-) -> RunRecord:
+def failed_record(draft: RunRecord, method: Method, *, released: Events, error: str, **spent: Any) -> RunRecord:
     """Return the record of a run that broke off by itself: it has paid for what it released."""
     stated = state_epsilon(draft, method, released)
     counted = events_of.to_json(released)
-    return replace(stated, status="failed", released=counted, error=error, steps=steps, seconds=seconds)
+    return replace(stated, status="failed", released=counted, error=error, **spent)
 
 
 def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds: float) -> RunRecord:
@@ -149,15 +145,9 @@ def state_epsilon(record: RunRecord, method: Method, events: Events) -> RunRecor
     return replace(stated, epsilon=value)
 
 
-def library_versions() -> dict[str, str]:
-    """Return the versions that a result depends on, without importing anything heavy."""
-    versions = {"python": platform.python_version()}
-    for name in _LIBRARIES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = "not installed"
-    return versions
+def method_of(record: RunRecord) -> Method:
+    """Return the method as it ran, noise multipliers included."""
+    return read_method(record.calibrated)
 
 
 def _describe(train: Dataset, test: Dataset) -> dict[str, Any]:

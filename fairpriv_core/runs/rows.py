@@ -60,7 +60,7 @@ class RunRow:
         return {name: value for name, value in asdict(self).items() if name != "worker"}
 
 
-def read_row(stored: Mapping[str, Any]) -> RunRow:
+def read_row(stored: Mapping[Any, Any]) -> RunRow:
     """Return the row with its status as of now: a running row whose process or lease is gone is lost."""
     values = {name: stored[name] for name in RunRow.__dataclass_fields__}
     if stored["status"] == "running":
@@ -70,7 +70,7 @@ def read_row(stored: Mapping[str, Any]) -> RunRow:
     return RunRow(**values)
 
 
-def is_lost(stored: Mapping[str, Any]) -> bool:
+def is_lost(stored: Mapping[Any, Any]) -> bool:
     """Return whether nobody works on a row that says running."""
     expired = stored["lease_expires"] is not None and stored["lease_expires"] < time.time()
     return stored["status"] == "running" and (expired or is_dead(stored["worker"]))

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.event import from_json
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.record import RunRecord, cancelled_record
-from fairpriv_core.privacy.event import from_json
 from fairpriv_core.runs.rows import ENDED, RunRow, is_lost, read_row
 from fairpriv_core.runs.store_database import Database
+from fairpriv_core.runs.store_previews import PreviewStore
 from fairpriv_core.runs.store_tables import artifact, checkpoint, metric, run, snapshot, tombstone
+from fairpriv_core.runs.store_uploads import UploadStore
 
 LOCAL_OWNER = "local"
 _GOING_ON = ("queued", "running", "paused", "finished")
@@ -39,11 +40,8 @@ class RunStore:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-
-    @property
-    def folder(self) -> Path:
-        """Where files that belong to the store lie (uploads)."""
-        return self.database.path.parent if self.database.path else Path.home() / ".fairpriv"
+        self.previews = PreviewStore(database)
+        self.uploads = UploadStore(database)
 
     def submit(self, config: RunConfig, owner: str = LOCAL_OWNER, *, again: bool = False) -> RunRow:
         """Queue a run and return its row; if the same config is queued, running, paused or finished, return that row.
@@ -100,7 +98,7 @@ class RunStore:
             return [(step, name, value) for step, name, value in connection.execute(query).tuples()]
 
     def snapshot(self, key: str) -> dict[str, Any] | None:
-        """Return the latest {"step", "epoch", "histograms": name -> edges, counts, bound, clipped}; None before the first."""
+        """Return the latest {"step", "epoch", "histograms": name -> edges, counts, bound, clipped}, or None."""
         query = select(snapshot.c.step, snapshot.c.epoch, snapshot.c.histograms).where(snapshot.c.key == key)
         with self.database.read() as connection:
             found = connection.execute(query).mappings().first()
@@ -139,13 +137,21 @@ class RunStore:
             connection.execute(insert(tombstone).values(**_remains(connection, stored)))
             connection.execute(delete(run).where(run.c.key == key))
 
+    def request_preview(self, request: Mapping[str, Any]) -> str:
+        """Queue a preview for a worker unless it is stored; return its key."""
+        return self.previews.ask(request)
+
+    def preview(self, key: str) -> dict[str, Any] | None:
+        """Return {"status", "result", "error"} of a preview; None for an unknown key."""
+        return self.previews.look(key)
+
     def tombstones(self) -> list[dict[str, Any]]:
         """Return what deleted runs released: key, owner, data, threat model, event and time."""
         with self.database.read() as connection:
             return [dict(stored) for stored in connection.execute(select(tombstone)).mappings()]
 
 
-def _row(connection: Connection, key: str) -> Mapping[str, Any]:
+def _row(connection: Connection, key: str) -> RowMapping:
     found = connection.execute(select(run).where(run.c.key == key)).mappings().first()
     if found is None:
         recent = connection.scalars(select(run.c.key).order_by(run.c.created.desc()).limit(5)).all()
@@ -154,7 +160,7 @@ def _row(connection: Connection, key: str) -> Mapping[str, Any]:
     return found
 
 
-def _latest(connection: Connection, config_key: str) -> Mapping[str, Any] | None:
+def _latest(connection: Connection, config_key: str) -> RowMapping | None:
     query = select(run).where(run.c.config_key == config_key).order_by(run.c.repeat.desc()).limit(1)
     return connection.execute(query).mappings().first()
 
@@ -168,7 +174,7 @@ def _last_repeat(connection: Connection, config_key: str) -> int:
     return max(count or 0 for count in counts)
 
 
-def _transition(stored: Mapping[str, Any], what: str) -> dict[str, Any] | None:
+def _transition(stored: RowMapping, what: str) -> dict[str, Any] | None:
     """Return the columns that a pause or a resume changes now; None where the state has no such step."""
     idle = {"request": None, "worker": None, "lease_expires": None}
     status, held = stored["status"], stored["status"] == "running" and not is_lost(stored)
@@ -183,22 +189,24 @@ def _transition(stored: Mapping[str, Any], what: str) -> dict[str, Any] | None:
     return None
 
 
-def _stop(connection: Connection, stored: Mapping[str, Any]) -> dict[str, Any] | None:
+def _stop(connection: Connection, stored: RowMapping) -> dict[str, Any] | None:
     if stored["status"] in ENDED:
         return None
     if stored["status"] == "running" and not is_lost(stored):
         return {"request": "stop"}
-    return end_cancelled(connection, stored)
+    return end_cancelled(connection, stored["key"])
 
 
-def end_cancelled(connection: Connection, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a run that a person stopped, its record included where training had begun."""
+def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
+    """Return the columns of a run that a person stopped, its record included; drop its checkpoint."""
+    stored = _row(connection, key)
     change: dict[str, Any] = {"status": "cancelled", "request": None, "worker": None, "lease_expires": None}
     if stored["record"] is not None:
         draft = RunRecord.from_json(stored["record"])
-        released = from_json(_released(connection, stored["key"]))
+        released = from_json(_released(connection, key))
         ended = cancelled_record(draft, released=released, steps=stored["step"], seconds=stored["seconds"])
         change["record"] = ended.to_json()
+    connection.execute(delete(checkpoint).where(checkpoint.c.key == key))
     return {**change, "finished": time.time()}
 
 
@@ -206,7 +214,7 @@ def _released(connection: Connection, key: str) -> list[dict[str, Any]]:
     return list(connection.scalar(select(checkpoint.c.released).where(checkpoint.c.key == key)) or [])
 
 
-def _remains(connection: Connection, stored: Mapping[str, Any]) -> dict[str, Any]:
+def _remains(connection: Connection, stored: RowMapping) -> dict[str, Any]:
     record = stored["record"]
     event = record["event"] if record is not None else _released(connection, stored["key"])
     return {

@@ -13,7 +13,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, insert, inspect, make_url, select, text
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Table,
+    create_engine,
+    event,
+    exc,
+    insert,
+    inspect,
+    make_url,
+    select,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 
 from fairpriv_core.errors import StoreError
 from fairpriv_core.runs.store_tables import SCHEMA_VERSION, schema, store_info
@@ -53,6 +67,11 @@ class Database:
             raise StoreError(f"the run store {self.where} is read-only; make it writable or {_ELSEWHERE}.")
         with self._translate(), self._engine.begin() as connection:
             yield connection
+
+    @property
+    def folder(self) -> Path:
+        """Where files that belong to the store lie: beside a SQLite file, else ~/.fairpriv."""
+        return Path.home() / ".fairpriv" if self.path is None else self.path.parent
 
     def close(self) -> None:
         """Close all connections."""
@@ -121,6 +140,17 @@ def resolve(place: str | None) -> URL:
     if url.get_backend_name() != "sqlite" or not url.database:
         raise StoreError(f"a run store is a SQLite file or a PostgreSQL URL, got '{url.drivername}'.")
     return url.set(database=str(Path(url.database).absolute()))
+
+
+def upsert(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    """Insert rows, or replace what is stored under their primary key."""
+    if not rows:
+        return
+    build = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    statement = build(table)
+    names = [column.name for column in table.primary_key]
+    changed = {name: statement.excluded[name] for name in rows[0] if name not in names}
+    connection.execute(statement.on_conflict_do_update(index_elements=names, set_=changed), rows)
 
 
 def _check_file(path: Path) -> None:

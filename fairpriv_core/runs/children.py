@@ -1,0 +1,86 @@
+"""Processes of the supervisor: forked from a server that has torch loaded, and gone when the supervisor is."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing import forkserver, get_context, parent_process
+from multiprocessing.process import BaseProcess
+
+_PRELOADED = ["torch", "fairpriv_core.runs.worker", "fairpriv_core.runs.preview"]
+_ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_PR_SET_PDEATHSIG = 1
+
+
+class Nursery:
+    """Starts children; making one starts the fork server, single-threaded so that runs do not fight for cores."""
+
+    def __init__(self) -> None:
+        for name in _ONE_THREAD:
+            os.environ[name] = "1"
+        self._context = get_context("forkserver")
+        self._context.set_forkserver_preload(_PRELOADED)
+        forkserver.ensure_running()
+
+    def start(self, target: Callable[..., None], *arguments: object) -> Child:
+        """Start `target` in a child, which must call `live_with_parent` first."""
+        process: BaseProcess = self._context.Process(target=target, args=arguments, daemon=True)
+        process.start()
+        return Child(process)
+
+
+class Child:
+    """One child at work."""
+
+    def __init__(self, process: BaseProcess) -> None:
+        self._process = process
+        self._asked_since: float | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is still at work."""
+        return self._process.is_alive()
+
+    def patience(self, asked: str | None) -> float:
+        """Return for how many seconds the child has not done what was asked of it."""
+        now = time.monotonic()
+        self._asked_since = None if asked is None else self._asked_since or now
+        return 0.0 if self._asked_since is None else now - self._asked_since
+
+    def end(self) -> None:
+        """End it at once: what it committed is safe, and the rest has not left it."""
+        self._process.kill()
+        self._process.join()
+
+    def mishap(self) -> str | None:
+        """Return how an ended child came to grief; None where it ended well."""
+        self._process.join()
+        code = self._process.exitcode or 0
+        if code < 0:
+            return f"it was ended by {signal.Signals(-code).name}"
+        return f"it ended with exit code {code}" if code else None
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def live_with_parent() -> None:
+    """Make this child end with its parent, whatever ends that one, and leave the terminal's Ctrl-C to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,59 @@
+"""The right to work on a run, and what its holder writes."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.runs.processes import identify
+
+LEASE_SECONDS = 15.0
+
+
+class LeaseLost(FairprivError):
+    """Another process has taken the run over; this one may not write to it any more."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The right to work on a run; `attempt` fences its writes. `seconds` were spent by earlier attempts."""
+
+    key: str
+    attempt: int
+    config: Mapping[str, Any] = field(hash=False)
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one commit stores: where training is, new metric values (step, name, value) and the latest histograms."""
+
+    step: int
+    epoch: int
+    seconds: float
+    epsilon: float | None = None
+    values: Sequence[tuple[int, str, float | None]] = ()
+    histograms: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file that a finished run leaves."""
+
+    name: str
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The seal of `content`."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def hold() -> dict[str, Any]:
+    """Return the columns by which this process holds a row from now on."""
+    now = time.time()
+    return {"worker": identify(), "heartbeat": now, "lease_expires": now + LEASE_SECONDS}

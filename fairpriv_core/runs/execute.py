@@ -1,0 +1,59 @@
+"""One run, from its config to its record: the whole experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods.base import Method
+from fairpriv_core.notions.metrics import measure
+from fairpriv_core.runs.artifact import predict_proba
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.record import RunRecord, draft_record, finished_record
+from fairpriv_core.runs.source import check_file
+
+
+class Journal(Protocol):
+    """What accompanies a run: where it is written down, its secret randomness and what it goes on from."""
+
+    key: str
+
+    def begin(self, draft: RunRecord, method: Method, parts: tuple[Dataset, Dataset]) -> Training:
+        """Take what is known before training on (train, test); return what the fit is given besides its data."""
+
+    def spent(self) -> dict[str, Any]:
+        """Return the record's `seconds` and `resumed_from_step`."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run: its record, its model and the training data that says how rows are encoded."""
+
+    record: RunRecord
+    fitted: Fitted
+    train: Dataset
+
+
+def execute(config: RunConfig, journal: Journal) -> Outcome:
+    """Run `config`; raises BadInput for what a person gave, RunFailed where training cannot go on."""
+    check_file(config.data.file, config.file_sha256)
+    dataset = load_dataset(config.data)
+    train, test = split_dataset(dataset, seed=config.seed, split=config.split)
+    method = calibrate_method(config, train.n)
+    draft = draft_record(key=journal.key, config=config, method=method, train=train, test=test)
+    training = journal.begin(draft, method, (train, test))
+    fitted = method.fit(train, training)
+    score = predict_proba(fitted.network, fitted.parameters, test.X)
+    metrics = measure(test.y, score, test.group, test.group_names)
+    made = {"steps": fitted.steps, "notes": dict(fitted.notes), **journal.spent()}
+    record = finished_record(draft, method, events=fitted.events, metrics=metrics, **made)
+    return Outcome(record, fitted, train)
+
+
+def calibrate_method(config: RunConfig, n_train: int) -> Method:
+    """Return the method with the noise that meets the budget; as it is where its noise is set by hand or absent."""
+    if config.epsilon is None:
+        return config.method
+    return config.method.calibrated(epsilon=config.epsilon, delta=config.delta, n_train=n_train)

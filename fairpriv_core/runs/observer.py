@@ -1,0 +1,102 @@
+"""What accompanies one fit in memory: its mechanism, what it showed and is not stored yet, the epsilon spent so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.training import Observer, Snapshot, Training
+from fairpriv_core.methods.base import Method
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.metrics import measure
+from fairpriv_core.privacy.curve import LiveEpsilon
+from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.randomness import Randomness
+from fairpriv_core.runs.record import RunRecord
+
+Values = list[tuple[int, str, float | None]]
+
+
+class Watch:
+    """One run's draft, method and test split while it trains; `values`, `histograms`, `epoch` are what it showed."""
+
+    def __init__(self, draft: RunRecord, method: Method, parts: tuple[Dataset, Dataset]) -> None:
+        self.draft, self.method = draft, method
+        self.mechanism: Mechanism | None = None
+        self.values: Values = []
+        self.histograms: dict[str, Any] | None = None
+        self.epoch = 0
+        self._replayed = draft.config["replay_noise"] is not None
+        self._live: LiveEpsilon | None = None
+        train, self._test = parts
+        planned = method.event(train.n)
+        if planned and method.unproved_reason() is None:
+            self._live = LiveEpsilon(planned, draft.delta)
+
+    def open(self, observer: Observer, checkpoint: Mapping[str, Any] | None = None) -> Training:
+        """Return what the fit is given: noise under a fresh key, a repeatable one, or the checkpoint's."""
+        replay = self.draft.config["replay_noise"]
+        if checkpoint is not None:
+            self.mechanism = Mechanism.from_state(checkpoint)
+        else:
+            self.mechanism = Mechanism(Randomness.replay(replay) if self._replayed else Randomness.fresh())
+        return Training(
+            notion=notions()[self.draft.config["notion"]],
+            seed=self.draft.config["seed"],
+            mechanism=self.mechanism,
+            observer=observer,
+            checkpoint=checkpoint,
+        )
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Take the end of an epoch: scalars, clipped shares, and all that is measured on the test split."""
+        self.values += snapshot_values(snapshot, self._test)
+        self.values += [(snapshot.step, name, value) for name, value in self._spent()]
+        self.histograms = {name: _plain(asdict(histogram)) for name, histogram in snapshot.histograms.items()}
+        self.epoch = snapshot.epoch
+
+    def spent(self) -> float | None:
+        """Return the epsilon spent by now; None where none may be stated."""
+        return dict(self._spent()).get("epsilon")
+
+    def _spent(self) -> list[tuple[str, float]]:
+        if self._live is None or self.mechanism is None:
+            return []
+        value = self._live.epsilon_at(self.mechanism.events)
+        return [("epsilon_if_secret" if self._replayed else "epsilon", value)] if math.isfinite(value) else []
+
+
+def snapshot_values(snapshot: Snapshot, test: Dataset) -> Values:
+    """Return (step, name, value) of the end of an epoch."""
+    measured = measure(test.y, snapshot.predict(test.X), test.group, test.group_names)
+    named = {f"train/{name}" if name == "loss" else name: value for name, value in snapshot.scalars.items()}
+    named |= {f"test/{name}": value for name, value in measured.items() if _is_number(value)}
+    for group in measured["groups"]:
+        rates = {name: value for name, value in group.items() if _is_number(value)}
+        named |= {f"group/{group['name']}/{name}": value for name, value in rates.items()}
+    for name, histogram in snapshot.histograms.items():
+        named |= {f"clipped/{name}/{group}": share for group, share in histogram.clipped.items()}
+    return [(snapshot.step, name, _finite(value)) for name, value in named.items()]
+
+
+def planned_steps(method: Method, n_train: int) -> int | None:
+    """Return how many steps a fit will make; None for a method that does not train in epochs and batches."""
+    epochs, batch = getattr(method, "epochs", None), getattr(method, "batch_size", None)
+    return None if epochs is None or batch is None else int(epochs * -(-n_train // batch))
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,42 @@
+"""Predicting a person's own rows with a stored model."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairpriv_core.data.encode import Encoder
+from fairpriv_core.data.readers import read_features
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.artifact import DESCRIPTION, FORMAT, PARAMETERS, predict_proba
+
+
+def predict_file(files: Mapping[str, bytes], source: str, target: str) -> dict[str, Any]:
+    """Predict the rows of the CSV or Parquet file `source`; write row number, probability and prediction to `target`.
+
+    Returns {"rows", "positive", "out"}. Raises BadInput for a file that cannot be read or lacks columns, a target that
+    cannot be written, or a model of another format.
+    """
+    description = json.loads(files[DESCRIPTION])
+    if description["format"] != FORMAT:
+        raise BadInput(f"the model has format {description['format']}; this version reads format {FORMAT}.")
+    features = read_features(source, Encoder.from_json(description["encoder"]))
+    with np.load(io.BytesIO(files[PARAMETERS]), allow_pickle=False) as stored:
+        probability = predict_proba(description["network"], stored["parameters"], features)[:, 1]
+    decided = probability > description["threshold"]
+    names = description["label_names"]
+    try:
+        with Path(target).open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(["row", "probability", "prediction"])
+            rows = zip(probability.tolist(), decided.tolist(), strict=True)
+            writer.writerows([row, f"{share:.6g}", names[int(yes)]] for row, (share, yes) in enumerate(rows, start=1))
+    except OSError as error:
+        raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
+    return {"rows": len(decided), "positive": int(decided.sum()), "out": target}

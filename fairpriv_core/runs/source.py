@@ -1,0 +1,61 @@
+"""Which data a config means: a benchmark by name, or a person's own file, known by its content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from fairpriv_core import checks
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.errors import BadInput
+
+_NAMES = tuple(item.name for item in fields(DataSpec))
+
+
+def read_data(raw: Any) -> DataSpec:
+    """Return the data that `raw` (a mapping of DataSpec's fields) names; a file's path becomes absolute.
+
+    Raises:
+        BadInput: an unknown field or data set, both or neither of data set and file, no label for a file, or no
+            sensitive attribute.
+    """
+    given = {name: str(value) for name, value in _mapping(raw).items() if value is not None}
+    checks.known_names("data setting", tuple(given), _NAMES)
+    if ("dataset" in given) == ("file" in given):
+        raise BadInput(f"give either a data set ({', '.join(problems())}) or a file.", field="dataset")
+    if "dataset" in given and given["dataset"] not in problems():
+        choices = ", ".join(problems())
+        raise BadInput(f"unknown data set '{given['dataset']}'; choose from {choices}.", field="dataset")
+    if not given.get("sensitive", "").strip():
+        raise BadInput("sensitive is not given; name the sensitive attribute (a column, or a+b).", field="sensitive")
+    if "file" in given:
+        given["file"] = str(Path(given["file"]).expanduser().absolute())
+        if not given.get("label"):
+            raise BadInput("label is not given; name the column that is to be predicted.", field="label")
+    texts = {name: given.get(name) for name in _NAMES if name != "sensitive"}
+    return DataSpec(**texts, sensitive=given["sensitive"])
+
+
+def hash_file(path: str | None) -> str | None:
+    """Return the SHA-256 of a person's file; None where there is none to read."""
+    if path is None or not Path(path).is_file():
+        return None
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def check_file(path: str | None, sha256: str | None) -> None:
+    """Raise BadInput where a person's file is not the one with `sha256`; None is checked by who reads the file."""
+    if sha256 is not None and hash_file(path) != sha256:
+        there = "has changed" if Path(path or "").is_file() else "is gone"
+        raise BadInput(f"the file {path} {there} since this run was set up; set it up again.", field="file")
+
+
+def _mapping(raw: Any) -> Mapping[str, Any]:
+    if raw is not None and not isinstance(raw, Mapping):
+        raise BadInput(f"data must be a table such as dataset = \"adult\", got '{raw}'.", field="data")
+    return raw or {}

@@ -1,0 +1,107 @@
+"""The process that trains: claims queued runs and previews, and gives each a process of its own.
+
+`python -m fairpriv_core.runs.supervisor` is started beside the pages. It holds nothing that the store does not:
+kill it, and its children end with it; the next one goes on from their last checkpoints.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+
+from fairpriv_core.errors import FairprivError, StoreError
+from fairpriv_core.runs.children import Child, Nursery, count_cores
+from fairpriv_core.runs.claim import Claim, LeaseLost
+from fairpriv_core.runs.preview import run_preview
+from fairpriv_core.runs.store_work import open_work
+from fairpriv_core.runs.worker import run_child
+
+POLL_SECONDS = 0.1
+RECOVER_SECONDS = 1.0
+PATIENCE_SECONDS = 3.0
+
+
+class Supervisor:
+    """Runs up to `slots` runs at a time (as many as there are cores), and one preview beside them."""
+
+    def __init__(self, place: str | None = None, *, slots: int | None = None) -> None:
+        self._place, self._slots = place, slots or count_cores()
+        self._work = open_work(place)
+        self._nursery = Nursery()
+        self._jobs: dict[Claim, Child] = {}
+        self._preview: Child | None = None
+        self._recovered = 0.0
+
+    def serve(self, stopping: threading.Event) -> None:
+        """Work until `stopping` is set; then end the children and hand their runs back to the queue."""
+        trouble = ""
+        while not stopping.is_set():
+            try:
+                self.tick()
+                trouble = ""
+            except StoreError as error:
+                if str(error) != trouble:
+                    print(f"fairpriv: {error} Trying again.", file=sys.stderr)
+                trouble = str(error)
+            stopping.wait(1.0 if trouble else POLL_SECONDS)
+        self.stop()
+
+    def tick(self) -> None:
+        """Do what is due: reap, hasten, recover, start."""
+        self._reap()
+        self._hasten()
+        if time.monotonic() - self._recovered > RECOVER_SECONDS:
+            self._recovered = time.monotonic()
+            self._work.recover()
+            self._work.previews.recover()
+        while len(self._jobs) < self._slots and (claim := self._work.claim()) is not None:
+            self._jobs[claim] = self._nursery.start(run_child, self._place, claim)
+        if self._preview is None and (key := self._work.previews.claim()) is not None:
+            self._preview = self._nursery.start(run_preview, self._place, key)
+
+    def stop(self) -> None:
+        """End the children; their runs go back to the queue and on from their last checkpoints."""
+        for claim, child in self._jobs.items():
+            child.end()
+            try:
+                self._work.hand_back(claim, "queued")
+            except (StoreError, LeaseLost):
+                continue  # ended by itself in this moment, or found by the next supervisor as its lease ends
+        self._jobs = {}
+        if self._preview is not None:
+            self._preview.end()
+
+    def _reap(self) -> None:
+        for claim, child in [job for job in self._jobs.items() if not job[1].alive]:
+            mishap = child.mishap()
+            if mishap is not None:
+                self._work.crash(claim, mishap)
+            del self._jobs[claim]
+        if self._preview is not None and not self._preview.alive:
+            self._preview.mishap()
+            self._preview = None
+
+    def _hasten(self) -> None:
+        """End a child that has not obeyed a pause or a stop for a while: its last checkpoint is what remains."""
+        for claim, child in self._jobs.items():
+            if child.patience(self._work.asked(claim)) > PATIENCE_SECONDS:
+                child.end()
+
+
+def main() -> int:
+    """Serve the default store until told to end."""
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: stopping.set())
+    try:
+        Supervisor().serve(stopping)
+    except FairprivError as error:
+        print(f"fairpriv: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
