@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.widgets.strip import show_strip
+from pages.widgets.style import ICON, show_style
 
-st.set_page_config(page_title="fairpriv", page_icon=":material/balance:", layout="wide")
+st.set_page_config(page_title="fairpriv", page_icon=ICON, layout="wide")
+show_style()
 page = st.navigation(
     [
         st.Page("pages/start.py", title="Start", icon=":material/home:", default=True),

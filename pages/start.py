@@ -27,11 +27,11 @@ def show() -> None:
         "and give away little about any one person. Move the budget and read what it promises."
     )
     show_tour()
-    left, right = st.columns([5, 3], gap="large")
-    with right:
+    left, right = st.columns([3, 5], gap="large")
+    with left:
         epsilon = choose_epsilon(help="How much an attacker may learn about one person from everything published.")
         explain_epsilon(epsilon, results.delta, "attribute")
-    with left:
+    with right:
         _draw(results, epsilon)
     _offer_ways(results)
     publish(("epsilon",))

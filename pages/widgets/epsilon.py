@@ -40,25 +40,21 @@ def explain_epsilon(epsilon: float, delta: float, threat_model: str) -> None:
 
 
 def draw_dots(sure: int) -> str:
-    """Return 100 dots as SVG with a text alternative: 50 for even odds, those that `sure` (50 to 100) adds, the rest.
+    """Return 100 dots as HTML with a text alternative: 50 for even odds, those that `sure` (50 to 100) adds, the rest.
 
-    >>> draw_dots(73).count('class="added"')
+    >>> draw_dots(73).count(_PAINT["added"])
     23
     """
-    dots = "".join(_draw_dot(number, sure) for number in range(100))
+    kinds = ["before"] * min(50, sure) + ["added"] * max(0, sure - 50)
+    dots = "".join(f'<span style="{_DOT}{_PAINT[kind]}"></span>' for kind in [*kinds, *["rest"] * (100 - len(kinds))])
     label = f"100 dots: 50 for even odds before, {sure - 50} added at most, {100 - sure} left in doubt."
-    return (
-        f'<svg role="img" aria-label="{label}" viewBox="0 0 400 100" style="width:100%;max-width:30rem">'
-        f"<title>{label}</title>{dots}</svg>"
-    )
+    return f'<div role="img" aria-label="{label}" title="{label}" style="{_GRID}">{dots}</div>'
 
 
-def _draw_dot(number: int, sure: int) -> str:
-    x, y = 10 + 20 * (number % 20), 10 + 20 * (number // 20)
-    if number < min(50, sure):
-        paint = 'class="before" fill="#8A939B" stroke="#8A939B"'
-    elif number < sure:
-        paint = 'class="added" fill="#2E86C8" stroke="#2E86C8"'
-    else:
-        paint = 'class="rest" fill="none" stroke="#8A939B"'
-    return f'<circle cx="{x}" cy="{y}" r="6.5" stroke-width="1.6" {paint}/>'
+_GRID = "display:grid;grid-template-columns:repeat(20,1fr);gap:4px;max-width:30rem"
+_DOT = "display:block;aspect-ratio:1;border-radius:50%;box-sizing:border-box;"
+_PAINT = {
+    "before": "background:#8A939B;",
+    "added": "background:#2E86C8;",
+    "rest": "border:1.5px solid #8A939B;",
+}

@@ -22,7 +22,7 @@ def find_store() -> RunStore | None:
 def find_spec(reference: str) -> DataSpec | None:
     """Return the data that `reference` names; None after showing why it cannot be had."""
     store = find_store()
-    return None if store is None else attempt(lambda: read_reference(reference, store.folder / "uploads"))
+    return None if store is None else attempt(lambda: read_reference(reference, store.database.folder / "uploads"))
 
 
 def find_dataset(spec: DataSpec) -> Dataset | None:

@@ -1,0 +1,67 @@
+"""Compare: finished runs, seeds folded; two to six of them laid over each other, and only what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.report.tables import TableRow, run_table
+from fairpriv_core.runs.store import RunStore
+from pages.widgets.comparison import name_row, show_comparison, show_table
+from pages.widgets.guard import attempt
+from pages.widgets.session import find_store
+from pages.widgets.state import enter, keep, mount, publish, value
+
+MOST_CHOSEN = 6
+_MOST_RUNS = 1000
+
+
+def show() -> None:
+    """Draw the page."""
+    enter("compare")
+    st.header("Compare", anchor=False)
+    store = find_store()
+    records = None if store is None else attempt(lambda: _read_records(store))
+    if store is None or records is None:
+        return
+    rows = run_table(list(records.values()))
+    if not rows:
+        st.info("No finished run yet. Launch one on the Train page; it appears here when it is done.")
+        st.page_link("pages/train.py", label="Go to Train", icon=":material/tune:")
+        return
+    show_table(rows)
+    chosen = _choose(rows)
+    publish(("runs",))
+    if len(chosen) < 2:
+        st.info(f"Choose 2 to {MOST_CHOSEN} runs to lay them over each other.", icon=":material/compare:")
+        return
+    show_comparison(store, chosen, records)
+
+
+def _read_records(store: RunStore) -> dict[str, Mapping[str, Any]]:
+    """Return the JSON of finished records by key, newest first."""
+    keys = [row.key for row in store.rows(limit=_MOST_RUNS) if row.status == "finished"]
+    return {key: record.to_json() for key, record in store.records(keys).items()}
+
+
+def _choose(rows: Sequence[TableRow]) -> list[TableRow]:
+    """Return the rows that are chosen; each is named by the key of its first run, so that a link can name it."""
+    by_key = {row.keys[0]: row for row in rows}
+    usual = list(by_key)[:2]
+    wanted = [key for key in value("runs") or usual if key in by_key]
+    keep("runs", wanted)
+    key = mount("runs", default=usual)
+    st.session_state[key] = [item for item in st.session_state[key] if item in by_key]
+    picked = st.multiselect(
+        f"Runs to compare (2 to {MOST_CHOSEN})",
+        list(by_key),
+        key=key,
+        max_selections=MOST_CHOSEN,
+        format_func=lambda name: name_row(by_key[name]),
+    )
+    return [by_key[name] for name in keep("runs", picked)]
+
+
+show()
