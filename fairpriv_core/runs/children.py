@@ -21,8 +21,7 @@ class Nursery:
     """Starts children; making one starts the fork server, single-threaded so that runs do not fight for cores."""
 
     def __init__(self) -> None:
-        for name in _ONE_THREAD:
-            os.environ[name] = "1"
+        use_one_thread()
         self._context = get_context("forkserver")
         self._context.set_forkserver_preload(_PRELOADED)
         forkserver.ensure_running()
@@ -64,6 +63,12 @@ class Child:
         if code < 0:
             return f"it was ended by {signal.Signals(-code).name}"
         return f"it ended with exit code {code}" if code else None
+
+
+def use_one_thread() -> None:
+    """Make numeric libraries that are loaded from now on use one thread: more are slower, and round differently."""
+    for name in _ONE_THREAD:
+        os.environ[name] = "1"
 
 
 def count_cores() -> int:

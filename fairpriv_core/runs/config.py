@@ -82,8 +82,8 @@ def build_config(raw: Mapping[str, Any]) -> RunConfig:
         data=data,
         notion=_read_notion(given.get("notion"), method),
         method=method,
-        epsilon=_read_epsilon(given.get("epsilon"), method),
-        delta=_read_delta(given.get("delta", DEFAULT_DELTA)),
+        epsilon=read_epsilon(given.get("epsilon"), method),
+        delta=read_delta(given.get("delta", DEFAULT_DELTA)),
         split=_read_split(given.get("split", "protocol")),
         seed=_read_seed("seed", given.get("seed", 0)),
         replay_noise=_read_seed("replay_noise", given["replay_noise"]) if "replay_noise" in given else None,
@@ -105,8 +105,8 @@ def _read_notion(name: Any, method: Method) -> str:
     return str(name)
 
 
-def _read_epsilon(value: Any, method: Method) -> float | None:
-    """Return the budget; a method that is not private has none, whatever was given."""
+def read_epsilon(value: Any, method: Method) -> float | None:
+    """Return the budget; a method that is not private has none, whatever was given. BadInput where it cannot be."""
     budget = None if value is None else _number("epsilon", value)
     if budget is not None:
         checks.positive(epsilon=budget)
@@ -121,7 +121,8 @@ def _read_epsilon(value: Any, method: Method) -> float | None:
     return budget
 
 
-def _read_delta(value: Any) -> float:
+def read_delta(value: Any) -> float:
+    """Return delta as a number; BadInput outside (0, 1)."""
     delta = _number("delta", value)
     checks.open_unit(delta=delta)
     return delta

@@ -31,7 +31,7 @@ def read_method(raw: Any) -> Method:
         raise BadInput(f"method is not given; choose from {', '.join(methods())}.", field="method")
     if name not in methods():
         raise BadInput(f"unknown method '{name}'; choose from {', '.join(methods())}.", field="method")
-    return build_method(methods()[name], given)
+    return build_method(methods()[name], _read_variant(methods()[name], given))
 
 
 def build_method(kind: type[Method], given: Mapping[str, Any]) -> Method:
@@ -62,6 +62,18 @@ def noise_is_set(method: Method) -> bool:
         return False
     defaults = {item.name: item.default for item in fields(method)}  # type: ignore[arg-type]
     return bool(getattr(method, method.info.calibrates) != defaults[method.info.calibrates])
+
+
+def _read_variant(kind: type[Method], given: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a variant that the method does not have; leave it out where there is no choice."""
+    variant = given.get("variant")
+    if variant is None:
+        return {name: value for name, value in given.items() if name != "variant"}
+    if variant not in kind.info.variants:
+        choices = ", ".join(kind.info.variants) or "none: it is not private"
+        raise BadInput(f"method '{kind.info.name}' has no variant '{variant}'; it has {choices}.", field="variant")
+    chosen = "variant" in parameters(kind)
+    return {name: value for name, value in given.items() if name != "variant" or chosen}
 
 
 def _coerce(name: str, value: Any, hint: Any) -> Any:

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.readers import read_features
+from fairpriv_core.data.encode import Encoder, read_features
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.artifact import DESCRIPTION, FORMAT, PARAMETERS, predict_proba
 

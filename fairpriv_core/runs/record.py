@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.base import Method
 from fairpriv_core.privacy import event as events_of
-from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.parameters import method_to_json, read_method
+from fairpriv_core.runs.statement import published_epsilon, state_epsilon
 from fairpriv_core.runs.versions import library_versions
 
 RAW_SENTENCE = (
@@ -73,6 +73,10 @@ class RunRecord:
         plain = asdict(self)
         return {**plain, "assumptions": list(self.assumptions), "warnings": list(self.warnings)}
 
+    def to_text(self) -> str:
+        """Return the JSON document that commands print and export."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
     @staticmethod
     def from_json(plain: Mapping[str, Any]) -> RunRecord:
         """Return the record that `to_json` wrote."""
@@ -89,7 +93,7 @@ def draft_record(*, key: str, config: RunConfig, method: Method, train: Dataset,
         threat_model=method.info.threat_model,
         variant=None if method.info.threat_model is None else getattr(method, "variant", "proved"),
         epsilon=None,
-        epsilon_published=_finite(method.published_epsilon(train.n, config.delta)),
+        epsilon_published=published_epsilon(method, train.n, config.delta),
         epsilon_reason=None,
         epsilon_if_secret=None,
         delta=config.delta,
@@ -101,20 +105,20 @@ def draft_record(*, key: str, config: RunConfig, method: Method, train: Dataset,
         versions=library_versions(),
         warnings=_warn(config, method, train.n),
     )
-    return state_epsilon(draft, method, method.event(train.n))
+    return _state(draft, method, method.event(train.n))
 
 
 def finished_record(
     draft: RunRecord, method: Method, *, events: Events, metrics: Mapping[str, Any], **rest: Any
 ) -> RunRecord:
     """Return the record of a run that came to its end; `events` is what the mechanism counted."""
-    stated = state_epsilon(draft, method, events)
+    stated = _state(draft, method, events)
     return replace(stated, status="finished", released=events_of.to_json(events), metrics=metrics, **rest)
 
 
 def failed_record(draft: RunRecord, method: Method, *, released: Events, error: str, **spent: Any) -> RunRecord:
     """Return the record of a run that broke off by itself: it has paid for what it released."""
-    stated = state_epsilon(draft, method, released)
+    stated = _state(draft, method, released)
     counted = events_of.to_json(released)
     return replace(stated, status="failed", released=counted, error=error, **spent)
 
@@ -126,28 +130,15 @@ def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds:
     return replace(draft, status="cancelled", released=counted, steps=steps, seconds=seconds, warnings=warnings)
 
 
-def state_epsilon(record: RunRecord, method: Method, events: Events) -> RunRecord:
-    """Return `record` with `events` as its event and what may be said about its epsilon."""
-    stated = replace(record, event=events_of.to_json(events), epsilon=None, epsilon_if_secret=None, epsilon_reason=None)
-    if method.info.threat_model is None:
-        reason = f"Method '{method.info.name}' is not private: it adds no noise."
-        return replace(stated, epsilon_reason=reason)
-    unproved = method.unproved_reason()
-    if unproved is not None:
-        return replace(stated, epsilon_reason=unproved)
-    value = proved_epsilon(events, record.delta) if events else 0.0
-    if not math.isfinite(value):
-        return replace(stated, epsilon_reason="No finite epsilon is proved for what was released.")
-    replay = record.config["replay_noise"]
-    if replay is not None:
-        reason = f"The noise can be repeated from replay_noise = {replay}, so it protects nobody."
-        return replace(stated, epsilon_if_secret=value, epsilon_reason=reason)
-    return replace(stated, epsilon=value)
-
-
 def method_of(record: RunRecord) -> Method:
     """Return the method as it ran, noise multipliers included."""
     return read_method(record.calibrated)
+
+
+def _state(record: RunRecord, method: Method, events: Events) -> RunRecord:
+    """Return `record` with `events` as its event and what may be said about its epsilon."""
+    said = state_epsilon(method, events, delta=record.delta, replay_noise=record.config["replay_noise"])
+    return replace(record, event=events_of.to_json(events), **asdict(said))
 
 
 def _describe(train: Dataset, test: Dataset) -> dict[str, Any]:
@@ -170,7 +161,3 @@ def _warn(config: RunConfig, method: Method, n_train: int) -> tuple[str, ...]:
         f"delta = {config.delta:g} is not below 1/n = {1.0 / n_train:.2g}: publishing one person's row at random "
         "would be allowed by it; choose a smaller delta.",
     )
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else value

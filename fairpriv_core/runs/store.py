@@ -129,12 +129,13 @@ class RunStore:
             return read_row(_row(connection, key))
 
     def delete(self, key: str) -> None:
-        """Delete a run that nobody works on, keeping a tombstone: deleting gives no epsilon back."""
+        """Delete a run that nobody works on; of one that began a tombstone stays: deleting gives no epsilon back."""
         with self.database.write() as connection:
             stored = _row(connection, key)
             if stored["status"] == "running" and not is_lost(stored):
                 raise BadInput(f"run {key} is running; stop it before deleting it.", field="key")
-            connection.execute(insert(tombstone).values(**_remains(connection, stored)))
+            if stored["record"] is not None:
+                connection.execute(insert(tombstone).values(**_remains(stored)))
             connection.execute(delete(run).where(run.c.key == key))
 
     def request_preview(self, request: Mapping[str, Any]) -> str:
@@ -214,13 +215,10 @@ def _released(connection: Connection, key: str) -> list[dict[str, Any]]:
     return list(connection.scalar(select(checkpoint.c.released).where(checkpoint.c.key == key)) or [])
 
 
-def _remains(connection: Connection, stored: RowMapping) -> dict[str, Any]:
+def _remains(stored: RowMapping) -> dict[str, Any]:
     record = stored["record"]
-    event = record["event"] if record is not None else _released(connection, stored["key"])
     return {
         **{name: stored[name] for name in ("key", "config_key", "repeat", "owner")},
-        "data": record["data"] if record is not None else stored["config"]["data"],
-        "threat_model": record["threat_model"] if record is not None else None,
-        "event": event,
+        **{name: record[name] for name in ("data", "threat_model", "event")},
         "deleted": time.time(),
     }

@@ -120,12 +120,6 @@ class WorkStore:
         with self._database.write() as connection:
             self._extend(connection, claim, **{**ended, **_FREE})
 
-    def withdraw(self, claim: Claim) -> None:
-        """Take back a run that never began: nothing was released and nothing is kept of it."""
-        with self._database.write() as connection:
-            self._extend(connection, claim)
-            connection.execute(delete(run).where(run.c.key == claim.key))
-
     def hand_back(self, claim: Claim, status: str) -> None:
         """Leave a run "queued" or "paused"; it goes on from its last checkpoint."""
         with self._database.write() as connection:

@@ -1,0 +1,212 @@
+"""The command line. With `--json`, one JSON document on standard output; messages go to standard error.
+
+Exit codes: 0, 1 for a failed run, 2 for bad input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.runs import answers, foreground
+from fairpriv_core.runs.answers import Answer
+from fairpriv_core.runs.holding import Talk
+from fairpriv_core.runs.request import read_method_options, read_request
+
+_SENSITIVE = "The sensitive attribute: a column, column:edge,edge to cut numbers, a+b to cross two."
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_out = click.option("--out", help="Write the record here too.")
+_variant = click.option("--variant", help="proved (default) or published, where the method has both.")
+_set = click.option("--set", "assignments", metavar="KEY=VALUE", multiple=True, help="A hyper-parameter; repeatable.")
+_epsilon = click.option("--epsilon", help="The privacy budget, > 0; a private method needs it.")
+_delta = click.option("--delta", help="In (0, 1); default 1e-5.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="fairpriv", prog_name="fairpriv")
+def cli() -> None:
+    """Train differentially private and fair classifiers, and see what each epsilon covers."""
+
+
+@cli.command()
+@_json
+def datasets(as_json: bool) -> None:
+    """List the data sets."""
+    _print(answers.answer_catalogue("datasets"), as_json)
+
+
+@cli.command()
+@_json
+def methods(as_json: bool) -> None:
+    """List the methods: what each protects, and its parameters (--json)."""
+    _print(answers.answer_catalogue("methods"), as_json)
+
+
+@cli.command()
+@_json
+def notions(as_json: bool) -> None:
+    """List the fairness notions."""
+    _print(answers.answer_catalogue("notions"), as_json)
+
+
+@cli.command()
+@click.option("--dataset", help="A data set of the catalogue.")
+@click.option("--csv", "file", help="Your own CSV or Parquet file, in place of a data set.")
+@click.option("--label", help="The column to predict; a file needs it.")
+@click.option("--positive", help="The label's value that counts as positive.")
+@click.option("--sensitive", help=_SENSITIVE)
+@click.option("--notion", help="The fairness notion.")
+@click.option("--method", help="The method.")
+@_variant
+@_set
+@_epsilon
+@_delta
+@click.option("--split", help="protocol (default: 75/25 from the seed) or official.")
+@click.option("--seed", help="Public: drives split, initialisation and batches, never noise. Default 0.")
+@click.option("--replay-noise", help="Make the noise repeatable, for tests: such a run has no epsilon.")
+@click.option("--config", help="A TOML or JSON file to start from; options override it.")
+@_out
+@click.option("--again", is_flag=True, help="Run once more what is already in the store.")
+@_json
+def train(out: str | None, again: bool, as_json: bool, **given: Any) -> None:
+    """Train a model and print its record."""
+    _check_folder(out)
+    row, record = foreground.train(read_request(given), _talk(), again=again)
+    _report(answers.answer_run(row, record), out, as_json)
+
+
+@cli.command()
+@click.argument("key")
+@_out
+@_json
+def resume(key: str, out: str | None, as_json: bool) -> None:
+    """Go on with an interrupted run and print its record."""
+    _check_folder(out)
+    row, record = foreground.resume(key, _talk())
+    _report(answers.answer_run(row, record), out, as_json)
+
+
+@cli.command()
+@click.option("--method", required=True, help="The method.")
+@click.option("--dataset-size", type=int, required=True, help="The number of training rows.")
+@click.option("--groups", type=int, default=2, show_default=True, help="The number of groups.")
+@_variant
+@_set
+@_epsilon
+@_delta
+@_json
+def account(method: str, variant: str | None, assignments: tuple[str, ...], as_json: bool, **sizes: Any) -> None:
+    """Say what noise a budget asks for; needs no data."""
+    named = read_method_options(method, None, variant, assignments)
+    _print(answers.answer_account(named, **sizes), as_json)
+
+
+@cli.command()
+@_json
+def runs(as_json: bool) -> None:
+    """List the runs in the store, newest first."""
+    _print(answers.answer_runs(), as_json)
+
+
+@cli.command()
+@click.argument("key")
+@click.option("--csv", "source", required=True, help="A CSV or Parquet file with the model's columns.")
+@click.option("--out", "target", required=True, help="Where to write row, probability and prediction.")
+@_json
+def predict(key: str, source: str, target: str, as_json: bool) -> None:
+    """Predict the rows of a file with a run's model."""
+    _check_folder(target)
+    _print(answers.answer_prediction(key, source, target), as_json)
+
+
+@cli.command()
+@click.argument("key")
+@click.option("--format", "form", type=click.Choice(answers.FORMATS), default="json", show_default=True)
+@click.option("--out", help="Write here, in place of standard output.")
+def export(key: str, form: str, out: str | None) -> None:
+    """Print a run's record (json) or its curves (csv)."""
+    _check_folder(out)
+    text = answers.export_run(key, form)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        _write(out, text)
+
+
+def main() -> NoReturn:
+    """Run the command line; every error that a person can cause is one sentence on standard error."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        cli.main(standalone_mode=False)
+        sys.stdout.flush()
+        code = 0
+    except FairprivError as error:
+        _say(f"Error: {error}")
+        code = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        _say("stopped.")
+        code = 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except _Failed:
+        code = 1
+    sys.exit(code)
+
+
+class _Failed(Exception):
+    """A run did not finish; what there is to say has been said."""
+
+
+def _print(answer: Answer, as_json: bool) -> None:
+    click.echo(_to_json(answer) if as_json else answer.text)
+
+
+def _report(answer: Answer, out: str | None, as_json: bool) -> None:
+    if out is not None:
+        _write(out, _to_json(answer) + "\n")
+    _print(answer, as_json)
+    if answer.failed:
+        _say(f"Error: {answer.error or answer.text.splitlines()[0]}")
+        raise _Failed
+
+
+def _to_json(answer: Answer) -> str:
+    return json.dumps(answer.document, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _write(out: str, text: str) -> None:
+    try:
+        Path(out).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"out cannot be written: {out} ({error.strerror}).", field="out") from error
+
+
+def _check_folder(out: str | None) -> None:
+    """Refuse, before a long run rather than after it, a place that cannot be written."""
+    if out is not None and (not Path(out).absolute().parent.is_dir() or Path(out).is_dir()):
+        raise BadInput(f"out must be a file in a folder that exists, got {out}.", field="out")
+
+
+def _talk() -> Talk:
+    live = sys.stderr.isatty()
+
+    def show(line: str) -> None:
+        if live:
+            click.echo(f"\r\033[K{line}", err=True, nl=False)
+
+    return Talk(say=_say, show=show)
+
+
+def _say(text: str) -> None:
+    click.echo(f"\r\033[K{text}" if sys.stderr.isatty() else text, err=True)

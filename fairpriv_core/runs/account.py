@@ -1,0 +1,55 @@
+"""What a budget costs before there is any data: noise multipliers, the event, and both epsilons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from fairpriv_core import checks
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import Method
+from fairpriv_core.privacy import event as events_of
+from fairpriv_core.runs.config import DEFAULT_DELTA, read_delta, read_epsilon
+from fairpriv_core.runs.observer import planned_steps
+from fairpriv_core.runs.parameters import method_to_json, read_method
+from fairpriv_core.runs.statement import published_epsilon, state_epsilon
+
+
+def account(
+    raw_method: Mapping[str, Any], *, dataset_size: int, groups: int, epsilon: Any, delta: Any
+) -> dict[str, Any]:
+    """Return what `raw_method` would release on `dataset_size` training rows, calibrated to `epsilon`; JSON.
+
+    Raises BadInput for an unknown method or parameter, and for a size, group count, epsilon or delta out of range.
+    """
+    checks.whole(low=1, dataset_size=dataset_size)
+    method = read_method(raw_method)
+    _check_groups(method, groups)
+    budget, least = read_epsilon(epsilon, method), read_delta(DEFAULT_DELTA if delta is None else delta)
+    if budget is not None:
+        method = method.calibrated(epsilon=budget, delta=least, n_train=dataset_size)
+    events = method.event(dataset_size)
+    settings = method_to_json(method)
+    return {
+        "method": method.info.name,
+        "threat_model": method.info.threat_model,
+        "variant": None if method.info.threat_model is None else getattr(method, "variant", "proved"),
+        "dataset_size": dataset_size,
+        "groups": groups,
+        "delta": least,
+        **asdict(state_epsilon(method, events, delta=least)),
+        "epsilon_published": published_epsilon(method, dataset_size, least),
+        "noise_multipliers": {name: value for name, value in settings.items() if name.startswith("noise_")},
+        "steps": planned_steps(method, dataset_size),
+        "event": events_of.to_json(events),
+        "assumptions": list(method.assumptions()),
+        "calibrated": settings,
+    }
+
+
+def _check_groups(method: Method, groups: int) -> None:
+    checks.whole(low=2, groups=groups)
+    most = method.info.max_groups
+    if most is not None and groups > most:
+        raise BadInput(f"groups must be at most {most} for method '{method.info.name}', got {groups}.", field="groups")

@@ -1,0 +1,79 @@
+"""What each command answers: a JSON document, and the same as text for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs import account, catalogues, prose
+from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
+from fairpriv_core.runs.listing import curves_to_csv, list_runs
+from fairpriv_core.runs.predict import predict_file
+from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.runs.store import open_store
+
+FORMATS = ("json", "csv")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One command's answer; `failed` makes its exit code 1."""
+
+    document: Mapping[str, Any]
+    text: str
+    failed: bool = False
+    error: str | None = None
+
+
+def answer_catalogue(name: str) -> Answer:
+    """List "datasets", "methods" or "notions"."""
+    lists = {
+        "datasets": catalogues.list_datasets,
+        "methods": catalogues.list_methods,
+        "notions": catalogues.list_notions,
+    }
+    found = lists[name]()
+    return Answer({name: found}, prose.describe_catalogue(found))
+
+
+def answer_account(raw_method: Mapping[str, Any], **sizes: Any) -> Answer:
+    """Say what a budget costs."""
+    found = account.account(raw_method, **sizes)
+    return Answer(found, prose.describe_account(found))
+
+
+def answer_runs() -> Answer:
+    """List the runs in the default store."""
+    found = list_runs(open_store())
+    return Answer({"runs": found}, prose.describe_runs(found))
+
+
+def answer_run(row: RunRow, record: RunRecord | None) -> Answer:
+    """Print a run's record; of a run that never began, its row."""
+    failed = row.status != "finished"
+    if record is None:
+        document = {"key": row.key, "status": row.status, "error": row.error, "config": row.config}
+        return Answer(document, f"run {row.key} is {row.status}", failed, row.error)
+    return Answer(record.to_json(), prose.describe_record(record), failed, record.error)
+
+
+def answer_prediction(key: str, source: str, target: str) -> Answer:
+    """Predict a file's rows with a run's model."""
+    store = open_store()
+    files = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
+    found = {"key": key, **predict_file(files, source, target)}
+    return Answer(found, f"{found['rows']:,} rows predicted, {found['positive']:,} positive, written to {target}")
+
+
+def export_run(key: str, form: str) -> str:
+    """Return a run's record ("json") or curves ("csv") as text; neither holds anything secret."""
+    store = open_store()
+    if form == "csv":
+        return curves_to_csv(store, key)
+    record = store.record(key)
+    if record is None:
+        raise BadInput(f"run {key} has no record yet.", field="key")
+    return record.to_text()

@@ -1,0 +1,85 @@
+"""The catalogues as JSON: data sets, methods with their parameters, notions."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field
+from typing import Any
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.problem import Problem
+from fairpriv_core.methods.base import Method, Parameter, parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import Notion
+
+
+def list_datasets() -> list[dict[str, Any]]:
+    """Return each data set's name, title, summary, source, licence, labels, sensitive attributes and caveats."""
+    return [_describe_problem(problem) for problem in problems().values()]
+
+
+def list_methods() -> list[dict[str, Any]]:
+    """Return what each method declares, and its parameters with help, default, range and the paper's value."""
+    return [_describe_method(method) for method in methods().values()]
+
+
+def list_notions() -> list[dict[str, Any]]:
+    """Return each notion's name, title, citation, sentence, when it misleads, and the methods that support it."""
+    return [_describe_notion(notion) for notion in notions().values()]
+
+
+def _describe_problem(problem: Problem) -> dict[str, Any]:
+    return {
+        "name": problem.name,
+        "title": problem.title,
+        "summary": problem.summary,
+        "citation": problem.citation,
+        "licence": problem.licence,
+        "labels": [label.column.name for label in problem.labels],
+        "positive": [label.positive for label in problem.labels],
+        "sensitive": list(problem.sensitive),
+        "caveats": list(problem.caveats),
+    }
+
+
+def _describe_method(method: type[Method]) -> dict[str, Any]:
+    info = method.info
+    return {
+        "name": info.name,
+        "title": info.title,
+        "summary": info.summary,
+        "threat_model": info.threat_model,
+        "variants": list(info.variants),
+        "notions": list(info.notions),
+        "pursues_notion": info.pursues_notion,
+        "citation": info.citation,
+        "calibrates": info.calibrates,
+        "parameters": [_describe_parameter(name, *shown) for name, shown in parameters(method).items()],
+    }
+
+
+def _describe_parameter(name: str, shown: Parameter, item: Field[Any]) -> dict[str, Any]:
+    default = None if item.default is MISSING else item.default
+    return {
+        "name": name,
+        "title": shown.title,
+        "help": shown.help,
+        "default": list(default) if isinstance(default, tuple) else default,
+        "low": shown.low,
+        "high": shown.high,
+        "choices": list(shown.choices),
+        "paper": shown.paper,
+        "unit": shown.unit,
+        "expert": shown.expert,
+    }
+
+
+def _describe_notion(notion: Notion) -> dict[str, Any]:
+    return {
+        "name": notion.name,
+        "title": notion.title,
+        "citation": notion.citation,
+        "sentence": notion.sentence,
+        "misleads": notion.misleads,
+        "methods": [name for name, method in methods().items() if notion.name in method.info.notions],
+    }

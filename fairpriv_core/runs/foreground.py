@@ -1,0 +1,56 @@
+"""The commands that train: find out what the store knows of a run, work on it, and return how it ended."""
+
+from __future__ import annotations
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.holding import Talk, work_in_foreground
+from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.runs.store import RunStore, open_store
+
+Ended = tuple[RunRow, RunRecord | None]
+
+
+def train(config: RunConfig, talk: Talk, *, again: bool = False) -> Ended:
+    """Run `config` in the default store and return its row and record; a finished one is returned as it is stored.
+
+    An interrupted run of the same config goes on from its last checkpoint. `again` makes a new attempt, with fresh
+    noise and its own cost. Raises BadInput for what a person gave, KeyboardInterrupt where the run was paused.
+    """
+    store = open_store()
+    found = None if again else store.find(config.key)
+    if found is not None and found.status == "finished":
+        talk.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")
+        return found, store.record(found.key)
+    if found is not None and found.status in ("paused", "lost"):
+        return _go_on(store, found, talk)
+    return _work(store, store.submit(config, again=again).key, talk)
+
+
+def resume(key: str, talk: Talk) -> Ended:
+    """Go on with an interrupted run from its last checkpoint, at once if its process on this host is gone."""
+    store = open_store()
+    row = store.row(key)
+    if row.status == "finished":
+        talk.say(f"run {key} is finished, so nothing ran.")
+        return row, store.record(key)
+    if row.status in ("running", "stopping"):
+        raise BadInput(f"run {key} is {row.status} in another process; pause or stop it first.", field="key")
+    return _go_on(store, row, talk)
+
+
+def _go_on(store: RunStore, row: RunRow, talk: Talk) -> Ended:
+    if row.status != "queued":
+        store.request(row.key, "resume")
+    talk.say(f"run {row.key} goes on from step {row.step}.")
+    return _work(store, row.key, talk)
+
+
+def _work(store: RunStore, key: str, talk: Talk) -> Ended:
+    row = work_in_foreground(store, key, talk)
+    record = store.record(key)
+    if row.error_kind == "bad_input" and record is None:
+        store.delete(key)
+        raise BadInput(row.error or "the run's settings cannot be used.")
+    return row, record

@@ -1,0 +1,48 @@
+"""The run table with what a person compares runs by, and a run's curves as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from fairpriv_core.notions.metrics import violation
+from fairpriv_core.runs.record import RAW_SENTENCE, RunRecord
+from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.runs.store import RunStore
+
+
+def list_runs(store: RunStore) -> list[dict[str, Any]]:
+    """Return each run's row with data set, method, notion, accuracy and the notion's gap; newest first."""
+    rows = store.rows()
+    records = store.records([row.key for row in rows])
+    return [_describe(row, records.get(row.key)) for row in rows]
+
+
+def curves_to_csv(store: RunStore, key: str) -> str:
+    """Return a run's curves as CSV (step, name, value), under a line that says that they are raw."""
+    buffer = io.StringIO()
+    buffer.write(f"# {RAW_SENTENCE}\n")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["step", "name", "value"])
+    writer.writerows(store.metrics(key))
+    return buffer.getvalue()
+
+
+def _describe(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
+    config = row.config
+    metrics = record.metrics if record is not None else None
+    stated = record.epsilon if record is not None and row.ended else row.epsilon
+    return {
+        **{name: value for name, value in row.to_json().items() if name != "config"},
+        "dataset": config["data"]["dataset"] or config["data"]["file"],
+        "sensitive": config["data"]["sensitive"],
+        "method": config["method"]["name"],
+        "notion": config["notion"],
+        "seed": config["seed"],
+        "epsilon": stated,
+        "delta": config["delta"],
+        "accuracy": None if metrics is None else metrics["accuracy"],
+        "gap": None if metrics is None else violation(config["notion"], metrics),
+        "config": config,
+    }

@@ -1,0 +1,126 @@
+"""Records, rows and catalogues as short aligned text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairpriv_core.privacy.explain import sentence
+from fairpriv_core.runs.claim import Progress
+from fairpriv_core.runs.record import RunRecord
+
+_WIDTH = 20
+_RUN_COLUMNS = ("key", "status", "dataset", "method", "notion", "epsilon", "accuracy", "gap", "steps")
+
+
+def describe_record(record: RunRecord) -> str:
+    """Return what a run found: what is protected and how far, then utility, then every group."""
+    config = record.config
+    pairs = [
+        ("run", f"{record.key}, {record.status}"),
+        ("data", f"{record.data['name']}, {record.data['sensitive']}"),
+        ("method", f"{config['method']['name']} ({config['notion']})"),
+        *describe_epsilon(record.to_json()),
+    ]
+    if record.metrics is not None:
+        pairs += _describe_metrics(record.metrics, config["notion"])
+        pairs.append(("", record.metrics_note))
+    resumed = f", resumed from step {record.resumed_from_step}" if record.resumed_from_step else ""
+    pairs.append(("training", f"{record.steps:,} steps in {record.seconds:.1f} s{resumed}"))
+    pairs += [("warning", warning) for warning in record.warnings]
+    if record.error is not None:
+        pairs.append(("error", record.error))
+    return align(pairs)
+
+
+def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the lines on privacy of a record's or an account's JSON: proved beside published, never one alone."""
+    threat_model, delta = stated["threat_model"], stated["delta"]
+    if threat_model is None:
+        return [("epsilon", f"none. {stated['epsilon_reason']}")]
+    proved, claimed = stated["epsilon"], stated["epsilon_published"]
+    lines = [("epsilon", "none. " + stated["epsilon_reason"] if proved is None else f"{proved:.4f}, proved")]
+    if stated["epsilon_if_secret"] is not None:
+        lines.append(("  if secret", f"{stated['epsilon_if_secret']:.4f}, had the noise been secret"))
+    if claimed is not None:
+        lines.append(("  published", f"{claimed:.4f}, by the paper's own accounting"))
+    lines += [("delta", f"{delta:g}"), ("protects", f"{sentence(proved, delta, threat_model)}")]
+    return lines
+
+
+def describe_account(accounted: Mapping[str, Any]) -> str:
+    """Return what a budget costs."""
+    pairs = [("method", accounted["method"]), *describe_epsilon(accounted)]
+    pairs += [(name, f"{value:.4f}") for name, value in accounted["noise_multipliers"].items() if value is not None]
+    pairs += [("releases", _describe_event(event)) for event in accounted["event"]]
+    pairs += [("takes as given", assumption) for assumption in accounted["assumptions"]]
+    return align(pairs)
+
+
+def describe_runs(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return one line a run, newest first."""
+    if not rows:
+        return "no runs in the store yet"
+    return tabulate([_RUN_COLUMNS, *[[_cell(row[name]) for name in _RUN_COLUMNS] for row in rows]])
+
+
+def describe_catalogue(items: Sequence[Mapping[str, Any]]) -> str:
+    """Return one line an entry: its name and what it is."""
+    return align([(item["name"], item.get("sentence") or item.get("summary") or item["title"]) for item in items])
+
+
+def describe_progress(progress: Progress) -> str:
+    """Return a line on a run under way."""
+    latest = {name: value for _, name, value in progress.values}
+    parts = [f"epoch {progress.epoch}, step {progress.step}"]
+    if latest.get("test/accuracy") is not None:
+        parts.append(f"accuracy {latest['test/accuracy']:.4f}")
+    if progress.epsilon is not None:
+        parts.append(f"epsilon {progress.epsilon:.3f}")
+    return ", ".join(parts)
+
+
+def align(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return "name  text" lines with the texts under each other."""
+    width = max([_WIDTH, *[len(name) + 2 for name, _ in pairs]])
+    return "\n".join(f"{name:<{width}}{text}" for name, text in pairs)
+
+
+def tabulate(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows with their columns under each other; the first row is the header."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _describe_metrics(metrics: Mapping[str, Any], notion: str) -> list[tuple[str, str]]:
+    constant = _share(metrics["constant_accuracy"])
+    lines = [("accuracy", f"{_share(metrics['accuracy'])} (a constant answer: {constant})")]
+    gaps = dict.fromkeys([f"{notion}_gap", "demographic_parity_gap", "equalized_odds_gap"])
+    lines += [(name.replace("_", " "), _points(metrics, name)) for name in gaps]
+    for group in metrics["groups"]:
+        rate, interval = group["positive_rate"], group["positive_rate_interval"]
+        spread = f" [{_share(interval[0])}, {_share(interval[1])}]" if interval else ""
+        lines.append((f"  {group['name']}", f"{group['size']:,} rows, positive rate {_share(rate)}{spread}"))
+    return lines
+
+
+def _points(metrics: Mapping[str, Any], name: str) -> str:
+    value = metrics[name]
+    return f"undefined: {metrics['reasons'][name]}" if value is None else f"{100 * value:.2f} percentage points"
+
+
+def _share(value: float | None) -> str:
+    return "undefined" if value is None else f"{100 * value:.2f} %"
+
+
+def _describe_event(event: Mapping[str, Any]) -> str:
+    values = ", ".join(f"{name} {_cell(value)}" for name, value in event.items() if name not in ("kind", "branches"))
+    return f"{event['kind']}: {values}"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,67 @@
+"""From a command's options, or a file of them, to a config."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.toml import read_toml
+
+_DATA = ("dataset", "file", "label", "positive", "sensitive")
+_METHOD = ("method", "variant", "assignments")
+
+
+def read_request(given: Mapping[str, Any]) -> RunConfig:
+    """Return the config that options ask for, on top of the file that `config` names; BadInput as `build_config`.
+
+    `given`: dataset, file, label, positive, sensitive, notion, method, variant, assignments ("key=value" texts), and
+    the further fields of RunConfig; None where an option was not given.
+    """
+    base = _read_config_file(given["config"]) if given.get("config") else {}
+    raw = {**base, **{name: value for name, value in given.items() if value is not None}}
+    for name in ("config", *_DATA, *_METHOD):
+        raw.pop(name, None)
+    raw["data"] = _over(base.get("data"), {name: given.get(name) for name in _DATA})
+    if given.get("dataset") or given.get("file"):
+        raw["data"].pop("file" if given.get("dataset") else "dataset", None)
+        raw.pop("file_sha256", None)
+    raw["method"] = read_method_options(base.get("method"), *(given.get(name) for name in _METHOD))
+    return build_config(raw)
+
+
+def read_method_options(
+    base: Any, method: str | None, variant: str | None, assignments: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return {"name", hyper-parameters…}; another method than the base's drops the base's hyper-parameters."""
+    named = {"name": base} if isinstance(base, str) else dict(base or {})
+    if method is not None and method != named.get("name"):
+        named = {"name": method}
+    for text in assignments or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or name.strip() == "name":
+            raise BadInput(f"--set takes key=value, such as clip_primal=0.5, got '{text}'.", field="set")
+        named[name.strip()] = value.strip()
+    return named if variant is None else {**named, "variant": variant}
+
+
+def _read_config_file(path: str) -> dict[str, Any]:
+    """Return the mapping in a TOML or JSON file; of a record its config."""
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"config cannot be read: {path} ({error}).", field="config") from error
+    if not text.lstrip().startswith("{"):
+        return read_toml(text)
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"config is not valid JSON: {path} ({error}).", field="config") from error
+    return dict(found["config"]) if isinstance(found.get("config"), dict) else dict(found)
+
+
+def _over(base: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {**(base if isinstance(base, Mapping) else {}), **{k: v for k, v in given.items() if v is not None}}
