@@ -46,8 +46,8 @@ def measure(
         difference between any two groups (DP-FERMI eq. 10, 11), `<notion>_population`, the largest difference between
         a group and everyone (eq. 2), `<notion>_ratio`, lowest over highest rate (the four-fifths rule). `ermi` and
         `ermi_equalized_odds` are DP-FERMI Definition 3.1 and eq. 5. `groups` has each group's size, counts, rates and
-        95 % Wilson intervals. What is undefined is None, with a sentence under `reasons` (by metric, or
-        "groups/<name>/<rate>").
+        95 % Wilson intervals (as a pair, and its ends alone as `…_low` and `…_high` for curves over time). What is
+        undefined is None, with a sentence under `reasons` (by metric, or "groups/<name>/<rate>").
 
     Raises:
         RunFailed: a score is not finite.
@@ -155,6 +155,7 @@ def _describe(name: str, cell: Counts, reasons: dict[str, str]) -> dict[str, Any
         described[rate_name] = numerator / denominator if denominator else None
         interval = rates.wilson_interval(numerator, denominator)
         described[f"{rate_name}_interval"] = list(interval) if denominator else None
+        described[f"{rate_name}_low"], described[f"{rate_name}_high"] = interval if denominator else (None, None)
         if not denominator:
             label = {"true_positive_rate": " with label 1", "false_positive_rate": " with label 0"}.get(rate_name, "")
             reasons[f"groups/{name}/{rate_name}"] = f"group '{name}' has no rows{label}."

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import TimeoutError as Overdue
 from typing import Any
-
-import kaleido
 
 from fairpriv_core.errors import BadInput
 
@@ -18,9 +16,13 @@ PAINT_SECONDS = 30.0
 
 
 class Painter:
-    """Kaleido on an event loop in a thread of its own; a browser that dies or hangs is replaced once."""
+    """Kaleido on an event loop in a thread of its own; a browser that dies or hangs is replaced once.
 
-    def __init__(self) -> None:
+    `kaleido` is the class `kaleido.Kaleido`, or one that takes the same arguments and has its coroutines.
+    """
+
+    def __init__(self, kaleido: Callable[..., Any]) -> None:
+        self._make = kaleido
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._kaleido: Any = None
@@ -28,25 +30,33 @@ class Painter:
     def start(self, browser: str) -> None:
         """Start `browser` (a path) unless it runs; BadInput if it does not come up."""
         with self._lock:
-            self._open(browser)
+            try:
+                self._open(browser)
+            except Exception as error:
+                self._close()
+                raise BadInput(f"the browser {browser} did not start: {_name(error)}.") from error
 
     def paint(self, figure: Mapping[str, Any], options: Mapping[str, Any], *, browser: str) -> bytes:
         """Return `figure` (Plotly JSON) as an image with Kaleido's `options`; BadInput if the browser cannot."""
         with self._lock:
-            for attempt in (1, 2):
-                try:
-                    self._open(browser)
-                    return bytes(self._wait(self._kaleido.calc_fig(figure, opts=dict(options)), PAINT_SECONDS))
-                except Exception as error:
-                    self._close()
-                    if attempt == 2:
-                        raise BadInput(f"the browser {browser} did not draw the image: {_name(error)}.") from error
-        raise AssertionError("both attempts return or raise")
+            try:
+                return self._paint(figure, options, browser)
+            except Exception:
+                self._close()
+            try:
+                return self._paint(figure, options, browser)
+            except Exception as error:
+                self._close()
+                raise BadInput(f"the browser {browser} did not draw the image: {_name(error)}.") from error
 
     def close(self) -> None:
         """Close the browser, if one runs."""
         with self._lock:
             self._close()
+
+    def _paint(self, figure: Mapping[str, Any], options: Mapping[str, Any], browser: str) -> bytes:
+        self._open(browser)
+        return bytes(self._wait(self._kaleido.calc_fig(figure, opts=dict(options)), PAINT_SECONDS))
 
     def _open(self, browser: str) -> None:
         if self._kaleido is not None:
@@ -55,7 +65,12 @@ class Painter:
             self._loop = asyncio.new_event_loop()
             threading.Thread(target=self._loop.run_forever, name="figure-export", daemon=True).start()
             atexit.register(self.close)
-        self._kaleido = self._wait(_launch(browser), START_SECONDS)
+        self._kaleido = self._wait(self._launch(browser), START_SECONDS)
+
+    async def _launch(self, browser: str) -> Any:
+        opened = self._make(n=1, timeout=PAINT_SECONDS, mathjax=False, path=browser)
+        await opened.open()
+        return opened
 
     def _close(self) -> None:
         opened, self._kaleido = self._kaleido, None
@@ -73,12 +88,6 @@ class Painter:
         except Overdue:
             future.cancel()
             raise
-
-
-async def _launch(browser: str) -> kaleido.Kaleido:
-    opened = kaleido.Kaleido(n=1, timeout=PAINT_SECONDS, mathjax=False, path=browser)
-    await opened.open()
-    return opened
 
 
 def _name(error: Exception) -> str:

@@ -9,6 +9,8 @@ import os
 import shutil
 from typing import Literal
 
+import kaleido
+
 from fairpriv_core.errors import BadInput
 from fairpriv_core.report import wording
 from fairpriv_core.report.browser import Painter
@@ -19,7 +21,7 @@ from fairpriv_core.report.looks import THEMES, ThemeName
 ImageFormat = Literal["png", "svg", "pdf"]
 COLUMNS = ("figure", "panel", "series", "x", "x_end", "y", "low", "high", "x_axis", "y_axis", "note")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-_PAINTER = Painter()
+_PAINTER = Painter(kaleido.Kaleido)
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -96,11 +98,8 @@ def to_image(figure: FigureData, image_format: ImageFormat, *, theme: ThemeName 
 
 
 def warm_up() -> None:
-    """Start the browser in the background, so that the first image is quick; without Chromium nothing happens."""
-    try:
-        _PAINTER.start(find_browser())
-    except BadInput:
-        return
+    """Start the browser, so that the first image is as quick as the next; BadInput where there is none."""
+    _PAINTER.start(find_browser())
 
 
 def find_browser() -> str:

@@ -39,7 +39,7 @@ def trade_off(outcomes: Iterable[Outcome], *, dataset: str, notion: str, epsilon
     marks = () if epsilon is None else (Reference(epsilon, f"ε = {wording.epsilon_text(epsilon)}"),)
     return FigureData(
         name="trade_off",
-        title=f"Accuracy and fairness gap over ε: {dataset}",
+        title=f"Accuracy and gap over ε: {dataset}",
         x=EPSILON_AXIS,
         panels=panels,
         series=tuple(series),
@@ -130,7 +130,7 @@ def bias_variance(
     words = f"PF-LD {theorem}: a small bound clips (bias), a large one needs more noise (variance)."
     return FigureData(
         name=f"bias_variance_{symbol.lower()}",
-        title=f"Expected error over the clipping bound {symbol}",
+        title=f"Expected error over clipping bound {symbol}",
         x=Axis(f"Clipping bound {symbol}", log=True),
         panels=(
             Panel(

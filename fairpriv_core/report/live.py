@@ -15,8 +15,8 @@ STEP = Axis("Step")
 MAX_GROUPS = 6
 _GAP = re.compile(r"test/(\w+)_gap")
 _QUANTITIES = {
-    "gradient_norm": ("Gradient norms and C_p", Axis("Norm of a row's gradient of h"), "C_p", "gradient norm"),
-    "output": ("Outputs and C_d", Axis("|h| of a row"), "C_d", "|h|"),
+    "gradient_norm": ("Gradient norms", Axis("Norm of a row's gradient"), "C_p", "gradient norm"),
+    "output": ("Outputs", Axis("|h| of a row"), "C_d", "|h|"),
 }
 
 
@@ -139,13 +139,14 @@ def live_epsilon(
     )
 
 
-def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str) -> FigureData:
+def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: str | None = None) -> FigureData:
     """How far rows reach beyond the clipping bound, one panel a group, the most clipped groups first.
 
     `histogram` is the JSON of `methods/base.Histogram`: edges (bins + 1), counts and clipped by group, bound.
-    `quantity` is "gradient_norm" (bound C_p) or "output" (bound C_d).
+    `quantity` is "gradient_norm" (bound C_p) or "output" (bound C_d); `symbol` names another bound, such as C.
     """
-    title, x, symbol, words = _QUANTITIES[quantity]
+    title, x, usual, words = _QUANTITIES[quantity]
+    symbol = symbol or usual
     clipped = histogram.get("clipped") or {}
     names = sorted(histogram["counts"], key=lambda name: -(clipped.get(name) or 0.0))
     shown, hidden = names[:MAX_GROUPS], len(names) - MAX_GROUPS
@@ -165,7 +166,8 @@ def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str) -> Figure
         x=replace(x, range=(float(histogram["edges"][0]), float(histogram["edges"][-1]))),
         panels=tuple(panels),
         series=tuple(series),
-        caption=f"Share of each group's rows by {words}; what lies right of {symbol} is clipped.{more} {wording.RAW}",
+        caption=f"Share of each group's rows by {words}; what lies right of {symbol} is clipped. The last "
+        f"bar holds all beyond.{more} {wording.RAW}",
         alt=f"{title} by group. {said}.{more}",
         references=() if bound is None else (Reference(bound, f"{symbol} = {wording.number(bound)}"),),
         raw=True,

@@ -1,0 +1,182 @@
+"""Drawings: one template, methods told apart by more than colour, readable text, zoom that stays."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.report.axes import log_ticks
+from fairpriv_core.report.draw import draw
+from fairpriv_core.report.figure import FigureData
+from fairpriv_core.report.looks import (
+    COLORS,
+    THEMES,
+    ThemeName,
+    color_on,
+    contrast,
+    fill,
+    look_of,
+    method_ids,
+    method_look,
+)
+from fairpriv_core.report.notes import rich
+from tests.report import samples
+
+FIGURES = samples.every_figure()
+THEME_NAMES: tuple[ThemeName, ...] = ("light", "dark")
+METHODS = [
+    "none",
+    "f_ld",
+    "reductions",
+    "zafar",
+    "fairsmooth",
+    "pf_ld",
+    "dp_fermi",
+    "randomized_response",
+    "jagielski_post",
+    "jagielski_in",
+    "one_release",
+    "dp_sgd",
+    "dp_fedavg",
+    "opt_q",
+    "dpsgd_f",
+    "dpsgd_global_adapt",
+    "dp_is_sgd",
+    "fairlens",
+    "fairdp_adaptive",
+    "fairdp_certified",
+    "dpsgd_smooth",
+    "dp_fermi_record",
+    "pf_ld_record",
+]
+
+
+def plain(figure: FigureData, theme: ThemeName = "light", **options: Any) -> dict[str, Any]:
+    return dict(draw(figure, theme=theme, **options).to_dict())
+
+
+def test_every_method_has_one_look_that_survives_greyscale() -> None:
+    assert set(method_ids()) == set(METHODS)
+    looks = [method_look(method) for method in METHODS]
+    assert len({(look.dash, look.marker) for look in looks}) == len(METHODS)
+    assert len({look.title for look in looks}) == len(METHODS)
+    with pytest.raises(BadInput, match="unknown method 'xy'; choose from none"):
+        method_look("xy")
+
+
+@pytest.mark.parametrize("theme", THEME_NAMES)
+def test_contrast(theme: ThemeName) -> None:
+    colors = THEMES[theme]
+    assert contrast(colors.text, colors.background) >= 7
+    assert contrast(colors.muted, colors.background) >= 4.5
+    for method in METHODS:
+        for variation in range(4):
+            assert contrast(color_on(method_look(method), colors, variation), colors.background) >= 3, method
+
+
+def test_contrast_is_that_of_the_standard() -> None:
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
+    assert contrast("#2E79B0", "#FFFFFF") == pytest.approx(4.7, abs=0.05)
+
+
+def test_groups_never_have_a_methods_colour() -> None:
+    hues = {name for name in COLORS if name not in ("ink", "grey")}
+    assert not {look_of(f"group {index}").color for index in range(20)} & hues
+
+
+@pytest.mark.parametrize("theme", THEME_NAMES)
+@pytest.mark.parametrize("name", FIGURES)
+def test_one_template_for_every_figure(name: str, theme: ThemeName) -> None:
+    figure, drawn = FIGURES[name], plain(FIGURES[name], theme)
+    layout, colors = drawn["layout"], THEMES[theme]
+    template = layout["template"]["layout"]
+    assert template["paper_bgcolor"] == template["plot_bgcolor"] == colors.background
+    assert template["font"]["color"] == colors.text
+    assert template["legend"]["traceorder"] == "normal" and template["legend"]["orientation"] == "h"
+    assert layout["legend"]["y"] < 0, "the legend stands below the plot"
+    assert layout["uirevision"] == figure.name, "zoom stays over redraws"
+    assert layout["meta"]["alt"] == figure.alt
+    for note in layout.get("annotations", []):
+        assert contrast(note["font"].get("color", colors.text), colors.background) >= 4.5
+
+
+def test_axes_have_titles_with_units() -> None:
+    layout = plain(FIGURES["trade_off"])["layout"]
+    assert layout["yaxis"]["title"]["text"] == "Accuracy (%)"
+    assert layout["yaxis2"]["title"]["text"] == "Gap (percentage points)"
+    assert layout["xaxis2"]["title"]["text"] == "Privacy budget ε"
+    assert layout["xaxis2"]["matches"] == "x"
+    assert layout["yaxis"]["domain"][0] > layout["yaxis2"]["domain"][1]
+
+
+def test_a_band_has_its_lines_colour_and_no_markers() -> None:
+    traces = plain(FIGURES["trade_off"])["data"]
+    index, lower = next((i, trace) for i, trace in enumerate(traces) if trace.get("fill") == "tonexty")
+    line = traces[index + 1]
+    assert lower["fillcolor"] == fill(line["line"]["color"], 0.18)
+    assert lower["mode"] == traces[index - 1]["mode"] == "lines"
+    assert not lower["showlegend"]
+
+
+def test_a_method_is_colour_dash_and_marker() -> None:
+    line = next(trace for trace in plain(FIGURES["overlay_accuracy"])["data"] if trace["name"] == "C: DP-SGD")
+    look = method_look("dp_sgd")
+    assert line["line"]["color"] == line["marker"]["color"] == COLORS[look.color][0]
+    assert (line["line"]["dash"], line["marker"]["symbol"]) == (look.dash, look.marker)
+    assert line["mode"] == "lines+markers" and line["marker"]["maxdisplayed"] < 20
+
+
+def test_two_runs_of_one_method_differ() -> None:
+    first, second = (trace for trace in plain(FIGURES["overlay_accuracy"])["data"] if "PF-LD" in trace["name"])
+    assert first["marker"]["symbol"] != second["marker"]["symbol"]
+    assert first["line"]["color"] != second["line"]["color"]
+
+
+def test_a_name_is_in_the_legend_once() -> None:
+    shown = [trace["name"] for trace in plain(FIGURES["trade_off"])["data"] if trace.get("showlegend", True)]
+    assert len(shown) == len(set(shown)) == 3
+
+
+def test_labels_of_lines_on_a_logarithmic_axis_stand_at_the_line() -> None:
+    layout = plain(FIGURES["trade_off"])["layout"]
+    assert layout["shapes"][0]["x0"] == layout["shapes"][0]["x1"] == 1.0
+    label = next(note for note in layout["annotations"] if note["text"] == "ε = 1.00")
+    assert label["x"] == math.log10(1.0) and label["xref"] == "x"
+    curve = plain(FIGURES["bias_variance_c_p"])["layout"]
+    chosen = next(note for note in curve["annotations"] if "chosen" in note["text"])
+    assert chosen["x"] == pytest.approx(math.log10(2.0))
+    assert curve["shapes"][1]["x0"] == 2.0
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.1, 9), (0.05, 100), (1e-6, 1e6), (3, 3), (0.004, 0.006)])
+def test_logarithmic_ticks_are_few_and_inside(low: float, high: float) -> None:
+    ticks = log_ticks(low, high)
+    assert len(ticks) <= 8
+    assert all(low * 0.999 <= tick <= high * 1.001 for tick in ticks)
+
+
+def test_names_at_the_ends_of_lines_do_not_overlap() -> None:
+    figure = samples.every_figure("a", "b", "c", "d", "e")["live_groups_positive_rate"]
+    level = tuple(replace(series, y=(20.0,) * len(series.y), low=(), high=()) for series in figure.series)
+    same = replace(figure, series=level)
+    offsets = sorted(note["ay"] for note in plain(same)["layout"]["annotations"])
+    assert len(offsets) == 5
+    assert all(later - earlier >= 14.9 for earlier, later in pairwise(offsets))
+
+
+def test_what_a_person_named_is_text_and_not_markup() -> None:
+    assert rich("<b> & C_p") == "&lt;b&gt; &amp; C<sub>p</sub>"
+    figure = samples.every_figure("<30", "<a href='x'>y</a>")["clipping_gradient_norm"]
+    text = str(plain(figure)["layout"]["annotations"])
+    assert "<a href" not in text and "&lt;30" in text
+
+
+def test_with_caption_there_is_room_for_it() -> None:
+    bare, captioned = (plain(FIGURES["overlay_accuracy"], caption=caption)["layout"] for caption in (False, True))
+    assert captioned["height"] > bare["height"]
+    assert "for the analyst" in captioned["annotations"][-1]["text"]

@@ -1,0 +1,144 @@
+"""What leaves the page: CSV, one offline HTML file, images."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import threading
+import time
+from typing import Any, get_args
+
+import pytest
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.report import export
+from fairpriv_core.report.browser import Painter
+from fairpriv_core.report.export import ImageFormat, to_csv, to_html, to_image
+from tests.report import samples
+
+FIGURES = samples.every_figure()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_csv_has_the_figures_numbers(name: str) -> None:
+    figure = FIGURES[name]
+    rows = list(csv.DictReader(io.StringIO(to_csv(figure))))
+    values = [value for series in figure.series for value in series.y]
+    assert [None if row["y"] == "" else float(row["y"]) for row in rows] == values
+    assert {row["series"] for row in rows} == {series.name for series in figure.series}
+    assert all(("do not publish" in row["note"].lower()) == figure.raw for row in rows)
+
+
+def test_csv_has_intervals_units_and_bin_edges() -> None:
+    row = next(csv.DictReader(io.StringIO(to_csv(FIGURES["trade_off"]))))
+    assert float(row["low"]) < float(row["y"]) < float(row["high"])
+    assert (row["x_axis"], row["y_axis"]) == ("Privacy budget ε", "Accuracy (%)")
+    bins = list(csv.DictReader(io.StringIO(to_csv(FIGURES["clipping_gradient_norm"]))))
+    assert [(row["x"], row["x_end"]) for row in bins[:2]] == [("0.0", "0.5"), ("0.5", "1.0")]
+
+
+def test_html_is_one_file_that_needs_no_network() -> None:
+    page = to_html(FIGURES["trade_off"])
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']?(https?:)?//", page)
+    assert FIGURES["trade_off"].caption.split(".")[0] in page
+    assert "Plotly" in page and "for the analyst" in page
+    assert f'aria-label="{FIGURES["trade_off"].title[:8]}' in page
+    assert page.count("<tr>") == 1 + sum(len(series.y) for series in FIGURES["trade_off"].series)
+
+
+def test_html_takes_names_as_text() -> None:
+    page = to_html(samples.every_figure("<script>alert(1)</script>", "b")["groups_positive_rate"])
+    assert "<script>alert(1)" not in page
+
+
+def test_images_of_every_format(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+    first, spent = time.perf_counter(), []
+    starts: dict[ImageFormat, bytes] = {"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF"}
+    for image_format in get_args(ImageFormat):
+        start = time.perf_counter()
+        image = to_image(FIGURES["trade_off"], image_format)
+        spent.append(time.perf_counter() - start)
+        assert image.startswith(starts[image_format])
+        if image_format == "svg":
+            text = image.decode()
+            assert "Privacy budget ε" in text and "Do not publish." in text and "Accuracy (%)" in text
+    assert time.perf_counter() - first < 30
+    assert max(spent[1:]) < 5, "the browser stays warm"
+
+
+def test_images_from_several_threads(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+    titles = {name: FIGURES[name].title for name in ("predicted_epsilon", "live_epsilon", "live_multipliers")}
+    found: dict[str, str] = {}
+
+    def work(name: str) -> None:
+        found[name] = to_image(FIGURES[name], "svg").decode()
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in titles]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for name, title in titles.items():
+        assert title in found[name], "each thread gets its own figure"
+
+
+def test_without_chromium_a_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("BROWSER_PATH", raising=False)
+    with pytest.raises(BadInput, match=r"needs Chromium.*apt install chromium.*your own browser"):
+        to_image(FIGURES["trade_off"], "png")
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(BadInput, match="png, svg, pdf, got 'gif'"):
+        to_image(FIGURES["trade_off"], "gif")  # type: ignore[arg-type]
+
+
+class Flaky:
+    """Stands in for Kaleido: fails as often as it is told to."""
+
+    failures = 0
+    opened = 0
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+
+    async def open(self) -> None:
+        Flaky.opened += 1
+
+    async def close(self) -> None:
+        return
+
+    async def calc_fig(self, figure: Any, opts: Any) -> bytes:
+        if Flaky.failures > 0:
+            Flaky.failures -= 1
+            raise RuntimeError("the tab is gone")
+        return b"image"
+
+
+def test_a_dead_browser_is_replaced_once_and_then_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    painter = Painter(Flaky)
+    monkeypatch.setattr(Flaky, "opened", 0)
+    monkeypatch.setattr(Flaky, "failures", 1)
+    assert painter.paint({}, {}, browser="x") == b"image"
+    assert Flaky.opened == 2
+    monkeypatch.setattr(Flaky, "failures", 2)
+    with pytest.raises(BadInput, match="did not draw the image: RuntimeError the tab is gone"):
+        painter.paint({}, {}, browser="x")
+    assert painter.paint({}, {}, browser="x") == b"image", "the next image gets a new browser"
+
+
+def test_a_browser_that_does_not_start_is_a_sentence() -> None:
+    painter = Painter(lambda **_: (_ for _ in ()).throw(OSError("no such file")))
+    with pytest.raises(BadInput, match="/nowhere did not start: OSError no such file"):
+        painter.start("/nowhere")
+
+
+def test_closing_ends_the_browser(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+    export.warm_up()
+    export._PAINTER.close()
+    assert to_image(FIGURES["predicted_epsilon"], "svg").startswith(b"<svg"), "it starts again when needed"

@@ -1,0 +1,197 @@
+"""What figures say, before they are drawn."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t
+
+from fairpriv_core.report import figures, live
+from fairpriv_core.report.figure import MAX_POINTS, FigureData, decimate, line
+from fairpriv_core.report.tables import Outcome
+from tests.report import samples
+
+FIGURES = samples.every_figure()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_says_what_it_is(name: str) -> None:
+    figure = FIGURES[name]
+    assert figure.title and len(figure.title) <= 60
+    assert figure.caption.endswith(".")
+    assert figure.alt.endswith(".") and any(character.isdigit() for character in figure.alt)
+    assert figure.raw == ("Raw, for the analyst" in figure.caption)
+    if name != "epsilon_dots":
+        assert figure.x.title
+        assert all(panel.y.title for panel in figure.panels) or figure.horizontal
+    for series in figure.series:
+        assert 0 <= series.panel < len(figure.panels)
+        assert len(series.x) == len(series.y) + (series.kind == "histogram")
+        assert len(series.x) <= MAX_POINTS
+        assert len(series.low) == len(series.high)
+        assert len(series.low) in (0, len(series.y))
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), min_size=1, max_size=400), st.integers(4, 100))
+def test_decimation_keeps_ends_extremes_and_order(values: list[float | None], limit: int) -> None:
+    x, (y,) = decimate(list(range(len(values))), values, limit=limit)
+    assert len(x) <= max(limit, 4)
+    assert (x[0], x[-1]) == (0, len(values) - 1)
+    assert list(x) == sorted(set(x))
+    assert all(values[int(place)] == value for place, value in zip(x, y, strict=True))
+    known = [value for value in values if value is not None]
+    if known:
+        kept = [value for value in y if value is not None]
+        assert (min(kept), max(kept)) == (min(known), max(known))
+
+
+def test_decimation_keeps_a_single_spike_and_its_band() -> None:
+    values: list[float | None] = [0.0] * 20_000
+    values[12_345] = 1.0
+    drawn = line("a", range(20_000), values, low=values, high=values)
+    assert len(drawn.x) <= MAX_POINTS
+    at = drawn.x.index(12_345)
+    assert drawn.y[at] == drawn.low[at] == drawn.high[at] == 1.0
+
+
+def test_numbers_that_are_not_finite_become_gaps() -> None:
+    assert line("a", [1, 2, 3], [math.nan, math.inf, 1.0], scale=100).y == (None, None, 100.0)
+
+
+def test_trade_off_has_the_mean_and_the_t_interval_over_seeds() -> None:
+    figure = FIGURES["trade_off"]
+    accuracy = next(s for s in figure.series if s.look == "pf_ld" and s.panel == 0)
+    assert accuracy.x == samples.EPSILONS
+    assert accuracy.y[2] == pytest.approx(83.2)
+    half = t.ppf(0.975, 2) * 0.2 / math.sqrt(3)
+    assert (accuracy.low[2], accuracy.high[2]) == pytest.approx((83.2 - half, 83.2 + half))
+    level = next(s for s in figure.series if s.look == "none" and s.panel == 1)
+    assert level.x == (0.1, 9.0), "a method without ε is a level line"
+    assert level.y == pytest.approx((18.0, 18.0))
+    assert "protects the attribute" in accuracy.name
+    assert "cannot be compared" in figure.caption, "two threat models are in one chart"
+    assert [(mark.value, mark.label) for mark in figure.references] == [(1.0, "ε = 1.00")]
+
+
+def test_one_seed_has_no_band_and_says_so() -> None:
+    figure = figures.trade_off(samples.outcomes(seeds=1), dataset="Adult", notion="Demographic parity")
+    assert all(series.low == () for series in figure.series)
+    assert "One seed" in figure.caption
+
+
+def test_an_interval_stays_within_the_possible() -> None:
+    wild = [Outcome("pf_ld", "demographic_parity", "a", "s", i, 0.99 + 0.01 * i, 0.2 * i, 1.0) for i in range(2)]
+    figure = figures.trade_off(wild, dataset="a", notion="Demographic parity")
+    assert figure.series[0].high == (100.0,)
+    assert figure.series[1].low == (0.0,)
+
+
+def test_no_results_yet_is_a_figure_too() -> None:
+    figure = figures.trade_off([], dataset="Adult", notion="Demographic parity")
+    assert figure.series == ()
+    assert "No finished run yet." in figure.caption
+
+
+def test_accuracy_against_gap_goes_in_the_order_of_epsilon() -> None:
+    series = next(s for s in FIGURES["accuracy_against_gap"].series if s.look == "pf_ld")
+    assert series.text == ("ε = 0.1", "ε = 0.5", "ε = 1", "ε = 3", "ε = 9")
+    assert list(series.x) == sorted(series.x, reverse=True)
+
+
+def test_published_runs_are_a_series_of_their_own() -> None:
+    rows = [
+        Outcome("pf_ld", "demographic_parity", "a", "s", 0, 0.8, 0.1, 1.0, "attribute", v)
+        for v in ("proved", "published")
+    ]
+    names = {series.name: series.variation for series in figures.trade_off(rows, dataset="a", notion="x").series}
+    assert names == {"PF-LD (protects the attribute)": 0, "PF-LD, as published (protects the attribute)": 1}
+
+
+def test_the_minimiser_is_marked() -> None:
+    clips = [1.0, 2.0, 4.0, 8.0]
+    figure = figures.bias_variance(clips, [8, 4, 1, 0.5], [0.1, 0.4, 2, 8], symbol="C_d", current=8.0, source="At x.")
+    assert [(mark.value, mark.label) for mark in figure.references] == [(4.0, "minimum: 4.00"), (8.0, "chosen: 8.00")]
+    assert next(s for s in figure.series if s.look == "total").y == pytest.approx((8.1, 4.4, 3.0, 8.5))
+    assert figure.x.log and "Theorem 5" in figure.caption and "At x." in figure.caption and not figure.raw
+
+
+def test_group_bars_place_groups_and_tell_runs_of_one_method_apart() -> None:
+    figure = FIGURES["groups_positive_rate"]
+    assert figure.horizontal
+    assert figure.series[0].x == ("Female (n = 100)", "Male (n = 200)")
+    assert [(s.look, s.variation) for s in figure.series] == [("pf_ld", 0), ("pf_ld", 1), ("dp_sgd", 0)]
+    assert (figure.series[0].low, figure.series[0].high) == ((10.0, 10.0), (50.0, 50.0))
+
+
+def test_a_group_without_a_rate_has_no_bar() -> None:
+    groups = [{"name": "Other", "size": 0, "positive_rate": None, "positive_rate_interval": None}]
+    series = figures.group_bars([figures.GroupRates("A", "pf_ld", groups)]).series[0]
+    assert (series.y, series.low) == ((None,), (None,))
+
+
+def test_sizes_that_differ_between_runs_are_left_out() -> None:
+    runs = [
+        figures.GroupRates("A", "pf_ld", samples.group_list("a", "b")),
+        figures.GroupRates("B", "none", samples.group_list("b")),
+    ]
+    assert [series.x for series in figures.group_bars(runs).series] == [("a (n = 100)", "b"), ("b",)]
+
+
+@pytest.mark.parametrize(("epsilon", "sure"), [(0.0, 50), (1.0, 73), (20.0, 100)])
+def test_a_hundred_dots(epsilon: float, sure: int) -> None:
+    figure = figures.epsilon_dots(epsilon, sure)
+    dots = [place for series in figure.series for place in zip(series.x, series.y, strict=True)]
+    assert len(dots) == len(set(dots)) == 100
+    filled = [series for series in figure.series if series.look != "dot rest"]
+    assert sum(len(series.x) for series in filled) == sure
+
+
+def test_collected_rows_keep_the_last_value_of_a_step() -> None:
+    rows = [(2, "a", 1.0), (1, "a", 5.0), (2, "a", 3.0), (1, "b", None)]
+    assert live.collect(rows) == {"a": ([1.0, 2.0], [5.0, 3.0]), "b": ([1.0], [None])}
+
+
+def test_live_quality_puts_the_trained_notion_in_the_methods_look() -> None:
+    figure = FIGURES["live_quality"]
+    looks = {series.name: (series.look, series.panel) for series in figure.series}
+    assert looks == {"Accuracy": ("pf_ld", 0), "Demographic parity": ("pf_ld", 1), "Equalized odds": ("group 1", 1)}
+    assert figure.references[0].value == pytest.approx(75.55)
+    assert figure.references[0].panel == 0
+
+
+def test_live_groups_have_bands_and_no_method_colour() -> None:
+    figure = samples.every_figure("a/b", "Male")["live_groups_positive_rate"]
+    assert [series.name for series in figure.series] == ["a/b", "Male"]
+    assert all(series.look.startswith("group ") and series.labelled for series in figure.series)
+    assert figure.series[1].low[0] == pytest.approx(23.0)
+    bare = {name: value for name, value in samples.history("a").items() if not name.endswith(("_low", "_high"))}
+    assert live.live_groups(bare).series[0].low == ()
+
+
+def test_multiplier_limit_is_drawn_only_when_near() -> None:
+    seen = samples.history("a", "b")
+    assert [mark.value for mark in live.live_multipliers(seen, limit=1.0).references] == [1.0, -1.0]
+    assert live.live_multipliers(seen, limit=50.0).references == ()
+
+
+def test_clipping_shows_the_most_clipped_groups_and_counts_the_rest() -> None:
+    figure = live.clipping_histogram(samples.histogram(*"abcdefgh"), quantity="gradient_norm")
+    assert len(figure.panels) == len(figure.series) == live.MAX_GROUPS
+    assert figure.panels[0].title == "h: 31.48 % clipped"
+    assert "2 more groups" in figure.caption
+    assert figure.references[0].label == "C_p = 1.00"
+    assert sum(value or 0 for value in figure.series[0].y) == pytest.approx(100)
+
+
+def test_an_empty_history_draws_nothing_and_breaks_nothing() -> None:
+    empty: live.History = {}
+    for figure in (
+        live.live_quality(empty, method="pf_ld", notion="demographic_parity"),
+        live.live_groups(empty),
+        live.live_multipliers(empty),
+        live.live_epsilon(empty, budget=None, delta=1e-5, threat_model=None),
+    ):
+        assert isinstance(figure, FigureData)

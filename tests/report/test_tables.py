@@ -1,0 +1,123 @@
+"""Tables and words: seeds folded, what differs, epsilon with all that belongs beside it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from scipy import stats
+
+from fairpriv_core.report import wording
+from fairpriv_core.report.tables import mean_interval, paired_difference, parameter_diff, read_outcome, run_table
+from tests.report.samples import record
+
+
+def changed(seed: int, **config: object) -> dict[str, object]:
+    one = record(seed)
+    return {**one, "key": f"other{seed}", "config": {**one["config"], **config}}
+
+
+def test_mean_interval_agrees_with_scipy() -> None:
+    values = [0.83, 0.84, 0.82, 0.85, 0.80]
+    found = mean_interval(values)
+    low, high = stats.t.interval(0.95, 4, loc=found.mean, scale=stats.sem(values))
+    assert (found.mean, found.low, found.high, found.n) == pytest.approx((0.828, low, high, 5))
+    assert found.half == pytest.approx((high - low) / 2)
+
+
+def test_one_value_has_no_interval_and_none_no_mean() -> None:
+    one = mean_interval([0.5, None])
+    assert (one.mean, one.low, one.half, one.n) == (0.5, None, None, 1)
+    assert mean_interval([None]).mean is None
+
+
+def test_seeds_are_folded_and_settings_are_not() -> None:
+    rows = run_table([record(0), record(1), record(2), changed(0, epsilon=3.0)])
+    assert [(row.seeds, row.epsilon, row.keys) for row in rows] == [
+        ((0, 1, 2), 1.0, ("key0", "key1", "key2")),
+        ((0,), 3.0, ("other0",)),
+    ]
+    assert rows[0].accuracy.mean == pytest.approx(0.84)
+    assert rows[0].gap.half == pytest.approx(0.0)
+    assert "One seed" in rows[1].note and "3 seeds" in rows[0].note
+
+
+def test_a_repeated_seed_counts_once_and_unfinished_runs_do_not() -> None:
+    again = {**record(0), "key": "older", "metrics": {"accuracy": 0.1, "demographic_parity_gap": 0.9}}
+    row = run_table([record(0), again, record(1, metrics=None, status="failed")])[0]
+    assert (row.seeds, row.keys, row.accuracy.n) == ((0,), ("key0",), 1)
+
+
+def test_an_undefined_gap_is_not_zero() -> None:
+    one = record(0, metrics={"accuracy": 0.8, "demographic_parity_gap": None})
+    assert read_outcome(one).gap is None
+    assert run_table([one])[0].gap.mean is None
+
+
+def test_only_differing_parameters() -> None:
+    other = changed(1, method={"name": "dp_sgd", "clip_primal": 10.0})
+    assert parameter_diff([record(0), other]) == {
+        "method.name": ("pf_ld", "dp_sgd"),
+        "method.epochs": (50, None),
+        "seed": (0, 1),
+    }
+    assert parameter_diff([record(0), record(0)]) == {}
+
+
+def test_paired_test_agrees_with_scipy() -> None:
+    ours = [record(i, metrics={"accuracy": v}) for i, v in enumerate((0.80, 0.83, 0.81, 0.84))]
+    theirs = [record(i, metrics={"accuracy": v}) for i, v in enumerate((0.79, 0.80, 0.80, 0.80, 0.99))]
+    found = paired_difference(ours, theirs, "accuracy")
+    expected = stats.ttest_rel([0.80, 0.83, 0.81, 0.84], [0.79, 0.80, 0.80, 0.80])
+    assert found.seeds == (0, 1, 2, 3)
+    assert found.p_value == pytest.approx(expected.pvalue)
+    assert found.difference.mean == pytest.approx(0.0225)
+
+
+def test_a_pair_of_one_seed_or_of_equal_differences_has_no_p_value() -> None:
+    one, two = [record(0)], [record(0), record(1)]
+    assert paired_difference(one, two, "accuracy").p_value is None
+    assert paired_difference(two, two, "accuracy").p_value is None
+    assert paired_difference(one, [record(5)], "accuracy").difference.mean is None
+
+
+def test_epsilon_never_stands_alone() -> None:
+    line = wording.epsilon_line(record(0))
+    for needed in ("ε = 1.00", "δ = 1 in 100,000", "proved", "sensitive attribute", "0.52"):
+        assert needed in line
+    assert "whole record" in wording.epsilon_line(record(0, threat_model="record"))
+    assert wording.epsilon_line(record(0, threat_model=None)) == "No ε: this method is not private."
+
+
+def test_an_epsilon_that_is_not_proved_says_why() -> None:
+    replay = record(0, epsilon=None, epsilon_reason="The noise can be repeated.", epsilon_if_secret=1.0)
+    line = wording.epsilon_line(replay)
+    assert line.startswith("No proved ε: The noise can be repeated.")
+    assert "With secret noise it would be ε = 1.00" in line and "claims ε = 0.52" in line
+    assert "The noise can be repeated." in wording.caveats(replay)
+
+
+def test_caveats_lead_with_raw() -> None:
+    said = wording.caveats(record(0, warnings=["delta is large."]))
+    assert said == (wording.RAW, "delta is large.", "Assumed: x and y are public.")
+    assert wording.RAW not in wording.caveats(record(0, metrics_are_raw=False))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (wording.points(0.0449), "4.49 percentage points"),
+        (wording.points(None), "–"),
+        (wording.percent(0.5), "50.00 %"),
+        (wording.number(3.14159, 7), "3.14"),
+        (wording.epsilon_text(0.0), "0.00"),
+        (wording.epsilon_text(0.001), "under 0.01"),
+        (wording.delta_text(2.9e-5), "1 in 34,483"),
+    ],
+)
+def test_numbers_have_at_most_two_decimals_and_units(said: str, expected: str) -> None:
+    assert said == expected
+
+
+def test_outcomes_are_json() -> None:
+    assert json.loads(json.dumps(vars(read_outcome(record(3)))))["seed"] == 3
