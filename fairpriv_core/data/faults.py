@@ -19,7 +19,7 @@ _MAGIC = {
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
 }
-_MEGABYTE = 1 << 20
+_MEGABYTE = 1_000_000
 
 
 def check_file(path: Path, *, limit_bytes: int | None = None) -> None:

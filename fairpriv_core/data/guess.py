@@ -89,16 +89,16 @@ def _categorize(name: str, coded: Codes) -> Categorical:
     counts = np.bincount(coded.codes[coded.codes >= 0], minlength=len(coded.values))
     often = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
     values = tuple(coded.values[index] for index in often if counts[index])
-    return Categorical(name, _sort(values), missing=bool((coded.codes < 0).any()))
+    return Categorical(name, sort_values(values), missing=bool((coded.codes < 0).any()))
 
 
 def list_values(name: str, column: Column) -> Numeric | Categorical:
     """Return every value of a label or sensitive column; a numeric one with too many to be groups stays numeric."""
     coded = to_codes(column, limit=MOST_GROUPS if isinstance(column, Numbers) else None)
-    return measure_column(name, column) if coded is None else Categorical(name, _sort(coded.values))
+    return measure_column(name, column) if coded is None else Categorical(name, sort_values(coded.values))
 
 
-def _sort(values: Collection[str]) -> tuple[str, ...]:
+def sort_values(values: Collection[str]) -> tuple[str, ...]:
     """Return values in rising order, numbers as numbers before texts."""
     return tuple(
         sorted(values, key=lambda value: (not _is_number(value), float(value) if _is_number(value) else value))

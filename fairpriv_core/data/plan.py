@@ -40,13 +40,14 @@ def make_plan(spec: DataSpec, declared: Declared) -> Plan:
             f"'{label.column.name}' cannot be both the label and the sensitive attribute; choose another of the two.",
             field="sensitive",
         )
+    group_names = cross_names(groupings)
     hidden |= _find_same({label.column.name}, declared.same)
     features = tuple(column for column in declared.schema if column.name not in hidden)
     if not features:
         raise BadInput(
             "no column is left to predict from once label and sensitive attribute are taken out.", field="label"
         )
-    return Plan(label.column, positive, names, groupings, cross_names(groupings), features)
+    return Plan(label.column, positive, names, groupings, group_names, features)
 
 
 def seal_plan(spec: DataSpec, files: str, plan: Plan) -> str:

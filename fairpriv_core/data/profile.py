@@ -14,7 +14,7 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.guess import check_columns, guess_column
+from fairpriv_core.data.guess import check_columns, guess_column, sort_values
 from fairpriv_core.data.stream import read_table
 from fairpriv_core.data.table import Codes, Column, find_missing, to_codes
 from fairpriv_core.errors import BadInput
@@ -165,7 +165,7 @@ def _area(inside: np.ndarray, outside: np.ndarray) -> float:
 def _report(name: str, column: Column) -> ColumnReport:
     guess = guess_column(name, column)
     coded = to_codes(column, limit=_MOST_LISTED)
-    values = coded.values[:_SHOWN] if coded is not None else ()
+    values = sort_values(coded.values)[:_SHOWN] if coded is not None else ()
     kind = "texts" if isinstance(column, Codes) else "numbers"
     role = "unused" if guess.column is None else _guess_role(name, guess.distinct)
     return ColumnReport(name, kind, role, guess.distinct, int(find_missing(column).sum()), values, guess.remark)

@@ -1,0 +1,96 @@
+"""Synthetic data, the split, and what a Dataset promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.errors import BadInput
+
+DIGEST = "93ff0a8b9d5056da84750e8e7b3839cb73c04edebffb16ecc7f279f3138662cc"
+
+
+def load(sensitive: str = "group") -> Dataset:
+    return load_dataset(DataSpec(dataset="synthetic", sensitive=sensitive))
+
+
+def make(y: np.ndarray, group: np.ndarray) -> Dataset:
+    X = np.arange(len(y), dtype=np.float32)[:, None]
+    return Dataset(X, y, group, ("row",), ("no", "yes"), ("a", "b"), "made", "g", "0" * 64)
+
+
+def test_synthetic_is_the_same_everywhere() -> None:
+    """The bytes do not depend on the machine: a changed digest means that the generator changed."""
+    assert load().digest == DIGEST
+    assert np.array_equal(load().X, load().X)
+
+
+def test_synthetic_has_its_known_gap() -> None:
+    dataset = load()
+    rates = [dataset.y[dataset.group == index].mean() for index in range(2)]
+    assert (dataset.n, dataset.group_names, dataset.label_names) == (8_000, ("A", "B"), ("no", "yes"))
+    assert rates == pytest.approx([0.45, 0.25], abs=0.02)
+
+
+def test_a_dataset_says_what_is_taken_as_public() -> None:
+    dataset = load()
+    assert "groups of group (A; B)" in dataset.assumptions["attribute"][0]
+    assert any("declared from the code book" in sentence for sentence in dataset.assumptions["record"])
+
+
+def test_the_digest_binds_what_was_asked() -> None:
+    positive_no = load_dataset(DataSpec(dataset="synthetic", sensitive="group", positive="no"))
+    assert len({load().digest, load("region").digest, load("group+region").digest, positive_no.digest}) == 4
+    assert np.array_equal(positive_no.y, 1 - load().y)
+
+
+def test_the_usual_label_said_aloud_is_the_same_data() -> None:
+    said = load_dataset(DataSpec(dataset="synthetic", label="label", positive="yes", sensitive="group"))
+    assert said.digest == load().digest
+
+
+def test_a_split_is_a_quarter_stratified_by_label_and_repeatable() -> None:
+    dataset = load()
+    train, test = split_dataset(dataset, seed=3)
+    again = split_dataset(dataset, seed=3)
+    other = split_dataset(dataset, seed=4)
+    assert (train.n, test.n) == (6_000, 2_000)
+    assert train.y.mean() == pytest.approx(test.y.mean(), abs=1e-3)
+    assert np.array_equal(train.X, again[0].X) and not np.array_equal(test.X, other[1].X)
+
+
+def test_a_split_never_looks_at_the_sensitive_attribute() -> None:
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 1_001)
+    one, two = make(y, generator.integers(0, 2, 1_001)), make(y, np.zeros(1_001, dtype=np.int64))
+    for seed in range(5):
+        assert np.array_equal(split_dataset(one, seed=seed)[1].X, split_dataset(two, seed=seed)[1].X)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(2, 200), st.integers(2, 200), st.integers(0, 2**31))
+def test_a_split_uses_each_row_once(negatives: int, positives: int, seed: int) -> None:
+    y = np.repeat([0, 1], [negatives, positives])
+    train, test = split_dataset(make(y, y), seed=seed)
+    assert sorted([*train.X[:, 0], *test.X[:, 0]]) == list(range(len(y)))
+    assert test.n == -(-len(y) // 4)
+    assert abs(int(test.y.sum()) - positives / 4) <= 1
+
+
+def test_a_split_that_is_none_is_refused() -> None:
+    with pytest.raises(BadInput, match="split must be one of protocol, official, got 'half'"):
+        split_dataset(load(), seed=0, split="half")
+    with pytest.raises(BadInput, match="'synthetic' has no published split"):
+        split_dataset(load(), seed=0, split="official")
+
+
+def test_take_selects_every_field() -> None:
+    dataset = load("group+region")
+    part = dataset.take(dataset.y == 1)
+    assert part.n == int(dataset.y.sum()) and set(part.y) == {1}
+    assert (part.d, part.groups, part.labels) == (dataset.d, 6, 2)
+    assert np.array_equal(part.group, dataset.group[dataset.y == 1])

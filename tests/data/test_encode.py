@@ -1,0 +1,156 @@
+"""The encoder: what each kind of column becomes, equal bits after JSON, and what a new file is told."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.dataset import load_dataset
+from fairpriv_core.data.encode import Encoder, load_encoder, read_features
+from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.readers import read_benchmark
+from fairpriv_core.data.table import Codes, Numbers
+from fairpriv_core.errors import BadInput
+
+
+def encode(column: Numeric | Categorical, values: Numbers | Codes) -> list[list[float]]:
+    return Encoder((column,)).transform({column.name: values}).tolist()
+
+
+def numbers(*values: float) -> Numbers:
+    return Numbers(np.array(values, dtype=np.float32))
+
+
+def test_a_number_is_clipped_centered_and_scaled() -> None:
+    column = Numeric("x", low=0, high=10, center=5, scale=2)
+    assert encode(column, numbers(-99, 0, 5, 7, 99)) == [[-2.5], [-2.5], [0], [1], [2.5]]
+
+
+def test_a_logarithm_keeps_the_sign() -> None:
+    column = Numeric("x", low=-1e6, high=1e6, center=0, scale=1, log=True)
+    found = np.array(encode(column, numbers(0, math.e - 1, -(math.e - 1))))[:, 0]
+    assert found == pytest.approx([0, 1, -1], abs=1e-6)
+
+
+def test_edges_give_intervals_that_are_closed_below() -> None:
+    column = Numeric("age", low=0, high=100, center=50, scale=50, edges=(25, 60))
+    assert Encoder((column,)).feature_names == ("age", "age < 25", "25 ≤ age < 60", "age ≥ 60")
+    assert [row[1:] for row in encode(column, numbers(24, 25, 60))] == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+
+
+def test_codes_and_missing_values_are_not_quantities() -> None:
+    column = Numeric("days", low=0, high=10, center=5, scale=5, special=(-1,), edges=(5,), missing=True)
+    assert Encoder((column,)).feature_names == ("days", "days = -1", "days < 5", "days ≥ 5", "days missing")
+    assert encode(column, numbers(-1, math.nan, math.inf, 10)) == [
+        [0, 1, 0, 0, 0],
+        [0, 0, 0, 0, 1],
+        [0, 0, 0, 0, 1],
+        [1, 0, 0, 1, 0],
+    ]
+
+
+def test_an_unknown_category_is_all_zeros() -> None:
+    column = Categorical("c", ("a", "b"), recode=(("B", "b"),))
+    values = Codes(np.array([0, 1, 2, 3, -1]), ("b", "a", "B", "new"))
+    assert encode(column, values) == [[0, 1], [1, 0], [0, 1], [0, 0], [0, 0]]
+    marked = Categorical("c", ("a", "b"), missing=True)
+    assert encode(marked, values) == [[0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]]
+
+
+def test_categories_compare_numbers_as_numbers() -> None:
+    column = Categorical("c", ("1", "2"))
+    assert encode(column, numbers(1.0, 2.0, 3.0)) == [[1, 0], [0, 1], [0, 0]]
+    assert encode(column, Codes(np.array([0, 1]), ("1.0", " 2"))) == [[1, 0], [0, 1]]
+
+
+SCHEMAS = st.lists(
+    st.builds(
+        Numeric,
+        name=st.text(min_size=1),
+        low=st.floats(-1e3, 0),
+        high=st.floats(1, 1e3),
+        center=st.floats(-10, 10),
+        scale=st.floats(0.1, 10),
+        log=st.booleans(),
+        edges=st.lists(st.floats(-5, 5), unique=True, max_size=3).map(sorted).map(tuple),
+        special=st.sampled_from([(), (-1.0,)]),
+        missing=st.booleans(),
+    )
+    | st.builds(
+        Categorical,
+        name=st.text(min_size=1),
+        categories=st.lists(st.text(min_size=1), unique=True, min_size=1, max_size=4).map(tuple),
+        missing=st.booleans(),
+    ),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda column: column.name,
+).map(tuple)
+
+
+@settings(max_examples=40, deadline=None)
+@given(schema=SCHEMAS, values=st.lists(st.floats(width=32), min_size=1, max_size=20))
+def test_json_gives_an_encoder_with_equal_bits(schema: tuple[Numeric | Categorical, ...], values: list[float]) -> None:
+    encoder = Encoder(schema)
+    again = Encoder.from_json(encoder.to_json())
+    table = {
+        column.name: numbers(*values)
+        if isinstance(column, Numeric)
+        else Codes(np.arange(len(values)) % (len(column.categories) + 1) - 1, column.categories)
+        for column in schema
+    }
+    assert again.schema == schema and again.feature_names == encoder.feature_names
+    assert again.transform(table).tobytes() == encoder.transform(table).tobytes()
+
+
+def test_real_rows_have_equal_bits_after_json(real_data: Path) -> None:
+    for name, problem in problems().items():
+        encoder = load_encoder(DataSpec(dataset=name, sensitive=problem.sensitive[0]))
+        table = read_benchmark(problem).table
+        encoded = encoder.transform(table)
+        assert encoded.dtype == np.float32 and encoded.shape[1] == len(encoder.feature_names)
+        assert Encoder.from_json(encoder.to_json()).transform(table).tobytes() == encoded.tobytes()
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": 1, "columns": [{"kind": "x"}]}', '{"format": 9}'])
+def test_a_text_that_is_no_encoder_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="encoder"):
+        Encoder.from_json(text)
+
+
+def test_a_dataset_carries_its_encoder() -> None:
+    spec = DataSpec(dataset="synthetic", sensitive="group")
+    dataset = load_dataset(spec)
+    assert dataset.encoder == load_encoder(spec).to_json()
+    assert dataset.feature_names == load_encoder(spec).feature_names
+    json.loads(dataset.encoder)
+
+
+def test_a_new_file_is_encoded_as_the_old_one(tmp_path: Path) -> None:
+    rows = [f"{'fm'[row % 2]},{row % 37},{'xyz'[row % 3]},{row % 5 > 2:d}" for row in range(200)]
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_text("\n".join(["sex,age,kind,paid", *rows]))
+    new.write_text("\n".join(["kind,more,age", "x,1,3", "new,1,999", ",1,"]))
+    dataset = load_dataset(DataSpec(file=str(old), label="paid", sensitive="sex"))
+    encoder = Encoder.from_json(dataset.encoder)
+    assert np.array_equal(read_features(old, encoder), dataset.X)
+    found = read_features(str(new), encoder)
+    kinds = [name.startswith("kind") for name in encoder.feature_names]
+    assert found[:, kinds].tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 0]]
+    assert found[1, encoder.feature_names.index("age")] == found[:, encoder.feature_names.index("age")].max()
+    assert np.isfinite(found).all()
+
+
+def test_a_new_file_without_a_column_is_told_which(tmp_path: Path) -> None:
+    path = tmp_path / "new.csv"
+    path.write_text("skill,wealth\n1,2\n")
+    encoder = load_encoder(DataSpec(dataset="synthetic", sensitive="group"))
+    with pytest.raises(BadInput, match=r"columns missing: \['income_index', .*\]; the file has \['skill', 'wealth'\]"):
+        read_features(path, encoder)

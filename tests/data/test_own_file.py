@@ -1,0 +1,160 @@
+"""A person's own file: what its columns are taken for, what is said about that, which rows are dropped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+import pytest
+from pyarrow import parquet
+
+from fairpriv_core.data.dataset import Dataset, load_dataset
+from fairpriv_core.data.guess import guess_column, measure_column
+from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.table import Codes, Numbers
+
+
+def load(path: Path, rows: list[str], *, header: str = "sex,age,paid", **asked: str) -> Dataset:
+    path.write_text("\n".join([header, *rows]))
+    return load_dataset(DataSpec(**{"file": str(path), "label": "paid", "sensitive": "sex", **asked}))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "people.csv"
+
+
+ROWS = [f"{'fm'[row % 2]},{20 + row % 47},{row % 5 > 2:d}" for row in range(100)]
+
+
+def test_rows_labels_and_groups(path: Path) -> None:
+    dataset = load(path, ROWS)
+    assert (dataset.n, dataset.group_names, dataset.label_names) == (100, ("f", "m"), ("0", "1"))
+    assert dataset.group.tolist() == [row % 2 for row in range(100)]
+    assert dataset.y.tolist() == [int(row % 5 > 2) for row in range(100)]
+    assert dataset.name == "people.csv" and set(dataset.encoder and dataset.feature_names) == {"age"}
+
+
+def test_what_was_read_from_the_file_is_said(path: Path) -> None:
+    dataset = load(path, ROWS)
+    assert dataset.assumptions["attribute"] == (
+        "The list of groups of sex (f; m) is read from the file and taken as public.",
+    )
+    assert "ranges, bins and category lists of the features were read from the file" in " ".join(
+        dataset.assumptions["record"]
+    )
+    cut = load(path, ROWS, sensitive="age:30,60")
+    assert "declared, not learned from rows" in cut.assumptions["attribute"][0]
+
+
+def test_rows_without_a_group_or_label_are_dropped_and_counted(path: Path) -> None:
+    dataset = load(path, [*ROWS, ",30,1", "NA,30,0", "f,30,", "m,?,1"])
+    assert dataset.n == 101
+    assert dataset.assumptions["attribute"][1] == (
+        "2 rows without a value of sex were dropped; which rows these are is taken as public."
+    )
+    assert dataset.caveats == ("1 rows without a label were dropped.",)
+    assert dataset.feature_names == ("age", "age missing")
+    assert dataset.X[-1].tolist() == [0, 1]
+
+
+def test_a_numeric_column_is_cut_at_edges(path: Path) -> None:
+    dataset = load(path, ROWS, sensitive="age:30,60")
+    ages = 20 + np.arange(100) % 47
+    assert dataset.group_names == ("age < 30", "30 ≤ age < 60", "age ≥ 60")
+    assert dataset.group.tolist() == [int(age >= 30) + int(age >= 60) for age in ages]
+    assert not [name for name in dataset.feature_names if "age" in name]
+
+
+def test_an_edge_belongs_to_the_upper_group_whatever_its_digits(path: Path) -> None:
+    rows = [f"{0.1 * step:.1f},{step % 3},{step % 2}" for step in range(1, 10)]
+    dataset = load(path, rows, header="score,age,paid", sensitive="score:0.3,0.7")
+    assert dataset.group.tolist() == [0, 0, 1, 1, 1, 1, 2, 2, 2]
+
+
+def test_crossed_groups(path: Path) -> None:
+    dataset = load(path, ["f,1,a,1", "m,2,b,0", "f,1,b,1", "m,1,a,0"], header="sex,age,kind,paid", sensitive="sex+kind")
+    assert dataset.group_names == ("f, a", "f, b", "m, a", "m, b")
+    assert dataset.group.tolist() == [0, 3, 1, 2]
+    assert dataset.feature_names == ("age = 1", "age = 2")
+
+
+def test_names_that_look_like_the_grammar_are_names(path: Path) -> None:
+    rows = [f"{'fm'[row % 2]},{row % 3},{row % 2}" for row in range(20)]
+    dataset = load(path, rows, header="a+b:c,age,paid", sensitive="a+b:c")
+    assert dataset.group_names == ("f", "m")
+
+
+def test_the_number_of_groups_does_not_follow_the_edges(path: Path) -> None:
+    dataset = load(path, ROWS, sensitive="age:30,60,900")
+    assert dataset.groups == 4 and dataset.group.max() == 2
+
+
+def test_positive_says_which_value_counts(path: Path) -> None:
+    assert load(path, ROWS, positive="0.0").y.mean() == pytest.approx(0.6)
+    rows = [f"f,{row},a" for row in range(4)] + [f"m,{row},{kind}" for row, kind in enumerate("bbcc")]
+    dataset = load(path, rows, positive="b")
+    assert dataset.label_names == ("not b", "b") and dataset.y.sum() == 2
+
+
+def test_numbers_of_rows_names_and_constants_are_not_features(path: Path) -> None:
+    rows = [f"{row},name {row},same,{line}" for row, line in enumerate([*ROWS, *ROWS])]
+    dataset = load(path, rows, header="id,name,unit,sex,age,paid")
+    assert dataset.feature_names == ("age",)
+    assert [caveat.split("'")[1] for caveat in dataset.caveats] == ["id", "name", "unit"]
+
+
+def test_the_path_is_not_part_of_the_digest_but_the_bytes_are(path: Path) -> None:
+    one = load(path, ROWS)
+    two = load(path.with_name("copy.csv"), ROWS)
+    other = load(path, [*ROWS, "f,30,1"])
+    assert one.digest == two.digest != other.digest
+
+
+def test_parquet_gives_the_same_data(path: Path) -> None:
+    written = load(path, ROWS)
+    parquet.write_table(pyarrow.csv.read_csv(path), path.with_suffix(".parquet"))
+    dataset = load_dataset(DataSpec(file=str(path.with_suffix(".parquet")), label="paid", sensitive="sex"))
+    assert np.array_equal(dataset.X, written.X) and np.array_equal(dataset.y, written.y)
+    assert dataset.group_names == written.group_names
+
+
+def test_few_whole_numbers_are_codes_and_many_are_quantities() -> None:
+    codes = guess_column("c", Numbers(np.tile([3.0, 1.0, 2.0], 50))).column
+    many = guess_column("c", Numbers(np.arange(200.0) ** 2)).column
+    assert codes == Categorical("c", ("1", "2", "3"))
+    assert isinstance(many, Numeric) and (many.low, many.high) == (0, 199.0**2)
+
+
+def test_frequent_texts_are_told_apart() -> None:
+    values = tuple(f"v{index}" for index in range(200))
+    codes = np.repeat(np.arange(200), np.arange(1, 201))
+    guess = guess_column("c", Codes(codes, values))
+    assert isinstance(guess.column, Categorical) and len(guess.column.categories) == 50
+    assert "v199" in guess.column.categories and "v0" not in guess.column.categories
+    assert guess.remark == "column 'c' has 200 texts; the 50 most frequent are told apart."
+
+
+def test_slips_in_texts_are_pointed_out() -> None:
+    junk = guess_column("c", Codes(np.arange(11), (*map(str, range(10)), "oops")))
+    commas = guess_column("c", Codes(np.arange(2), ("1,5", "2,5")))
+    quote = guess_column("c", Codes(np.arange(2), ("a", "b\n1,2\n3,4\n5,6")))
+    assert junk.remark == "column 'c' is read as texts because of 'oops'; correct it to have a column of numbers."
+    assert "decimal commas" in commas.remark
+    assert "is a quotation mark never closed?" in quote.remark
+
+
+def test_a_skewed_column_is_put_on_a_logarithm() -> None:
+    generator = np.random.default_rng(0)
+    assert measure_column("c", Numbers(np.exp(3 * generator.normal(size=2_000)))).log
+    assert not measure_column("c", Numbers(generator.normal(size=2_000))).log
+
+
+def test_real_files_read_as_a_persons_own(real_data: Path) -> None:
+    file = str(real_data / "credit_default" / "UCI_Credit_Card.csv")
+    own = load_dataset(DataSpec(file=file, label="default.payment.next.month", sensitive="SEX"))
+    benchmark = load_dataset(DataSpec(dataset="credit_default", sensitive="SEX"))
+    assert own.group_names == ("1", "2") and benchmark.group_names == ("female", "male")
+    assert np.array_equal(own.y, benchmark.y) and np.array_equal(own.group, 1 - benchmark.group)
+    assert "ID" not in own.feature_names and own.caveats == ("column 'ID' numbers the rows and is not used.",)

@@ -1,0 +1,95 @@
+"""What the Data page shows: groups with intervals, features that give the group away, guesses about a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from sklearn.metrics import roc_auc_score
+
+from fairpriv_core.data.dataset import load_dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.profile import inspect_file, profile_groups, revealing_features, wilson_interval
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 10), (3, 10), (10, 10), (450, 1_000), (1, 1)])
+def test_the_interval_is_wilsons(successes: int, trials: int) -> None:
+    oracle = binomtest(successes, trials).proportion_ci(method="wilson")
+    assert wilson_interval(successes, trials) == pytest.approx((oracle.low, oracle.high), abs=1e-12)
+
+
+def test_no_trials_say_nothing() -> None:
+    assert wilson_interval(0, 0) == (0.0, 1.0)
+
+
+def test_groups_add_up() -> None:
+    dataset = load_dataset(DataSpec(dataset="synthetic", sensitive="group+region"))
+    profiles = profile_groups(dataset)
+    assert [profile.name for profile in profiles] == list(dataset.group_names)
+    assert sum(profile.size for profile in profiles) == dataset.n
+    assert sum(profile.positives for profile in profiles) == dataset.y.sum()
+    assert sum(profile.share for profile in profiles) == pytest.approx(1)
+    for index, profile in enumerate(profiles):
+        assert profile.base_rate == pytest.approx(dataset.y[dataset.group == index].mean())
+        assert profile.low < profile.base_rate < profile.high and profile.flag == ""
+
+
+def test_small_and_empty_groups_are_flagged(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    ages = [10] * 20 + [40] * 60 + [70] * 150
+    path.write_text("age,kind,paid\n" + "".join(f"{age},{row % 3},{row % 2}\n" for row, age in enumerate(ages)))
+    dataset = load_dataset(DataSpec(file=str(path), label="paid", sensitive="age:25,60,90"))
+    flags = {profile.name: profile.flag for profile in profile_groups(dataset)}
+    assert list(flags.values()) == ["fewer than 30 records", "fewer than 100 records", "", "no records"]
+    assert profile_groups(dataset)[3].base_rate is None
+
+
+def test_features_that_give_sex_away_on_adult(real_data: Path) -> None:
+    dataset = load_dataset(DataSpec(dataset="adult", sensitive="sex"))
+    found = dict(revealing_features(dataset))
+    assert next(iter(found)) == "relationship" and found["relationship"] > 0.85
+    assert len(found) == 12 and all(0.5 <= area <= 1 for area in found.values())
+
+
+def test_the_area_agrees_with_scikit_learn_and_sees_any_direction(tmp_path: Path) -> None:
+    generator = np.random.default_rng(1)
+    group = generator.integers(0, 2, 5_000)
+    level = generator.integers(0, 5, 5_000) - 2 * group
+    folded = np.where(group == 1, generator.normal(0, 0.2, 5_000), generator.normal(0, 3, 5_000))
+    copy = np.where(group == 1, "x", "y")
+    rows = zip(group, level, folded, copy, generator.normal(size=5_000), generator.integers(0, 2, 5_000), strict=True)
+    path = tmp_path / "people.csv"
+    path.write_text("g,level,folded,copy,noise,paid\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    found = dict(revealing_features(load_dataset(DataSpec(file=str(path), label="paid", sensitive="g"))))
+    shares = np.array([group[level == value].mean() for value in range(-2, 5)])
+    assert found["level"] == pytest.approx(roc_auc_score(group, shares[level + 2]), abs=1e-9)
+    assert found["copy"] == 1 and found["folded"] > 0.85 and found["noise"] < 0.58
+    assert list(found) == sorted(found, key=lambda name: -found[name])
+
+
+def test_a_file_is_looked_into(real_data: Path) -> None:
+    report = inspect_file(real_data / "credit_default" / "UCI_Credit_Card.csv")
+    columns = {column.name: column for column in report.columns}
+    assert report.rows == 30_000 and report.errors == ()
+    assert report.warnings == ("column 'ID' numbers the rows and is not used.",)
+    assert columns["ID"].role == "unused" and columns["BILL_AMT1"].role == "feature"
+    assert columns["SEX"].role == columns["AGE"].role == "sensitive"
+    assert columns["default.payment.next.month"].role == "label"
+    assert columns["EDUCATION"].values == ("0", "1", "2", "3", "4", "5", "6")
+
+
+def test_a_report_counts_missing_values_and_sorts_texts(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("sex,kind,paid\nm,b,1\nf,,0\n,a,1\n")
+    columns = {column.name: column for column in inspect_file(path).columns}
+    assert (columns["sex"].missing, columns["sex"].values, columns["sex"].kind) == (1, ("f", "m"), "texts")
+    assert (columns["paid"].distinct, columns["paid"].kind) == (2, "numbers")
+
+
+def test_an_all_missing_column_is_an_error_beside_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("sex,gone,paid\nm,,1\nf,,0\n")
+    report = inspect_file(path)
+    assert "every value of 'gone' is missing" in report.errors[0] and len(report.columns) == 3
