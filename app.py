@@ -1,24 +1,17 @@
-"""The dashboard's frame: which pages there are, and the strip that every page carries."""
+"""The dashboard's frame: the pages, and the strip that every page carries."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from pages.widgets.frame import list_pages, mark_framed
 from pages.widgets.strip import show_strip
 from pages.widgets.style import ICON, show_style
 
 st.set_page_config(page_title="fairpriv", page_icon=ICON, layout="wide")
+mark_framed()
 show_style()
-page = st.navigation(
-    [
-        st.Page("pages/start.py", title="Start", icon=":material/home:", default=True),
-        st.Page("pages/data.py", title="Data", icon=":material/table:"),
-        st.Page("pages/train.py", title="Train", icon=":material/tune:"),
-        st.Page("pages/run.py", title="Run", icon=":material/monitoring:"),
-        st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
-    ],
-    position="top",
-)
+page = st.navigation(list_pages(), position="top")
 strip = st.container(key="strip")
 page.run()
 with strip:

@@ -13,6 +13,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from pages.widgets.frame import ask_for_frame
+
 #: every choice that a link carries, with its default; method parameters are `p.<name>` and have the method's default
 DEFAULTS: dict[str, Any] = {
     "data": "synthetic:group",
@@ -32,7 +34,8 @@ DEFAULTS: dict[str, Any] = {
 
 
 def enter(page: str) -> None:
-    """Begin a page: take choices from the address where it was changed from outside, and forget mounted widgets."""
+    """Begin a page, in its frame: take choices from the address where it was changed from outside."""
+    ask_for_frame()
     if _kept("page") != page:
         _memory()["mounted"] = set()
         _memory()["published"] = {}

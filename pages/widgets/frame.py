@@ -1,0 +1,42 @@
+"""Which pages there are; and that a page stands in the frame of `app.py` also when its address is opened first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+_FOLDER = Path(__file__).resolve().parents[1]
+#: file name -> (title, icon), in the order of the menu; the first one is shown at the root
+_PAGES = {
+    "start": ("Start", ":material/home:"),
+    "data": ("Data", ":material/table:"),
+    "train": ("Train", ":material/tune:"),
+    "run": ("Run", ":material/monitoring:"),
+    "compare": ("Compare", ":material/compare:"),
+}
+
+
+def list_pages(*, icons: bool = True) -> list[st.Page]:
+    """Return the pages of the dashboard; an icon would otherwise become the browser tab's, fetched from elsewhere."""
+    return [
+        st.Page(_FOLDER / f"{name}.py", title=title, icon=icon if icons else None, default=name == "start")
+        for name, (title, icon) in _PAGES.items()
+    ]
+
+
+def mark_framed() -> None:
+    """Say, from the frame, that this session has it."""
+    st.session_state["framed"] = True
+
+
+def ask_for_frame() -> None:
+    """Start once more where the frame is missing.
+
+    Streamlit takes the files of pages/ for the whole app until `st.navigation` has been called once in the process; a
+    link opened before that would show its page bare. A page that runs on its own (a test) is left as it is.
+    """
+    if "framed" not in st.session_state:
+        st.session_state["framed"] = False
+        st.navigation(list_pages(icons=False), position="hidden")
+        st.rerun()
