@@ -100,7 +100,8 @@ def revealing_features(dataset: Dataset) -> list[tuple[str, float]]:
     """Return (column, AUC of predicting the group from it alone), highest first; 0.5 says nothing, 1 gives it away.
 
     With more than two groups it is the largest of one group against the rest. Each column is cut into at most 100
-    cells and scored by the share of the group in its cell, so the direction of a relation does not matter.
+    cells, and a row is scored by the group's share among the other half of the rows of its cell, so the direction of a
+    relation does not matter and chance finds nothing.
     """
     sources = np.array(Encoder.from_json(dataset.encoder).sources)
     columns = list(dict.fromkeys(sources.tolist()))
@@ -137,9 +138,12 @@ def _profile(name: str, size: int, positives: int, total: int) -> GroupProfile:
 def _reveal(block: np.ndarray, group: np.ndarray, groups: int) -> float:
     """Return the largest AUC of one group against the rest, from the counts of the groups in each cell of the block."""
     cells = _cut_cells(block)
-    counts = np.bincount(cells * groups + group, minlength=(cells.max() + 1) * groups).reshape(-1, groups)
-    present = [index for index in range(groups) if 0 < counts[:, index].sum() < len(group)]
-    return max((_area(counts[:, index], counts.sum(axis=1) - counts[:, index]) for index in present), default=0.5)
+    shape = (2, int(cells.max()) + 1, groups)
+    place = np.ravel_multi_index((np.arange(len(group)) % 2, cells, group), shape)
+    counts = np.bincount(place, minlength=math.prod(shape)).reshape(shape)
+    others = counts.sum(axis=2, keepdims=True) - counts
+    areas = (_cross_area(counts[:, :, index], others[:, :, index]) for index in range(groups))
+    return max(0.5, *areas)
 
 
 def _cut_cells(block: np.ndarray) -> np.ndarray:
@@ -155,11 +159,19 @@ def _cut_cells(block: np.ndarray) -> np.ndarray:
     return numbered
 
 
-def _area(inside: np.ndarray, outside: np.ndarray) -> float:
-    """Return the AUC of ranking cells by the share of `inside` in them; ties count one half."""
-    order = np.argsort(inside / np.maximum(inside + outside, 1), kind="stable")
-    won = np.cumsum(outside[order]) - outside[order] / 2
-    return float((inside[order] * won).sum() / (inside.sum() * outside.sum()))
+def _cross_area(inside: np.ndarray, outside: np.ndarray) -> float:
+    """Return the mean AUC of both halves (2, cells) of the rows, each ranked by the other's shares: no optimism."""
+    shares = inside / np.maximum(inside + outside, 1)
+    return (_area(inside[0], outside[0], by=shares[1]) + _area(inside[1], outside[1], by=shares[0])) / 2
+
+
+def _area(inside: np.ndarray, outside: np.ndarray, *, by: np.ndarray) -> float:
+    """Return the AUC of ranking cells by `by`; ties count one half, and nothing to tell apart gives 0.5."""
+    pairs = inside.sum() * outside.sum()
+    _, rank = np.unique(by, return_inverse=True)
+    won = np.bincount(rank, weights=outside)
+    below = np.cumsum(won) - won / 2
+    return float((np.bincount(rank, weights=inside) * below).sum() / pairs) if pairs else 0.5
 
 
 def _report(name: str, column: Column) -> ColumnReport:
