@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from fairpriv_core import cli
+from fairpriv_core.cli import cli
 from tests import readme
 
 ROOT = Path(__file__).parent.parent
@@ -71,8 +71,8 @@ def test_the_tables_follow_from_the_catalogues() -> None:
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_readmes_commands_are_understood(command: list[str]) -> None:
     name, *arguments = command
-    known = cli.main.commands[name]
-    known.make_context(name, arguments, parent=click.Context(cli.main), resilient_parsing=False)
+    known = cli.commands[name]
+    known.make_context(name, arguments, parent=click.Context(cli), resilient_parsing=False)
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command[0] in QUICK], ids=" ".join)
