@@ -123,7 +123,7 @@ def read_csv(
     while True:
         growing = {name: _Growing(numeric=types[name] != _TEXT) for name in wanted}
         try:
-            _grow(growing, opener.batches(types))
+            _grow(growing, opener.batches(types), exact)
             break
         except pa.ArrowInvalid as error:
             junk = _NOT_A_NUMBER.match(str(error))
@@ -189,12 +189,11 @@ def _choose_type(found: pa.DataType, exact: bool) -> pa.DataType:
     return _TEXT
 
 
-def _grow(growing: dict[str, _Growing], batches: Iterable[pa.RecordBatch], exact: Collection[str] = ()) -> None:
+def _grow(growing: dict[str, _Growing], batches: Iterable[pa.RecordBatch], exact: Collection[str]) -> None:
     for batch in batches:
         for name, column in growing.items():
             array = batch.column(name)
-            wide = name in exact or pa.types.is_float64(array.type)
-            column.add(array, pa.float64() if wide else pa.float32())
+            column.add(array, pa.float64() if name in exact else pa.float32())
 
 
 def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str], odd: Sequence[str] = ()) -> Reading:
@@ -220,16 +219,23 @@ def _read_parquet(path: Path, exact: str) -> Reading:
         file = parquet.ParquetFile(path)
         schema = file.schema_arrow
         check_header(path, schema.names)
-        usable = {found.name: _is_number(found.type) for found in schema if _is_number(found.type) is not None}
-        growing = {name: _Growing(numeric=bool(numeric)) for name, numeric in usable.items()}
+        unused = _find_unused(schema)
+        usable = {found.name: bool(_is_number(found.type)) for found in schema if found.name not in unused}
+        growing = {name: _Growing(numeric=numeric) for name, numeric in usable.items()}
         batches = (_plain(batch) for batch in file.iter_batches(batch_size=_BATCH, columns=list(usable)))
         _grow(growing, batches, [name for name in usable if name in exact])
     except (pa.ArrowException, OSError) as error:
         raise explain(error, path, (), row=None) from error
-    other = [name for name in schema.names if name not in usable]
-    return _finish(
-        path, growing, {name: f"column '{name}' is neither numbers nor text and is not used." for name in other}
-    )
+    return _finish(path, growing, unused)
+
+
+def _find_unused(schema: pa.Schema) -> dict[str, str]:
+    """Return why a column is not read: it is the row index that pandas stored, or neither numbers nor text."""
+    stored = (schema.pandas_metadata or {}).get("index_columns", [])
+    index = {name: f"column '{name}' is the row index and is not used." for name in stored if isinstance(name, str)}
+    kinds = {found.name: _is_number(found.type) for found in schema}
+    other = [name for name, kind in kinds.items() if kind is None]
+    return {**index, **{name: f"column '{name}' is neither numbers nor text and is not used." for name in other}}
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -10,7 +10,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.encode import load_encoder
 from fairpriv_core.data.gather import check_spec, declare
 from fairpriv_core.data.plan import make_plan
-from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.problem import Categorical, DataSpec, Numeric, Problem
 from fairpriv_core.errors import BadInput
 
 OFFERED = [(name, sensitive) for name, problem in problems().items() for sensitive in problem.sensitive]
@@ -30,7 +30,7 @@ def test_no_sensitive_column_is_a_feature(name: str, sensitive: str) -> None:
 
 
 @pytest.mark.parametrize("problem", problems().values(), ids=list(problems()))
-def test_a_code_book_is_sound(problem: object) -> None:
+def test_a_code_book_is_sound(problem: Problem) -> None:
     for name, column in problem.columns.items():
         assert name == column.name
         if isinstance(column, Numeric):
@@ -47,7 +47,7 @@ def test_a_code_book_is_sound(problem: object) -> None:
 
 
 @pytest.mark.parametrize("problem", problems().values(), ids=list(problems()))
-def test_a_card_says_where_it_comes_from(problem: object) -> None:
+def test_a_card_says_where_it_comes_from(problem: Problem) -> None:
     assert problem.title and problem.summary and problem.citation and problem.licence
     assert bool(problem.editions) != bool(problem.generate)
     for source in (source for edition in problem.editions for source in edition):

@@ -158,3 +158,12 @@ def test_real_files_read_as_a_persons_own(real_data: Path) -> None:
     assert own.group_names == ("1", "2") and benchmark.group_names == ("female", "male")
     assert np.array_equal(own.y, benchmark.y) and np.array_equal(own.group, 1 - benchmark.group)
     assert "ID" not in own.feature_names and own.caveats == ("column 'ID' numbers the rows and is not used.",)
+
+
+def test_the_row_index_of_a_real_parquet_is_no_feature(real_data: Path) -> None:
+    file = str(real_data / "acs_income" / "ACSIncome.test.parquet")
+    dataset = load_dataset(DataSpec(file=file, label="PINCP", sensitive="SEX"))
+    assert (dataset.n, int(dataset.y.sum())) == (332_900, 122_863)
+    assert np.bincount(dataset.group).tolist() == [173_263, 159_637]
+    assert not [name for name in dataset.feature_names if name.startswith("index")]
+    assert dataset.caveats == ("column 'index' is the row index and is not used.",)

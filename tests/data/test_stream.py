@@ -148,7 +148,12 @@ def test_free_text_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_is_neither_number_nor_text_is_left_out(tmp_path: Path) -> None:
     table = pa.table(
-        {"t": pa.array([0, 1], pa.timestamp("s")), "n": [1, 2], "l": [[1], [2]], "d": pa.array([1, 2], pa.int8())}
+        {
+            "t": pa.array([0, 1], pa.timestamp("s")),
+            "n": [1, 2],
+            "l": [[1], [2]],
+            "d": pa.array([1, 2], pa.decimal128(5, 2)),
+        }
     )
     parquet.write_table(table, tmp_path / "kinds.parquet")
     reading = read_table(tmp_path / "kinds.parquet")
@@ -160,6 +165,9 @@ def test_a_column_that_is_named_stays_exact(tmp_path: Path) -> None:
     found = read_table(path, exact="date:20240116").table
     assert found["date"].values.dtype == np.float64 and found["date"].values[0] == 20_240_115
     assert found["other"].values.dtype == np.float32
+    parquet.write_table(pa.table({"date": [20_240_115], "other": [0.5]}), tmp_path / "big.parquet")
+    found = read_table(tmp_path / "big.parquet", exact="date").table
+    assert found["date"].values[0] == 20_240_115 and found["other"].values.dtype == np.float32
 
 
 def test_memory_is_near_that_of_the_columns(tmp_path: Path) -> None:
