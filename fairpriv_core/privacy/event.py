@@ -96,13 +96,11 @@ def merge(events: Events) -> Events:
     counts: dict[Event, int] = {}
     for event in events:
         once, count = (replace(event, count=1), event.count) if isinstance(event, Counted) else (event, 1)
-        counts[once] = counts.get(once, 0) + count
+        if count:
+            counts[once] = counts.get(once, 0) + count
     merged: list[Event] = []
     for once, count in counts.items():
-        if not isinstance(once, Counted):
-            merged += [once] * count
-        elif count:
-            merged.append(replace(once, count=count))
+        merged += [replace(once, count=count)] if isinstance(once, Counted) else [once] * count
     return tuple(merged)
 
 

@@ -1,0 +1,106 @@
+"""Events as values: JSON both ways, like counted with like, numbers out of range refused."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.event import (
+    Event,
+    Gaussian,
+    Laplace,
+    Parallel,
+    RandomizedResponse,
+    SampledGaussian,
+    from_json,
+    merge,
+    to_json,
+)
+
+noises = some.sampled_from([0.0, 0.5, 1.0, 1e-3, 0.1 + 0.2, 1e9])
+counts = some.integers(0, 50)
+releases = some.one_of(
+    some.builds(
+        SampledGaussian,
+        noises,
+        some.sampled_from([1e-6, 1 / 3, 1.0]),
+        counts,
+        some.sampled_from(["add_remove", "replace"]),
+    ),
+    some.builds(Gaussian, noises, counts),
+    some.builds(Laplace, noises, counts),
+    some.builds(RandomizedResponse, noises),
+)
+compositions = some.lists(releases, max_size=6).map(tuple)
+events = some.lists(releases | some.builds(Parallel, some.lists(compositions, max_size=3).map(tuple)), max_size=6).map(
+    tuple
+)
+
+
+@given(events)
+def test_json_holds_everything(composition: tuple[Event, ...]) -> None:
+    assert from_json(json.loads(json.dumps(to_json(composition), allow_nan=False))) == composition
+
+
+def test_json_is_as_announced() -> None:
+    composition = (SampledGaussian(2.0, 0.01, 7, "replace"), Gaussian(3.0, 2), Laplace(4.0), RandomizedResponse(0.5))
+    assert to_json((*composition, Parallel(((Gaussian(1.0),), ())))) == [
+        {"kind": "sampled_gaussian", "noise_multiplier": 2.0, "sampling_rate": 0.01, "count": 7, "relation": "replace"},
+        {"kind": "gaussian", "noise_multiplier": 3.0, "count": 2},
+        {"kind": "laplace", "scale": 4.0, "count": 1},
+        {"kind": "randomized_response", "epsilon": 0.5},
+        {"kind": "parallel", "branches": [[{"kind": "gaussian", "noise_multiplier": 1.0, "count": 1}], []]},
+    ]
+
+
+@given(events)
+def test_merging_again_changes_nothing(composition: tuple[Event, ...]) -> None:
+    assert merge(merge(composition)) == merge(composition)
+
+
+@given(events, events)
+def test_merging_a_part_first_changes_nothing(first: tuple[Event, ...], second: tuple[Event, ...]) -> None:
+    assert merge(merge(first) + second) == merge(first + second)
+
+
+def test_merge_counts_like_with_like_only() -> None:
+    primal, dual = SampledGaussian(2.0, 0.1, 3, "replace"), Gaussian(2.0, 4)
+    assert merge((primal, dual, primal, Gaussian(2.0, 0), Gaussian(2.5))) == (
+        SampledGaussian(2.0, 0.1, 6, "replace"),
+        dual,
+        Gaussian(2.5),
+    )
+    unlike = (primal, SampledGaussian(2.0, 0.1, 3), SampledGaussian(2.0, 0.2, 3, "replace"))
+    assert merge(unlike) == unlike
+    assert merge((RandomizedResponse(1.0), RandomizedResponse(1.0))) == (RandomizedResponse(1.0),) * 2
+
+
+@pytest.mark.parametrize("bad", [-1.0, float("nan"), float("inf"), "1", None])
+def test_numbers_out_of_range_are_refused(bad: Any) -> None:
+    for build in (Gaussian, Laplace, RandomizedResponse, lambda value: SampledGaussian(value, 0.5)):
+        with pytest.raises(BadInput, match="must be a finite number"):
+            build(bad)
+
+
+def test_zero_counts_do_not_fix_an_order() -> None:
+    first, second = (Gaussian(1.0, 0), Laplace(1.0)), (Gaussian(1.0, 3),)
+    assert merge(merge(first) + second) == merge(first + second) == (Laplace(1.0), Gaussian(1.0, 3))
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.0000001, float("nan")])
+def test_rates_out_of_range_are_refused(rate: float) -> None:
+    with pytest.raises(BadInput, match=r"\(0, 1\]"):
+        SampledGaussian(1.0, rate)
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, True])
+def test_a_count_that_is_not_whole_is_refused(count: int) -> None:
+    """A negative count would take back what another event has spent."""
+    for build in (lambda: Gaussian(1.0, count), lambda: SampledGaussian(1.0, 0.5, count), lambda: Laplace(1.0, count)):
+        with pytest.raises(BadInput, match="whole number"):
+            build()
+    with pytest.raises(BadInput, match="add_remove, replace"):
+        SampledGaussian(1.0, 0.5, 1, "swap")  # type: ignore[arg-type]

@@ -1,0 +1,61 @@
+"""What epsilon says in plain words."""
+
+import math
+
+import pytest
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.explain import odds, one_in, sentence
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "expected"), [(0.0, 50), (0.1, 52), (0.5, 62), (1.0, 73), (2.0, 88), (3.0, 95), (5.0, 99), (50.0, 100)]
+)
+def test_odds(epsilon: float, expected: int) -> None:
+    assert odds(epsilon) == expected
+    assert isinstance(odds(epsilon), int)
+
+
+def test_the_sentence_at_one() -> None:
+    text = sentence(1.0, 1e-5, "attribute")
+    assert "From even odds an attacker ends at most 73 in 100 sure" in text
+    assert "1 in 100,000" in text
+    assert "sensitive attribute" in text
+    assert "whole record" in sentence(1.0, 1e-5, "record")
+
+
+@pytest.mark.parametrize(("epsilon", "weak"), [(7.9, False), (8.0, True), (700.0, True)])
+def test_much_is_called_almost_no_guarantee(epsilon: float, weak: bool) -> None:
+    assert ("almost no guarantee" in sentence(epsilon, 1e-5, "record")) is weak
+    assert "almost certain" in sentence(epsilon, 1e-5, "record")
+
+
+@pytest.mark.parametrize(("epsilon", "caution"), [(0.01, True), (0.05, True), (0.5, False)])
+def test_very_little_carries_a_caution(epsilon: float, caution: bool) -> None:
+    assert ("learn little" in sentence(epsilon, 1e-5, "record")) is caution
+
+
+@pytest.mark.parametrize("epsilon", [None, math.inf])
+def test_nothing_proved_is_said(epsilon: float | None) -> None:
+    assert sentence(epsilon, 1e-5, "attribute").startswith("No bound")
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 8.0, None])
+def test_safety_is_never_promised(epsilon: float | None) -> None:
+    text = sentence(epsilon, 1e-5, "attribute").lower()
+    assert not any(word in text for word in ("safe", "secure", "guaranteed", "anonymous", "impossible"))
+
+
+def test_chances_as_words() -> None:
+    assert one_in(1e-5) == "1 in 100,000"
+    assert one_in(0.001) == "1 in 1,000"
+
+
+def test_values_out_of_range_are_refused() -> None:
+    for bad in (-1.0, math.nan):
+        with pytest.raises(BadInput, match="epsilon"):
+            sentence(bad, 1e-5, "record")
+    with pytest.raises(BadInput, match="attribute, record"):
+        sentence(1.0, 1e-5, "everything")
+    with pytest.raises(BadInput, match="delta"):
+        sentence(1.0, 0.0, "record")
