@@ -47,7 +47,8 @@ def answer_account(raw_method: Mapping[str, Any], **sizes: Any) -> Answer:
 
 def answer_runs() -> Answer:
     """List the runs in the default store."""
-    found = list_runs(open_store())
+    with open_store() as store:
+        found = list_runs(store)
     return Answer({"runs": found}, prose.describe_runs(found))
 
 
@@ -62,18 +63,18 @@ def answer_run(row: RunRow, record: RunRecord | None) -> Answer:
 
 def answer_prediction(key: str, source: str, target: str) -> Answer:
     """Predict a file's rows with a run's model."""
-    store = open_store()
-    files = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
+    with open_store() as store:
+        files = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
     found = {"key": key, **predict_file(files, source, target)}
     return Answer(found, f"{found['rows']:,} rows predicted, {found['positive']:,} positive, written to {target}")
 
 
 def export_run(key: str, form: str) -> str:
     """Return a run's record ("json") or curves ("csv") as text; neither holds anything secret."""
-    store = open_store()
-    if form == "csv":
-        return curves_to_csv(store, key)
-    record = store.record(key)
+    with open_store() as store:
+        if form == "csv":
+            return curves_to_csv(store, key)
+        record = store.record(key)
     if record is None:
         raise BadInput(f"run {key} has no record yet.", field="key")
     return record.to_text()

@@ -18,26 +18,26 @@ def train(config: RunConfig, talk: Talk, *, again: bool = False) -> Ended:
     An interrupted run of the same config goes on from its last checkpoint. `again` makes a new attempt, with fresh
     noise and its own cost. Raises BadInput for what a person gave, KeyboardInterrupt where the run was paused.
     """
-    store = open_store()
-    found = None if again else store.find(config.key)
-    if found is not None and found.status == "finished":
-        talk.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")
-        return found, store.record(found.key)
-    if found is not None and found.status in ("paused", "lost"):
-        return _go_on(store, found, talk)
-    return _work(store, store.submit(config, again=again).key, talk)
+    with open_store() as store:
+        found = None if again else store.find(config.key)
+        if found is not None and found.status == "finished":
+            talk.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")
+            return found, store.record(found.key)
+        if found is not None and found.status in ("paused", "lost"):
+            return _go_on(store, found, talk)
+        return _work(store, store.submit(config, again=again).key, talk)
 
 
 def resume(key: str, talk: Talk) -> Ended:
     """Go on with an interrupted run from its last checkpoint, at once if its process on this host is gone."""
-    store = open_store()
-    row = store.row(key)
-    if row.status == "finished":
-        talk.say(f"run {key} is finished, so nothing ran.")
-        return row, store.record(key)
-    if row.status in ("running", "stopping"):
-        raise BadInput(f"run {key} is {row.status} in another process; pause or stop it first.", field="key")
-    return _go_on(store, row, talk)
+    with open_store() as store:
+        row = store.row(key)
+        if row.status == "finished":
+            talk.say(f"run {key} is finished, so nothing ran.")
+            return row, store.record(key)
+        if row.status in ("running", "stopping"):
+            raise BadInput(f"run {key} is {row.status} in another process; pause or stop it first.", field="key")
+        return _go_on(store, row, talk)
 
 
 def _go_on(store: RunStore, row: RunRow, talk: Talk) -> Ended:

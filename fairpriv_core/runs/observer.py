@@ -17,6 +17,8 @@ from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.runs.record import RunRecord
 
+_CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
+
 Values = list[tuple[int, str, float | None]]
 
 
@@ -75,7 +77,7 @@ def snapshot_values(snapshot: Snapshot, test: Dataset) -> Values:
     named = {f"train/{name}" if name == "loss" else name: value for name, value in snapshot.scalars.items()}
     named |= {f"test/{name}": value for name, value in measured.items() if _is_number(value)}
     for group in measured["groups"]:
-        rates = {name: value for name, value in group.items() if _is_number(value)}
+        rates = {name: group[name] for name in group if _is_number(group[name]) and not name.startswith(_CONSTANT)}
         named |= {f"group/{group['name']}/{name}": value for name, value in rates.items()}
     for name, histogram in snapshot.histograms.items():
         named |= {f"clipped/{name}/{group}": share for group, share in histogram.clipped.items()}

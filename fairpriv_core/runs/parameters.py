@@ -108,7 +108,7 @@ def _coerce_plain(name: str, value: Any, kind: type) -> Any:
             return _whole(value)
         if kind is str and isinstance(value, str):
             return value
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         pass
     raise BadInput(f"{name} must be {_WORDS.get(kind, 'a value')}, got '{value}'.", field=name)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
@@ -42,6 +42,16 @@ class RunStore:
         self.database = database
         self.previews = PreviewStore(database)
         self.uploads = UploadStore(database)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; `with open_store() as store:` does."""
+        self.database.close()
 
     def submit(self, config: RunConfig, owner: str = LOCAL_OWNER, *, again: bool = False) -> RunRow:
         """Queue a run and return its row; if the same config is queued, running, paused or finished, return that row.
@@ -87,7 +97,7 @@ class RunStore:
         """Return the records of those of `keys` that have one."""
         query = select(run.c.key, run.c.record).where(run.c.key.in_(keys))
         with self.database.read() as connection:
-            found = {key: stored for key, stored in connection.execute(query).tuples() if stored is not None}
+            found = {key: stored for key, stored in connection.execute(query) if stored is not None}
         return {key: RunRecord.from_json(found[key]) for key in keys if key in found}
 
     def metrics(self, key: str, since: int = -1) -> list[tuple[int, str, float | None]]:
@@ -95,7 +105,7 @@ class RunStore:
         query = select(metric.c.step, metric.c.name, metric.c.value)
         query = query.where(metric.c.key == key, metric.c.step > since).order_by(metric.c.step, metric.c.name)
         with self.database.read() as connection:
-            return [(step, name, value) for step, name, value in connection.execute(query).tuples()]
+            return [(step, name, value) for step, name, value in connection.execute(query)]
 
     def snapshot(self, key: str) -> dict[str, Any] | None:
         """Return the latest {"step", "epoch", "histograms": name -> edges, counts, bound, clipped}, or None."""

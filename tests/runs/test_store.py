@@ -1,0 +1,195 @@
+"""The store's contract, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import update
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.event import Gaussian
+from fairpriv_core.runs.checkpoint import Checkpoint
+from fairpriv_core.runs.claim import Claim, LeaseLost, Progress
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.runs.store_tables import run
+from fairpriv_core.runs.store_work import MOST_CRASHES, WorkStore
+
+Configure = Callable[..., RunConfig]
+SAVED = Checkpoint(5, b"secret", (Gaussian(2.0, 3),), {"code": "a"})
+
+
+def progress(step: int, value: float = 0.5) -> Progress:
+    return Progress(step, 1, 1.5, 0.25, [(step, "test/accuracy", value)], {"output": {"edges": [0, 1]}})
+
+
+def draft(claim: Claim, status: str = "running") -> RunRecord:
+    released = [{"kind": "gaussian", "noise_multiplier": 2.0, "count": 9}]
+    blank = dict.fromkeys(("variant", "epsilon", "epsilon_published", "epsilon_reason", "epsilon_if_secret"))
+    settings = {"config": claim.config, "calibrated": claim.config["method"], "data": {"name": "synthetic"}}
+    rest = {"delta": 1e-5, "event": released, "released": [], "assumptions": (), "versions": {}}
+    return RunRecord(key=claim.key, status=status, threat_model="attribute", **settings, **rest, **blank)
+
+
+def begin(store: RunStore, config: RunConfig) -> tuple[WorkStore, Claim]:
+    work = WorkStore(store.database)
+    store.submit(config)
+    claim = work.claim()
+    assert claim is not None
+    work.begin(claim, draft(claim), steps=48, resumed_from=0)
+    return work, claim
+
+
+def expire(store: RunStore, key: str) -> None:
+    with store.database.write() as connection:
+        connection.execute(update(run).where(run.c.key == key).values(lease_expires=1.0))
+
+
+def test_the_same_config_is_one_run_until_it_is_asked_for_again(store: RunStore, configure: Configure) -> None:
+    first = store.submit(configure())
+    assert store.submit(configure()) == first
+    assert (first.status, first.step, first.owner) == ("queued", 0, "local")
+    again = store.submit(configure(), "another", again=True)
+    assert (again.key, again.repeat) == (f"{first.key}-2", 2)
+    found = store.find(configure().key)
+    assert found is not None and found.key == again.key
+    assert {row.key for row in store.rows()} == {first.key, again.key}
+    assert [row.key for row in store.rows(owner="another")] == [again.key]
+
+
+def test_four_claimers_get_distinct_runs(place: str, configure: Configure) -> None:
+    with open_store(place) as store:
+        keys = {store.submit(configure(seed=seed)).key for seed in range(12)}
+
+    def claim_all(_: int) -> list[str]:
+        found = []
+        with open_store(place) as own:
+            while (claim := WorkStore(own.database).claim()) is not None:
+                found.append(claim.key)
+        return found
+
+    with ThreadPoolExecutor(4) as pool:
+        claimed = [key for found in pool.map(claim_all, range(4)) for key in found]
+    assert sorted(claimed) == sorted(keys)
+
+
+def test_one_commit_stores_metrics_histograms_checkpoint_and_releases(store: RunStore, configure: Configure) -> None:
+    work, claim = begin(store, configure())
+    assert work.commit(claim, progress(5), SAVED) is None
+    assert work.commit(claim, progress(9, 0.7), SAVED) is None
+    row = store.row(claim.key)
+    assert (row.status, row.step, row.steps, row.epoch, row.epsilon) == ("running", 9, 48, 1, 0.25)
+    assert store.metrics(claim.key) == [(5, "test/accuracy", 0.5), (9, "test/accuracy", 0.7)]
+    assert store.metrics(claim.key, since=5) == [(9, "test/accuracy", 0.7)]
+    snapshot = store.snapshot(claim.key)
+    assert snapshot is not None and snapshot["step"] == 9
+    assert work.checkpoint(claim) == SAVED
+
+
+def test_an_overtaken_worker_can_write_nothing(store: RunStore, configure: Configure) -> None:
+    work, old = begin(store, configure())
+    work.commit(old, progress(5), SAVED)
+    expire(store, old.key)
+    assert store.row(old.key).status == "lost"
+    assert work.recover() == 1
+    new = work.claim(old.key)
+    assert new is not None and new.attempt == old.attempt + 1
+    for write in (
+        lambda: work.commit(old, progress(6), SAVED),
+        lambda: work.finish(old, draft(old, "finished"), progress(6)),
+        lambda: work.hand_back(old, "queued"),
+        lambda: work.cancel(old),
+        lambda: work.adopt(old),
+    ):
+        with pytest.raises(LeaseLost):
+            write()
+    work.crash(old, "nothing")
+    assert store.metrics(old.key) == [(5, "test/accuracy", 0.5)]
+    assert (store.row(old.key).status, store.row(old.key).crashes) == ("running", 1)
+
+
+def test_a_run_that_keeps_crashing_fails_and_has_paid(store: RunStore, configure: Configure) -> None:
+    work, claim = begin(store, configure("pf_ld", noise_primal=None))
+    work.commit(claim, progress(5), SAVED)
+    for attempt in range(MOST_CRASHES):
+        assert store.row(claim.key).attempt == attempt + 1
+        work.crash(claim, "it was ended by SIGKILL")
+        claim = work.claim() or claim
+    row, record = store.row(claim.key), store.record(claim.key)
+    assert row.status == "failed" and "died 3 times" in (row.error or "") and "SIGKILL" in (row.error or "")
+    assert record is not None and record.event == [{"kind": "gaussian", "noise_multiplier": 2.0, "count": 3}]
+    assert record.epsilon is not None and record.epsilon > 1
+    assert store.request(claim.key, "resume").status == "queued"
+
+
+def test_requests_reach_a_running_run_and_settle_an_idle_one(store: RunStore, configure: Configure) -> None:
+    assert store.request(store.submit(configure(seed=9)).key, "pause").status == "paused"
+    work, claim = begin(store, configure())
+    assert store.request(claim.key, "pause").request == "pause"
+    assert work.commit(claim, progress(5), SAVED) == "pause"
+    work.hand_back(claim, "paused")
+    assert store.row(claim.key).status == "paused"
+    assert store.request(claim.key, "resume").status == "queued"
+    again = work.claim(claim.key)
+    assert again is not None
+    assert store.request(claim.key, "stop").status == "stopping"
+    work.cancel(again)
+    with pytest.raises(BadInput, match="is cancelled: it cannot resume"):
+        store.request(claim.key, "resume")
+
+
+def test_a_stopped_run_states_its_planned_length(store: RunStore, configure: Configure) -> None:
+    work, claim = begin(store, configure())
+    work.commit(claim, progress(5), SAVED)
+    work.hand_back(claim, "paused")
+    assert store.request(claim.key, "stop").status == "cancelled"
+    record = store.record(claim.key)
+    assert record is not None and record.status == "cancelled"
+    assert record.event[0]["count"] == 9 and record.released[0]["count"] == 3
+    assert "planned length" in record.warnings[-1]
+    assert work.checkpoint(claim) is None
+
+
+def test_a_lost_run_is_settled_without_its_process(store: RunStore, configure: Configure) -> None:
+    _, claim = begin(store, configure())
+    expire(store, claim.key)
+    assert store.request(claim.key, "stop").status == "cancelled"
+    with pytest.raises(LeaseLost):
+        WorkStore(store.database).commit(claim, progress(6), SAVED)
+
+
+def test_deleting_keeps_what_was_released(store: RunStore, configure: Configure) -> None:
+    work, claim = begin(store, configure())
+    work.commit(claim, progress(5), SAVED)
+    with pytest.raises(BadInput, match="is running; stop it"):
+        store.delete(claim.key)
+    store.request(claim.key, "stop")
+    work.cancel(claim)
+    store.delete(claim.key)
+    assert store.rows() == [] and work.checkpoint(claim) is None
+    (stone,) = store.tombstones()
+    assert stone["event"][0]["count"] == 9 and stone["data"] == {"name": "synthetic"}
+    assert store.submit(configure()).key == f"{claim.key}-2"
+
+
+def test_an_unknown_run_names_those_that_are_there(store: RunStore, configure: Configure) -> None:
+    with pytest.raises(BadInput, match="has no runs yet"):
+        store.row("abc")
+    known = store.submit(configure()).key
+    with pytest.raises(BadInput, match=f"no run 'abc' in the store; the newest are {known}"):
+        store.record("abc")
+
+
+def test_previews_are_kept_by_what_was_asked(store: RunStore) -> None:
+    key = store.request_preview({"method": "pf_ld", "clip_primal": [0.1, 1]})
+    assert store.request_preview({"clip_primal": [0.1, 1], "method": "pf_ld"}) == key
+    assert store.preview(key) == {"status": "queued", "result": None, "error": None}
+    assert store.previews.claim() == key and store.previews.claim() is None
+    store.previews.abandon(key)
+    assert store.previews.claim() == key
+    store.previews.finish(key, result={"bias": [1.0]})
+    assert store.preview(key) == {"status": "finished", "result": {"bias": [1.0]}, "error": None}
+    assert store.preview("unknown") is None
