@@ -19,7 +19,8 @@ class MethodInfo:
 
     `threat_model` is None for a method that is not private. `calibrates` names the field that calibration sets, or
     is None. `max_groups` and `max_labels` are None where there is no limit. `notions` are those that the method takes;
-    where `pursues_notion` is False it only reports the chosen one.
+    where `pursues_notion` is False it only reports the chosen one. With `shows_clipping` the method has
+    `clipping_curves(warmup)` (see clipping_choice.py).
     """
 
     name: str
@@ -34,6 +35,7 @@ class MethodInfo:
     max_labels: int | None = 2
     needs_group_at_prediction: bool = False
     pursues_notion: bool = True
+    shows_clipping: bool = False
 
 
 @dataclass(frozen=True)

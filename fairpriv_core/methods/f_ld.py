@@ -27,14 +27,14 @@ class FLd:
         notions=tuple(notions()),
     )
 
-    epochs: int = fields.epochs(30)
+    epochs: int = fields.epochs(20)
     batch_size: int = fields.batch_size(256)
     learning_rate: float = fields.learning_rate(0.002)
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
     multiplier_max: float = fields.multiplier_max(2.0)
-    dual_step: float = fields.dual_step(1.0)
+    dual_step: float = fields.dual_step(0.5)
 
     def __post_init__(self) -> None:
         fields.check_network(self)

@@ -47,6 +47,7 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
             width=5,
             optimizer="sgd",
             learning_rate=0.1,
+            clip_primal=None,
             noise_primal=2.0,
             noise_dual=3.0,
             noise_counts=2.0,
@@ -113,9 +114,7 @@ class RecordingMechanism(Mechanism):
     def gaussian(
         self, value: np.ndarray, *, shift: float, noise_multiplier: float, purpose: str, index: int
     ) -> np.ndarray:
-        out = super().gaussian(
-            value, shift=shift, noise_multiplier=noise_multiplier, purpose=purpose, index=index
-        )
+        out = super().gaussian(value, shift=shift, noise_multiplier=noise_multiplier, purpose=purpose, index=index)
         return self._record("gaussian", (purpose, index), value, shift, out)
 
     def _record(

@@ -190,9 +190,7 @@ def published_excess() -> float:
     train(method, [base_data], [base])
     other = RecordingMechanism(replayed=base.releases)
     train(method, [_neighbour(base_data, 0)], [other])
-    last = [
-        (own, new) for own, new in zip(base.releases, other.releases, strict=True) if own.kind == "sum"
-    ][-1]
+    last = [(own, new) for own, new in zip(base.releases, other.releases, strict=True) if own.kind == "sum"][-1]
     return float(np.linalg.norm(last[1].value - last[0].value)) / last[0].bound
 
 

@@ -22,11 +22,12 @@ from fairpriv_core.engine.loop import Indices
 from fairpriv_core.engine.records import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import RunFailed
+from fairpriv_core.methods.clipping_choice import best_bound, proved_noise
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.rules.batch_terms import CellTable
 from fairpriv_core.methods.rules.lagrangian import LagrangianRule
 from fairpriv_core.methods.rules.setting import Setting
-from fairpriv_core.methods.rules.violations import cell_means, finite, outputs, to_tensor
+from fairpriv_core.methods.rules.violations import cell_means, constraint_norms, finite, outputs, to_tensor
 from fairpriv_core.notions.cells import LABELS, Cells
 from fairpriv_core.notions.surrogates import output, slope
 
@@ -53,7 +54,7 @@ class PfLdRule:
     def __post_init__(self) -> None:
         self._cells = self.setting.cells
         self._condition = CellTable.of(self._cells).condition
-        self._clip = self.setting.column("clip_primal")
+        self._clip = torch.tensor([[_chosen(method.clip_primal)] for method in self.setting.methods])
         self._multipliers = np.zeros((len(self.setting.methods), self._cells.count))
         self._violations = np.zeros_like(self._multipliers)
         self._counts = np.ones_like(self._multipliers)
@@ -94,7 +95,7 @@ class PfLdRule:
             if self._radius[k]:
                 noisy[k] = training.mechanism.sampled_gaussian(
                     totals[k].double().numpy(),
-                    radius=self._radius[k] * method.clip_primal,
+                    radius=self._radius[k] * float(self._clip[k]),
                     noise_multiplier=method.noise("noise_primal"),
                     sampling_rate=method.sampling_rate,
                     relation="replace",
@@ -105,6 +106,8 @@ class PfLdRule:
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         if epoch + 1 >= self.setting.methods[0].epochs:
             return  # multipliers after the last epoch would change nothing: not released
+        if epoch == 0:
+            self._choose_clips(kernel, feed)
         for k, method in enumerate(self.setting.methods):
             if method.multiplier_max > 0:
                 self._violations[k] = self._release_violations(k, epoch, kernel, feed)
@@ -113,10 +116,13 @@ class PfLdRule:
         self._set_tables()
 
     def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
-        first = self.setting.methods[0]
         norms = slope(self.setting.target, records.probability, records.label).abs() * records.norms
         values = output(self.setting.target, records.logits, records.label)
-        return {"gradient_norm": (norms, first.clip_primal), "output": (values, first.clip_dual)}
+        bound = float(self._clip[0])
+        return {
+            "gradient_norm": (norms, bound if math.isfinite(bound) else None),
+            "output": (values, self.setting.methods[0].clip_dual),
+        }
 
     def scalars(self, model: int) -> dict[str, float]:
         shown = {f"multiplier/{n}": float(v) for n, v in zip(self._cells.names, self._multipliers[model], strict=True)}
@@ -131,6 +137,7 @@ class PfLdRule:
         return {
             "multipliers": dict(zip(names, self._multipliers[model].tolist(), strict=True)),
             "noisy_counts": dict(zip(names, self._counts[model].tolist(), strict=True)),
+            "clip_primal": float(self._clip[model]) if math.isfinite(float(self._clip[model])) else None,
         }
 
     def state(self, model: int) -> dict[str, np.ndarray]:
@@ -138,12 +145,14 @@ class PfLdRule:
             "multipliers": self._multipliers[model].copy(),
             "violations": self._violations[model].copy(),
             "noisy_counts": self._counts[model].copy(),
+            "clip_primal": self._clip[model].numpy().copy(),
         }
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         self._multipliers[model] = state["multipliers"]
         self._violations[model] = state["violations"]
         self._counts[model] = state["noisy_counts"]
+        self._clip[model] = torch.from_numpy(state["clip_primal"])
         self._set_tables()
 
     def _release_counts(self, k: int) -> None:
@@ -163,6 +172,19 @@ class PfLdRule:
                 f"at least {FLOOR:.0f} are needed: merge it with another group or leave it out."
             )
         self._counts[k] = noisy
+
+    def _choose_clips(self, kernel: Kernel, feed: Feed) -> None:
+        """Set C_p where it is automatic: Theorem 4's minimiser over all records and noisy counts, all public by now."""
+        for k, method in enumerate(self.setting.methods):
+            if method.clip_primal is None:
+                noise = proved_noise(
+                    size=kernel.shape.size,
+                    noise_multiplier=method.noise("noise_primal"),
+                    rate=method.sampling_rate,
+                    counts=self._counts[k],
+                )
+                norms = constraint_norms(k, target=self.setting.target, kernel=kernel, feed=feed)
+                self._clip[k] = best_bound(norms, noise=noise, weight=float(self._cells.count))
 
     def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
         if not self._radius[k]:
@@ -207,6 +229,10 @@ class PfLdRule:
             inverse = np.sort(1.0 / self._counts[k][self._cells.label == label])
             squares.append(float((inverse[-2:] ** 2).sum()))
         return math.sqrt(max(squares))
+
+
+def _chosen(bound: float | None) -> float:
+    return math.inf if bound is None else bound
 
 
 def train_pf_ld(methods: Sequence[PfLd], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:

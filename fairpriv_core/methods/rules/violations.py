@@ -12,7 +12,9 @@ from fairpriv_core.engine.networks import logits
 from fairpriv_core.engine.records import Feed
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.notion import Target
-from fairpriv_core.notions.surrogates import output
+from fairpriv_core.notions.surrogates import output, slope
+
+_CHUNK = 4096
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,18 @@ def outputs(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.nda
     """Return h of every training row of one model (n,), float64."""
     scores = logits(kernel.shape, kernel.parameters[model : model + 1], feed.features[model])[0]
     return output(target, scores, feed.labels[model]).double().numpy()
+
+
+def constraint_norms(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
+    """Return |dh| of every training row of one model (n,), float64; public where x and y are."""
+    alone = Kernel(kernel.shape, kernel.parameters[model : model + 1])
+    parts = []
+    for rows, labels in zip(
+        torch.split(feed.features[model], _CHUNK), torch.split(feed.labels[model], _CHUNK), strict=True
+    ):
+        passed = alone.run(rows.unsqueeze(0))
+        parts.append(slope(target, torch.sigmoid(passed.logits[0]), labels).abs() * passed.norms[0])
+    return torch.cat(parts).double().numpy()
 
 
 def cell_means(model: int, *, cells: Cells, values: np.ndarray, group_values: np.ndarray, feed: Feed) -> Means:

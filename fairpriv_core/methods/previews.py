@@ -1,0 +1,55 @@
+"""What the Train page shows before any training of the method: values at a public warm-up model, made by a worker.
+
+Only features and labels are used, which are public under the threat model `attribute`; no group is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from fairpriv_core.data.dataset import load_dataset, split_dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.records import Feed
+from fairpriv_core.engine.training import Training
+from fairpriv_core.methods.clipping_choice import Warmup, quantiles
+from fairpriv_core.methods.none import Plain
+from fairpriv_core.methods.rules.violations import constraint_norms, finite, outputs
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.privacy.event import Events
+from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.randomness import Randomness
+
+_EPOCHS = 3
+
+
+class _Silent:
+    def due(self) -> bool:
+        return False
+
+    def show(self, snapshot: object) -> None:
+        return None
+
+    def commit(self, *, step: int, events: Events, checkpoint: object) -> None:
+        return None
+
+
+def compute(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a `Warmup` as JSON for {"data": fields of DataSpec, "notion", "hidden_layers", "width", "seed"}."""
+    data = load_dataset(DataSpec(**request["data"]))
+    train, _ = split_dataset(data, seed=request["seed"])
+    plain = Plain(epochs=_EPOCHS, hidden_layers=request["hidden_layers"], width=request["width"])
+    notion = notions()[request["notion"]]
+    training = Training(notion, request["seed"], Mechanism(Randomness.fresh()), _Silent())
+    fitted = plain.fit(train, training)
+    shape = NetworkShape.from_json(fitted.network)
+    kernel, feed = Kernel(shape, torch.from_numpy(fitted.parameters).reshape(1, -1)), Feed([train])
+    with torch.no_grad():
+        norms = constraint_norms(0, target=notion.target, kernel=kernel, feed=feed)
+        values = outputs(0, target=notion.target, kernel=kernel, feed=feed)
+    return asdict(Warmup(quantiles(finite(norms)), quantiles(finite(values)), shape.size, train.n, train.groups))
