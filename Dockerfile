@@ -6,6 +6,6 @@ RUN apt-get update \
 WORKDIR /fairpriv
 COPY . .
 RUN ./fairpriv setup && mkdir /data
-ENV FAIRPRIV_DATA=/data FAIRPRIV_STORE=/data/runs.db
+ENV XDG_CACHE_HOME=/data FAIRPRIV_STORE=/data/runs.db
 EXPOSE 8501
 CMD ["./fairpriv", "app", "--server.address", "0.0.0.0"]

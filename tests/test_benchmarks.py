@@ -1,0 +1,11 @@
+"""The benchmarks run; what they measure is no test's business."""
+
+from __future__ import annotations
+
+from benchmarks.epoch import list_cases, measure
+
+
+def test_each_case_has_a_ratio() -> None:
+    cells = measure(layers=1, rows=1024, rounds=1)
+    assert len(cells) == len(list_cases(1024))
+    assert all(cell["ratio_to_n"] > 0 for cell in cells)
