@@ -50,7 +50,7 @@ def _go_on(store: RunStore, row: RunRow, talk: Talk) -> Ended:
 def _work(store: RunStore, key: str, talk: Talk) -> Ended:
     row = work_in_foreground(store, key, talk)
     record = store.record(key)
-    if row.error_kind == "bad_input" and record is None:
+    if row.error_kind == "bad_input" and (record is None or not record.released):
         store.delete(key)
         raise BadInput(row.error or "the run's settings cannot be used.")
     return row, record

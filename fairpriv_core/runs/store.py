@@ -144,7 +144,7 @@ class RunStore:
             stored = _row(connection, key)
             if stored["status"] == "running" and not is_lost(stored):
                 raise BadInput(f"run {key} is running; stop it before deleting it.", field="key")
-            if stored["record"] is not None:
+            if _has_cost(stored):
                 connection.execute(insert(tombstone).values(**_remains(stored)))
             connection.execute(delete(run).where(run.c.key == key))
 
@@ -223,6 +223,12 @@ def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
 
 def _released(connection: Connection, key: str) -> list[dict[str, Any]]:
     return list(connection.scalar(select(checkpoint.c.released).where(checkpoint.c.key == key)) or [])
+
+
+def _has_cost(stored: RowMapping) -> bool:
+    """Return whether a run may have let anything out: not before training, nor where its settings were refused."""
+    record = stored["record"]
+    return record is not None and not (stored["error_kind"] == "bad_input" and not record["released"])
 
 
 def _remains(stored: RowMapping) -> dict[str, Any]:

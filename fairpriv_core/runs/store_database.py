@@ -132,7 +132,7 @@ def resolve(place: str | None) -> URL:
     if "://" not in given:
         return URL.create("sqlite", database=str(Path(given).expanduser().absolute()))
     try:
-        url = make_url(given)
+        url = make_url(given.replace("postgres://", "postgresql://", 1))
     except exc.ArgumentError as error:
         raise StoreError("FAIRPRIV_STORE is neither a path nor a database URL.") from error
     if url.get_backend_name() == "postgresql":

@@ -1,0 +1,127 @@
+"""A store that cannot be used says why in one sentence, and what is in it stays as it is."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from fairpriv_core.errors import StoreError
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.runs.store_database import resolve
+from fairpriv_core.runs.store_tables import SCHEMA_VERSION, store_info
+
+Configure = Callable[..., RunConfig]
+
+
+def test_a_new_store_is_private_and_in_wal_mode(tmp_path: Path, configure: Configure) -> None:
+    path = tmp_path / "folder" / "runs.db"
+    with open_store(str(path)) as store:
+        store.submit(configure())
+        modes = [stat.S_IMODE(item.stat().st_mode) for item in (path.parent, *path.parent.iterdir())]
+    assert modes[0] == 0o700 and set(modes[1:]) == {0o600}
+    assert path.read_bytes()[18] == 2  # the file format's write version: 2 is WAL
+
+
+def test_a_store_of_a_newer_version_is_left_as_it_is(store: RunStore, place: str, configure: Configure) -> None:
+    key = store.submit(configure()).key
+    with store.database.write() as connection:
+        connection.execute(update(store_info).values(version=SCHEMA_VERSION + 1))
+    with pytest.raises(StoreError, match=rf"written by a newer fairpriv \(version {SCHEMA_VERSION + 1}, this one"):
+        open_store(place)
+    assert store.row(key).status == "queued"
+
+
+def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written(tmp_path: Path, configure: Configure) -> None:
+    path = tmp_path / "runs.db"
+    with open_store(str(path)) as store:
+        key = store.submit(configure()).key
+    before = path.read_bytes()
+    path.chmod(0o400)
+    with open_store(str(path)) as store:
+        assert store.row(key).status == "queued"
+        with pytest.raises(StoreError, match="is read-only; make it writable or set FAIRPRIV_STORE"):
+            store.submit(configure(seed=1))
+    assert path.read_bytes() == before
+
+
+def test_a_store_in_a_read_only_folder_can_be_read(tmp_path: Path, configure: Configure) -> None:
+    folder = tmp_path / "folder"
+    with open_store(str(folder / "runs.db")) as store:
+        key = store.submit(configure()).key
+    folder.chmod(0o500)
+    try:
+        with open_store(str(folder / "runs.db")) as store:
+            assert store.row(key).status == "queued"
+            with pytest.raises(StoreError, match="is read-only"):
+                store.request(key, "stop")
+    finally:
+        folder.chmod(0o700)
+
+
+def test_a_full_disk_changes_nothing(local: RunStore, configure: Configure) -> None:
+    key = local.submit(configure()).key
+    with local.database.write() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreError, match="is full; nothing stored was changed"):
+        for seed in range(1, 500):
+            local.submit(configure(seed=seed))
+    assert local.row(key).status == "queued"
+    with sqlite3.connect(str(local.database.path)) as check:
+        assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    check.close()
+
+
+def test_a_file_of_something_else_is_refused_untouched(tmp_path: Path) -> None:
+    text, other = tmp_path / "notes.txt", tmp_path / "other.db"
+    text.write_text("not a database, but long enough to look like a file of some kind\n" * 20)
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE bird (name)")
+    connection.commit()
+    connection.close()
+    for path, message in ((text, "is not a run store"), (other, "is a database of something else")):
+        before = path.read_bytes()
+        with pytest.raises(StoreError, match=message):
+            open_store(str(path))
+        assert path.read_bytes() == before
+    with pytest.raises(StoreError, match="is a folder"):
+        open_store(str(tmp_path))
+
+
+def test_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be made"):
+        open_store(str(tmp_path / "file" / "runs.db"))
+    with pytest.raises(StoreError, match="a run store is a SQLite file or a PostgreSQL URL, got 'mysql'"):
+        open_store("mysql://someone@host/name")
+    with pytest.raises(StoreError, match="cannot be used") as caught:
+        open_store("postgresql://someone:secret@127.0.0.1:1/name")
+    assert "secret" not in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_the_environment_names_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRPRIV_STORE", "postgres://me@host/runs")
+    assert resolve(None).drivername == "postgresql+psycopg"
+    monkeypatch.setenv("FAIRPRIV_STORE", str(tmp_path / "a.db"))
+    assert resolve(None).database == str(tmp_path / "a.db")
+    monkeypatch.delenv("FAIRPRIV_STORE")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert resolve(None).database == str(tmp_path / ".fairpriv" / "runs.db")
+
+
+def test_processes_may_make_a_store_at_the_same_time(place: str, configure: Configure) -> None:
+    def make(seed: int) -> str:
+        with open_store(place) as store:
+            return store.submit(configure(seed=seed)).key
+
+    with ThreadPoolExecutor(6) as pool:
+        keys = set(pool.map(make, range(12)))
+    with open_store(place) as store:
+        assert {row.key for row in store.rows()} == keys
