@@ -182,7 +182,7 @@ def test_a_fresh_key_carries_the_count_and_no_noise() -> None:
 def test_releases_lie_on_a_grid_that_the_value_does_not_choose(std: float, shift: float) -> None:
     """A grid of at most std / 2**20, a power of two, the same for every value: low bits tell nothing."""
     released = Mechanism(Randomness.fresh()).gaussian(
-        np.full(20, shift * std), shift=std, noise_multiplier=1.0, purpose="x", index=0
+        np.full(60, shift * std), shift=std, noise_multiplier=1.0, purpose="x", index=0
     )
     grid = Fraction(2) ** math.floor(math.log2(std) - 20 + 1e-12)
     assert grid <= Fraction(std) / 2**20
