@@ -6,6 +6,6 @@ from benchmarks.epoch import list_cases, measure
 
 
 def test_each_case_has_a_ratio() -> None:
-    cells = measure(layers=1, rows=1024, rounds=1)
-    assert len(cells) == len(list_cases(1024))
+    cells = measure(layers=1, rows=4096, rounds=1)
+    assert len(cells) == len(list_cases(4096))
     assert all(cell["ratio_to_n"] > 0 for cell in cells)
