@@ -10,6 +10,7 @@ import streamlit as st
 from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.comparison import name_row, show_comparison, show_table
+from pages.widgets.frame import link_to
 from pages.widgets.guard import attempt
 from pages.widgets.session import find_store
 from pages.widgets.state import enter, keep, mount, publish, value
@@ -29,7 +30,7 @@ def show() -> None:
     rows = run_table(list(records.values()))
     if not rows:
         st.info("No finished run yet. Launch one on the Train page; it appears here when it is done.")
-        st.page_link("pages/train.py", label="Go to Train", icon=":material/tune:")
+        link_to("train", "Go to Train")
         return
     show_table(rows)
     chosen = _choose(rows)

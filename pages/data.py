@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.data.problem import DataSpec
+from pages.widgets.frame import go_to
 from pages.widgets.groups import show_groups, show_revealing
 from pages.widgets.guard import plain
 from pages.widgets.reference import write_reference
@@ -79,7 +80,7 @@ def _describe(spec: DataSpec) -> None:
     for caveat in dataset.caveats:
         st.caption(plain(caveat))
     if st.button("Train on this data", key="data_train", type="primary", icon=":material/tune:"):
-        st.switch_page("pages/train.py")
+        go_to("train")
 
 
 show()

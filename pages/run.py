@@ -6,6 +6,7 @@ import streamlit as st
 
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
+from pages.widgets.frame import link_to
 from pages.widgets.guard import attempt, plain
 from pages.widgets.live import draw_run
 from pages.widgets.reference import describe_config
@@ -26,14 +27,14 @@ def show() -> None:
         return
     if not rows:
         st.info("No run yet. Choose a method and a budget on the Train page, and launch one.", icon=":material/info:")
-        st.page_link("pages/train.py", label="Go to Train", icon=":material/tune:")
+        link_to("train", "Go to Train")
         return
     key = _choose(store, rows)
     row = attempt(lambda: store.row(key))
     if row is not None:
         publish(("run",))
         watch = st.fragment(_watch, run_every=None if row.ended else _INTERVAL)
-        watch(store, key, ended=row.ended)
+        watch(store, key, shown=row.status)
 
 
 def _choose(store: RunStore, rows: list[RunRow]) -> str:
@@ -52,12 +53,12 @@ def plain_label(row: RunRow) -> str:
     return describe_config(row.config)
 
 
-def _watch(store: RunStore, key: str, *, ended: bool) -> None:
-    """Draw the run as it is now; when it has come to its end, draw the whole page once more without the clock."""
+def _watch(store: RunStore, key: str, *, shown: str) -> None:
+    """Draw the run as it is now; where its state is no longer the one `shown`, draw the whole page, strip and clock."""
     row = attempt(lambda: store.row(key))
     if row is None:
         return
-    if row.ended and not ended:
+    if row.status != shown:
         st.rerun()
     draw_run(store, row)
     if row.error:

@@ -11,6 +11,7 @@ from fairpriv_core.report.figures import trade_off
 from fairpriv_core.report.start import StartResults, read_start_results
 from pages.widgets.charts import show_figure
 from pages.widgets.epsilon import choose_epsilon, explain_epsilon
+from pages.widgets.frame import go_to
 from pages.widgets.reference import write_reference
 from pages.widgets.state import choose, enter, publish
 from pages.widgets.tour import show_tour
@@ -58,18 +59,18 @@ def _offer_ways(results: StartResults) -> None:
         st.markdown("**Explore**  \nLook at a benchmark: who is in it, and how groups differ.")
         if st.button("Explore the data", key="go_explore", icon=":material/table:"):
             choose("data", example)
-            st.switch_page("pages/data.py")
+            go_to("data")
     with train.container(border=True, key="way_train"):
         st.markdown("**Train on this example**  \nSee the cost before you launch, then watch it learn.")
         if st.button("Train on this example", key="go_train", type="primary", icon=":material/tune:"):
             choose("data", example)
             choose("notion", results.notion)
-            st.switch_page("pages/train.py")
+            go_to("train")
     with own.container(border=True, key="way_own"):
         st.markdown("**Bring your own data**  \nA CSV or Parquet file; it stays on this machine.")
         if st.button("Bring your own data", key="go_own", icon=":material/upload_file:"):
             choose("source", "file")
-            st.switch_page("pages/data.py")
+            go_to("data")
 
 
 @st.cache_data

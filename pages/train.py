@@ -11,7 +11,8 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import explain
 from pages.widgets.epsilon import choose_epsilon
-from pages.widgets.form import choose_fairness, choose_parameters
+from pages.widgets.form import choose_fairness, choose_parameters, list_choices
+from pages.widgets.frame import link_to
 from pages.widgets.guard import plain
 from pages.widgets.launch import show_plan
 from pages.widgets.session import find_dataset, find_spec
@@ -39,7 +40,7 @@ def show() -> None:
     raw |= {"data": vars(spec), "notion": notion}
     with right:
         show_plan(raw, dataset, slots)
-    publish((*_PUBLISHED, *(f"p.{name}" for name in raw["method"] if name not in ("name", "variant"))))
+    publish((*_PUBLISHED, *list_choices(methods()[method])))
 
 
 def _choose_recipe() -> tuple[str, str, str]:
@@ -49,7 +50,7 @@ def _choose_recipe() -> tuple[str, str, str]:
         listed = [f"{name}:{sensitive}" for name, problem in problems().items() for sensitive in problem.sensitive]
         listed += [value("data")] if value("data") not in listed else []
         reference = keep("data", st.selectbox("Data and sensitive attribute", listed, key=mount("data", listed)))
-        st.page_link("pages/data.py", label="Look at it, or bring your own", icon=":material/table:")
+        link_to("data", "Look at it, or bring your own")
     with method:
         names = list(methods())
         chosen = st.selectbox(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field
-from typing import Any
+from functools import partial
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 import streamlit as st
 
@@ -30,11 +32,17 @@ def choose_parameters(kind: type[Method], *, expert: bool, typed: bool) -> tuple
     shown = {name: item for name, item in parameters(kind).items() if name != "variant"}
     usual = {name: item for name, item in shown.items() if not item[0].expert}
     rare = {name: item for name, item in shown.items() if item[0].expert}
-    _draw_grid(usual, values, slots, typed=typed)
+    draw = partial(_draw_grid, may_be_empty=list_optional(kind), typed=typed)
+    draw(usual, values, slots)
     if expert and rare:
         with st.expander("More parameters", expanded=True, key="more_parameters"):
-            _draw_grid(rare, values, slots, typed=typed)
+            draw(rare, values, slots)
     return values, slots
+
+
+def list_choices(kind: type[Method]) -> list[str]:
+    """Return the names under which the form keeps what was chosen."""
+    return [*(f"p.{name}" for name in parameters(kind)), *(f"p.{name}.automatic" for name in list_optional(kind))]
 
 
 def choose_fairness(kind: type[Method]) -> dict[str, Any]:
@@ -85,15 +93,35 @@ def build_stops(shown: Parameter, default: float) -> tuple[float, ...]:
     return tuple(sorted(stops | {float(default), low, high}))
 
 
+def list_optional(kind: type[Method]) -> set[str]:
+    """Return the parameters that may be left empty, for the method to set them itself."""
+    hints = get_type_hints(kind)
+    return {name for name in parameters(kind) if NoneType in get_args(hints[name])}
+
+
 def _draw_grid(
-    items: Mapping[str, tuple[Parameter, Field[Any]]], values: dict[str, Any], slots: dict[str, Any], *, typed: bool
+    items: Mapping[str, tuple[Parameter, Field[Any]]],
+    values: dict[str, Any],
+    slots: dict[str, Any],
+    *,
+    may_be_empty: Collection[str],
+    typed: bool,
 ) -> None:
     columns = st.columns(2)
     for number, (name, (shown, field)) in enumerate(items.items()):
         with columns[number % 2]:
-            values[name] = _draw(name, shown, field.default, typed=typed)
+            optional = name in may_be_empty and field.default is not None
+            automatic = optional and _choose_automatic(name, shown)
+            chosen = _draw(name, shown, field.default, typed=typed)
+            values[name] = None if automatic else chosen
             st.caption(_describe(shown, field.default))
             slots[name] = st.container()
+
+
+def _choose_automatic(name: str, shown: Parameter) -> bool:
+    key = f"p.{name}.automatic"
+    label = f"Set {shown.title} automatically"
+    return bool(keep(key, st.toggle(label, key=mount(key, default=False), help=shown.help)))
 
 
 def _draw(name: str, shown: Parameter, default: Any, *, typed: bool) -> Any:

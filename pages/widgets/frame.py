@@ -40,3 +40,18 @@ def ask_for_frame() -> None:
         st.session_state["framed"] = False
         st.navigation(list_pages(icons=False), position="hidden")
         st.rerun()
+
+
+def link_to(name: str, label: str) -> None:
+    """Draw a link to the page called `name`; a page that stands on its own has nowhere to link to."""
+    title, icon = _PAGES[name]
+    if st.session_state.get("framed"):
+        st.page_link(f"pages/{name}.py", label=label, icon=icon)
+    else:
+        st.caption(f"{label}: on the page {title}.")
+
+
+def go_to(name: str, **address: str) -> None:
+    """Go to the page called `name`; a page that stands on its own stays."""
+    if st.session_state.get("framed"):
+        st.switch_page(f"pages/{name}.py", query_params=address)

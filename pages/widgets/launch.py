@@ -11,8 +11,11 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.report import wording
 from fairpriv_core.report.figures import predicted_epsilon
 from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.store import RunStore
 from pages.widgets.charts import show_figure
+from pages.widgets.clipping import show_clipping
 from pages.widgets.epsilon import explain_epsilon
+from pages.widgets.frame import go_to
 from pages.widgets.guard import attempt, plain
 from pages.widgets.plan import Plan, expect_seconds, make_plan
 from pages.widgets.session import find_store
@@ -27,14 +30,15 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         st.button("Launch", key="launch", type="primary", disabled=True, icon=":material/rocket_launch:")
         st.caption("Correct what is marked, then launch.")
         return
-    _offer_launch(config, plan)
-    _show_costs(config, plan)
-
-
-def _offer_launch(config: RunConfig, plan: Plan) -> None:
     store = find_store()
-    if store is None:
-        return
+    if store is not None:
+        _offer_launch(store, config, plan)
+    _show_costs(config, plan)
+    if store is not None:
+        show_clipping(store, config, plan)
+
+
+def _offer_launch(store: RunStore, config: RunConfig, plan: Plan) -> None:
     known = attempt(lambda: store.find(config.key))
     rows = attempt(lambda: store.rows(limit=50)) or []
     seconds = expect_seconds(plan, config, rows)
@@ -42,7 +46,7 @@ def _offer_launch(config: RunConfig, plan: Plan) -> None:
         row = attempt(lambda: store.submit(config))
         if row is not None:
             choose("run", row.key)
-            st.switch_page("pages/run.py", query_params={"run": row.key})
+            go_to("run", run=row.key)
     time = "no run of this kind yet to tell from" if seconds is None else f"about {_words(seconds)}"
     st.caption(f"Expected time: {time} · {plan.n_train:,} training rows · {plan.steps or 0:,} steps")
     if known is not None and known.status in ("queued", "running", "paused", "finished"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -47,7 +48,7 @@ def draw_run(store: RunStore, row: RunRow) -> None:
 
 
 def _draw_state(store: RunStore, row: RunRow) -> None:
-    left, right = st.columns([3, 2], vertical_alignment="center")
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
         asked = f", {row.request} asked for" if row.request and row.status == "running" else ""
         st.badge(row.status + asked, color=_COLORS.get(row.status, "gray"))
@@ -68,9 +69,12 @@ def _draw_state(store: RunStore, row: RunRow) -> None:
 
 def _offer(store: RunStore, row: RunRow, what: str, *, disabled: bool) -> None:
     icons = {"pause": ":material/pause:", "resume": ":material/play_arrow:", "stop": ":material/stop:"}
-    if st.button(what.capitalize(), key=f"do_{what}", disabled=disabled, icon=icons[what]):
-        attempt(lambda: store.request(row.key, what))
-        st.rerun()
+    ask = partial(_ask, store, row.key, what)
+    st.button(what.capitalize(), key=f"do_{what}", disabled=disabled, icon=icons[what], on_click=ask)
+
+
+def _ask(store: RunStore, key: str, what: str) -> None:
+    attempt(lambda: store.request(key, what))
 
 
 def _can_resume(row: RunRow) -> bool:
@@ -92,9 +96,10 @@ def _draw_numbers(row: RunRow, history: live.History) -> None:
         "ε spent": "–" if row.epsilon is None else wording.epsilon_text(row.epsilon),
         "Training time": f"{row.seconds:.0f} s",
     }
-    for column, (name, text) in zip(st.columns(len(shown)), shown.items(), strict=True):
-        short = text.replace(" percentage points", " pp")
-        column.metric(name, short, help="pp: percentage points" if short != text else None)
+    with st.container(horizontal=True, gap="medium", key="run_numbers"):
+        for name, text in shown.items():
+            short = text.replace(" percentage points", " pp")
+            st.metric(name, short, width=150, help="pp: percentage points" if short != text else None)
 
 
 def _draw_budget(row: RunRow, record: RunRecord | None) -> None:

@@ -8,7 +8,6 @@ import streamlit as st
 
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.report.figures import GroupRates, group_bars
-from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.wording import caveats
 from fairpriv_core.runs.config import write_toml
 from fairpriv_core.runs.record import RunRecord
@@ -30,7 +29,7 @@ def show_outcome(store: RunStore, row: RunRow, record: RunRecord) -> None:
     if record.metrics is not None:
         rate = st.selectbox("Share of each group", list(_RATES), key="outcome_rate", format_func=_RATES.__getitem__)
         name = record.config["method"]["name"]
-        bars = GroupRates(method_look(name).title, name, record.metrics["groups"])
+        bars = GroupRates("this run", name, record.metrics["groups"])
         show_figure(group_bars([bars], rate=rate), "run_group_bars")
     with st.expander("What must be said with these numbers", key="run_caveats"):
         for said in caveats(record.to_json()):

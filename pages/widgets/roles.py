@@ -95,13 +95,14 @@ def _choose_benchmark_attributes(problem: Problem) -> str:
 
 def _choose_file_attributes(usable: dict[str, ColumnReport], label: str) -> str:
     options = [name for name in usable if name != label]
-    guesses = tuple(name for name in options if usable[name].role == "sensitive")[:1]
+    guesses = [name for name in options if usable[name].role == "sensitive"]
+    guesses.sort(key=lambda name: usable[name].distinct > _FEW)
 
     def ask_edges(name: str) -> str:
         numeric = usable[name].kind == "numbers" and usable[name].distinct > _FEW
         return _ask_edges(name) if numeric else name
 
-    return _choose_attributes(options, guesses, ask_edges)
+    return _choose_attributes(options, tuple(guesses[:1]), ask_edges)
 
 
 def _choose_attributes(options: list[str], suggested: tuple[str, ...], ask_edges: Callable[[str], str]) -> str:

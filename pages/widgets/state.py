@@ -71,6 +71,7 @@ def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) 
 
     A choice that is not among `options` (a link to something that is gone) becomes the default or the first option.
     """
+    _kept("defaults")[name] = default
     listed = None if options is None else list(options)
     wanted = value(name, default)
     if listed is not None and wanted not in listed:
@@ -89,8 +90,8 @@ def keep(name: str, chosen: Any) -> Any:
 
 
 def publish(names: Iterable[str]) -> None:
-    """Write the choices into the address; those that are at their default stay out unless they were there."""
-    wanted = {name: _raw(value(name)) for name in names if value(name) not in (None, "", ())}
+    """Write the choices into the address; method parameters that are at their default stay out."""
+    wanted = {name: _raw(value(name)) for name in names if value(name) not in (None, "", ()) and _told(name)}
     current = {name: tuple(st.query_params.get_all(name)) for name in st.query_params}
     others = {name: raw for name, raw in current.items() if name not in DEFAULTS and not name.startswith("p.")}
     target = {**others, **wanted}
@@ -102,22 +103,17 @@ def publish(names: Iterable[str]) -> None:
 def link(page_address: str) -> str:
     """Return the address that shows this page with every choice; it names columns and settings, and holds no data."""
     chosen: Mapping[str, Any] = _kept("choices")
-    pairs = [(name, text) for name, item in chosen.items() if _told(name, item) for text in _raw(item)]
+    pairs = [(name, text) for name, item in chosen.items() if item is not None and _told(name) for text in _raw(item)]
     return f"{page_address}?{urlencode(pairs)}" if pairs else page_address
 
 
-def chosen_parameters() -> dict[str, Any]:
-    """Return the method parameters that were chosen away from their defaults, by name."""
-    return {name[2:]: item for name, item in _kept("choices").items() if name.startswith("p.")}
-
-
-def _told(name: str, item: Any) -> bool:
-    return (name in DEFAULTS and item != DEFAULTS[name]) or name.startswith("p.")
+def _told(name: str) -> bool:
+    return name in DEFAULTS or (name.startswith("p.") and value(name) != _kept("defaults").get(name))
 
 
 def _memory() -> dict[str, Any]:
     if "memory" not in st.session_state:
-        st.session_state["memory"] = {"choices": {}, "mounted": set(), "published": {}, "page": ""}
+        st.session_state["memory"] = {"choices": {}, "mounted": set(), "published": {}, "defaults": {}, "page": ""}
     memory: dict[str, Any] = st.session_state["memory"]
     return memory
 

@@ -1,0 +1,68 @@
+"""The error that clipping and noise make over the bounds, before anything trains: asked of a worker, then drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.methods.clipping_choice import Warmup
+from fairpriv_core.report.figures import bias_variance
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.store import RunStore
+from pages.widgets.charts import show_figure
+from pages.widgets.guard import attempt, plain
+from pages.widgets.plan import Plan
+
+_POLL_SECONDS = 0.5
+_SYMBOLS = {"clip_primal": "C_p", "clip_dual": "C_d"}
+_SOURCE = "At a warm-up model of three epochs, not private, on public features and labels; no group is looked at."
+
+
+def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
+    """Draw the curves of a method that has them, with the chosen bounds marked; until they are there, wait for them."""
+    if not plan.method.info.shows_clipping:
+        return
+    request = {
+        "data": asdict(config.data),
+        "notion": config.notion,
+        "hidden_layers": getattr(config.method, "hidden_layers", 0),
+        "width": getattr(config.method, "width", 0),
+        "seed": config.seed,
+    }
+    key = attempt(lambda: store.request_preview(request))
+    if key is None:
+        return
+    ready = _is_ready(store, key)
+    draw = st.fragment(_draw, run_every=None if ready else _POLL_SECONDS)
+    draw(store, key, config=config, plan=plan, ready=ready)
+
+
+def _draw(store: RunStore, key: str, *, config: RunConfig, plan: Plan, ready: bool) -> None:
+    if not ready and _is_ready(store, key):
+        st.rerun()
+    stored: Mapping[str, Any] = attempt(lambda: store.preview(key)) or {}
+    if stored.get("error"):
+        st.warning(plain(f"The clipping curves cannot be drawn: {stored['error']}"), icon=":material/warning:")
+    if not stored.get("result"):
+        if not ready:
+            st.caption("A worker is making the curves over C_p and C_d …")
+        return
+    curves = attempt(lambda: plan.method.clipping_curves(Warmup(**stored["result"])))
+    for name, curve in (curves or {}).items():
+        figure = bias_variance(
+            curve.bounds,
+            curve.bias,
+            curve.variance,
+            symbol=_SYMBOLS[name],
+            current=getattr(config.method, name),
+            source=_SOURCE,
+        )
+        show_figure(figure, f"plan_{name}")
+
+
+def _is_ready(store: RunStore, key: str) -> bool:
+    stored = attempt(lambda: store.preview(key)) or {}
+    return stored.get("status") in ("finished", "failed")

@@ -1,0 +1,55 @@
+"""Runs that pages can show: made once, by the project's own worker, in a store that each test gets a copy of."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairpriv_core.runs.config import build_config
+from fairpriv_core.runs.store import open_store
+from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.runs.worker import work_on
+
+ROOT = Path(__file__).resolve().parents[2]
+RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
+FEW = {"epochs": 3}
+
+
+@pytest.fixture(scope="session")
+def made_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store's folder with finished runs: PF-LD with two seeds, the plain model with one."""
+    folder = tmp_path_factory.mktemp("made")
+    store = open_store(str(folder / "runs.db"))
+    work = WorkStore(store.database)
+    for method, epsilon, seed in (("pf_ld", 1.0, 0), ("pf_ld", 1.0, 1), ("none", None, 0)):
+        config = build_config({**RAW, "method": {"name": method, **FEW}, "epsilon": epsilon, "seed": seed})
+        claim = work.claim(store.submit(config).key)
+        assert claim is not None
+        work_on(work, claim)
+    assert {row.status for row in store.rows()} == {"finished"}
+    store.database.close()
+    return folder
+
+
+@pytest.fixture
+def with_runs(made_store: Path, own_store: Path) -> Path:
+    """Put a copy of the finished runs where this test's store is."""
+    shutil.copytree(made_store, own_store.parent, dirs_exist_ok=True)
+    return own_store
+
+
+@pytest.fixture
+def open_page() -> Callable[..., AppTest]:
+    """Return a function that opens a page on its own, with an address if one is given."""
+
+    def open_one(name: str, **address: str | list[str]) -> AppTest:
+        page = AppTest.from_file(str(ROOT / "pages" / f"{name}.py"), default_timeout=60)
+        for key, text in address.items():
+            page.query_params[key.replace("__", ".")] = text
+        return page.run()
+
+    return open_one

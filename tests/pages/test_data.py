@@ -1,0 +1,132 @@
+"""The Data page: benchmarks and own files, guesses to confirm, groups, and a sentence for every wrong file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+Open = Callable[..., AppTest]
+HEADER = "age,sex,city,income\n"
+
+
+def make_csv(rows: int = 400, header: str = HEADER) -> bytes:
+    """Return a table whose base rate differs between the sexes."""
+    generator = np.random.default_rng(7)
+    lines = []
+    for _ in range(rows):
+        sex = generator.choice(["f", "m"])
+        high = generator.random() < (0.5 if sex == "m" else 0.2)
+        lines.append(f"{generator.integers(18, 80)},{sex},{generator.choice(['X', 'Y'])},{'high' if high else 'low'}")
+    return (header + "\n".join(lines) + "\n").encode()
+
+
+def upload(page: AppTest, content: bytes, name: str = "people.csv") -> AppTest:
+    page.file_uploader("uploader").upload(name, content, "text/csv")
+    return page.run()
+
+
+def test_groups_have_sizes_base_rates_and_intervals(open_page: Open) -> None:
+    page = open_page("data")
+    table = page.dataframe[0].value
+    assert list(table["group"]) == ["A", "B"]
+    assert {"people", "base rate", "95 % interval"} <= set(table.columns)
+    assert "do not publish" in " ".join(item.value for item in page.markdown)
+
+
+def test_two_attributes_are_crossed_and_small_groups_flagged(open_page: Open) -> None:
+    page = open_page("data")
+    page.multiselect("attributes").set_value(["group", "region"]).run()
+    table = page.dataframe[0].value
+    assert len(table) > 2
+    assert page.query_params["data"] == "synthetic:group+region"
+
+
+def test_the_address_brings_the_choice_back(open_page: Open) -> None:
+    page = open_page("data", data="synthetic:group+region")
+    assert page.multiselect("attributes").value == ["group", "region"]
+
+
+def test_a_file_of_ones_own_is_guessed_confirmed_and_used(open_page: Open, own_store: Path) -> None:
+    page = upload(open_page("data", source="file"), make_csv())
+    assert not page.exception and not page.error
+    assert page.selectbox("label").value == "income"
+    assert page.multiselect("attributes").value == ["sex"]
+    stored = list((own_store.parent / "uploads").iterdir())
+    assert len(stored) == 1 and stored[0].stat().st_mode & 0o777 == 0o600
+    page.selectbox("positive").set_value("high").run()
+    said = " ".join(item.value for item in page.markdown)
+    assert "**400** people" in said and "**high**" in said
+
+
+def test_a_numeric_attribute_is_cut_at_stated_edges(open_page: Open) -> None:
+    page = upload(open_page("data", source="file"), make_csv())
+    page.multiselect("attributes").set_value(["age"]).run()
+    page.text_input("edges.age").set_value("30, 60").run()
+    assert not page.exception and not page.error
+    assert len(next(item.value for item in page.dataframe if "base rate" in item.value.columns)) == 3
+    page.text_input("edges.age").set_value("30, sixty").run()
+    assert not page.exception
+    assert "sixty" in page.error[0].value
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (HEADER.encode(), "no rows"),
+        (b"one\n1\n2\n", "one column"),
+        (b"a,a,b\n1,2,3\n4,5,6\n", "more than one column named"),
+        (b"a,b,c\n1,,x\n2,,y\n", "missing"),
+        ("name,sex\nJosé,f\n".encode("latin-1"), "not UTF-8"),
+        (b"a;b;c\n1;2;3\n4;5;6\n", "semicolons"),
+        (b"PK\x03\x04rubbish", "zip"),
+    ],
+)
+def test_a_wrong_file_gives_a_sentence_and_is_not_kept(
+    content: bytes, words: str, open_page: Open, own_store: Path
+) -> None:
+    page = upload(open_page("data", source="file"), content)
+    assert not page.exception
+    assert words in page.error[0].value.replace("\\", "")
+    assert "people.csv" in page.error[0].value.replace("\\", "")
+    assert not list((own_store.parent / "uploads").glob("*"))
+
+
+def test_a_file_above_the_limit_gives_a_sentence(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.widgets.files.LIMIT_BYTES", 1000)
+    page = upload(open_page("data", source="file"), make_csv())
+    assert "limit" in page.error[0].value
+
+
+def test_one_group_only_gives_a_sentence(open_page: Open) -> None:
+    content = b"sex,x,y\n" + b"".join(f"f,{i % 7},{i % 2}\n".encode() for i in range(200))
+    page = upload(open_page("data", source="file"), content)
+    page.multiselect("attributes").set_value([])
+    assert not page.run().exception
+
+
+def test_a_label_that_is_the_sensitive_attribute_cannot_be_chosen(open_page: Open) -> None:
+    page = upload(open_page("data", source="file"), make_csv())
+    page.selectbox("label").set_value("sex").run()
+    assert not page.exception
+    assert "sex" not in page.multiselect("attributes").options
+
+
+def test_markup_in_names_stays_text(open_page: Open) -> None:
+    content = make_csv(header="age,<b>sex</b>,city,income\n")
+    page = upload(open_page("data", source="file"), content)
+    page.multiselect("attributes").set_value(["<b>sex</b>"]).run()
+    assert not page.exception
+    assert any("\\<b\\>sex" in item.value for item in page.subheader)
+    assert "<b>sex" not in "".join(item.value for item in page.markdown)
+
+
+def test_an_upload_can_be_deleted(open_page: Open, own_store: Path) -> None:
+    page = upload(open_page("data", source="file"), make_csv())
+    page.button("delete_upload").click().run()
+    assert not page.exception
+    assert not list((own_store.parent / "uploads").glob("*"))

@@ -1,0 +1,61 @@
+"""Every page opens on its own, without the frame, on an empty store, and says what to do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "__init__")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_opens_on_an_empty_store(name: str, open_page: Callable[..., AppTest]) -> None:
+    page = open_page(name)
+    assert not page.exception
+    assert not page.error
+    assert page.header
+
+
+@pytest.mark.parametrize("name", ["run", "compare"])
+def test_page_without_runs_says_where_they_come_from(name: str, open_page: Callable[..., AppTest]) -> None:
+    assert "Train page" in open_page(name).info[0].value
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_store_that_cannot_be_read_gives_a_sentence(
+    name: str, open_page: Callable[..., AppTest], own_store: Path
+) -> None:
+    own_store.parent.mkdir(parents=True)
+    own_store.write_bytes(b"this is no database, whatever its name says")
+    page = open_page(name)
+    assert not page.exception
+    if name != "start":
+        assert page.error and "store" in page.error[0].value
+    assert own_store.read_bytes().startswith(b"this is no database")
+
+
+def test_the_frame_has_every_page_and_the_strip() -> None:
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    assert not page.exception
+    strip = " ".join(item.value for item in page.markdown)
+    for part in ("data", "notion", "method", "protects", "the sensitive attribute of each person", "δ"):
+        assert part in strip
+
+
+def test_pages_do_not_load_torch() -> None:
+    code = (
+        "import sys\n"
+        "from streamlit.testing.v1 import AppTest\n"
+        f"for name in {PAGES!r}:\n"
+        f"    page = AppTest.from_file({str(ROOT)!r} + '/pages/' + name + '.py', default_timeout=60).run()\n"
+        "    assert not page.exception, name\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]

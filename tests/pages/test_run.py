@@ -1,0 +1,92 @@
+"""The Run page: which run, its state and brakes, its figures; a run that is gone gives a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from fairpriv_core.runs.config import build_config
+from fairpriv_core.runs.store import open_store
+from fairpriv_core.runs.store_work import WorkStore
+
+Open = Callable[..., AppTest]
+RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
+
+
+def charts_of(page: AppTest) -> list[str]:
+    """Return the text alternative of every chart."""
+    return [item.proto.alt for item in page.get("plotly_chart")]
+
+
+def submit(epsilon: float) -> str:
+    config = build_config({**RAW, "method": "pf_ld", "epsilon": epsilon})
+    return open_store().submit(config).key
+
+
+def test_a_finished_run_shows_numbers_figures_and_files(with_runs: Path, open_page: Open) -> None:
+    key = next(row.key for row in open_store().rows() if row.config["method"]["name"] == "pf_ld")
+    page = open_page("run", run=key)
+    assert not page.exception and not page.error
+    assert {item.label for item in page.metric} >= {"Accuracy", "Demographic parity gap", "ε spent"}
+    alternatives = charts_of(page)
+    assert len(alternatives) >= 6 and all(alternatives)
+    assert any("clipped" in alt for alt in alternatives)
+    assert any("paper's accounting" in item.value for item in page.caption)
+
+
+def test_raw_numbers_are_marked_for_the_analyst(with_runs: Path, open_page: Open) -> None:
+    page = open_page("run")
+    badges = " ".join(item.value for item in page.markdown)
+    assert "raw: for the analyst" in badges
+
+
+def test_the_newest_run_is_shown_where_the_address_names_none(with_runs: Path, open_page: Open) -> None:
+    newest = open_store().rows()[0].key
+    page = open_page("run")
+    assert page.selectbox("run").value == newest
+    assert page.query_params["run"] == newest
+
+
+def test_an_unknown_run_gives_a_sentence_and_shows_another(with_runs: Path, open_page: Open) -> None:
+    page = open_page("run", run="0123456789abcdef")
+    assert not page.exception
+    assert "no run '0123456789abcdef'" in page.error[0].value.lower()
+
+
+def test_a_queued_run_can_be_paused_resumed_and_stopped(open_page: Open) -> None:
+    key = submit(1.0)
+    page = open_page("run", run=key)
+    page.button("do_pause").click().run()
+    assert open_store().row(key).status == "paused"
+    page.button("do_resume").click().run()
+    assert open_store().row(key).status == "queued"
+    page.button("do_stop").click().run()
+    assert open_store().row(key).status == "cancelled"
+    assert page.button("do_stop").disabled
+
+
+def test_a_lost_run_offers_resume(open_page: Open) -> None:
+    key = submit(1.0)
+    store = open_store()
+    claim = WorkStore(store.database).claim(key)
+    assert claim is not None
+    with store.database.write() as connection:
+        connection.exec_driver_sql("update run set worker = 'nowhere:1:1', lease_expires = 1, heartbeat = 1")
+    page = open_page("run", run=key)
+    assert not page.exception
+    assert any(item.value.startswith("lost") or "lost" in item.value for item in page.markdown)
+    assert not page.button("do_resume").disabled
+    page.button("do_resume").click().run()
+    assert open_store().row(key).status == "queued"
+
+
+def test_a_failed_run_says_why(open_page: Open) -> None:
+    key = submit(1.0)
+    store = open_store()
+    with store.database.write() as connection:
+        connection.exec_driver_sql("update run set status = 'failed', error = 'Group <b>A</b> has 12 noisy records.'")
+    page = open_page("run", run=key)
+    assert "has 12 noisy records" in page.error[0].value
+    assert "\\<b\\>" in page.error[0].value

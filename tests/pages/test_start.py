@@ -1,0 +1,66 @@
+"""The Start page: earlier results with bands, a budget that moves the words, the dots and the marker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairpriv_core.report.start import read_start_results
+from pages.widgets.epsilon import STOPS, draw_dots
+
+Open = Callable[..., AppTest]
+
+
+def test_the_chart_has_a_title_bands_and_a_text_alternative(open_page: Open) -> None:
+    chart = open_page("start").get("plotly_chart")[0].proto
+    drawn = json.loads(chart.spec)
+    assert drawn["layout"]["title"]["text"]
+    assert any(trace.get("fill") == "tonexty" for trace in drawn["data"])
+    assert "gap" in chart.alt
+
+
+def test_moving_the_budget_moves_the_sentence_the_dots_and_the_marker(open_page: Open) -> None:
+    page = open_page("start")
+    assert "73 in 100" in " ".join(item.value for item in page.markdown)
+    page.select_slider("epsilon").set_value(0.5).run()
+    assert "62 in 100" in " ".join(item.value for item in page.markdown)
+    lines = json.loads(page.get("plotly_chart")[0].proto.spec)["layout"]["shapes"]
+    assert {line["x0"] for line in lines} == {0.5}
+    assert page.query_params["epsilon"] == "0.5"
+
+
+@pytest.mark.parametrize("epsilon", STOPS)
+def test_at_no_budget_is_anything_called_safe(epsilon: float, open_page: Open) -> None:
+    if epsilon not in (STOPS[0], 1.0, 8.0, STOPS[-1]):
+        return
+    page = open_page("start", epsilon=f"{epsilon:g}")
+    words = " ".join(item.value for item in (*page.markdown, *page.warning, *page.caption)).lower()
+    assert " safe" not in words
+    assert bool(page.warning) == (epsilon in (STOPS[0], 8.0, STOPS[-1]))
+
+
+def test_there_are_a_hundred_dots() -> None:
+    for sure in (50, 52, 73, 100):
+        assert draw_dots(sure).count("<span") == 100
+
+
+def test_the_tour_can_be_skipped_and_started_again(open_page: Open) -> None:
+    page = open_page("start")
+    page.button("tour_start").click().run()
+    page.button("tour_next").click().run()
+    assert "2 of 5" in " ".join(item.value for item in page.markdown)
+    page.button("tour_skip").click().run()
+    assert page.button("tour_start")
+
+
+def test_the_committed_results_are_of_five_seeds_and_can_be_repeated() -> None:
+    results = read_start_results()
+    assert results.data["dataset"] in ("adult", "synthetic")
+    assert "make_start_results.py" in results.command
+    private = [run for run in results.outcomes if run.method == "pf_ld"]
+    assert {run.epsilon for run in private} == {0.1, 0.5, 1.0, 3.0, 9.0}
+    assert {run.seed for run in private} == {0, 1, 2, 3, 4}
+    assert all(run.accuracy is not None and run.gap is not None for run in results.outcomes)

@@ -1,0 +1,138 @@
+"""The Train page: only the chosen method's parameters, sentences at the field, and one run for many clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairpriv_core.methods.base import parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.runs.store import open_store
+
+Open = Callable[..., AppTest]
+
+
+def keys_of(page: AppTest) -> set[str]:
+    """Return the key of every widget on the page."""
+    kinds = ("slider", "select_slider", "number_input", "text_input", "selectbox", "toggle", "checkbox", "button_group")
+    return {str(widget.key) for kind in kinds for widget in page.get(kind)}
+
+
+@pytest.mark.parametrize("name", list(methods()))
+def test_expert_mode_has_exactly_the_parameters_of_the_method(name: str, open_page: Open) -> None:
+    page = open_page("train", method=name, expert="True")
+    assert not page.exception
+    shown = {key.removeprefix("p.") for key in keys_of(page) if key.startswith("p.")}
+    assert {key.removesuffix(".automatic") for key in shown} == set(parameters(methods()[name])) - {"variant"}
+
+
+@pytest.mark.parametrize("name", list(notions()))
+def test_the_notion_is_explained_on_the_data(name: str, open_page: Open) -> None:
+    page = open_page("train", notion=name)
+    said = " ".join(item.value for item in page.markdown)
+    assert "A and B" in said and "0 is ideal" in said
+
+
+def test_epsilon_changes_noise_and_sentence(open_page: Open) -> None:
+    page = open_page("train")
+    noise = page.metric[0].value
+    before = " ".join(item.value for item in page.markdown)
+    page.select_slider("epsilon").set_value(9.0).run()
+    after = " ".join(item.value for item in page.warning)
+    assert "73 in 100" in before and "almost no guarantee" in after
+    assert float(page.metric[0].value) < float(noise)
+
+
+@pytest.mark.parametrize(
+    ("key", "number", "said"),
+    [
+        ("epsilon", 0.0, "Epsilon must be a finite number \\> 0, got 0"),
+        ("epsilon", -1.0, "got -1"),
+        ("delta", 0.0, "Delta must lie strictly between 0 and 1"),
+        ("delta", 1.0, "Delta must lie strictly between 0 and 1"),
+        ("p.clip_primal", 0.0, "clip\\_primal must be a finite number \\> 0, got 0"),
+        ("p.multiplier_max", -1.0, "multiplier\\_max must be a finite number \\>= 0, got -1"),
+        ("p.batch_size", 100000, "batch\\_size must be at most the 6000 training rows, got 100000"),
+        ("p.sampling_rate", 1.5, "sampling\\_rate must lie in (0, 1\\], got 1.5"),
+        ("seed", -1, "Seed must be a whole number"),
+    ],
+)
+def test_a_value_out_of_range_gives_one_sentence_and_no_launch(
+    key: str, number: float, said: str, open_page: Open
+) -> None:
+    page = open_page("train", expert="True", typed="True")
+    page.number_input(key).set_value(number).run()
+    assert not page.exception
+    assert len(page.error) == 1
+    assert said in page.error[0].value
+    assert page.button("launch").disabled
+
+
+def test_the_sentence_stands_right_after_its_field(open_page: Open) -> None:
+    page = open_page("train", expert="True", typed="True")
+    page.number_input("p.clip_primal").set_value(0.0).run()
+    order = [(item.type, getattr(item, "key", None)) for item in page.main]
+    place = order.index(("number_input", "p.clip_primal"))
+    assert "error" in [kind for kind, _ in order[place : place + 4]]
+
+
+def test_other_entries_stay_when_one_moves(open_page: Open) -> None:
+    page = open_page("train", expert="True")
+    page.slider("p.hidden_layers").set_value(2).run()
+    page.select_slider("epsilon").set_value(3.0).run()
+    assert page.slider("p.hidden_layers").value == 2
+    assert page.select_slider("epsilon").value == 3.0
+
+
+def test_launch_takes_what_is_on_screen_and_launching_again_is_the_same_run(open_page: Open) -> None:
+    page = open_page("train", expert="True", typed="True", epsilon="2.5", p__epochs="7", p__clip_primal="0.4")
+    page.button("launch").click().run()
+    again = open_page("train", expert="True", typed="True", epsilon="2.5", p__epochs="7", p__clip_primal="0.4")
+    again.button("launch").click().run()
+    rows = open_store().rows()
+    assert len(rows) == 1
+    config = rows[0].config
+    assert (config["epsilon"], config["method"]["epochs"], config["method"]["clip_primal"]) == (2.5, 7, 0.4)
+
+
+def test_simple_mode_moves_the_multiplier(open_page: Open) -> None:
+    page = open_page("train", fairness="8")
+    page.button("launch").click().run()
+    default = parameters(methods()["pf_ld"])["multiplier_max"][1].default
+    assert open_store().rows()[0].config["method"]["multiplier_max"] == pytest.approx(default * 1.5**3, rel=0.01)
+
+
+def test_noise_set_by_hand_needs_no_budget(open_page: Open) -> None:
+    page = open_page("train", expert="True", p__noise_primal="4", p__noise_dual="30", p__noise_counts="20")
+    assert not page.exception and not page.error
+    page.button("launch").click().run()
+    assert open_store().rows()[0].config["epsilon"] is None
+
+
+def test_a_method_that_is_not_private_has_no_budget(open_page: Open) -> None:
+    page = open_page("train", method="none")
+    assert "epsilon" not in keys_of(page)
+    assert "not private" in page.info[0].value
+
+
+def test_the_published_variant_says_that_nothing_is_proved(open_page: Open) -> None:
+    page = open_page("train", variant="published")
+    assert any("No ε is proved" in item.value for item in page.warning)
+
+
+def test_a_link_to_something_unknown_falls_back(open_page: Open) -> None:
+    page = open_page("train", method="magic", notion="luck", epsilon="many", variant="other")
+    assert not page.exception and not page.error
+    assert page.selectbox("method").value == "pf_ld"
+    assert page.select_slider("epsilon").value == 1.0
+
+
+def test_unknown_data_gives_a_sentence(open_page: Open) -> None:
+    page = open_page("train", data="martians:antennae")
+    assert not page.exception
+    assert "martians" in page.error[0].value
+    page = open_page("train", data="synthetic:antennae")
+    assert "antennae" in page.error[0].value
