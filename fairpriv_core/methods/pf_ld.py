@@ -133,7 +133,7 @@ class PfLd:
         """Return what `fit` releases; for the published variant what its accounting counts."""
         steps = self._steps(n_train)
         if self.variant == "published":
-            return self._published_event(n_train)
+            return self._published_event(n_train) if self._pursues else ()
         counts = (Gaussian(self.noise("noise_counts")),)
         if not self._pursues:
             return counts
@@ -212,7 +212,7 @@ class PfLd:
     @property
     def _pursues(self) -> bool:
         """Whether multipliers ever leave 0: only then are violations and group gradients released."""
-        return self.variant == "published" or (self.epochs > 1 and self.multiplier_max > 0)
+        return self.multiplier_max > 0 and (self.variant == "published" or self.epochs > 1)
 
     def _steps(self, n_train: int) -> int:
         self.published_rate(n_train)

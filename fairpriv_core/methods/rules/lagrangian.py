@@ -40,6 +40,7 @@ class LagrangianRule:
     _table: CellTable = field(init=False)
     _multipliers: np.ndarray = field(init=False)
     _violations: np.ndarray = field(init=False)
+    _limits: np.ndarray = field(init=False)
     _terms: BatchTerms = field(init=False)
 
     def __post_init__(self) -> None:
@@ -47,9 +48,10 @@ class LagrangianRule:
         self._table = CellTable.of(self._cells)
         self._multipliers = np.zeros((len(self.setting.methods), self._cells.count))
         self._violations = np.zeros_like(self._multipliers)
+        self._limits = np.array([method.multiplier_max for method in self.setting.methods])
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
-        return batches if self.private else None
+        return batches if self.private and self._limits.any() else None
 
     def public_weights(self, records: Records) -> Tensor:
         self._terms = batch_terms(
@@ -68,23 +70,23 @@ class LagrangianRule:
         return (slopes * factors * self._terms.group).nan_to_num_(nan=0.0)
 
     def release(self, totals: Tensor, records: Records, step: int) -> Tensor:
-        noisy = []
-        for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
+        noisy = np.zeros(totals.shape)
+        for k in np.flatnonzero(self._limits).tolist():
+            method, training = self.setting.methods[k], self.setting.trainings[k]
             shift = 2.0 * method.clip_primal * method.multiplier_max / (float(self._terms.smallest[k]) - 1.0)  # eq. 7
-            noisy.append(
-                training.mechanism.sampled_gaussian(
-                    totals[k].double().numpy(),
-                    radius=shift,
-                    noise_multiplier=method.noise("noise_primal"),
-                    sampling_rate=method.published_rate(self.setting.n),
-                    relation="add_remove",
-                    step=step,
-                )
+            noisy[k] = training.mechanism.sampled_gaussian(
+                totals[k].double().numpy(),
+                radius=shift,
+                noise_multiplier=method.noise("noise_primal"),
+                sampling_rate=method.published_rate(self.setting.n),
+                relation="add_remove",
+                step=step,
             )
-        return torch.from_numpy(np.stack(noisy)).float().neg_()
+        return torch.from_numpy(noisy).float().neg_()
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
-        for k, method in enumerate(self.setting.methods):
+        for k in np.flatnonzero(self._limits).tolist():
+            method = self.setting.methods[k]
             self._violations[k] = self._violation(k, epoch, kernel, feed)
             raised = self._multipliers[k] + method.dual_step * self._violations[k]
             self._multipliers[k] = raised.clip(0.0, method.multiplier_max)
