@@ -144,7 +144,7 @@ def main() -> NoReturn:
     """Run the command line; every error that a person can cause is one sentence on standard error."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="fairpriv", standalone_mode=False)
         sys.stdout.flush()
         code = 0
     except FairprivError as error:

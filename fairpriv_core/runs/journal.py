@@ -53,11 +53,10 @@ class StoreJournal:
 
     def begin(self, draft: RunRecord, method: Method, parts: tuple[Dataset, Dataset]) -> Training:
         """Store the draft; return what the fit is given. RunFailed where the checkpoint is of something else."""
-        train = parts[0]
+        train, self._begun = parts[0], time.monotonic()
         self._binding = bind(settings=self._claim.config, data_digest=train.digest)
         self.watch = Watch(draft, method, parts)
-        steps = planned_steps(method, train.n)
-        self._work.begin(self._claim, draft, steps=steps, resumed_from=self.resumed_from)
+        self._work.begin(self._claim, draft, steps=planned_steps(method, train.n))
         if self._saved is None:
             return self.watch.open(self)
         check_binding(self._saved, self._binding, self.key)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -81,9 +83,14 @@ def describe_progress(progress: Progress) -> str:
 
 
 def align(pairs: Sequence[tuple[str, str]]) -> str:
-    """Return "name  text" lines with the texts under each other."""
+    """Return "name  text" lines with the texts under each other, long ones folded."""
     width = max([_WIDTH, *[len(name) + 2 for name, _ in pairs]])
-    return "\n".join(f"{name:<{width}}{text}" for name, text in pairs)
+    room = max(shutil.get_terminal_size((100, 24)).columns - width, 40)
+    lines: list[str] = []
+    for name, text in pairs:
+        folded = textwrap.wrap(text, room) or [""]
+        lines += [f"{name:<{width}}{folded[0]}", *[" " * width + more for more in folded[1:]]]
+    return "\n".join(lines)
 
 
 def tabulate(rows: Sequence[Sequence[str]]) -> str:

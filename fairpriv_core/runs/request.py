@@ -26,9 +26,10 @@ def read_request(given: Mapping[str, Any]) -> RunConfig:
     for name in ("config", *_DATA, *_METHOD):
         raw.pop(name, None)
     raw["data"] = _over(base.get("data"), {name: given.get(name) for name in _DATA})
-    if given.get("dataset") or given.get("file"):
-        raw["data"].pop("file" if given.get("dataset") else "dataset", None)
-        raw.pop("file_sha256", None)
+    for name, other in (("dataset", "file"), ("file", "dataset")):
+        if given.get(name) and not given.get(other):
+            raw["data"].pop(other, None)
+            raw.pop("file_sha256", None)
     raw["method"] = read_method_options(base.get("method"), *(given.get(name) for name in _METHOD))
     return build_config(raw)
 

@@ -24,6 +24,7 @@ class SilentJournal:
 
     def begin(self, draft: RunRecord, method: Method, parts: tuple[Dataset, Dataset]) -> Training:
         """Return what the fit is given."""
+        self._begun = time.monotonic()
         return Watch(draft, method, parts).open(self)
 
     def spent(self) -> dict[str, Any]:

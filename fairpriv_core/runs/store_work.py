@@ -50,7 +50,8 @@ class WorkStore:
             if found is None:
                 return None
             attempt, held = found["attempt"] + 1, hold()
-            values = {"status": "running", "attempt": attempt, "started": found["started"] or held["heartbeat"]}
+            values = {"status": "running", "attempt": attempt, "resumed_from_step": found["step"]}
+            held["started"] = found["started"] or held["heartbeat"]
             connection.execute(update(run).where(run.c.key == found["key"]).values(**values, **held))
             return Claim(found["key"], attempt, found["config"], found["seconds"])
 
@@ -72,11 +73,10 @@ class WorkStore:
         with self._database.write() as connection:
             return self._extend(connection, claim)
 
-    def begin(self, claim: Claim, draft: RunRecord, *, steps: int | None, resumed_from: int) -> None:
+    def begin(self, claim: Claim, draft: RunRecord, *, steps: int | None) -> None:
         """Store what is known before training."""
         with self._database.write() as connection:
-            values = {"record": draft.to_json(), "steps": steps, "resumed_from_step": resumed_from}
-            self._extend(connection, claim, **values)
+            self._extend(connection, claim, record=draft.to_json(), steps=steps)
 
     def checkpoint(self, claim: Claim) -> Checkpoint | None:
         """Return the run's last checkpoint."""

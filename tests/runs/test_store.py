@@ -39,7 +39,7 @@ def begin(store: RunStore, config: RunConfig) -> tuple[WorkStore, Claim]:
     store.submit(config)
     claim = work.claim()
     assert claim is not None
-    work.begin(claim, draft(claim), steps=48, resumed_from=0)
+    work.begin(claim, draft(claim), steps=48)
     return work, claim
 
 

@@ -1,0 +1,150 @@
+"""The supervisor and its children under kill -9, pause, stop and a clean end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.execute import execute
+from fairpriv_core.runs.processes import identify, is_dead
+from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.runs.store import RunStore
+
+Configure = Callable[..., RunConfig]
+PATIENCE = 60.0
+
+
+@contextmanager
+def supervisor() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen([sys.executable, "-m", "fairpriv_core.runs.supervisor"])
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(store: RunStore, key: str, ready: Callable[[RunRow], bool], patience: float = PATIENCE) -> RunRow:
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        row = store.row(key)
+        if ready(row):
+            return row
+        time.sleep(0.02)
+    raise AssertionError(f"not reached in {patience} s: {row}")
+
+
+def moving(row: RunRow) -> bool:
+    return row.status == "running" and row.step > row.resumed_from_step
+
+
+def children_of(*pids: int) -> set[int]:
+    """Return all processes below `pids`, found by their parents."""
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(entry.parent.name)] = int(fields[1])
+    found = set(pids)
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - set(pids)
+
+
+def gone(pids: set[int], patience: float = 20.0) -> bool:
+    names = {pid: identify(pid) for pid in pids}
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        if all(is_dead(name) or name.endswith(":0") for name in names.values()):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_killed_worker_and_killed_supervisor_lose_no_metric_and_leave_no_orphan(
+    local: RunStore, configure: Configure
+) -> None:
+    config = configure("pf_ld", epochs=40, replay_noise=5)
+    key = local.submit(config).key
+    with supervisor() as first:
+        row = wait_for(local, key, moving)
+        shown = local.metrics(key)
+        os.kill(int((row.worker or "").split(":")[1]), signal.SIGKILL)
+        row = wait_for(local, key, lambda row: row.attempt == 2 and moving(row))
+        assert row.crashes == 1 and row.resumed_from_step > 0
+        shown += [item for item in local.metrics(key) if item not in shown]
+        family = children_of(first.pid)
+        first.kill()
+        first.wait()
+        assert len(family) >= 2 and gone(family)
+    assert local.row(key).status == "lost"
+    with supervisor():
+        row = wait_for(local, key, lambda row: row.status == "finished")
+    record = local.record(key)
+    assert record is not None and record.resumed_from_step >= row.resumed_from_step > 0 and row.crashes == 2
+    stored = local.metrics(key)
+    assert set(shown) <= set(stored)
+    assert len([name for _, name, _ in stored if name == "test/accuracy"]) == 40
+    torch.set_num_threads(1)
+    expected = execute(config, SilentJournal()).record
+    assert (record.metrics, record.event, record.notes) == (expected.metrics, expected.event, expected.notes)
+
+
+def test_pause_resume_stop_and_a_clean_end(local: RunStore, configure: Configure) -> None:
+    key = local.submit(configure("pf_ld", epochs=900)).key
+    other = local.submit(configure("pf_ld", epochs=901)).key
+    preview = local.request_preview({"method": "of no catalogue"})
+    with supervisor() as process:
+        wait_for(local, key, moving)
+        local.request(key, "pause")
+        row = wait_for(local, key, lambda row: row.status == "paused", 5.0)
+        local.request(key, "resume")
+        again = wait_for(local, key, lambda later: later.attempt == 2 and later.step > row.step)
+        assert again.resumed_from_step == row.step and again.crashes == 0
+        local.request(key, "stop")
+        wait_for(local, key, lambda row: row.status == "cancelled", 5.0)
+        record = local.record(key)
+        assert record is not None and record.epsilon is not None and 0.99 < record.epsilon <= 1
+        wait_for(local, other, moving)
+        end = time.monotonic() + PATIENCE
+        while (local.preview(preview) or {})["status"] != "failed" and time.monotonic() < end:
+            time.sleep(0.05)
+        assert (local.preview(preview) or {})["error"]
+        family = children_of(process.pid)
+        process.terminate()
+        assert process.wait(10) == 0 and gone(family)
+    row = local.row(other)
+    assert (row.status, row.crashes) == ("queued", 0) and row.step > 0
+
+
+def test_a_child_that_does_not_obey_is_ended(
+    local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = local.submit(configure("pf_ld", epochs=900)).key
+    with supervisor():
+        row = wait_for(local, key, moving)
+        os.kill(int((row.worker or "").split(":")[1]), signal.SIGSTOP)
+        local.request(key, "stop")
+        row = wait_for(local, key, lambda row: row.status == "cancelled", 5.0)
+    record = local.record(key)
+    assert record is not None and record.steps == row.step > 0
+
+
+def test_a_reused_process_id_is_not_taken_for_the_process() -> None:
+    host, pid, started = identify().rsplit(":", 2)
+    assert not is_dead(identify())
+    assert is_dead(f"{host}:{pid}:{int(started) + 1}") and is_dead(None)
+    assert not is_dead(f"elsewhere:{pid}:{started}")

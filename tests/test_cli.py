@@ -1,0 +1,276 @@
+"""The command line: one JSON document on standard output, sentences on standard error, exit codes 0, 1 and 2."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairpriv_core import cli
+from fairpriv_core.privacy.accountants import epsilon
+from fairpriv_core.privacy.event import from_json
+from fairpriv_core.runs import journal, worker
+from fairpriv_core.runs.store import open_store
+
+TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity")
+FIELDS = (
+    "key status config threat_model variant epsilon epsilon_published epsilon_reason epsilon_if_secret delta event "
+    "assumptions steps seconds versions metrics"
+)
+METRICS = (
+    "accuracy balanced_accuracy roc_auc demographic_parity_gap equalized_odds_gap equal_opportunity_gap "
+    "accuracy_parity_gap groups"
+)
+
+
+@dataclass(frozen=True)
+class Said:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Call = Callable[..., Said]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Return a function that runs one command in this process."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["fairpriv", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        signal.signal(signal.SIGTERM, before)
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        return Said(int(ended.value.code or 0), said.out, said.err)
+
+    return run
+
+
+def test_a_trained_run_prints_one_record_and_does_not_run_twice(call: Call, tmp_path: Path) -> None:
+    out = tmp_path / "record.json"
+    command = (*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--set", "epochs=2", "--json")
+    said = call(*command, "--out", str(out))
+    record = said.json
+    assert said.code == 0 and said.err == "" and json.loads(out.read_text()) == record
+    assert not set(FIELDS.split()) - set(record) and not set(METRICS.split()) - set(record["metrics"])
+    assert record["status"] == "finished" and record["threat_model"] == "attribute" and record["variant"] == "proved"
+    assert record["epsilon"] == pytest.approx(epsilon(from_json(record["event"]), 1e-5))
+    assert [group["name"] for group in record["metrics"]["groups"]] == ["A", "B"]
+    again = call(*command)
+    assert again.code == 0 and again.json == record and "nothing ran" in again.err
+    other = call(*command, "--again")
+    assert other.json["key"] == f"{record['key']}-2" and other.json["metrics"] != record["metrics"]
+    listed = call("runs", "--json").json["runs"]
+    assert [row["key"] for row in listed] == [other.json["key"], record["key"]]
+    assert listed[1]["status"] == "finished" and listed[1]["steps"] == listed[1]["step"] == record["steps"]
+    assert listed[1]["accuracy"] == record["metrics"]["accuracy"]
+
+
+def test_text_says_proved_beside_published_and_what_is_protected(call: Call) -> None:
+    said = call(*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--set", "epochs=2")
+    for words in (", proved", "published", "delta", "sensitive attribute", "raw protected data", "percentage points"):
+        assert words in said.out
+    unproved = call(*TRAIN, "--method", "pf_ld", "--variant", "published", "--epsilon", "1", "--set", "epochs=2")
+    assert unproved.code == 0 and re.search(r"^epsilon +none\.", unproved.out, re.M) and "published" in unproved.out
+    assert "demographic_parity" in call("runs").out
+
+
+def test_replay_gives_the_same_numbers_in_another_store(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = (*TRAIN, "--method", "dp_sgd", "--epsilon", "2", "--set", "epochs=2", "--replay-noise", "7", "--json")
+    first = call(*command).json
+    monkeypatch.setenv("FAIRPRIV_STORE", str(tmp_path / "other.db"))
+    second = call(*command).json
+    for name in ("key", "metrics", "event", "epsilon_if_secret", "notes"):
+        assert first[name] == second[name]
+    assert first["epsilon"] is None and first["epsilon_reason"] and first["epsilon_if_secret"] <= 2
+
+
+def test_a_config_file_gives_the_same_run_and_options_override_it(call: Call, tmp_path: Path) -> None:
+    first = call(*TRAIN, "--method", "none", "--set", "epochs=1", "--seed", "5", "--json").json
+    record, toml = tmp_path / "record.json", tmp_path / "run.toml"
+    record.write_text(json.dumps(first))
+    toml.write_text(
+        'notion = "demographic_parity"\nseed = 5\n[data]\ndataset = "synthetic"\nsensitive = "group"\n'
+        '[method]\nname = "none"\nepochs = 1\n'
+    )
+    for path in (record, toml):
+        said = call("train", "--config", str(path), "--json")
+        assert said.json["key"] == first["key"] and "nothing ran" in said.err
+    other = call("train", "--config", str(toml), "--seed", "6", "--set", "epochs=2", "--json").json
+    assert (other["config"]["seed"], other["config"]["method"]["epochs"]) == (6, 2)
+
+
+def test_a_file_of_ones_own_is_trained_on_and_predicted(call: Call, tmp_path: Path) -> None:
+    path, out = tmp_path / "own.csv", tmp_path / "predicted.csv"
+    lines = [f"{'left' if row % 3 else 'right'},{row % 10},{1 if row % 10 > 4 else 0}" for row in range(400)]
+    path.write_text("\n".join(["side,score,good", *lines]) + "\n")
+    named = ("--csv", str(path), "--label", "good", "--positive", "1.0", "--sensitive", "side")
+    said = call(
+        "train", *named, "--notion", "equal_opportunity", "--method", "none", "--set", "learning_rate=0.1", "--json"
+    )
+    assert said.code == 0 and said.json["metrics"]["accuracy"] > 0.9
+    key = said.json["key"]
+    predicted = call("predict", key, "--csv", str(path), "--out", str(out), "--json").json
+    rows = list(csv.DictReader(io.StringIO(out.read_text())))
+    positive = sum(row["prediction"] == "1" for row in rows)
+    assert predicted == {"key": key, "rows": 400, "positive": positive, "out": str(out)}
+    assert [row["row"] for row in rows[:2]] == ["1", "2"] and all(0 <= float(row["probability"]) <= 1 for row in rows)
+    (tmp_path / "short.csv").write_text("side,other\nleft,1\n")
+    said = call("predict", key, "--csv", str(tmp_path / "short.csv"), "--out", str(out))
+    assert said.code == 2 and "score" in said.err
+
+
+def test_catalogues_are_json(call: Call) -> None:
+    methods = call("methods", "--json").json["methods"]
+    pf_ld = next(method for method in methods if method["name"] == "pf_ld")
+    assert pf_ld["threat_model"] == "attribute" and pf_ld["variants"] == ["proved", "published"] and pf_ld["citation"]
+    clip = next(item for item in pf_ld["parameters"] if item["name"] == "clip_primal")
+    assert clip["default"] > 0 and clip["help"] and clip["low"] < clip["high"]
+    assert [notion["name"] for notion in call("notions", "--json").json["notions"]] == pf_ld["notions"]
+    names = {item["name"] for item in call("datasets", "--json").json["datasets"]}
+    assert {"synthetic", "adult", "bank", "bank_no_duration", "compas", "credit_default"} <= names
+    for name in ("methods", "notions", "datasets"):
+        text = call(name).out.splitlines()
+        assert [line.split()[0] for line in text if line[0] != " "] == [
+            item["name"] for item in call(name, "--json").json[name]
+        ]
+
+
+def test_account_needs_no_data_and_its_event_gives_its_epsilon(call: Call) -> None:
+    command = ("account", "--method", "pf_ld", "--dataset-size", "33916", "--groups", "2", "--epsilon", "1")
+    found = call(*command, "--json").json
+    assert found["epsilon"] == pytest.approx(epsilon(from_json(found["event"]), 1e-5)) and 0.99 < found["epsilon"] <= 1
+    assert found["noise_multipliers"]["noise_primal"] > 0 and found["threat_model"] == "attribute"
+    assert call(*command, "--set", "epochs=40", "--json").json["noise_multipliers"] != found["noise_multipliers"]
+    assert ", proved" in call(*command).out
+    assert call("account", "--method", "none", "--dataset-size", "100", "--json").json["epsilon"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*TRAIN, "--method", "pf_ld"), "epsilon is not given"),
+        ((*TRAIN, "--method", "pf_ld", "--epsilon", "nan"), "epsilon must be a finite number > 0, got nan"),
+        ((*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--delta", "0"), "delta must lie strictly between 0 and 1"),
+        ((*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--set", "clip=1"), "unknown parameter"),
+        ((*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--set", "clip_primal"), "--set takes key=value"),
+        ((*TRAIN, "--method", "none", "--set", "batch_size=9999"), "batch_size must be at most the 6000"),
+        ((*TRAIN, "--method", "none", "--sensitive", "moon"), "unknown column 'moon'"),
+        ((*TRAIN, "--method", "none", "--split", "official"), "split"),
+        ((*TRAIN, "--method", "none", "--csv", "a.csv"), "give either a data set"),
+        ((*TRAIN, "--method", "none", "--out", "/no/such/folder/record.json"), "out must be a file in a folder"),
+        (("train", "--config", "/no/such/file.toml"), "config cannot be read"),
+        (("account", "--method", "dp_sgd", "--dataset-size", "10", "--epsilon", "1"), "batch_size must be at most"),
+        (("account", "--method", "pf_ld", "--dataset-size", "9", "--groups", "1", "--epsilon", "1"), "groups must be"),
+        (("resume", "nothing"), "no run 'nothing'"),
+        (("predict", "nothing", "--csv", "a", "--out", "b"), "no run 'nothing'"),
+        (("train", "--frobnicate"), "No such option"),
+        (("sing",), "No such command"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_exit_code_2(call: Call, arguments: tuple[str, ...], message: str) -> None:
+    said = call(*arguments)
+    assert (said.code, said.out) == (2, "") and message in said.err
+    with open_store() as store:
+        assert store.rows() == []
+
+
+def test_a_failed_run_is_exit_code_1_with_its_record(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    lines = [f"{'few' if row % 60 == 0 else 'many'},{row % 3},{row % 2}" for row in range(600)]
+    path.write_text("\n".join(["side,size,label", *lines]) + "\n")
+    named = ("--csv", str(path), "--label", "label", "--positive", "1", "--sensitive", "side")
+    said = call("train", *named, "--notion", "demographic_parity", "--method", "pf_ld", "--epsilon", "10", "--json")
+    assert said.code == 1 and said.json["status"] == "failed" and said.json["event"]
+    assert "'few'" in said.err and said.err.startswith("Error: ")
+
+
+def test_a_store_of_something_else_is_a_sentence(call: Call, own_store: Path) -> None:
+    own_store.parent.mkdir()
+    own_store.write_text("no database " * 100)
+    said = call("runs")
+    assert said.code == 1 and "is not a run store" in said.err and own_store.read_text() == "no database " * 100
+
+
+def test_ctrl_c_pauses_and_resume_goes_on(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "COMMIT_SECONDS", 0.0)
+    command = (*TRAIN, "--method", "dp_sgd", "--epsilon", "1", "--set", "epochs=3", "--replay-noise", "1", "--json")
+    whole = call(*command, "--again").json
+
+    def interrupt(work: Any, claim: Any, *, on_commit: Any) -> None:
+        def stop(progress: Any) -> None:
+            if progress.step == 9:
+                raise KeyboardInterrupt
+
+        real(work, claim, on_commit=stop)
+
+    real = worker.work_on
+    monkeypatch.setattr("fairpriv_core.runs.holding.work_on", interrupt)
+    stopped = call(*command, "--again")
+    key = f"{whole['key']}-2"
+    assert (stopped.code, stopped.out) == (1, "") and f"paused; fairpriv resume {key} goes on" in stopped.err
+    monkeypatch.setattr("fairpriv_core.runs.holding.work_on", real)
+    said = call("resume", key, "--json")
+    assert said.code == 0 and said.json["resumed_from_step"] == 9 and "goes on from step 9" in said.err
+    assert said.json["metrics"] == whole["metrics"] and said.json["event"] == whole["event"]
+    assert call("resume", key).code == 0
+    curves = call("export", key, "--format", "csv").out.splitlines()
+    assert curves[0].startswith("# Metrics are computed on raw protected data") and curves[1] == "step,name,value"
+    assert json.loads(call("export", key).out) == said.json
+
+
+def test_a_killed_run_is_taken_over_at_once(call: Call, own_store: Path) -> None:
+    arguments = (*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--set", "epochs=60", "--replay-noise", "3", "--json")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fairpriv_core", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with process, open_store() as store:
+        end = time.monotonic() + 60
+        while not (rows := store.rows()) or rows[0].step == 0:
+            assert time.monotonic() < end and process.poll() is None
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+    with open_store() as store:
+        row = store.rows()[0]
+        assert row.status == "lost"
+        shown = store.metrics(row.key)
+    resumed = call("resume", row.key, "--json").json
+    assert resumed["resumed_from_step"] == row.step > 0 and resumed["status"] == "finished"
+    with open_store() as store:
+        assert set(shown) <= set(store.metrics(row.key))
+    whole = call(*arguments, "--again").json
+    assert resumed["event"] == whole["event"] and resumed["steps"] == whole["steps"]
+
+
+def test_commands_that_do_not_train_load_no_torch() -> None:
+    code = (
+        "import sys\nfrom fairpriv_core import cli\n"
+        "for arguments in (['methods'], ['account', '--method', 'pf_ld', '--dataset-size', '9000', '--epsilon', '1'],"
+        " ['runs']):\n"
+        "    cli.cli.main(arguments, standalone_mode=False)\n"
+        "assert 'torch' not in sys.modules and 'streamlit' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
