@@ -20,13 +20,15 @@ from fairpriv_core.engine.norms import jacobian_norms
 class Pass:
     """One forward and backward pass.
 
-    `activations[l]` (K, B, in), `deltas[l]` (K, B, out), `logits` (K, B), `norms` (K, B).
+    `activations[l]` (K, B, in) feeds layer l, `deltas[l]` (K, B, out) is the logit's derivative with respect to its
+    output; `logits` and `norms` (K, B), the norm being that of the logit's gradient. `finite` says that all norms are.
     """
 
     activations: list[Tensor]
     deltas: list[Tensor]
     logits: Tensor
     norms: Tensor
+    finite: bool
 
 
 @dataclass
@@ -36,9 +38,12 @@ class Kernel:
     shape: NetworkShape
     parameters: Tensor
     _layers: list[tuple[Tensor, Tensor]] = field(init=False)
+    _sums: list[tuple[Tensor, list[tuple[Tensor, Tensor]]]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._layers = self.shape.views(self.parameters)
+        buffers = [torch.empty_like(self.parameters) for _ in range(2)]
+        self._sums = [(buffer, self.shape.views(buffer)) for buffer in buffers]
 
     def run(self, rows: Tensor) -> Pass:
         """Return the pass over `rows` (K, B, d)."""
@@ -48,31 +53,33 @@ class Kernel:
         weights, biases = self._layers[-1]
         logits = torch.baddbmm(biases, activations[-1], weights.transpose(1, 2)).squeeze(2)
         deltas = self._unit_deltas(activations)
-        return Pass(activations, deltas, logits, jacobian_norms(activations, deltas))
+        norms = jacobian_norms(activations, deltas)
+        return Pass(activations, deltas, logits, norms, bool(torch.isfinite(norms).all()))
 
     def weighted_sum(self, passed: Pass, weights: Tensor, rows: slice) -> Tensor:
         """Return sum_j weights_j do_j over the records in `rows` of the pass: (K, P); `weights` (K, rows).
 
-        A record of weight 0 contributes exactly nothing, even where its own gradient is not finite.
+        A record of weight 0 contributes exactly nothing, even where its own gradient is not finite. The result lies
+        in one of two buffers that take turns: it is overwritten by the call after next.
         """
-        total = torch.empty_like(self.parameters)
-        finite = torch.isfinite(passed.norms[:, rows])
-        spotless = bool(finite.all())
-        for (weight_sum, bias_sum), activation, delta in zip(
-            self.shape.views(total), passed.activations, passed.deltas, strict=True
-        ):
-            scaled, inputs = delta[:, rows] * weights.unsqueeze(2), activation[:, rows]
-            if not spotless:
-                kept = (finite & (weights != 0)).unsqueeze(2)
+        total, views = self._sums[0]
+        self._sums.reverse()
+        kept = None if passed.finite else (torch.isfinite(passed.norms[:, rows]) & (weights != 0)).unsqueeze(2)
+        factors = weights.unsqueeze(2)
+        for (weight_sum, bias_sum), activation, delta in zip(views, passed.activations, passed.deltas, strict=True):
+            scaled, inputs = delta[:, rows] * factors, activation[:, rows]
+            if kept is not None:
                 scaled, inputs = torch.where(kept, scaled, 0.0), torch.where(kept, inputs, 0.0)
             torch.bmm(scaled.transpose(1, 2), inputs, out=weight_sum)
             torch.sum(scaled, dim=1, keepdim=True, out=bias_sum)
         return total
 
     def _unit_deltas(self, activations: list[Tensor]) -> list[Tensor]:
-        delta = torch.ones_like(activations[-1][:, :, :1])
-        deltas = [delta]
+        deltas = [torch.ones_like(activations[-1][:, :, :1])]
         for (weights, _), activation in zip(self._layers[:0:-1], activations[:0:-1], strict=True):
-            delta = torch.bmm(delta, weights).mul_(activation > 0)
-            deltas.append(delta)
+            above = deltas[-1]
+            below = weights.expand_as(activation) if len(deltas) == 1 else torch.bmm(above, weights)
+            deltas.append(
+                torch.ops.aten.threshold_backward(below, activation, 0)
+            )  # the derivative of relu, where it was positive
         return deltas[::-1]

@@ -135,14 +135,17 @@ class _Loop:
     def _take_step(self, batch: Indices | None, sample: Indices | None) -> None:
         drawn, public, secret = _draw(self._feed, batch, sample)
         passed = self._kernel.run(drawn.features)
-        update = torch.zeros_like(self._kernel.parameters)
+        records = Records.of(passed, drawn)
+        update: Tensor | None = None
         if batch is not None:
-            records = Records.of(passed, drawn, public)
-            update += self._kernel.weighted_sum(passed, self._rule.public_weights(records), public)
+            weights = self._rule.public_weights(records.part(public))
+            update = self._kernel.weighted_sum(passed, weights, public)
         if sample is not None:
-            records = Records.of(passed, drawn, secret)
-            totals = self._kernel.weighted_sum(passed, self._rule.secret_weights(records), secret)
-            update += self._rule.release(totals, records, self.step)
+            sampled = records.part(secret)
+            totals = self._kernel.weighted_sum(passed, self._rule.secret_weights(sampled), secret)
+            released = self._rule.release(totals, sampled, self.step)
+            update = released if update is None else update.add_(released)
+        assert update is not None
         self._optimizer.update(self._kernel.parameters, update)
         self.step += 1
 

@@ -28,16 +28,21 @@ class Records:
     present: Tensor
 
     @staticmethod
-    def of(passed: Pass, drawn: Drawn, rows: slice) -> Records:
-        """Return the records in `rows` of a pass over what was drawn."""
-        logits = passed.logits[:, rows]
+    def of(passed: Pass, drawn: Drawn) -> Records:
+        """Return the records of a pass over what was drawn."""
         return Records(
-            logits,
-            torch.sigmoid(logits),
-            passed.norms[:, rows],
-            drawn.label[:, rows],
-            drawn.code[:, rows],
-            drawn.present[:, rows],
+            passed.logits, torch.sigmoid(passed.logits), passed.norms, drawn.label, drawn.code, drawn.present
+        )
+
+    def part(self, rows: slice) -> Records:
+        """Return the records in `rows`."""
+        return Records(
+            self.logits[:, rows],
+            self.probability[:, rows],
+            self.norms[:, rows],
+            self.label[:, rows],
+            self.code[:, rows],
+            self.present[:, rows],
         )
 
 

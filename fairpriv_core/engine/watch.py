@@ -40,7 +40,7 @@ def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epo
     """Return what the end of `epoch` looks like for one of the K models."""
     drawn = _draw(feed)
     passed = kernel.run(drawn.features)
-    records = Records.of(passed, drawn, slice(None))
+    records = Records.of(passed, drawn)
     groups = (records.code[model] // 2).numpy()
     names = rule.group_names(model)
     parameters = kernel.parameters[model].numpy().copy()

@@ -28,7 +28,7 @@ from fairpriv_core.methods.rules.batch_terms import CellTable
 from fairpriv_core.methods.rules.lagrangian import LagrangianRule
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.methods.rules.violations import cell_means, constraint_norms, finite, outputs, to_tensor
-from fairpriv_core.notions.cells import LABELS, Cells
+from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import output, slope
 
 FLOOR = 30.0  # noisy records that a cell must have
@@ -47,6 +47,7 @@ class PfLdRule:
     _violations: np.ndarray = field(init=False)
     _clip: Tensor = field(init=False)
     _population: Tensor = field(init=False)
+    _multiplier_sum: Tensor = field(init=False)
     _remainder: Tensor = field(init=False)
     _centred: Tensor = field(init=False)
     _radius: list[float] = field(init=False)
@@ -76,12 +77,17 @@ class PfLdRule:
             return loss
         label = records.code % LABELS
         slopes = slope(self.setting.target, records.probability, records.label)
-        of_label = torch.stack([(label == y).sum(dim=1) for y in range(LABELS)], dim=1).float()
-        people = of_label @ self._condition.T
-        population = (self._population / people.clamp(min=1.0)) @ self._condition
         factors = clip_factors(slopes.abs() * records.norms, self._clip)
-        remainder = self._remainder.gather(1, label) * factors * (self.setting.n / rows)
-        return loss + slopes * (population.gather(1, label) - remainder)
+        remainder = self._remainder.gather(1, label).mul_(factors).mul_(self.setting.n / rows)
+        return loss.addcmul_(slopes, self._population_terms(label).sub(remainder))
+
+    def _population_terms(self, label: Tensor) -> Tensor:
+        """Return each record's factor of dh in sum_i lambda_i grad mu(B_P,i): (K, B), or (K, 1) where all are alike."""
+        if bool((self._cells.label == NO_CELL).all()):
+            return self._multiplier_sum / label.shape[1]
+        of_label = torch.stack([(label == y).sum(dim=1) for y in range(LABELS)], dim=1).float()
+        people = (of_label @ self._condition.T).clamp_(min=1.0)
+        return ((self._population / people) @ self._condition).gather(1, label)
 
     def secret_weights(self, records: Records) -> Tensor:
         slopes = slope(self.setting.target, records.probability, records.label)
@@ -201,6 +207,7 @@ class PfLdRule:
         midrange = (coefficients.max(axis=1) + coefficients.min(axis=1)) / 2.0
         centred = (coefficients - midrange[:, None, :]).astype(np.float32)
         self._population = to_tensor(self._multipliers)
+        self._multiplier_sum = self._population.sum(dim=1, keepdim=True)
         self._remainder = to_tensor(midrange * rates)
         self._centred = torch.from_numpy(centred.reshape(len(rates), groups * LABELS))
         self._radius = np.abs(centred).max(axis=(1, 2)).astype(np.float64).tolist()
