@@ -28,6 +28,7 @@ class Attribute:
 def parse_sensitive(text: str, columns: Collection[str]) -> tuple[Attribute, ...]:
     """Return the attributes that `text` names; `columns` are those that exist, and win over the grammar.
 
+    `sex` also finds a lone column `SEX`: names are told apart by case only where two columns differ by nothing else.
     Raises BadInput for an unknown column, for edges that are not rising numbers and for a column named twice.
     """
     whole = text.strip()
@@ -111,12 +112,19 @@ def _round_edges(edges: tuple[float, ...], values: Column) -> np.ndarray:
 
 
 def _parse_attribute(part: str, columns: Collection[str]) -> Attribute:
-    if part in columns:
-        return Attribute(part)
+    if (whole := _find_column(part, columns)) is not None:
+        return Attribute(whole)
     name, colon, edges = part.rpartition(":")
-    if colon and name.strip() in columns:
-        return Attribute(name.strip(), _parse_edges(edges, part))
+    if colon and (cut := _find_column(name.strip(), columns)) is not None:
+        return Attribute(cut, _parse_edges(edges, part))
     raise BadInput(f"unknown column '{part}' in sensitive; choose from {', '.join(columns)}.", field="sensitive")
+
+
+def _find_column(name: str, columns: Collection[str]) -> str | None:
+    if name in columns:
+        return name
+    alike = [column for column in columns if column.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else None
 
 
 def _parse_edges(text: str, part: str) -> tuple[float, ...]:
