@@ -176,6 +176,8 @@ def _report(answer: Answer, out: str | None, as_json: bool) -> None:
     if out is not None:
         _write(out, _to_json(answer) + "\n")
     _print(answer, as_json)
+    for warning in answer.document.get("warnings", []) if as_json else []:
+        _say(f"Warning: {warning}")
     if answer.failed:
         _say(f"Error: {answer.error or answer.text.splitlines()[0]}")
         raise _Failed

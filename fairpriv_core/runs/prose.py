@@ -30,6 +30,7 @@ def describe_record(record: RunRecord) -> str:
     resumed = f", resumed from step {record.resumed_from_step}" if record.resumed_from_step else ""
     pairs.append(("training", f"{record.steps:,} steps in {record.seconds:.1f} s{resumed}"))
     pairs += [("warning", warning) for warning in record.warnings]
+    pairs += [("caveat", caveat) for caveat in record.data["caveats"]]
     if record.error is not None:
         pairs.append(("error", record.error))
     return align(pairs)

@@ -39,7 +39,7 @@ class RunRecord:
         calibrated: the method as it ran, noise multipliers included.
         steps: made; `seconds`: spent training in all attempts; `resumed_from_step`: 0 if never interrupted.
         metrics: of `notions/metrics.py` on the test split; None unless finished. `metrics_are_raw` and its sentence.
-        data: name, digest, rows and columns of both parts. `notes`: what the method exports besides its model.
+        data: name, digest, rows, columns, names and caveats. `notes`: what the method exports besides its model.
     """
 
     key: str
@@ -151,6 +151,7 @@ def _describe(train: Dataset, test: Dataset) -> dict[str, Any]:
         "features": train.d,
         "group_names": list(train.group_names),
         "label_names": list(train.label_names),
+        "caveats": list(train.caveats),
     }
 
 

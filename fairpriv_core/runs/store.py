@@ -134,7 +134,8 @@ class RunStore:
             stored = _row(connection, key)
             change = _transition(stored, what) if what != "stop" else _stop(connection, stored)
             if change is None:
-                raise BadInput(f"run {key} is {read_row(stored).status}: it cannot {what}.", field="key")
+                why = f" ({stored['error']})" if stored["error"] else ""
+                raise BadInput(f"run {key} is {read_row(stored).status}{why}: it cannot {what}.", field="key")
             connection.execute(update(run).where(run.c.key == key).values(**change))
             return read_row(_row(connection, key))
 

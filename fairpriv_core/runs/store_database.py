@@ -52,7 +52,11 @@ class Database:
             self.writable = self._prepare_file(self.path)
         self._engine = self._connect()
         self._readers = self._engine.execution_options(read_only=True)
-        self._check_version()
+        try:
+            self._check_version()
+        except StoreError:
+            self.close()
+            raise
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -43,7 +43,10 @@ def work_on(work: WorkStore, claim: Claim, *, on_commit: Callable[[Progress], No
 def run_child(place: str | None, claim: Claim) -> None:
     """Work on a run in a process of its own, which ends with its parent; started by the supervisor."""
     live_with_parent()
-    work_on(open_work(place), claim)
+    try:
+        work_on(open_work(place), claim)
+    except FairprivError as error:
+        raise SystemExit(f"fairpriv: {error}") from error
 
 
 def _obey(work: WorkStore, claim: Claim, asked: str) -> None:
