@@ -13,7 +13,7 @@ from pages.widgets.comparison import name_row, show_comparison, show_table
 from pages.widgets.frame import link_to
 from pages.widgets.guard import attempt
 from pages.widgets.session import find_store
-from pages.widgets.state import enter, keep, mount, publish, value
+from pages.widgets.state import enter, keep, mount_several, publish
 
 MOST_CHOSEN = 6
 _MOST_RUNS = 1000
@@ -51,14 +51,10 @@ def _choose(rows: Sequence[TableRow]) -> list[TableRow]:
     """Return the rows that are chosen; each is named by the key of its first run, so that a link can name it."""
     by_key = {row.keys[0]: row for row in rows}
     usual = list(by_key)[:2]
-    wanted = [key for key in value("runs") or usual if key in by_key]
-    keep("runs", wanted)
-    key = mount("runs", default=usual)
-    st.session_state[key] = [item for item in st.session_state[key] if item in by_key]
     picked = st.multiselect(
         f"Runs to compare (2 to {MOST_CHOSEN})",
         list(by_key),
-        key=key,
+        **mount_several("runs", by_key, usual),
         max_selections=MOST_CHOSEN,
         format_func=lambda name: name_row(by_key[name]),
     )

@@ -11,7 +11,7 @@ from pages.widgets.guard import plain
 from pages.widgets.reference import write_reference
 from pages.widgets.roles import choose_benchmark, choose_file
 from pages.widgets.session import find_dataset, find_spec
-from pages.widgets.state import choose, enter, keep, mount, publish, value
+from pages.widgets.state import choose, enter, keep, mount_default, publish, value
 
 _SOURCES = {"benchmark": "A benchmark", "file": "Your own file"}
 
@@ -26,7 +26,7 @@ def show() -> None:
         st.segmented_control(
             "Where from",
             list(_SOURCES),
-            key=mount("source", _SOURCES),
+            **mount_default("source", _SOURCES),
             required=True,
             format_func=_SOURCES.__getitem__,
         ),

@@ -16,7 +16,7 @@ from pages.widgets.frame import link_to
 from pages.widgets.guard import plain
 from pages.widgets.launch import show_plan
 from pages.widgets.session import find_dataset, find_spec
-from pages.widgets.state import enter, keep, mount, publish, value
+from pages.widgets.state import enter, keep, mount, mount_default, mount_index, publish, value
 
 _PUBLISHED = ("data", "notion", "method", "variant", "epsilon", "delta", "seed", "expert", "typed", "fairness")
 
@@ -49,19 +49,22 @@ def _choose_recipe() -> tuple[str, str, str]:
     with data:
         listed = [f"{name}:{sensitive}" for name, problem in problems().items() for sensitive in problem.sensitive]
         listed += [value("data")] if value("data") not in listed else []
-        reference = keep("data", st.selectbox("Data and sensitive attribute", listed, key=mount("data", listed)))
+        reference = keep("data", st.selectbox("Data and sensitive attribute", listed, **mount_index("data", listed)))
         link_to("data", "Look at it, or bring your own")
     with method:
         names = list(methods())
         chosen = st.selectbox(
-            "Method", names, key=mount("method", names, "pf_ld"), format_func=lambda name: methods()[name].info.title
+            "Method",
+            names,
+            **mount_index("method", names, "pf_ld"),
+            format_func=lambda name: methods()[name].info.title,
         )
         info = methods()[keep("method", chosen)].info
         st.caption(f"{info.summary} {info.citation}.")
     with notion:
         names = list(info.notions)
         wanted = st.selectbox(
-            "Fairness notion", names, key=mount("notion", names), format_func=lambda name: notions()[name].title
+            "Fairness notion", names, **mount_index("notion", names), format_func=lambda name: notions()[name].title
         )
         st.caption(notions()[keep("notion", wanted)].sentence, help=notions()[wanted].misleads)
     return reference, wanted, chosen
@@ -70,8 +73,8 @@ def _choose_recipe() -> tuple[str, str, str]:
 def _choose_settings(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the raw config without its data and notion, and the container under each field."""
     kind = methods()[name]
-    expert = keep("expert", st.toggle("Expert mode", key=mount("expert")))
-    typed = expert and keep("typed", st.toggle("Type numbers instead of sliding", key=mount("typed", default=False)))
+    expert = keep("expert", st.toggle("Expert mode", **mount("expert")))
+    typed = expert and keep("typed", st.toggle("Type numbers instead of sliding", **mount("typed")))
     slots: dict[str, Any] = {}
     raw: dict[str, Any] = {}
     if kind.info.threat_model is not None:
@@ -82,7 +85,7 @@ def _choose_settings(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     if expert:
         chosen, places = choose_parameters(kind, expert=True, typed=typed)
         slots |= places
-        seed = st.number_input("Seed", step=1, format="%d", key=mount("seed"), help="Split, start and public batches.")
+        seed = st.number_input("Seed", step=1, format="%d", **mount("seed"), help="Split, start and public batches.")
         raw["seed"] = keep("seed", seed)
         slots["seed"] = st.container()
         values |= chosen
@@ -95,14 +98,14 @@ def _choose_settings(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _choose_budget(*, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[str, Any]:
     if typed:
-        number = st.number_input("Privacy budget ε", step=None, format="%.6g", key=mount("epsilon"))
+        number = st.number_input("Privacy budget ε", step=None, format="%.6g", **mount("epsilon"))
         raw = {"epsilon": keep("epsilon", number)}
     else:
         raw = {"epsilon": choose_epsilon(help="How much an attacker may learn about one person from the whole run.")}
     slots["epsilon"] = st.container()
     if expert:
         number = st.number_input(
-            "δ", step=None, format="%.3g", key=mount("delta"), help="The chance that ε fails; well below 1/n."
+            "δ", step=None, format="%.3g", **mount("delta"), help="The chance that ε fails; well below 1/n."
         )
         slots["delta"] = st.container()
         return {**raw, "delta": keep("delta", number)}
@@ -114,7 +117,7 @@ def _choose_variant(variants: tuple[str, ...]) -> str:
     chosen = st.segmented_control(
         "Accounting",
         variants,
-        key=mount("variant", variants, variants[0]),
+        **mount_default("variant", variants, variants[0]),
         required=True,
         format_func=lambda name: words.get(name, name),
         help="Proved: ε holds for all that the code releases. As published: the paper's algorithm and its claim.",

@@ -22,9 +22,10 @@ PLAIN_RANGE = (0.1, 7.5)
 def choose_epsilon(*, help: str | None = None) -> float:
     """Draw the slider and return the budget that is chosen."""
     nearest = min(STOPS, key=lambda stop: abs(stop - value("epsilon")))
-    key = mount("epsilon", STOPS, nearest)
     label = "Privacy budget ε: smaller protects more"
-    chosen = st.select_slider(label, STOPS, key=key, help=help, format_func=lambda stop: f"{stop:g}")
+    chosen = st.select_slider(
+        label, STOPS, **mount("epsilon", STOPS, nearest), help=help, format_func=lambda stop: f"{stop:g}"
+    )
     return float(keep("epsilon", chosen))
 
 

@@ -11,7 +11,7 @@ from fairpriv_core.runs.store import LOCAL_OWNER, RunStore
 from fairpriv_core.runs.store_uploads import Upload
 from pages.widgets.guard import attempt, plain
 from pages.widgets.session import find_store
-from pages.widgets.state import choose, keep, mount
+from pages.widgets.state import choose, keep, mount_index
 
 LIMIT_BYTES = 50_000_000
 _DIGITS = 12
@@ -39,7 +39,7 @@ def choose_upload() -> Upload | None:
     left, right = st.columns([5, 1], vertical_alignment="bottom")
     with left:
         shown = st.selectbox(
-            "File", list(mine), key=mount("file", mine), format_func=lambda digits: _name(mine[digits])
+            "File", list(mine), **mount_index("file", mine), format_func=lambda digits: _name(mine[digits])
         )
     upload = mine[keep("file", shown)]
     if right.button("Delete", key="delete_upload", icon=":material/delete:", help="Deletes the file from the store"):

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 import streamlit as st
 
 from fairpriv_core.methods.base import Method, Parameter, parameters
-from pages.widgets.state import keep, mount, value
+from pages.widgets.state import keep, mount, mount_index, value
 
 #: where a method has one of these, simple mode moves it between "more accurate" and "more fair"
 FAIRNESS_KNOBS = ("multiplier_max", "multiplier")
@@ -58,7 +58,7 @@ def choose_fairness(kind: type[Method]) -> dict[str, Any]:
             "More accurate ↔ more fair",
             0,
             2 * _MIDDLE,
-            key=mount("fairness", range(2 * _MIDDLE + 1), _MIDDLE),
+            **mount("fairness", range(2 * _MIDDLE + 1), _MIDDLE),
             help=f"Moves “{shown.title}” around its default. {shown.help}",
         ),
     )
@@ -79,7 +79,7 @@ def turn_knob(default: float, position: int, shown: Parameter) -> float:
 
 
 def build_stops(shown: Parameter, default: float) -> tuple[float, ...]:
-    """Return the stops of a log slider from low to high, the default among them.
+    """Return the stops of a log slider from low to high, the default among them; of whole numbers, powers of two.
 
     >>> build_stops(Parameter("", "", low=0.1, high=10.0), 1.0)[0::12]
     (0.1, 1.0, 10.0)
@@ -89,7 +89,7 @@ def build_stops(shown: Parameter, default: float) -> tuple[float, ...]:
     count = max(2, round(math.log10(high / first) * _STEPS_A_DECADE))
     stops = {float(f"{first * (high / first) ** (step / count):.3g}") for step in range(count + 1)}
     if isinstance(default, int):
-        stops = {float(round(stop)) for stop in stops}
+        stops = {float(2**power) for power in range(int(math.log2(first)), int(math.log2(high)) + 1)}
     return tuple(sorted(stops | {float(default), low, high}))
 
 
@@ -111,17 +111,15 @@ def _draw_grid(
     for number, (name, (shown, field)) in enumerate(items.items()):
         with columns[number % 2]:
             optional = name in may_be_empty and field.default is not None
-            automatic = optional and _choose_automatic(name, shown)
             chosen = _draw(name, shown, field.default, typed=typed)
-            values[name] = None if automatic else chosen
             st.caption(_describe(shown, field.default))
             slots[name] = st.container()
+            values[name] = None if optional and _choose_automatic(name, shown) else chosen
 
 
 def _choose_automatic(name: str, shown: Parameter) -> bool:
     key = f"p.{name}.automatic"
-    label = f"Set {shown.title} automatically"
-    return bool(keep(key, st.toggle(label, key=mount(key, default=False), help=shown.help)))
+    return bool(keep(key, st.toggle("Set automatically", **mount(key, default=False), help=shown.help)))
 
 
 def _draw(name: str, shown: Parameter, default: Any, *, typed: bool) -> Any:
@@ -144,26 +142,25 @@ def _choose_widget(shown: Parameter, default: Any, *, typed: bool) -> Callable[[
 
 
 def _draw_choice(key: str, shown: Parameter, default: Any) -> Any:
-    mounted = mount(key, shown.choices, default)
-    return st.selectbox(shown.title, shown.choices, key=mounted, help=shown.help)
+    return st.selectbox(shown.title, shown.choices, **mount_index(key, shown.choices, default), help=shown.help)
 
 
 def _draw_toggle(key: str, shown: Parameter, default: Any) -> Any:
-    return st.toggle(shown.title, key=mount(key, default=default), help=shown.help)
+    return st.toggle(shown.title, **mount(key, default=default), help=shown.help)
 
 
 def _draw_text(key: str, shown: Parameter, default: Any) -> Any:
     text = "" if default is None else ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
     if value(key, text) is None:
         keep(key, text)
-    typed = st.text_input(shown.title, key=mount(key, default=text), help=shown.help, placeholder="automatic")
+    typed = st.text_input(shown.title, **mount(key, default=text), help=shown.help, placeholder="automatic")
     return typed.strip() or None
 
 
 def _draw_number(key: str, shown: Parameter, default: Any) -> Any:
     step = 1 if isinstance(default, int) else None
     form = "%d" if isinstance(default, int) else "%.6g"
-    return st.number_input(shown.title, step=step, format=form, key=mount(key, default=default), help=shown.help)
+    return st.number_input(shown.title, step=step, format=form, **mount(key, default=default), help=shown.help)
 
 
 def _draw_slider(key: str, shown: Parameter, default: Any) -> Any:
@@ -173,7 +170,7 @@ def _draw_slider(key: str, shown: Parameter, default: Any) -> Any:
     step = 1 if kind is int else float(f"{(high - low) / 100:.1g}")
     if inside != value(key, default):
         keep(key, inside)
-    return st.slider(shown.title, low, high, step=step, key=mount(key, default=default), help=shown.help)
+    return st.slider(shown.title, low, high, step=step, **mount(key, default=default), help=shown.help)
 
 
 def _draw_log_slider(key: str, shown: Parameter, default: Any) -> Any:
@@ -184,7 +181,7 @@ def _draw_log_slider(key: str, shown: Parameter, default: Any) -> Any:
         keep(key, nearest)
     mounted = mount(key, stops, float(default))
     chosen = st.select_slider(
-        shown.title, stops, key=mounted, help=shown.help, format_func=lambda stop: f"{stop:g}{_unit(shown)}"
+        shown.title, stops, **mounted, help=shown.help, format_func=lambda stop: f"{stop:g}{_unit(shown)}"
     )
     return int(chosen) if isinstance(default, int) else float(chosen)
 

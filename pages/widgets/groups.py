@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.profile import GroupProfile, profile_groups, revealing_features
 from fairpriv_core.report.figures import GroupRates, group_bars
-from fairpriv_core.report.wording import percent
+from fairpriv_core.report.wording import RAW, percent
 from pages.widgets.charts import show_figure
 from pages.widgets.guard import plain
 
@@ -40,7 +42,8 @@ def show_groups(dataset: Dataset) -> None:
     with right:
         groups = [_as_rates(profile) for profile in drawn if profile.base_rate is not None]
         bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", groups)
-        show_figure(group_bars([bars], rate="base_rate"), "group_bars")
+        caption = f"Whiskers: 95 % Wilson interval of each group, over all rows. {RAW}"
+        show_figure(replace(group_bars([bars], rate="base_rate"), caption=caption), "group_bars")
 
 
 def show_revealing(dataset: Dataset) -> None:

@@ -67,8 +67,12 @@ def _show_costs(config: RunConfig, plan: Plan) -> None:
         said = wording.epsilon_text(plan.epsilon[-1] if plan.epsilon else None)
         claim = wording.epsilon_text(plan.published)
         st.caption(f"Will be spent: ε = {said}, proved. The paper's accounting of the same noise claims {claim}.")
-    for column, (title, level) in zip(st.columns(max(2, len(plan.noise))), plan.noise.items(), strict=False):
-        column.metric(title, f"{level:.2f}", help="Standard deviation of the noise over the bound it hides.")
+    with st.container(horizontal=True, gap="medium", key="plan_numbers"):
+        for title, level in plan.noise.items():
+            st.metric(title, f"{level:.2f}", width=170, help="Standard deviation of the noise over what it hides.")
+        for title, level in plan.bounds.items():
+            words = "Sensitivity: the most that one person's row can add to a sum, before weights."
+            st.metric(title, f"{level:g}", width=170, help=words)
     if plan.epochs:
         figure = predicted_epsilon(
             plan.epochs, plan.epsilon, budget=config.epsilon, delta=config.delta, threat_model=threat

@@ -31,6 +31,7 @@ class Plan:
         steps: that it will make; None where that is not known beforehand.
         releases: the JSON of what it will release.
         noise: each noise multiplier by its title.
+        bounds: each clipping bound by its title: the most that one person's row can add, before weights.
         epochs, epsilon: the proved ε after each of some epochs; empty for a method that releases nothing.
         published: what the paper's own accounting claims at the end; None where it makes no claim.
         unproved: why no ε is proved; None where one is, or where the method is not private.
@@ -41,6 +42,7 @@ class Plan:
     steps: int | None
     releases: list[dict[str, Any]]
     noise: dict[str, float]
+    bounds: dict[str, float]
     epochs: tuple[float, ...]
     epsilon: tuple[float, ...]
     published: float | None
@@ -80,7 +82,8 @@ def _make(asked: str, n_train: int) -> Plan:
         n_train=n_train,
         steps=planned_steps(method, n_train),
         releases=to_json(events),
-        noise=_list_noise(method),
+        noise=_list_levels(method, "noise_"),
+        bounds=_list_levels(method, "clip_"),
         epochs=tuple(map(float, ends)) if proved else (),
         epsilon=tuple(epsilon_over(events, [end / epochs for end in ends], config.delta)) if proved else (),
         published=method.published_epsilon(n_train, config.delta) if private else None,
@@ -88,6 +91,7 @@ def _make(asked: str, n_train: int) -> Plan:
     )
 
 
-def _list_noise(method: Method) -> dict[str, float]:
-    found = {shown.title: getattr(method, name) for name, (shown, _) in parameters(method).items() if "noise" in name}
+def _list_levels(method: Method, prefix: str) -> dict[str, float]:
+    named = {name: shown.title for name, (shown, _) in parameters(method).items() if name.startswith(prefix)}
+    found = {title: getattr(method, name) for name, title in named.items()}
     return {title: float(level) for title, level in found.items() if level is not None}

@@ -12,7 +12,7 @@ from fairpriv_core.data.problem import DataSpec, Numeric, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, inspect_file
 from pages.widgets.files import choose_upload
 from pages.widgets.guard import plain
-from pages.widgets.state import keep, mount, value
+from pages.widgets.state import keep, mount, mount_index, mount_several
 
 _FEW = 12
 
@@ -22,16 +22,14 @@ def choose_benchmark() -> DataSpec | None:
     known = problems()
     names = list(known)
     title = st.selectbox(
-        "Data set", names, key=mount("dataset", names, "synthetic"), format_func=lambda name: known[name].title
+        "Data set", names, **mount_index("dataset", names, "synthetic"), format_func=lambda name: known[name].title
     )
     problem = known[keep("dataset", title)]
     st.caption(plain(f"{problem.summary} {problem.citation} Licence: {problem.licence}"))
-    for caveat in problem.caveats:
-        st.caption(plain(caveat))
     labels = {label.column.name: label for label in problem.labels}
     label, positive = next(iter(labels)), None
     if len(labels) > 1:
-        label = keep("label", st.selectbox("Label", list(labels), key=mount("label", labels)))
+        label = keep("label", st.selectbox("Label", list(labels), **mount_index("label", labels)))
     categories = labels[label].column.categories
     positive = _choose_positive(list(categories), labels[label].positive)
     usual = label == next(iter(labels)) and positive == labels[label].positive
@@ -57,7 +55,7 @@ def choose_file() -> DataSpec | None:
     if guess is None:
         st.error("No column has two different values, so nothing can be predicted; check the file.")
         return None
-    label = keep("label", st.selectbox("Label: what is predicted", labels, key=mount("label", labels, guess)))
+    label = keep("label", st.selectbox("Label: what is predicted", labels, **mount_index("label", labels, guess)))
     positive = _choose_positive(list(usable[label].values), usable[label].values[-1])
     sensitive = _choose_file_attributes(usable, label)
     if not sensitive:
@@ -70,7 +68,7 @@ def _choose_positive(categories: Sequence[str], usual: str) -> str:
     chosen = st.selectbox(
         "Positive label: the outcome that counts as 1",
         options,
-        key=mount("positive", options, usual),
+        **mount_index("positive", options, usual),
         help="The one whose share is compared between groups: hired, granted, above the line.",
     )
     return str(keep("positive", chosen))
@@ -107,13 +105,10 @@ def _choose_file_attributes(usable: dict[str, ColumnReport], label: str) -> str:
 
 def _choose_attributes(options: list[str], suggested: tuple[str, ...], ask_edges: Callable[[str], str]) -> str:
     """Return the sensitive text, such as `sex+age:25,60`; "" while nothing is chosen."""
-    known = [name for name in value("attributes", suggested) if name in options]
-    if tuple(known) != tuple(value("attributes", suggested)):
-        keep("attributes", known or list(suggested))
     chosen = st.multiselect(
         "Sensitive attribute (several are crossed)",
         options,
-        key=_mount_list("attributes", options, suggested),
+        **mount_several("attributes", options, suggested),
         help="Groups are compared by it; it is never a feature of the model.",
     )
     keep("attributes", chosen)
@@ -123,22 +118,16 @@ def _choose_attributes(options: list[str], suggested: tuple[str, ...], ask_edges
     return "+".join(ask_edges(name) for name in chosen)
 
 
-def _mount_list(name: str, options: list[str], suggested: tuple[str, ...]) -> str:
-    key = mount(name, default=list(suggested))
-    st.session_state[key] = [item for item in st.session_state[key] or [] if item in options]
-    return key
-
-
 def _wants_edges(name: str, declared: tuple[float, ...]) -> bool:
     shown = ", ".join(f"{edge:g}" for edge in declared)
     label = f"Cut '{name}' at other edges than {shown}"
-    return bool(keep(f"cut.{name}", st.toggle(plain(label), key=mount(f"cut.{name}", default=False))))
+    return bool(keep(f"cut.{name}", st.toggle(plain(label), **mount(f"cut.{name}", default=False))))
 
 
 def _ask_edges(name: str) -> str:
     typed = st.text_input(
         plain(f"Cut '{name}' into groups at"),
-        key=mount(f"edges.{name}", default=""),
+        **mount(f"edges.{name}", default=""),
         placeholder="25, 60",
         help="Edges with commas between; a value equal to an edge belongs to the upper group.",
     )

@@ -66,21 +66,56 @@ def forget(names: Iterable[str]) -> None:
         _kept("mounted").discard(name)
 
 
-def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) -> str:
-    """Give the widget called `name` its value, once, before it is drawn; return the widget's key.
+def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) -> dict[str, Any]:
+    """Return the `key` and the `value` with which the widget called `name` is drawn.
 
     A choice that is not among `options` (a link to something that is gone) becomes the default or the first option.
+    The value is also the widget's own default: a browser that draws the widget anew starts from it.
     """
     _kept("defaults")[name] = default
     listed = None if options is None else list(options)
     wanted = value(name, default)
     if listed is not None and wanted not in listed:
         wanted = default if default in listed else (listed[0] if listed else None)
-    valid = name in st.session_state and (listed is None or st.session_state[name] in listed)
-    if name not in _kept("mounted") or not valid:
-        st.session_state[name] = wanted
-        _kept("mounted").add(name)
-    return name
+    if name in st.session_state:
+        held = st.session_state[name]
+        if name in _kept("mounted") and (listed is None or held in listed):
+            wanted = held
+        elif held != wanted:
+            st.session_state[name] = wanted
+    _kept("mounted").add(name)
+    return {"key": name, "value": wanted}
+
+
+def mount_index(name: str, options: Iterable[Any], default: Any = None) -> dict[str, Any]:
+    """Return the `key` and the `index` with which a list called `name` is drawn."""
+    listed = list(options)
+    mounted = mount(name, listed, default)
+    return {"key": name, "index": listed.index(mounted["value"]) if listed else None}
+
+
+def mount_default(name: str, options: Iterable[Any], default: Any = None) -> dict[str, Any]:
+    """Return the `key` and the `default` with which a row of buttons called `name` is drawn."""
+    return {"key": name, "default": mount(name, options, default)["value"]}
+
+
+def mount_several(name: str, options: Iterable[Any], default: Iterable[Any]) -> dict[str, Any]:
+    """Return the `key` and the `default` with which a list of several called `name` is drawn.
+
+    Of a choice, those that are not among `options` are left out; where none of them is, it becomes the default.
+    """
+    known = set(options)
+    chosen = list(_kept("choices").get(name, default))
+    wanted = [item for item in chosen if item in known]
+    if chosen and not wanted:
+        wanted = [item for item in default if item in known]
+    if name in st.session_state:
+        held = [item for item in st.session_state[name] or () if item in known]
+        wanted = held if name in _kept("mounted") and (held or not st.session_state[name]) else wanted
+        if st.session_state[name] != wanted:
+            st.session_state[name] = wanted
+    _kept("mounted").add(name)
+    return {"key": name, "default": wanted}
 
 
 def keep(name: str, chosen: Any) -> Any:

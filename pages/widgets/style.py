@@ -1,4 +1,4 @@
-"""What the theme's settings cannot say: figures that line up, less empty space on top, readable primary buttons."""
+"""What the theme's settings cannot say: figures that line up, less empty space on top, captions and buttons to read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ ICON = (
 _RULES = """
 .stApp { font-variant-numeric: tabular-nums; }
 .stMainBlockContainer { padding-top: 4.5rem; padding-bottom: 4rem; }
-.stApp [data-testid="stBaseButton-primary"]:not(:disabled), .stApp [data-testid="stBaseButton-primary"]:not(:disabled) p
-  { color: %s; }
+.stApp [data-testid="stCaptionContainer"] { opacity: 0.8; }
+.stApp [data-testid="stBaseButton-primary"]:not(:disabled),
+.stApp [data-testid="stBaseButton-primary"]:not(:disabled) p,
+.stApp [data-tag], .stApp [data-tag] * { color: %s; }
 .st-key-strip p { line-height: 1.5; overflow-wrap: anywhere; }
 @media (max-width: 640px) { .stMainBlockContainer h2 { font-size: 1.6rem; } }
 """
