@@ -100,11 +100,6 @@ def epsilon_curve(checkpoints: Sequence[Events], delta: float) -> list[float]:
     return [coarse_epsilon(events, delta) for events in checkpoints]
 
 
-def curve_interval(events: Events, delta: float) -> float:
-    """Return the cells of `coarse_epsilon`, which suit every composition: `epsilon` narrows them where it must."""
-    return COARSE
-
-
 def rdp_epsilon(events: Events, delta: float) -> float:
     """Return epsilon by Rényi differential privacy with the conversion of PF-LD's Theorem 3: for published figures.
 

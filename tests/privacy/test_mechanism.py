@@ -147,6 +147,8 @@ def test_a_resumed_run_may_draw_its_epoch_again_and_no_earlier_one() -> None:
     release(mechanism, 5)
     release_plain(mechanism, 0)
     resumed = Mechanism.from_state(mechanism.state())
+    with pytest.raises(FairprivError, match="only once"):
+        resumed.sample(n=100, rate=0.1, epoch=0, steps=4)
     again = resumed.sample(n=100, rate=0.1, epoch=1, steps=4)
     assert all(np.array_equal(one, other) for one, other in zip(under_way, again, strict=True))
     for refused in (
