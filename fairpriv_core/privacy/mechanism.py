@@ -17,6 +17,7 @@ import math
 import operator
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import NoReturn, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.privacy.sampling import draw_poisson_samples
 
 _GRID_BITS = 20
+_LARGEST = 2.0**52  # grid steps; beyond it float64 is coarser than the grid
 _BLOCK_VALUES = 2**16  # normals drawn at a time (512 KiB), at most _BLOCK_STEPS steps' worth
 _BLOCK_STEPS = 64
 _SMALLEST_SCALE = 2.0**-900
@@ -102,11 +104,11 @@ class Mechanism:
         for a total that is not finite, FairprivError for a repeated step or a sample that was drawn at a higher rate
         or is used up.
         """
-        checks.rate(sampling_rate=sampling_rate)
         std = _noise_scale(radius, noise_multiplier, "radius")
+        event = _once(float(noise_multiplier), float(sampling_rate), relation)
         self._use_sample(sampling_rate)
         self._advance(_SUM, step)
-        self._count(SampledGaussian(float(noise_multiplier), float(sampling_rate), 1, relation))
+        self._count(event)
         return _release(total, std, self._step_noise(step, np.size(total)))
 
     def gaussian(
@@ -197,20 +199,24 @@ def _noise_scale(bound: float, noise_multiplier: float, name: str) -> float:
 
 
 def _release(value: np.ndarray, std: float, noise: np.ndarray) -> np.ndarray:
-    """Return value + std * noise, rounded to the grid; a new array of value's shape."""
+    """Return value + std * noise, rounded to the grid; a new array of value's shape. In units of the grid meanwhile."""
     exact = np.asarray(value, dtype=np.float64)
-    if not np.isfinite(exact).all():
-        raise RunFailed("a sum over protected records is not finite; lower the learning rate or the clipping bound.")
-    released = exact + std * noise.reshape(exact.shape)
-    if std == 0:
-        return released
-    grid = math.ldexp(1.0, math.frexp(std)[1] - 1 - _GRID_BITS)
-    if np.abs(released).max(initial=0.0) >= grid * 2.0**52:
-        raise RunFailed(f"a sum over protected records is too large for noise of standard deviation {std}.")
-    released /= grid
-    np.rint(released, out=released)
-    released *= grid
+    grid = math.ldexp(1.0, math.frexp(std)[1] - 1 - _GRID_BITS) if std else 1.0
+    released: np.ndarray = noise.reshape(exact.shape) * (std / grid)
+    released += exact * (1.0 / grid)
+    if not np.abs(released).max(initial=0.0) < _LARGEST and (std or not np.isfinite(exact).all()):
+        what = f"too large for noise of standard deviation {std:g}" if np.isfinite(exact).all() else "not finite"
+        raise RunFailed(f"a sum over protected records is {what}; lower the learning rate or the clipping bound.")
+    if std:
+        np.rint(released, out=released)
+        released *= grid
     return released
+
+
+@lru_cache(maxsize=16)
+def _once(noise_multiplier: float, sampling_rate: float, relation: Relation) -> SampledGaussian:
+    """Return one release as an event, checked once for each kind."""
+    return SampledGaussian(noise_multiplier, sampling_rate, 1, relation)
 
 
 def _pack(value: object) -> np.ndarray:

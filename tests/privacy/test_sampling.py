@@ -99,6 +99,16 @@ def test_one_record_and_one_step_work() -> None:
     assert abs(sum(map(len, samples)) - 1000) < 5 * np.sqrt(500)
 
 
+def test_the_first_and_the_last_trial_have_their_chance() -> None:
+    """Of a sequence so short that only its ends remain, over many streams."""
+    randomness = Randomness.replay(9)
+    inside = np.zeros(2)
+    for index in range(4000):
+        [sample] = draw_poisson_samples(randomness.stream("t", index), n=2, rate=0.25, steps=1)
+        inside[sample] += 1
+    assert np.abs(inside / 4000 - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 4000)
+
+
 class Stingy(np.random.Generator):
     """Gives gaps far shorter than expected, so that one chunk cannot reach the end."""
 
