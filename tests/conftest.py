@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch loads; more threads than cores stall each other
+
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:

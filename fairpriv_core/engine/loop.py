@@ -18,13 +18,11 @@ from torch import Tensor
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.optimizers import build_optimizer
-from fairpriv_core.engine.records import Drawn, Feed, Records
+from fairpriv_core.engine.records import Drawn, Feed, Indices, Records
 from fairpriv_core.engine.sampling import public_batches, steps_per_epoch
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.engine.watch import build_snapshot
 from fairpriv_core.errors import RunFailed
-
-Indices = Sequence[np.ndarray]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from torch import Tensor
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Pass
 
+Indices = Sequence[np.ndarray]  # one array of row numbers a model
+
 
 @dataclass(frozen=True)
 class Records:
@@ -65,7 +67,7 @@ class Feed:
         self.labels = [torch.from_numpy(train.y.astype(np.float32)) for train in trains]
         self.codes = [torch.from_numpy(train.group * 2 + train.y) for train in trains]
 
-    def draw(self, indices: Sequence[np.ndarray]) -> Drawn:
+    def draw(self, indices: Indices) -> Drawn:
         """Return the rows at `indices[k]` of model k; shorter index lists are padded and marked as not present."""
         longest = max(len(index) for index in indices)
         present = torch.ones(len(indices), longest)

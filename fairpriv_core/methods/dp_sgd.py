@@ -8,7 +8,6 @@ from typing import ClassVar, Self
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
 from fairpriv_core.notions.catalog import notions
@@ -52,11 +51,7 @@ class DpSgd:
 
     def rate(self, n_train: int) -> float:
         """The chance of a row to be in a sample."""
-        if self.batch_size > n_train:
-            raise BadInput(
-                f"batch_size must be at most the {n_train} training rows, got {self.batch_size}.", field="batch_size"
-            )
-        return self.batch_size / n_train
+        return fields.share_of_rows(self.batch_size, n_train)
 
     def steps_per_epoch(self, n_train: int) -> int:
         """The number of samples in an epoch."""
@@ -64,9 +59,7 @@ class DpSgd:
 
     def noise(self) -> float:
         """The noise multiplier; BadInput before calibration."""
-        if self.noise_primal is None:
-            raise BadInput("noise_primal is not set; give epsilon, or set noise_primal by hand.", field="noise_primal")
-        return self.noise_primal
+        return fields.known_noise(noise_primal=self.noise_primal)
 
     def event(self, n_train: int) -> Events:
         """Return one sampled Gaussian a step."""
@@ -97,6 +90,6 @@ class DpSgd:
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model."""
-        from fairpriv_core.methods.rules.dp_sgd import train_dp_sgd
+        from fairpriv_core.methods.rules.trainers import train_dp_sgd
 
         return train_dp_sgd([self], [train], [training])[0]

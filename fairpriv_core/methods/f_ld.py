@@ -63,6 +63,6 @@ class FLd:
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model."""
-        from fairpriv_core.methods.rules.lagrangian import train_f_ld
+        from fairpriv_core.methods.rules.trainers import train_f_ld
 
         return train_f_ld([self], [train], [training])[0]

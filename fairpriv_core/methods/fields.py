@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from fairpriv_core import checks
+from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Variant, parameter
 
 OPTIMIZERS = ("sgd", "adam")
@@ -89,6 +90,21 @@ def variant() -> Any:
         "Proved: epsilon holds for what the code releases. Published: the paper's algorithm and its claim.",
         choices=VARIANTS,
     )
+
+
+def share_of_rows(batch_size: int, n_train: int) -> float:
+    """Return batch_size / n_train; BadInput for a batch larger than the data."""
+    if batch_size > n_train:
+        raise BadInput(f"batch_size must be at most the {n_train} training rows, got {batch_size}.", field="batch_size")
+    return batch_size / n_train
+
+
+def known_noise(**multiplier: float | None) -> float:
+    """Return the one noise multiplier given, by its name; BadInput where it is not set."""
+    ((name, value),) = multiplier.items()
+    if value is None:
+        raise BadInput(f"{name} is not set; give epsilon, or set {name} by hand.", field=name)
+    return value
 
 
 class TrainsNetwork(Protocol):

@@ -59,6 +59,6 @@ class Plain:
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model."""
-        from fairpriv_core.methods.rules.plain import train_plain
+        from fairpriv_core.methods.rules.trainers import train_plain
 
         return train_plain([self], [train], [training])[0]

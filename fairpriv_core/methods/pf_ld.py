@@ -116,18 +116,11 @@ class PfLd:
 
     def noise(self, name: str) -> float:
         """The noise multiplier `name`; BadInput before calibration."""
-        value: float | None = getattr(self, name)
-        if value is None:
-            raise BadInput(f"{name} is not set; give epsilon, or set {name} by hand.", field=name)
-        return value
+        return fields.known_noise(**{name: getattr(self, name)})
 
     def published_rate(self, n_train: int) -> float:
         """The sampling rate that the paper's accounting uses: |B| / n."""
-        if self.batch_size > n_train:
-            raise BadInput(
-                f"batch_size must be at most the {n_train} training rows, got {self.batch_size}.", field="batch_size"
-            )
-        return self.batch_size / n_train
+        return fields.share_of_rows(self.batch_size, n_train)
 
     def event(self, n_train: int) -> Events:
         """Return what `fit` releases; for the published variant what its accounting counts."""
@@ -205,7 +198,7 @@ class PfLd:
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where a group has too few noisy records or training diverges."""
-        from fairpriv_core.methods.rules.pf_ld import train_pf_ld
+        from fairpriv_core.methods.rules.trainers import train_pf_ld
 
         return train_pf_ld([self], [train], [training])[0]
 

@@ -30,6 +30,11 @@ class Cells:
         """The number of cells."""
         return len(self.names)
 
+    @property
+    def conditions(self) -> np.ndarray:
+        """(cells, 2) float32: 1 where a label belongs to the population of a cell."""
+        return np.stack([(self.label == y) | (self.label == NO_CELL) for y in range(LABELS)], axis=1).astype(np.float32)
+
     def sizes(self, group: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return each cell's number of rows (cells,), exact: sensitive, to be released only with noise."""
         inside = self.of[group, y]

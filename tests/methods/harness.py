@@ -17,10 +17,7 @@ from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.pf_ld import PfLd
-from fairpriv_core.methods.rules.dp_sgd import train_dp_sgd
-from fairpriv_core.methods.rules.lagrangian import train_f_ld
-from fairpriv_core.methods.rules.pf_ld import train_pf_ld
-from fairpriv_core.methods.rules.plain import train_plain
+from fairpriv_core.methods.rules.trainers import train_dp_sgd, train_f_ld, train_pf_ld, train_plain
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Events, Relation
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -130,7 +127,7 @@ class RecordingMechanism(Mechanism):
 
 @dataclass
 class Watcher:
-    """An observer that keeps what it is shown and commits after every step in `commits`."""
+    """An observer that keeps what it is shown, and the checkpoints after the steps in `commits`."""
 
     commits: frozenset[int] = frozenset()
     stop_at: int | None = None
@@ -139,7 +136,7 @@ class Watcher:
     _step: int = 0
 
     def due(self) -> bool:
-        return True
+        return bool(self.commits) or self.stop_at is not None
 
     def show(self, snapshot: Snapshot) -> None:
         self.shown.append(snapshot)

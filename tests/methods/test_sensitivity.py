@@ -18,6 +18,8 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.rules import pf_ld as pf_ld_rule
+from fairpriv_core.methods.rules.pf_ld_releases import release_counts
+from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
 
@@ -226,10 +228,11 @@ def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) 
 def test_the_mutant_with_exact_counts_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dividing by the exact sizes: replaying with another sensitive column then gives other parameters."""
 
-    def exact(rule: pf_ld_rule.PfLdRule, k: int) -> None:
-        rule._counts[k] = rule._cells.sizes(rule.setting.trains[k].group, rule.setting.trains[k].y)
+    def exact(setting: Setting[PfLd], k: int) -> np.ndarray:
+        release_counts(setting, k)
+        return setting.cells.sizes(setting.trains[k].group, setting.trains[k].y)
 
-    monkeypatch.setattr(pf_ld_rule.PfLdRule, "_release_counts", exact)
+    monkeypatch.setattr(pf_ld_rule, "release_counts", exact)
     data = _ordinary(2)
     base = RecordingMechanism()
     (honest,) = train(PROVED, [data], [base])

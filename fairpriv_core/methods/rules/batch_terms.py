@@ -24,9 +24,7 @@ class CellTable:
         """Return the tables of `cells`; `condition[i, y]` is 1 where label y belongs to the population of cell i."""
         code_to_cell = torch.from_numpy(cells.of.reshape(-1)).clone()
         code_to_cell[code_to_cell < 0] = cells.count
-        label = torch.from_numpy(cells.label)
-        condition = torch.stack([(label == y) | (label < 0) for y in range(LABELS)], dim=1).float()
-        return CellTable(code_to_cell, condition)
+        return CellTable(code_to_cell, torch.from_numpy(cells.conditions))
 
 
 @dataclass(frozen=True)

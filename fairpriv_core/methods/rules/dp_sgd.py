@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_factors
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Indices
-from fairpriv_core.engine.records import Feed, Records
-from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.engine.records import Feed, Indices, Records
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.rules.plain import loss_gradient_norms
 from fairpriv_core.methods.rules.setting import Setting
@@ -82,9 +79,3 @@ class DpSgdRule:
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         return None
-
-
-def train_dp_sgd(methods: Sequence[DpSgd], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
-    """Train K models in one loop."""
-    setting = Setting(methods, trains, trainings)
-    return setting.run(DpSgdRule(setting))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_factors
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Indices
-from fairpriv_core.engine.records import Feed, Records
-from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods.f_ld import FLd
+from fairpriv_core.engine.records import Feed, Indices, Records
 from fairpriv_core.methods.rules.batch_terms import BatchTerms, CellTable, batch_terms
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.methods.rules.violations import cell_means, finite, outputs
@@ -131,14 +126,8 @@ class LagrangianRule:
             return violation
         return mechanism.gaussian(
             violation,
-            shift=math.sqrt(2.0) * method.clip_dual / max(float(means.size.min()) - 1.0, 1.0),  # eq. 9
+            shift=float(np.sqrt(2.0)) * method.clip_dual / max(float(means.size.min()) - 1.0, 1.0),  # eq. 9
             noise_multiplier=method.noise("noise_dual"),
             purpose="dual",
             index=epoch,
         )
-
-
-def train_f_ld(methods: Sequence[FLd], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
-    """Train K models by F-LD in one loop."""
-    setting = Setting(methods, trains, trainings)
-    return setting.run(LagrangianRule(setting, private=False))

@@ -7,31 +7,21 @@ the sum. What remains of any record lies in the ball of radius r C_p, r = max |c
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.clipping import MARGIN, clip_factors
+from fairpriv_core.engine.clipping import clip_factors
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Indices
-from fairpriv_core.engine.records import Feed, Records
-from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.errors import RunFailed
-from fairpriv_core.methods.clipping_choice import best_bound, proved_noise
+from fairpriv_core.engine.records import Feed, Indices, Records
 from fairpriv_core.methods.pf_ld import PfLd
-from fairpriv_core.methods.rules.batch_terms import CellTable
-from fairpriv_core.methods.rules.lagrangian import LagrangianRule
+from fairpriv_core.methods.rules.pf_ld_releases import choose_clip, release_counts, release_violations
 from fairpriv_core.methods.rules.setting import Setting
-from fairpriv_core.methods.rules.violations import cell_means, constraint_norms, finite, outputs, to_tensor
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import output, slope
-
-FLOOR = 30.0  # noisy records that a cell must have
 
 
 @dataclass
@@ -54,14 +44,14 @@ class PfLdRule:
 
     def __post_init__(self) -> None:
         self._cells = self.setting.cells
-        self._condition = CellTable.of(self._cells).condition
+        self._condition = torch.from_numpy(self._cells.conditions)
         self._clip = torch.tensor([[_chosen(method.clip_primal)] for method in self.setting.methods])
         self._multipliers = np.zeros((len(self.setting.methods), self._cells.count))
         self._violations = np.zeros_like(self._multipliers)
         self._counts = np.ones_like(self._multipliers)
         for k, training in enumerate(self.setting.trainings):
             if training.checkpoint is None:
-                self._release_counts(k)
+                self._counts[k] = release_counts(self.setting, k)
         self._set_tables()
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
@@ -112,11 +102,14 @@ class PfLdRule:
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         if epoch + 1 >= self.setting.methods[0].epochs:
             return  # multipliers after the last epoch would change nothing: not released
-        if epoch == 0:
-            self._choose_clips(kernel, feed)
         for k, method in enumerate(self.setting.methods):
+            counts = self._counts[k]
+            if epoch == 0 and method.clip_primal is None:
+                self._clip[k] = choose_clip(self.setting, k, counts=counts, kernel=kernel, feed=feed)
             if method.multiplier_max > 0:
-                self._violations[k] = self._release_violations(k, epoch, kernel, feed)
+                self._violations[k] = release_violations(
+                    self.setting, k, counts=counts, epoch=epoch, kernel=kernel, feed=feed
+                )
                 moved = self._multipliers[k] + method.dual_step * self._violations[k]
                 self._multipliers[k] = moved.clip(-method.multiplier_max, method.multiplier_max)
         self._set_tables()
@@ -126,7 +119,7 @@ class PfLdRule:
         values = output(self.setting.target, records.logits, records.label)
         bound = float(self._clip[0])
         return {
-            "gradient_norm": (norms, bound if math.isfinite(bound) else None),
+            "gradient_norm": (norms, bound if np.isfinite(bound) else None),
             "output": (values, self.setting.methods[0].clip_dual),
         }
 
@@ -143,7 +136,7 @@ class PfLdRule:
         return {
             "multipliers": dict(zip(names, self._multipliers[model].tolist(), strict=True)),
             "noisy_counts": dict(zip(names, self._counts[model].tolist(), strict=True)),
-            "clip_primal": float(self._clip[model]) if math.isfinite(float(self._clip[model])) else None,
+            "clip_primal": float(self._clip[model]) if np.isfinite(float(self._clip[model])) else None,
         }
 
     def state(self, model: int) -> dict[str, np.ndarray]:
@@ -161,37 +154,6 @@ class PfLdRule:
         self._clip[model] = torch.from_numpy(state["clip_primal"])
         self._set_tables()
 
-    def _release_counts(self, k: int) -> None:
-        """Release the cells' sizes once: one person moves them by at most sqrt(2) in L2."""
-        method, train = self.setting.methods[k], self.setting.trains[k]
-        noisy = self.setting.trainings[k].mechanism.gaussian(
-            self._cells.sizes(train.group, train.y),
-            shift=math.sqrt(2.0),
-            noise_multiplier=method.noise("noise_counts"),
-            purpose="counts",
-            index=0,
-        )
-        least = int(noisy.argmin())
-        if noisy[least] < FLOOR:
-            raise RunFailed(
-                f"group '{self._cells.names[least]}' has about {noisy[least]:.0f} training rows (a noisy count); "
-                f"at least {FLOOR:.0f} are needed: merge it with another group or leave it out."
-            )
-        self._counts[k] = noisy
-
-    def _choose_clips(self, kernel: Kernel, feed: Feed) -> None:
-        """Set C_p where it is automatic: Theorem 4's minimiser over all records and noisy counts, all public by now."""
-        for k, method in enumerate(self.setting.methods):
-            if method.clip_primal is None:
-                noise = proved_noise(
-                    size=kernel.shape.size,
-                    noise_multiplier=method.noise("noise_primal"),
-                    rate=method.sampling_rate,
-                    counts=self._counts[k],
-                )
-                norms = constraint_norms(k, target=self.setting.target, kernel=kernel, feed=feed)
-                self._clip[k] = best_bound(norms, noise=noise, weight=float(self._cells.count))
-
     def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
         if not self._radius[k]:
             return [np.zeros(0, dtype=np.int64)] * steps
@@ -206,44 +168,12 @@ class PfLdRule:
         coefficients = per_cell[:, self._cells.of]  # (K, groups, 2); NO_CELL takes the appended zero
         midrange = (coefficients.max(axis=1) + coefficients.min(axis=1)) / 2.0
         centred = (coefficients - midrange[:, None, :]).astype(np.float32)
-        self._population = to_tensor(self._multipliers)
+        self._population = torch.from_numpy(self._multipliers).float()
         self._multiplier_sum = self._population.sum(dim=1, keepdim=True)
-        self._remainder = to_tensor(midrange * rates)
+        self._remainder = torch.from_numpy(midrange * rates).float()
         self._centred = torch.from_numpy(centred.reshape(len(rates), groups * LABELS))
         self._radius = np.abs(centred).max(axis=(1, 2)).astype(np.float64).tolist()
 
-    def _release_violations(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> np.ndarray:
-        """Release mu(P_i) - mu(G_i) for every cell: h clipped to C_d and centred by C_d / 2, which halves the shift."""
-        method = self.setting.methods[k]
-        values = finite(outputs(k, target=self.setting.target, kernel=kernel, feed=feed))
-        half = method.clip_dual / 2.0
-        centred = np.minimum(values, method.clip_dual * (1.0 - MARGIN)) - half
-        means = cell_means(k, cells=self._cells, values=values, group_values=centred, feed=feed)
-        released = self.setting.trainings[k].mechanism.gaussian(
-            means.sum / self._counts[k],
-            shift=half * self._largest_move(k),
-            noise_multiplier=method.noise("noise_dual"),
-            purpose="dual",
-            index=epoch,
-        )
-        violations: np.ndarray = means.population - (released + half)
-        return violations
-
-    def _largest_move(self, k: int) -> float:
-        """Return max sqrt(1/d_i^2 + 1/d_j^2) over two cells that a person may move between."""
-        squares = []
-        for label in np.unique(self._cells.label):
-            inverse = np.sort(1.0 / self._counts[k][self._cells.label == label])
-            squares.append(float((inverse[-2:] ** 2).sum()))
-        return math.sqrt(max(squares))
-
 
 def _chosen(bound: float | None) -> float:
-    return math.inf if bound is None else bound
-
-
-def train_pf_ld(methods: Sequence[PfLd], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
-    """Train K models of one variant in one loop."""
-    setting = Setting(methods, trains, trainings)
-    published = methods[0].variant == "published"
-    return setting.run(LagrangianRule(setting, private=True) if published else PfLdRule(setting))
+    return np.inf if bound is None else bound

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Indices
-from fairpriv_core.engine.records import Feed, Records
-from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods.none import Plain
+from fairpriv_core.engine.records import Feed, Indices, Records
 from fairpriv_core.methods.rules.setting import Setting
 
 
@@ -25,7 +21,7 @@ class PlainRule:
     setting: Setting[Any]
     uses_batches: bool = True
 
-    def samples(self, epoch: int, batches: list[Indices]) -> list[Sequence[np.ndarray]] | None:
+    def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         return None
 
     def public_weights(self, records: Records) -> Tensor:
@@ -62,9 +58,3 @@ class PlainRule:
 def loss_gradient_norms(records: Records) -> Tensor:
     """Return the norm of each record's gradient of the cross-entropy: |p - y| |do|."""
     return (records.probability - records.label).abs_().mul_(records.norms)
-
-
-def train_plain(methods: Sequence[Plain], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
-    """Train K models in one loop."""
-    setting = Setting(methods, trains, trainings)
-    return setting.run(PlainRule(setting))

@@ -66,8 +66,3 @@ def cell_means(model: int, *, cells: Cells, values: np.ndarray, group_values: np
 def finite(values: np.ndarray) -> np.ndarray:
     """Return `values` with what is not finite at 0: such a row contributes nothing."""
     return np.where(np.isfinite(values), values, 0.0)
-
-
-def to_tensor(table: np.ndarray) -> torch.Tensor:
-    """Return a small float64 table as float32."""
-    return torch.from_numpy(np.ascontiguousarray(table)).float()

@@ -1,0 +1,99 @@
+"""The numbers that the shipped defaults must reach on real data: 5 seeds of the protocol, delta 1e-5, test split.
+
+Noise is replayed, so that the verdict is the same each time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.engine.networks import predict_proba
+from fairpriv_core.engine.training import Training
+from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.f_ld import FLd
+from fairpriv_core.methods.none import Plain
+from fairpriv_core.methods.pf_ld import PfLd
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.metrics import measure
+from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.randomness import Randomness
+from tests.methods.harness import TRAIN_MANY, Watcher
+
+SEEDS = range(5)
+pytestmark = pytest.mark.usefixtures("real_data")
+
+
+@pytest.fixture(autouse=True)
+def real_files(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRPRIV_DATA", str(real_data))
+
+
+@lru_cache
+def _splits(dataset: str, sensitive: str) -> list[tuple[Dataset, Dataset]]:
+    data = load_dataset(DataSpec(dataset=dataset, sensitive=sensitive))
+    return [split_dataset(data, seed=seed) for seed in SEEDS]
+
+
+def _reach(method: Method, dataset: str, sensitive: str, *, epsilon: float = 1.0) -> tuple[float, float]:
+    """Return mean accuracy and mean demographic-parity gap on the test split."""
+    splits = _splits(dataset, sensitive)
+    ready = method.calibrated(epsilon=epsilon, delta=1e-5, n_train=splits[0][0].n)
+    notion = notions()["demographic_parity"]
+    trainings = [Training(notion, seed, Mechanism(Randomness.replay(seed)), Watcher()) for seed in SEEDS]
+    fitted = TRAIN_MANY[type(method)]([ready] * len(splits), [train for train, _ in splits], trainings)
+    measured = [
+        measure(test.y, predict_proba(model.network, model.parameters, test.X), test.group, test.group_names)
+        for model, (_, test) in zip(fitted, splits, strict=True)
+    ]
+    gaps = [float(each["demographic_parity_gap"]) for each in measured]
+    return float(np.mean([each["accuracy"] for each in measured])), float(np.mean(gaps))
+
+
+def test_plain_logistic_regression_on_adult() -> None:
+    accuracy, _ = _reach(Plain(), "adult", "sex")
+    assert accuracy >= 0.845
+
+
+def test_plain_network_on_adult() -> None:
+    accuracy, _ = _reach(Plain(hidden_layers=2, epochs=10), "adult", "sex")
+    assert accuracy >= 0.850
+
+
+def test_f_ld_closes_the_gap_on_adult() -> None:
+    accuracy, gap = _reach(FLd(), "adult", "sex")
+    assert accuracy >= 0.830
+    assert gap <= 0.05
+
+
+def test_pf_ld_on_adult_at_epsilon_1() -> None:
+    accuracy, gap = _reach(PfLd(), "adult", "sex")
+    assert accuracy >= 0.830
+    assert gap <= 0.05
+
+
+def test_pf_ld_on_bank_at_epsilon_1() -> None:
+    accuracy, gap = _reach(PfLd(), "bank", "age")
+    assert accuracy >= 0.895
+    assert gap <= 0.03
+
+
+def test_the_gap_falls_as_epsilon_grows() -> None:
+    """PF-LD Figure 2, over the seeds' means: it falls along the line, and most where privacy is strongest."""
+    budgets = (0.1, 0.5, 1.0, 3.0, 9.0)
+    gaps = [_reach(PfLd(), "adult", "sex", epsilon=epsilon)[1] for epsilon in budgets]
+    assert np.polyfit(np.log(budgets), gaps, 1)[0] < 0
+    assert gaps[0] > max(gaps[1:])
+    assert np.mean(gaps[1:3]) > np.mean(gaps[3:]) - 0.002
+
+
+def test_a_middle_clipping_bound_is_best() -> None:
+    """PF-LD Figure 3: bias below, noise above."""
+    gaps = [_reach(dataclasses.replace(PfLd(), clip_primal=bound), "adult", "sex")[1] for bound in (0.02, 1.0, 100.0)]
+    assert gaps[1] < min(gaps[0], gaps[2]) - 0.02
