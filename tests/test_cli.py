@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,18 @@ from fairpriv_core import cli
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.runs import journal, worker
+from fairpriv_core.runs.request import read_request
 from fairpriv_core.runs.store import open_store
+from fairpriv_core.runs.store_work import WorkStore
 
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity")
+TRAIN_NONE = {
+    "dataset": "synthetic",
+    "sensitive": "group",
+    "notion": "demographic_parity",
+    "method": "none",
+    "assignments": ["epochs=1"],
+}
 FIELDS = (
     "key status config threat_model variant epsilon epsilon_published epsilon_reason epsilon_if_secret delta event "
     "assumptions steps seconds versions metrics"
@@ -240,6 +250,21 @@ def test_ctrl_c_pauses_and_resume_goes_on(call: Call, monkeypatch: pytest.Monkey
     curves = call("export", key, "--format", "csv").out.splitlines()
     assert curves[0].startswith("# Metrics are computed on raw protected data") and curves[1] == "step,name,value"
     assert json.loads(call("export", key).out) == said.json
+
+
+def test_a_run_that_another_process_holds_is_waited_for(call: Call) -> None:
+    arguments = (*TRAIN, "--method", "none", "--set", "epochs=1", "--json")
+    with open_store() as store:
+        work = WorkStore(store.database)
+        row = store.submit(read_request(TRAIN_NONE))
+        claim = work.claim(row.key)
+        assert claim is not None
+        with ThreadPoolExecutor(1) as pool:
+            said = pool.submit(lambda: (time.sleep(0.5), worker.work_on(work, claim)))
+            assert "running in another process" in call("resume", row.key).err
+            waited = call(*arguments)
+            said.result()
+    assert waited.code == 0 and waited.json["key"] == row.key and "waiting for it" in waited.err
 
 
 def test_a_killed_run_is_taken_over_at_once(call: Call, own_store: Path) -> None:

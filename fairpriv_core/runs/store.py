@@ -23,6 +23,7 @@ from fairpriv_core.runs.store_tables import artifact, checkpoint, metric, run, s
 from fairpriv_core.runs.store_uploads import UploadStore
 
 LOCAL_OWNER = "local"
+_SHORT = [column for column in run.c if column.name != "record"]
 _GOING_ON = ("queued", "running", "paused", "finished")
 
 
@@ -77,7 +78,7 @@ class RunStore:
 
     def rows(self, *, owner: str | None = None, limit: int | None = None) -> list[RunRow]:
         """Return runs, newest first."""
-        query = select(run).order_by(run.c.created.desc(), run.c.key).limit(limit)
+        query = select(*_SHORT).order_by(run.c.created.desc(), run.c.key).limit(limit)
         query = query if owner is None else query.where(run.c.owner == owner)
         with self.database.read() as connection:
             return [read_row(stored) for stored in connection.execute(query).mappings()]

@@ -58,7 +58,8 @@ class WorkStore:
     def recover(self) -> int:
         """Hand back runs whose process or lease is gone, as crashes; return how many there were."""
         with self._database.read() as connection:
-            running = connection.execute(select(run).where(run.c.status == "running")).mappings().all()
+            held = select(run.c.key, run.c.status, run.c.worker, run.c.lease_expires)
+            running = connection.execute(held.where(run.c.status == "running")).mappings().all()
         lost = [stored["key"] for stored in running if is_lost(stored)]
         for key in lost:
             query = select(run).where(run.c.key == key).with_for_update(skip_locked=True)

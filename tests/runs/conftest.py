@@ -22,7 +22,7 @@ _NAMES = count()
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """Return the URL of a fresh PostgreSQL server, without a database's name."""
+    """Return the URL of a database on a fresh PostgreSQL server."""
     programs = _find_programs()
     if programs is None:
         pytest.skip("needs PostgreSQL's initdb and pg_ctl (on Debian: apt install postgresql).")
@@ -34,7 +34,7 @@ def postgres() -> Iterator[str]:
     try:
         _call(programs / "initdb", "-A", "trust", "-U", "fairpriv", "--no-sync", "-D", folder / "data")
         _call(programs / "pg_ctl", "-D", folder / "data", "-o", options, "-l", folder / "log", "-w", "start")
-        yield f"postgresql://fairpriv@127.0.0.1:{port}/"
+        yield f"postgresql://fairpriv@127.0.0.1:{port}/postgres"
     finally:
         _call(programs / "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop", check=False)
         shutil.rmtree(folder, ignore_errors=True)
@@ -47,9 +47,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "runs.db")
     server = request.getfixturevalue("postgres")
     name = f"store{next(_NAMES)}"
-    with psycopg.connect(f"{server}postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return f"{server}{name}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{server}?options=-csearch_path%3D{name}"
 
 
 @pytest.fixture
