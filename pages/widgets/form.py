@@ -107,14 +107,15 @@ def _draw_grid(
     may_be_empty: Collection[str],
     typed: bool,
 ) -> None:
-    columns = st.columns(2)
-    for number, (name, (shown, field)) in enumerate(items.items()):
-        with columns[number % 2]:
-            optional = name in may_be_empty and field.default is not None
-            chosen = _draw(name, shown, field.default, typed=typed)
-            st.caption(_describe(shown, field.default))
-            slots[name] = st.container()
-            values[name] = None if optional and _choose_automatic(name, shown) else chosen
+    listed = list(items.items())
+    for first in range(0, len(listed), 2):
+        for column, (name, (shown, field)) in zip(st.columns(2), listed[first : first + 2], strict=False):
+            with column:
+                optional = name in may_be_empty and field.default is not None
+                chosen = _draw(name, shown, field.default, typed=typed)
+                st.caption(_describe(shown, field.default))
+                slots[name] = st.container()
+                values[name] = None if optional and _choose_automatic(name, shown) else chosen
 
 
 def _choose_automatic(name: str, shown: Parameter) -> bool:
