@@ -126,7 +126,7 @@ class PfLd:
         """Return what `fit` releases; for the published variant what its accounting counts."""
         steps = self._steps(n_train)
         if self.variant == "published":
-            return self._published_event(n_train) if self._pursues else ()
+            return self._published_event(n_train)
         counts = (Gaussian(self.noise("noise_counts")),)
         if not self._pursues:
             return counts
@@ -134,7 +134,7 @@ class PfLd:
         return (*counts, Gaussian(self.noise("noise_dual"), self.epochs - 1), primal)
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
-        """Return what Theorem 3 claims for the same noise multipliers, q and T."""
+        """Return what Theorem 3 claims for the same noise multipliers, q and T; it does not count the group sizes."""
         return rdp_epsilon(self._published_event(n_train), delta)
 
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
@@ -212,9 +212,14 @@ class PfLd:
         return -(-n_train // self.batch_size)
 
     def _published_event(self, n_train: int) -> Events:
-        steps = self._steps(n_train) * self.epochs
-        primal = SampledGaussian(self.noise("noise_primal"), self.published_rate(n_train), steps, "add_remove")
-        return (primal, Gaussian(self.noise("noise_dual"), self.epochs))
+        if not self._pursues:
+            return ()
+        proved = self.variant == "proved"
+        rate = self.sampling_rate if proved else self.published_rate(n_train)
+        epochs = self.epochs - 1 if proved else self.epochs
+        steps = self._steps(n_train) * epochs
+        primal = SampledGaussian(self.noise("noise_primal"), rate, steps, "add_remove")
+        return (primal, Gaussian(self.noise("noise_dual"), epochs))
 
 
 _NOISES = ("noise_primal", "noise_dual", "noise_counts")
