@@ -28,13 +28,6 @@ from fairpriv_core.runs.store import open_store
 from fairpriv_core.runs.store_work import WorkStore
 
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity")
-TRAIN_NONE = {
-    "dataset": "synthetic",
-    "sensitive": "group",
-    "notion": "demographic_parity",
-    "method": "none",
-    "assignments": ["epochs=1"],
-}
 FIELDS = (
     "key status config threat_model variant epsilon epsilon_published epsilon_reason epsilon_if_secret delta event "
     "assumptions steps seconds versions metrics"
@@ -93,7 +86,7 @@ def test_a_trained_run_prints_one_record_and_does_not_run_twice(call: Call, tmp_
     assert other.json["key"] == f"{record['key']}-2" and other.json["metrics"] != record["metrics"]
     listed = call("runs", "--json").json["runs"]
     assert [row["key"] for row in listed] == [other.json["key"], record["key"]]
-    assert listed[1]["status"] == "finished" and listed[1]["steps"] == listed[1]["step"] == record["steps"]
+    assert listed[1]["status"] == "finished" and listed[1]["steps"] == listed[1]["planned_steps"] == record["steps"]
     assert listed[1]["accuracy"] == record["metrics"]["accuracy"]
 
 
@@ -254,9 +247,10 @@ def test_ctrl_c_pauses_and_resume_goes_on(call: Call, monkeypatch: pytest.Monkey
 
 def test_a_run_that_another_process_holds_is_waited_for(call: Call) -> None:
     arguments = (*TRAIN, "--method", "none", "--set", "epochs=1", "--json")
+    named = {"dataset": "synthetic", "sensitive": "group", "notion": "demographic_parity"}
     with open_store() as store:
         work = WorkStore(store.database)
-        row = store.submit(read_request(TRAIN_NONE))
+        row = store.submit(read_request({**named, "method": "none", "assignments": ["epochs=1"]}))
         claim = work.claim(row.key)
         assert claim is not None
         with ThreadPoolExecutor(1) as pool:

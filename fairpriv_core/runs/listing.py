@@ -13,7 +13,7 @@ from fairpriv_core.runs.store import RunStore
 
 
 def list_runs(store: RunStore) -> list[dict[str, Any]]:
-    """Return each run's row with data set, method, notion, accuracy and the notion's gap; newest first."""
+    """Return each run's row with data set, method, notion, accuracy and gap; `steps` are those made. Newest first."""
     rows = store.rows()
     records = store.records([row.key for row in rows])
     return [_describe(row, records.get(row.key)) for row in rows]
@@ -34,7 +34,9 @@ def _describe(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
     metrics = record.metrics if record is not None else None
     stated = record.epsilon if record is not None and row.ended else row.epsilon
     return {
-        **{name: value for name, value in row.to_json().items() if name != "config"},
+        **{name: value for name, value in row.to_json().items() if name not in ("config", "step")},
+        "steps": row.step,
+        "planned_steps": row.steps,
         "dataset": config["data"]["dataset"] or config["data"]["file"],
         "sensitive": config["data"]["sensitive"],
         "method": config["method"]["name"],
