@@ -118,6 +118,18 @@ def test_all_that_leaves_follows_from_the_releases(method: Method, notion: str) 
     assert honest.events == replayed.events
 
 
+@pytest.mark.parametrize("method", [case for case in PRIVATE if case.values[0].info.threat_model == "record"])
+def test_nothing_of_the_records_leaves_but_the_releases(method: Method) -> None:
+    """As above for whole records: every feature, label and group is garbage, the number of rows is not."""
+    data, recorder = make_data(), RecordingMechanism()
+    (honest,) = train(method, [data], [recorder])
+    garbage = make_data(seed=9)
+    assert not np.array_equal(data.X, garbage.X)
+    (replayed,) = train(method, [garbage], [RecordingMechanism(replayed=recorder.releases)])
+    assert np.array_equal(honest.parameters, replayed.parameters)
+    assert (honest.notes, honest.events) == (replayed.notes, replayed.events)
+
+
 def _fit(method: Method, data: object, mechanism: Mechanism, watcher: Watcher) -> Fitted:
     return method.fit(data, Training(notions()["demographic_parity"], 0, mechanism, watcher))  # type: ignore[arg-type]
 
