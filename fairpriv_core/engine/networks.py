@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from fairpriv_core import checks
+from fairpriv_core.engine.predict import NETWORK_KIND
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
 _CHUNK = 4096
-_KIND = "mlp"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class NetworkShape:
     def to_json(self) -> dict[str, Any]:
         """Return the description that is stored with a trained model."""
         return {
-            "kind": _KIND,
+            "kind": NETWORK_KIND,
             "inputs": self.inputs,
             "hidden_layers": self.hidden_layers,
             "width": self.width,
@@ -71,8 +71,8 @@ class NetworkShape:
     @staticmethod
     def from_json(network: Mapping[str, Any]) -> NetworkShape:
         """Return the shape that `to_json` described; BadInput for a kind that is not known."""
-        if network["kind"] != _KIND:
-            raise BadInput(f"network kind must be {_KIND}, got '{network['kind']}'.")
+        if network["kind"] != NETWORK_KIND:
+            raise BadInput(f"network kind must be {NETWORK_KIND}, got '{network['kind']}'.")
         return NetworkShape(network["inputs"], network["hidden_layers"], network["width"])
 
 
@@ -80,17 +80,6 @@ def logits(shape: NetworkShape, flat: Tensor, rows: Tensor) -> Tensor:
     """Return the logits (K, n) of K models (K, P) on `rows` (n, d), evaluated in chunks."""
     layers = shape.views(flat)
     return torch.cat([_forward(layers, chunk) for chunk in torch.split(rows, _CHUNK)], dim=1)
-
-
-def predict_proba(network: Mapping[str, Any], parameters: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the probabilities (n, 2) of both labels for encoded `rows` (n, d); column 1 is the positive label."""
-    shape = NetworkShape.from_json(network)
-    if rows.shape[1] != shape.inputs:
-        raise BadInput(f"the model takes {shape.inputs} encoded columns, got {rows.shape[1]}.")
-    with torch.no_grad():
-        flat = torch.from_numpy(np.ascontiguousarray(parameters)).reshape(1, -1)
-        positive = torch.sigmoid(logits(shape, flat, torch.from_numpy(np.ascontiguousarray(rows)))[0]).numpy()
-    return np.stack([1.0 - positive, positive], axis=1)
 
 
 def _forward(layers: list[tuple[Tensor, Tensor]], rows: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fairpriv_core.engine.clipping import share_clipped
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.networks import predict_proba
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.records import Drawn, Feed, Records
 from fairpriv_core.engine.training import Histogram, Snapshot
 from fairpriv_core.notions.surrogates import output

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.base import Method
 from fairpriv_core.notions.metrics import measure
-from fairpriv_core.runs.artifact import predict_proba
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.record import RunRecord, draft_record, finished_record
 from fairpriv_core.runs.source import check_file

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from fairpriv_core.data.encode import Encoder, read_features
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.artifact import DESCRIPTION, FORMAT, PARAMETERS, predict_proba
+from fairpriv_core.runs.artifact import DESCRIPTION, FORMAT, PARAMETERS
 
 
 def predict_file(files: Mapping[str, bytes], source: str, target: str) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairpriv_core.engine.clipping import clip_factors, share_clipped
-from fairpriv_core.engine.networks import NetworkShape, predict_proba
+from fairpriv_core.engine.networks import NetworkShape, logits
 from fairpriv_core.engine.optimizers import build_optimizer
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.sampling import public_batches, steps_per_epoch
 from fairpriv_core.errors import BadInput
 
@@ -89,3 +90,13 @@ def test_prediction_needs_the_encoded_columns() -> None:
         predict_proba(shape.to_json(), shape.initial(0), np.zeros((2, 3), dtype=np.float32))
     proba = predict_proba(shape.to_json(), shape.initial(0), np.zeros((2, 4), dtype=np.float32))
     assert proba.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+
+
+@pytest.mark.parametrize("hidden_layers", [0, 2])
+def test_prediction_equals_the_kernel(hidden_layers: int) -> None:
+    shape = NetworkShape(7, hidden_layers, width=5)
+    draw = np.random.default_rng(0)
+    flat, rows = draw.normal(size=shape.size).astype(np.float32), draw.normal(size=(50, 7)).astype(np.float32)
+    scores = logits(shape, torch.from_numpy(flat).reshape(1, -1), torch.from_numpy(rows))[0]
+    predicted = predict_proba(shape.to_json(), flat, rows)[:, 1]
+    assert np.allclose(predicted, torch.sigmoid(scores).numpy(), rtol=0, atol=2e-6)

@@ -14,7 +14,7 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.engine.networks import predict_proba
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Training
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.f_ld import FLd

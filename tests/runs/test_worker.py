@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.engine.networks import predict_proba as engine_predict_proba
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.runs import checkpoint, journal, worker
-from fairpriv_core.runs.artifact import predict_proba
 from fairpriv_core.runs.claim import Progress
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.execute import execute
@@ -217,15 +215,3 @@ def test_what_is_exported_holds_no_secret(local: RunStore, configure: Configure)
     blobs = exported.encode() + local.artifact(key, "model.npz") + local.artifact(key, "model.json")
     assert master not in blobs and master.hex().encode() not in blobs
     assert work.checkpoint(claim) is None
-
-
-def test_predicting_without_torch_gives_the_engines_numbers() -> None:
-    generator = np.random.default_rng(0)
-    rows = generator.normal(size=(50, 7)).astype(np.float32)
-    for hidden, size in ((0, 8), (2, 7 * 5 + 5 + 5 * 5 + 5 + 5 + 1)):
-        network = {"kind": "mlp", "inputs": 7, "hidden_layers": hidden, "width": 5}
-        flat = generator.normal(size=size).astype(np.float32)
-        ours, theirs = predict_proba(network, flat, rows), engine_predict_proba(network, flat, rows)
-        np.testing.assert_allclose(ours, theirs, rtol=0, atol=2e-6)
-    with pytest.raises(BadInput, match="takes 7 encoded columns, got 6"):
-        predict_proba(network, flat, rows[:, :6])
