@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.widgets.frame import ask_for_frame
 
@@ -36,14 +37,14 @@ DEFAULTS: dict[str, Any] = {
 def enter(page: str) -> None:
     """Begin a page, in its frame: take choices from the address where it was changed from outside."""
     ask_for_frame()
-    if _kept("page") != page:
+    opened = _kept("page") != page
+    if opened:
         _memory()["mounted"] = set()
-        _memory()["published"] = {}
     _memory()["page"] = page
-    for name in st.query_params:
-        raw = tuple(st.query_params.get_all(name))
-        if (name in DEFAULTS or name.startswith("p.")) and _kept("published").get(name) != raw:
-            choose(name, _parse(name, raw))
+    if opened or _went_back_or_forward():
+        for name in st.query_params:
+            if name in DEFAULTS or name.startswith("p."):
+                choose(name, _parse(name, tuple(st.query_params.get_all(name))))
 
 
 def value(name: str, default: Any = None) -> Any:
@@ -132,7 +133,6 @@ def publish(names: Iterable[str]) -> None:
     target = {**others, **wanted}
     if current != target:
         st.query_params.from_dict({name: list(raw) for name, raw in target.items()})
-    _memory()["published"] = target
 
 
 def link(page_address: str) -> str:
@@ -142,13 +142,19 @@ def link(page_address: str) -> str:
     return f"{page_address}?{urlencode(pairs)}" if pairs else page_address
 
 
+def _went_back_or_forward() -> bool:
+    """Return whether this run follows the browser's history; any other address is one that a page wrote, maybe late."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
 def _told(name: str) -> bool:
     return name in DEFAULTS or (name.startswith("p.") and value(name) != _kept("defaults").get(name))
 
 
 def _memory() -> dict[str, Any]:
     if "memory" not in st.session_state:
-        st.session_state["memory"] = {"choices": {}, "mounted": set(), "published": {}, "defaults": {}, "page": ""}
+        st.session_state["memory"] = {"choices": {}, "mounted": set(), "defaults": {}, "page": ""}
     memory: dict[str, Any] = st.session_state["memory"]
     return memory
 
