@@ -9,7 +9,7 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from opacus.accountants.analysis import rdp as opacus_rdp
 
 from fairpriv_core.errors import BadInput, Unsupported
-from fairpriv_core.privacy.accountants import accountants, epsilon, epsilon_curve, rdp_epsilon
+from fairpriv_core.privacy.accountants import COARSE, FINE, accountants, epsilon, epsilon_curve, rdp_epsilon
 from fairpriv_core.privacy.event import (
     Event,
     Events,
@@ -89,6 +89,7 @@ def test_many_releases_never_fall_below_the_closed_form() -> None:
     for delta in (1e-5, 1e-8):
         exact = gaussian_epsilon(0.5, delta)
         assert exact <= epsilon(many, delta) <= exact + 0.05
+    assert epsilon(many, 2e-9) >= gaussian_epsilon(0.5, 2e-9 - 2.0**-50 * 10**6)
     with pytest.raises(Unsupported, match="cannot be resolved"):
         epsilon(many, 1e-9)
 
@@ -261,3 +262,9 @@ def test_coarse_numbers_are_never_below_and_close(name: str) -> None:
     events = COMPOSITIONS[name]
     fine, [coarse] = epsilon(events, DELTA), epsilon_curve([events], DELTA)
     assert fine <= coarse <= 1.02 * fine + 1e-3
+
+
+def test_coarse_cells_are_unions_of_fine_ones() -> None:
+    """So the coarse bound dominates the fine one, and is about as fast as PERFORMANCE wants."""
+    assert math.log2(COARSE / FINE) == round(math.log2(COARSE / FINE)) > 0
+    assert 5e-4 < COARSE <= 1e-3

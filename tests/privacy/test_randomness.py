@@ -66,6 +66,15 @@ def test_a_stream_is_keyed_by_the_whole_master_key() -> None:
     assert len({first_bits(Randomness(master, secret=True)) for master in masters}) == 17
 
 
+def test_the_generators_key_is_128_bits_wide() -> None:
+    randomness = Randomness.replay(4)
+    keys = np.array(
+        [randomness.stream("t", i).bit_generator.state["s"]["seed"][:2] for i in range(64)], dtype=np.uint64
+    )
+    assert (np.bitwise_or.reduce(keys) == 2**64 - 1).all()
+    assert (np.bitwise_and.reduce(keys) == 0).all()
+
+
 def test_fresh_asks_the_operating_system_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
