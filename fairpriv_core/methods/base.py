@@ -77,6 +77,9 @@ class Method(Protocol):
 
     info: ClassVar[MethodInfo]
 
+    def steps(self, n_train: int) -> int:
+        """Return how many steps `fit` takes on `n_train` rows."""
+
     def event(self, n_train: int) -> Events:
         """Return what `fit` will release on `n_train` rows; pure. () for a method that is not private."""
 

@@ -55,16 +55,19 @@ class DpSgd:
 
     def steps_per_epoch(self, n_train: int) -> int:
         """The number of samples in an epoch."""
-        return -(-n_train // self.batch_size)
+        return self.steps(n_train) // self.epochs
 
     def noise(self) -> float:
         """The noise multiplier; BadInput before calibration."""
         return fields.known_noise(noise_primal=self.noise_primal)
 
+    def steps(self, n_train: int) -> int:
+        """Return epochs times batches an epoch."""
+        return fields.count_steps(self, n_train)
+
     def event(self, n_train: int) -> Events:
         """Return one sampled Gaussian a step."""
-        steps = self.epochs * self.steps_per_epoch(n_train)
-        return (SampledGaussian(self.noise(), self.rate(n_train), steps, "add_remove"),)
+        return (SampledGaussian(self.noise(), self.rate(n_train), self.steps(n_train), "add_remove"),)
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return the moments accountant's figure (RDP) for the same noise."""

@@ -41,6 +41,10 @@ class FLd:
         checks.not_negative(multiplier_max=self.multiplier_max)
         checks.positive(dual_step=self.dual_step)
 
+    def steps(self, n_train: int) -> int:
+        """Return epochs times batches an epoch."""
+        return fields.count_steps(self, n_train)
+
     def event(self, n_train: int) -> Events:
         """Nothing is released through a mechanism."""
         return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from fairpriv_core import checks
+from fairpriv_core.engine.sampling import steps_per_epoch
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Variant, parameter
 
@@ -94,9 +95,13 @@ def variant() -> Any:
 
 def share_of_rows(batch_size: int, n_train: int) -> float:
     """Return batch_size / n_train; BadInput for a batch larger than the data."""
-    if batch_size > n_train:
-        raise BadInput(f"batch_size must be at most the {n_train} training rows, got {batch_size}.", field="batch_size")
+    steps_per_epoch(n_train, batch_size)
     return batch_size / n_train
+
+
+def count_steps(method: TrainsNetwork, n_train: int) -> int:
+    """Return epochs times batches an epoch; BadInput for a batch larger than the data."""
+    return method.epochs * steps_per_epoch(n_train, method.batch_size)
 
 
 def known_noise(**multiplier: float | None) -> float:

@@ -37,6 +37,10 @@ class Plain:
     def __post_init__(self) -> None:
         fields.check_network(self)
 
+    def steps(self, n_train: int) -> int:
+        """Return epochs times batches an epoch."""
+        return fields.count_steps(self, n_train)
+
     def event(self, n_train: int) -> Events:
         """Nothing is released through a mechanism."""
         return ()

@@ -122,15 +122,19 @@ class PfLd:
         """The sampling rate that the paper's accounting uses: |B| / n."""
         return fields.share_of_rows(self.batch_size, n_train)
 
+    def steps(self, n_train: int) -> int:
+        """Return epochs times batches an epoch."""
+        return fields.count_steps(self, n_train)
+
     def event(self, n_train: int) -> Events:
         """Return what `fit` releases; for the published variant what its accounting counts."""
-        steps = self._steps(n_train)
         if self.variant == "published":
             return self._published_event(n_train)
         counts = (Gaussian(self.noise("noise_counts")),)
         if not self._pursues:
             return counts
-        primal = SampledGaussian(self.noise("noise_primal"), self.sampling_rate, steps * (self.epochs - 1), "replace")
+        steps = self.steps(n_train) // self.epochs * (self.epochs - 1)
+        primal = SampledGaussian(self.noise("noise_primal"), self.sampling_rate, steps, "replace")
         return (*counts, Gaussian(self.noise("noise_dual"), self.epochs - 1), primal)
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
@@ -207,17 +211,13 @@ class PfLd:
         """Whether multipliers ever leave 0: only then are violations and group gradients released."""
         return self.multiplier_max > 0 and (self.variant == "published" or self.epochs > 1)
 
-    def _steps(self, n_train: int) -> int:
-        self.published_rate(n_train)
-        return -(-n_train // self.batch_size)
-
     def _published_event(self, n_train: int) -> Events:
         if not self._pursues:
             return ()
         proved = self.variant == "proved"
         rate = self.sampling_rate if proved else self.published_rate(n_train)
         epochs = self.epochs - 1 if proved else self.epochs
-        steps = self._steps(n_train) * epochs
+        steps = self.steps(n_train) // self.epochs * epochs
         primal = SampledGaussian(self.noise("noise_primal"), rate, steps, "add_remove")
         return (primal, Gaussian(self.noise("noise_dual"), epochs))
 

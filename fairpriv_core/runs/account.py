@@ -11,7 +11,6 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.runs.config import DEFAULT_DELTA, read_delta, read_epsilon
-from fairpriv_core.runs.observer import planned_steps
 from fairpriv_core.runs.parameters import method_to_json, read_method
 from fairpriv_core.runs.statement import published_epsilon, state_epsilon
 
@@ -41,7 +40,7 @@ def account(
         **asdict(state_epsilon(method, events, delta=least)),
         "epsilon_published": published_epsilon(method, dataset_size, least),
         "noise_multipliers": {name: value for name, value in settings.items() if name.startswith("noise_")},
-        "steps": planned_steps(method, dataset_size),
+        "steps": method.steps(dataset_size),
         "event": events_of.to_json(events),
         "assumptions": list(method.assumptions()),
         "calibrated": settings,

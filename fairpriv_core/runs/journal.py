@@ -17,7 +17,7 @@ from fairpriv_core.methods.base import Method
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.runs.checkpoint import Checkpoint, bind, check_binding, pack
 from fairpriv_core.runs.claim import LEASE_SECONDS, Claim, Progress
-from fairpriv_core.runs.observer import Watch, planned_steps
+from fairpriv_core.runs.observer import Watch
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.store_work import WorkStore
 
@@ -56,7 +56,7 @@ class StoreJournal:
         train, self._begun = parts[0], time.monotonic()
         self._binding = bind(settings=self._claim.config, data_digest=train.digest)
         self.watch = Watch(draft, method, parts)
-        self._work.begin(self._claim, draft, steps=planned_steps(method, train.n))
+        self._work.begin(self._claim, draft, steps=method.steps(train.n))
         if self._saved is None:
             return self.watch.open(self)
         check_binding(self._saved, self._binding, self.key)

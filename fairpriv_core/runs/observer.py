@@ -84,12 +84,6 @@ def snapshot_values(snapshot: Snapshot, test: Dataset) -> Values:
     return [(snapshot.step, name, _finite(value)) for name, value in named.items()]
 
 
-def planned_steps(method: Method, n_train: int) -> int | None:
-    """Return how many steps a fit will make; None for a method that does not train in epochs and batches."""
-    epochs, batch = getattr(method, "epochs", None), getattr(method, "batch_size", None)
-    return None if epochs is None or batch is None else int(epochs * -(-n_train // batch))
-
-
 def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 

@@ -15,7 +15,6 @@ from fairpriv_core.privacy.curve import epsilon_over
 from fairpriv_core.privacy.event import to_json
 from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.execute import calibrate_method
-from fairpriv_core.runs.observer import planned_steps
 from fairpriv_core.runs.rows import RunRow
 
 _POINTS = 24
@@ -80,7 +79,7 @@ def _make(asked: str, n_train: int) -> Plan:
     return Plan(
         method=method,
         n_train=n_train,
-        steps=planned_steps(method, n_train),
+        steps=method.steps(n_train),
         releases=to_json(events),
         noise=_list_levels(method, "noise_"),
         bounds=_list_levels(method, "clip_"),
