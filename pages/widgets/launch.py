@@ -30,6 +30,12 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         st.button("Launch", key="launch", type="primary", disabled=True, icon=":material/rocket_launch:")
         st.caption("Correct what is marked, then launch.")
         return
+    if plan.method.info.threat_model is not None and config.delta * plan.n_train >= 1:
+        slots.get("delta", st).warning(
+            f"δ = {config.delta:g} is not below 1/n = {1 / plan.n_train:.2g}: it would allow publishing one person's row "
+            "at random; choose a smaller δ.",
+            icon=":material/warning:",
+        )
     store = find_store()
     if store is not None:
         _offer_launch(store, config, plan)

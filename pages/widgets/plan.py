@@ -16,6 +16,7 @@ from fairpriv_core.privacy.event import to_json
 from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.execute import calibrate_method
 from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.runs.statement import published_epsilon
 
 _POINTS = 24
 
@@ -85,7 +86,7 @@ def _make(asked: str, n_train: int) -> Plan:
         bounds=_list_levels(method, "clip_"),
         epochs=tuple(map(float, ends)) if proved else (),
         epsilon=tuple(epsilon_over(events, [end / epochs for end in ends], config.delta)) if proved else (),
-        published=method.published_epsilon(n_train, config.delta) if private else None,
+        published=published_epsilon(method, n_train, config.delta),
         unproved=unproved,
     )
 

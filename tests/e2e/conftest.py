@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
@@ -76,6 +76,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
     """Start Chromium for the tests of a module."""
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield started
@@ -86,6 +87,6 @@ def browser(chromium: str) -> Iterator[Browser]:
 def tab(browser: Browser) -> Iterator[Page]:
     """Open a window of a desktop's size."""
     context = browser.new_context(viewport={"width": 1440, "height": 1500}, accept_downloads=True)
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(60_000)
     yield context.new_page()
     context.close()

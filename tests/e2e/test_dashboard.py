@@ -65,7 +65,7 @@ def zoom(tab: Page) -> list[float]:
         tab.mouse.down()
         tab.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.7, steps=3)
         tab.mouse.up()
-        tab.wait_for_timeout(400)
+        tab.wait_for_timeout(1300)
         if not tab.evaluate(
             "() => document.querySelector('.st-key-run_groups .js-plotly-plot').layout.xaxis.autorange"
         ):

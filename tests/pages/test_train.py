@@ -118,6 +118,13 @@ def test_a_method_that_is_not_private_has_no_budget(open_page: Open) -> None:
     assert "not private" in page.info[0].value
 
 
+def test_a_delta_that_is_not_below_one_in_n_is_warned_of(open_page: Open) -> None:
+    page = open_page("train", expert="True", typed="True")
+    page.number_input("delta").set_value(0.01).run()
+    assert not page.error
+    assert any("is not below 1/n" in item.value for item in page.warning)
+
+
 def test_the_published_variant_says_that_nothing_is_proved(open_page: Open) -> None:
     page = open_page("train", variant="published")
     assert any("No ε is proved" in item.value for item in page.warning)
