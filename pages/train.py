@@ -6,17 +6,13 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.data.catalog import problems
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.notion import explain
 from pages.widgets.epsilon import choose_epsilon
 from pages.widgets.form import choose_fairness, choose_parameters, list_choices
-from pages.widgets.frame import link_to
-from pages.widgets.guard import plain
 from pages.widgets.launch import show_plan
+from pages.widgets.recipe import choose_recipe, explain_notion
 from pages.widgets.session import find_dataset, find_spec
-from pages.widgets.state import enter, keep, mount, mount_default, mount_index, publish, value
+from pages.widgets.state import enter, keep, mount, mount_default, publish, value
 
 _PUBLISHED = ("data", "notion", "method", "variant", "epsilon", "delta", "seed", "expert", "typed", "fairness")
 
@@ -25,15 +21,12 @@ def show() -> None:
     """Draw the page."""
     enter("train")
     st.header("Train", anchor=False)
-    dataset_slot = st.container()
-    with dataset_slot:
-        reference, notion, method = _choose_recipe()
-    with st.spinner("Reading the data …"):
-        spec = find_spec(reference)
-        dataset = None if spec is None else find_dataset(spec)
+    reference, notion, method = choose_recipe()
+    spec = find_spec(reference)
+    dataset = None if spec is None else find_dataset(spec)
     if spec is None or dataset is None:
         return
-    st.markdown(plain(explain(notions()[notion], dataset.group_names, dataset.label_names[1])))
+    explain_notion(notion, dataset)
     left, right = st.columns([1, 1], gap="large")
     with left:
         raw, slots = _choose_settings(method)
@@ -41,33 +34,6 @@ def show() -> None:
     with right:
         show_plan(raw, dataset, slots)
     publish((*_PUBLISHED, *list_choices(methods()[method])))
-
-
-def _choose_recipe() -> tuple[str, str, str]:
-    """Return the data's reference, the notion's name and the method's name."""
-    data, notion, method = st.columns(3)
-    with data:
-        listed = [f"{name}:{sensitive}" for name, problem in problems().items() for sensitive in problem.sensitive]
-        listed += [value("data")] if value("data") not in listed else []
-        reference = keep("data", st.selectbox("Data and sensitive attribute", listed, **mount_index("data", listed)))
-        link_to("data", "Look at it, or bring your own")
-    with method:
-        names = list(methods())
-        chosen = st.selectbox(
-            "Method",
-            names,
-            **mount_index("method", names, "pf_ld"),
-            format_func=lambda name: methods()[name].info.title,
-        )
-        info = methods()[keep("method", chosen)].info
-        st.caption(f"{info.summary} {info.citation}.")
-    with notion:
-        names = list(info.notions)
-        wanted = st.selectbox(
-            "Fairness notion", names, **mount_index("notion", names), format_func=lambda name: notions()[name].title
-        )
-        st.caption(notions()[keep("notion", wanted)].sentence, help=notions()[wanted].misleads)
-    return reference, wanted, chosen
 
 
 def _choose_settings(name: str) -> tuple[dict[str, Any], dict[str, Any]]:

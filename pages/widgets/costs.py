@@ -1,0 +1,59 @@
+"""What a planned run will cost, in words, numbers and a curve: before anything trains."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairpriv_core.report import wording
+from fairpriv_core.report.figures import predicted_epsilon
+from fairpriv_core.runs.config import RunConfig
+from pages.widgets.charts import show_figure
+from pages.widgets.epsilon import explain_epsilon
+from pages.widgets.guard import plain
+from pages.widgets.plan import Plan
+
+
+def show_costs(config: RunConfig, plan: Plan) -> None:
+    """Draw what the run will spend and how much noise that takes."""
+    threat = plan.method.info.threat_model
+    if threat is None:
+        st.info("This method is not private: it adds no noise and has no ε.", icon=":material/info:")
+        return
+    if config.epsilon is not None and plan.unproved is None:
+        explain_epsilon(config.epsilon, config.delta, threat)
+    _say_what_is_spent(plan)
+    _show_levels(plan)
+    if plan.epochs:
+        figure = predicted_epsilon(
+            plan.epochs, plan.epsilon, budget=config.epsilon, delta=config.delta, threat_model=threat
+        )
+        show_figure(figure, "plan_epsilon")
+
+
+def warn_of_delta(config: RunConfig, plan: Plan) -> None:
+    """Warn where δ is so large that it would allow publishing somebody."""
+    if plan.method.info.threat_model is not None and config.delta * plan.n_train >= 1:
+        st.warning(
+            f"δ = {config.delta:g} is not below 1/n = {1 / plan.n_train:.2g}: it would allow publishing one person's "
+            "row at random; choose a smaller δ.",
+            icon=":material/warning:",
+        )
+
+
+def _say_what_is_spent(plan: Plan) -> None:
+    claim = "" if plan.published is None else f"claims {wording.epsilon_text(plan.published)}"
+    if plan.unproved is not None:
+        beside = f" The paper's accounting {claim}." if claim else ""
+        st.warning(plain(f"No ε is proved. {plan.unproved}{beside}"), icon=":material/warning:")
+    elif plan.epsilon:
+        beside = f" The paper's accounting of the same noise {claim}." if claim else ""
+        st.caption(f"Will be spent: ε = {wording.epsilon_text(plan.epsilon[-1])}, proved.{beside}")
+
+
+def _show_levels(plan: Plan) -> None:
+    with st.container(horizontal=True, gap="medium", key="plan_numbers"):
+        for title, level in plan.noise.items():
+            st.metric(title, f"{level:.2f}", width=170, help="Standard deviation of the noise over what it hides.")
+        for title, level in plan.bounds.items():
+            words = "Sensitivity: the most that one person's row can add to a sum, before weights."
+            st.metric(title, f"{level:g}", width=170, help=words)
