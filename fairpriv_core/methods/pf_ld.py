@@ -24,7 +24,6 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
-from fairpriv_core.privacy.published import calibrate_published
 
 
 @dataclass(frozen=True)
@@ -156,8 +155,9 @@ class PfLd:
         def events_for(noise: float) -> Events:
             return replace(known, noise_primal=noise).event(n_train)
 
-        search = calibrate_published if self.variant == "published" else calibrate
-        return replace(known, noise_primal=search(events_for, epsilon=epsilon, delta=delta))
+        accountant = "rdp" if self.variant == "published" else "pld"
+        noise = calibrate(events_for, epsilon=epsilon, delta=delta, accountant=accountant)
+        return replace(known, noise_primal=noise)
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""
