@@ -13,7 +13,6 @@ from fairpriv_core.report.export import ImageFormat, find_browser, to_csv, to_ht
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.looks import ThemeName
 from pages.widgets.guard import plain, sentence
-from pages.widgets.identity import identify_charts_by_key
 from pages.widgets.session import theme_name
 
 _MIME = {
@@ -23,7 +22,6 @@ _MIME = {
     "html": "text/html",
     "csv": "text/csv",
 }
-identify_charts_by_key()
 
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 
