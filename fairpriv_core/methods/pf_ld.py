@@ -50,7 +50,7 @@ class PfLd:
     epochs: int = fields.epochs(20)
     batch_size: int = fields.batch_size(256)
     sampling_rate: float = parameter(
-        0.02,
+        0.01,
         "Sampling rate q",
         "Chance of each row to be in a step's secret sample (proved variant).",
         low=1e-4,
@@ -58,7 +58,7 @@ class PfLd:
         log=True,
         expert=True,
     )
-    learning_rate: float = fields.learning_rate(0.002)
+    learning_rate: float = fields.learning_rate(0.005)
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
