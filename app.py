@@ -5,12 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.widgets.frame import list_pages, mark_framed
+from pages.widgets.plot import serve_library
 from pages.widgets.strip import show_strip
 from pages.widgets.style import ICON, show_style
 
 st.set_page_config(page_title="fairpriv", page_icon=ICON, layout="wide")
 mark_framed()
 show_style()
+serve_library()
 page = st.navigation(list_pages(), position="top")
 strip = st.container(key="strip")
 page.run()

@@ -13,6 +13,7 @@ from fairpriv_core.report.export import ImageFormat, find_browser, to_csv, to_ht
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.looks import ThemeName
 from pages.widgets.guard import plain, sentence
+from pages.widgets.plot import show_plot
 from pages.widgets.session import theme_name
 
 _MIME = {
@@ -26,12 +27,9 @@ _MIME = {
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 
 
-def show_figure(figure: FigureData, key: str, *, height: int | None = None) -> None:
+def show_figure(figure: FigureData, key: str) -> None:
     """Draw `figure` under `key`, and below it its caption and downloads; zoom stays while the key does."""
-    drawn = draw(figure, theme=theme_name())
-    if height is not None:
-        drawn.update_layout(height=height)
-    st.plotly_chart(drawn, key=key, theme=None, config=_CONFIG, alt=figure.alt)
+    show_plot(draw(figure, theme=theme_name()), key, alt=figure.alt, config=_CONFIG)
     left, right = st.columns([5, 1], vertical_alignment="top")
     left.caption(plain(figure.caption))
     with right:

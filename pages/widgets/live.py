@@ -92,14 +92,15 @@ def _draw_numbers(row: RunRow, history: live.History) -> None:
     notion = row.config["notion"]
     shown = {
         "Accuracy": wording.percent(_last(history, "test/accuracy")),
-        wording.metric_title(f"{notion}_gap"): wording.points(_last(history, f"test/{notion}_gap")),
+        "Fairness gap": wording.points(_last(history, f"test/{notion}_gap")),
         "ε spent": "–" if row.epsilon is None else wording.epsilon_text(row.epsilon),
         "Training time": f"{row.seconds:.0f} s",
     }
     with st.container(horizontal=True, gap="medium", key="run_numbers"):
         for name, text in shown.items():
             short = text.replace(" percentage points", " pp")
-            st.metric(name, short, width=150, help="pp: percentage points" if short != text else None)
+            title = f"{wording.metric_title(f'{notion}_gap')}, in percentage points (pp)"
+            st.metric(name, short, width=150, help=title if short != text else None)
 
 
 def _draw_budget(row: RunRow, record: RunRecord | None) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -40,6 +42,12 @@ def with_runs(made_store: Path, own_store: Path) -> Path:
     """Put a copy of the finished runs where this test's store is."""
     shutil.copytree(made_store, own_store.parent, dirs_exist_ok=True)
     return own_store
+
+
+@pytest.fixture
+def charts_of() -> Callable[[AppTest], list[dict[str, Any]]]:
+    """Return a function that gives what each chart of a page draws: "figure", "alt", "config"."""
+    return lambda page: [json.loads(item.proto.json) for item in page.get("bidi_component")]
 
 
 @pytest.fixture

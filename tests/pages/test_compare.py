@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
 Open = Callable[..., AppTest]
+Charts = Callable[[AppTest], list[dict[str, Any]]]
 
 
 def test_seeds_are_folded_with_their_interval(with_runs: Path, open_page: Open) -> None:
@@ -18,11 +20,11 @@ def test_seeds_are_folded_with_their_interval(with_runs: Path, open_page: Open) 
     assert table[table["seeds"] == 1].iloc[0].isna()["± acc."]
 
 
-def test_chosen_runs_are_laid_over_each_other(with_runs: Path, open_page: Open) -> None:
+def test_chosen_runs_are_laid_over_each_other(with_runs: Path, open_page: Open, charts_of: Charts) -> None:
     page = open_page("compare")
     assert not page.exception
     assert len(page.multiselect("runs").value) == 2
-    alternatives = [item.proto.alt for item in page.get("plotly_chart")]
+    alternatives = [chart["alt"] for chart in charts_of(page)]
     assert len(alternatives) == 3 and all(alternatives)
     differing = page.dataframe[1].value
     assert "method.name" in set(differing["setting"]) and "notion" not in set(differing["setting"])
@@ -35,8 +37,8 @@ def test_the_choice_stands_in_the_address_and_comes_back_from_it(with_runs: Path
     assert open_page("compare", runs=chosen[::-1]).multiselect("runs").value == chosen[::-1]
 
 
-def test_one_run_alone_is_not_compared(with_runs: Path, open_page: Open) -> None:
+def test_one_run_alone_is_not_compared(with_runs: Path, open_page: Open, charts_of: Charts) -> None:
     page = open_page("compare")
     page.multiselect("runs").set_value(page.multiselect("runs").value[:1]).run()
     assert "Choose 2 to 6" in page.info[0].value
-    assert not page.get("plotly_chart")
+    assert not charts_of(page)

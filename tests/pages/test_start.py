@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,22 +12,22 @@ from fairpriv_core.report.start import read_start_results
 from pages.widgets.epsilon import STOPS, draw_dots
 
 Open = Callable[..., AppTest]
+Charts = Callable[[AppTest], list[dict[str, Any]]]
 
 
-def test_the_chart_has_a_title_bands_and_a_text_alternative(open_page: Open) -> None:
-    chart = open_page("start").get("plotly_chart")[0].proto
-    drawn = json.loads(chart.spec)
-    assert drawn["layout"]["title"]["text"]
-    assert any(trace.get("fill") == "tonexty" for trace in drawn["data"])
-    assert "gap" in chart.alt
+def test_the_chart_has_a_title_bands_and_a_text_alternative(open_page: Open, charts_of: Charts) -> None:
+    chart = charts_of(open_page("start"))[0]
+    assert chart["figure"]["layout"]["title"]["text"]
+    assert any(trace.get("fill") == "tonexty" for trace in chart["figure"]["data"])
+    assert "gap" in chart["alt"]
 
 
-def test_moving_the_budget_moves_the_sentence_the_dots_and_the_marker(open_page: Open) -> None:
+def test_moving_the_budget_moves_the_sentence_the_dots_and_the_marker(open_page: Open, charts_of: Charts) -> None:
     page = open_page("start")
     assert "73 in 100" in " ".join(item.value for item in page.markdown)
     page.select_slider("epsilon").set_value(0.5).run()
     assert "62 in 100" in " ".join(item.value for item in page.markdown)
-    lines = json.loads(page.get("plotly_chart")[0].proto.spec)["layout"]["shapes"]
+    lines = charts_of(page)[0]["figure"]["layout"]["shapes"]
     assert {line["x0"] for line in lines} == {0.5}
     assert page.query_params["epsilon"] == "0.5"
 

@@ -1,0 +1,51 @@
+// Draws a Plotly figure and redraws it in place when it changes, so that a person's zoom, hover and drag stay.
+
+const load = (address) => {
+  if (window.Plotly) return Promise.resolve(window.Plotly)
+  window.fairprivPlotly ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script")
+    script.src = address
+    script.onload = () => resolve(window.Plotly)
+    script.onerror = () => reject(new Error("The drawing library could not be loaded; reload the page."))
+    document.head.appendChild(script)
+  })
+  return window.fairprivPlotly
+}
+
+const makeHost = (parent) => {
+  const host = document.createElement("div")
+  host.className = "fairpriv-plot"
+  host.setAttribute("role", "figure")
+  host.tabIndex = 0
+  parent.appendChild(host)
+  return host
+}
+
+const draw = (plotly, host) => {
+  if (!host.isConnected || host.wanted === undefined) return
+  if (host._dragging) return setTimeout(() => draw(plotly, host), 150)
+  const { figure, config } = host.wanted
+  host.wanted = undefined
+  const layout = { ...figure.layout, width: host.clientWidth || undefined, autosize: false }
+  plotly.react(host, figure.data, layout, config)
+}
+
+export default function ({ data, parentElement }) {
+  const host = parentElement.querySelector(".fairpriv-plot") ?? makeHost(parentElement)
+  host.setAttribute("aria-label", data.alt)
+  host.style.height = `${data.figure.layout.height}px`
+  host.wanted = { figure: data.figure, config: data.config }
+  load(data.library).then((plotly) => {
+    draw(plotly, host)
+    if (host.watcher) return
+    host.watcher = new ResizeObserver(() => {
+      const width = host.clientWidth
+      if (width && host._fullLayout && Math.abs(width - host._fullLayout.width) > 1) plotly.relayout(host, { width })
+    })
+    host.watcher.observe(host)
+  })
+  return () => {
+    host.watcher?.disconnect()
+    window.Plotly?.purge(host)
+  }
+}

@@ -1,0 +1,45 @@
+"""A Plotly chart that a refresh redraws in place.
+
+Streamlit 1.67 makes the identity of its own Plotly chart from the chart's whole content, key or not: each refresh would
+be another chart, which flickers, loses a person's zoom and breaks off a drag. This component keeps one drawing for one
+key. The drawing library is the one that the plotly package brings, served by Streamlit from this machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime import exists, get_instance
+
+_SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+_NAME = "fairpriv_plot"
+_draw = st.components.v2.component(_NAME, js=_SCRIPT, isolate_styles=False)
+
+
+def show_plot(figure: Any, key: str, *, alt: str, config: Mapping[str, Any]) -> None:
+    """Draw the Plotly `figure` under `key`; `alt` is what a person who does not see it is told."""
+    data = {
+        "figure": json.loads(figure.to_json()),
+        "alt": alt,
+        "config": dict(config),
+        "library": st.session_state.get("library") or serve_library(),
+    }
+    _draw(key=key, data=data)
+
+
+def serve_library() -> str:
+    """Return the address of the drawing library; the frame asks at each run, which keeps it there for the session."""
+    folder = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    address = get_instance().media_file_mgr.add(_read_library(), "text/javascript", _NAME) if exists() else ""
+    st.session_state["library"] = f"/{folder}{address}" if folder else address
+    return str(st.session_state["library"])
+
+
+@st.cache_resource
+def _read_library() -> bytes:
+    return files("plotly").joinpath("package_data/plotly.min.js").read_bytes()
