@@ -29,7 +29,7 @@ class FLd:
 
     epochs: int = fields.epochs(20)
     batch_size: int = fields.batch_size(256)
-    learning_rate: float = fields.learning_rate(0.005)
+    learning_rate: float = fields.learning_rate(0.002)
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)

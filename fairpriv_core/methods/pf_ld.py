@@ -58,7 +58,7 @@ class PfLd:
         log=True,
         expert=True,
     )
-    learning_rate: float = fields.learning_rate(0.005)
+    learning_rate: float = fields.learning_rate(0.002)
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)

@@ -90,7 +90,7 @@ def test_the_gap_falls_as_epsilon_grows() -> None:
     gaps = [_reach(PfLd(), "adult", "sex", epsilon=epsilon)[1] for epsilon in budgets]
     assert np.polyfit(np.log(budgets), gaps, 1)[0] < 0
     assert gaps[0] > max(gaps[1:])
-    assert gaps[0] > gaps[-1] + 0.004
+    assert gaps[0] > gaps[-1] + 0.01
 
 
 def test_a_middle_clipping_bound_is_best() -> None:
