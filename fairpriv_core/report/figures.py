@@ -121,12 +121,12 @@ def bias_variance(
     total = [b + v for b, v in zip(bias, variance, strict=True)]
     best = clips[min(range(len(total)), key=total.__getitem__)]
     parts = (
-        ("Bias from clipping", bias, "bias"),
-        ("Variance from noise", variance, "variance"),
+        ("Clipping (bias)", bias, "bias"),
+        ("Noise (variance)", variance, "variance"),
         ("Sum", total, "total"),
     )
     chosen = () if current is None else (Reference(current, f"chosen: {wording.number(current)}"),)
-    theorem, what = ("Theorem 4", "constraint gradient") if symbol == "C_p" else ("Theorem 5", "multiplier update")
+    theorem, what = ("Theorem 4", "constraint gradient") if symbol == "C_p" else ("Theorem 5", "violation")
     words = f"PF-LD {theorem}: a small bound clips (bias), a large one needs more noise (variance)."
     return FigureData(
         name=f"bias_variance_{symbol.lower()}",
@@ -134,12 +134,12 @@ def bias_variance(
         x=Axis(f"Clipping bound {symbol}", log=True),
         panels=(
             Panel(
-                Axis(f"Squared error of the {what}", log=True, range=_error_range(total)),
+                Axis(f"Bound on the error of the {what}", log=True, range=_error_range(total)),
             ),
         ),
         series=tuple(line(name, clips, values, look=look) for name, values, look in parts),
         caption=" ".join(part for part in (words, source, wording.RAW if raw else "") if part),
-        alt=f"Expected squared error over {symbol}: the sum is smallest at {symbol} = {wording.number(best)}.",
+        alt=f"Bound on the expected error over {symbol}: the sum is smallest at {symbol} = {wording.number(best)}.",
         references=(Reference(best, f"minimum: {wording.number(best)}"), *chosen),
         raw=raw,
     )

@@ -18,7 +18,10 @@ from pages.widgets.plan import Plan
 
 _POLL_SECONDS = 0.5
 _SYMBOLS = {"clip_primal": "C_p", "clip_dual": "C_d"}
-_SOURCE = "At a warm-up model of three epochs, not private, on public features and labels; no group is looked at."
+_SOURCE = (
+    "At a warm-up model of three epochs, not private, on public features and labels; no group is looked at: "
+    "groups count as equally large, since their sizes are protected."
+)
 
 
 def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
