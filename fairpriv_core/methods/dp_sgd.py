@@ -69,6 +69,10 @@ class DpSgd:
         """Return one sampled Gaussian a step."""
         return (SampledGaussian(self.noise(), self.rate(n_train), self.steps(n_train), "add_remove"),)
 
+    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
+        """Return C: a record adds at most that to a step's sum."""
+        return {"Gradient sum, C": self.clip_primal}
+
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return the moments accountant's figure (RDP) for the same noise."""
         return rdp_epsilon(self.event(n_train), delta)

@@ -49,6 +49,10 @@ class FLd:
         """Nothing is released through a mechanism."""
         return ()
 
+    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
+        """Nothing is hidden, so no bound is needed."""
+        return {}
+
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """No claim is made."""
         return None

@@ -45,6 +45,10 @@ class Plain:
         """Nothing is released through a mechanism."""
         return ()
 
+    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
+        """Nothing is hidden, so no bound is needed."""
+        return {}
+
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """No claim is made."""
         return None

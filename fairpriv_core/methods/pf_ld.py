@@ -136,6 +136,19 @@ class PfLd:
         primal = SampledGaussian(self.noise("noise_primal"), self.sampling_rate, steps, "replace")
         return (*counts, Gaussian(self.noise("noise_dual"), self.epochs - 1), primal)
 
+    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
+        """Return the half shift r C_p of a step with multipliers at +-lambda_max, and the shift of a dual step.
+
+        For the published variant the bounds of eq. 7 and 9. The true group sizes are protected: n / groups stands in.
+        """
+        each = n_train / groups
+        primal, dual = 1.0 / (self.sampling_rate * each), self.clip_dual / (math.sqrt(2.0) * each)
+        if self.variant == "published":
+            primal = 2.0 / max(self.batch_size / groups - 1.0, 1.0)
+            dual = math.sqrt(2.0) * self.clip_dual / max(each - 1.0, 1.0)
+        bound = {} if self.clip_primal is None else {"Gradient sum": primal * self.multiplier_max * self.clip_primal}
+        return {**bound, "Violations": dual}
+
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what Theorem 3 claims for the same noise multipliers, q and T; it does not count the group sizes."""
         return rdp_epsilon(self._published_event(n_train), delta)

@@ -37,6 +37,7 @@ def show_table(rows: Sequence[TableRow]) -> None:
         [_as_row(row) for row in rows],
         key="run_table",
         hide_index=True,
+        placeholder="–",
         alt="Finished runs, seeds folded: method, notion, data, budget, accuracy and gap with the half of their "
         "95 % interval.",
         column_config={

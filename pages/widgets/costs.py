@@ -54,6 +54,6 @@ def _show_levels(plan: Plan) -> None:
     with st.container(horizontal=True, gap="medium", key="plan_numbers"):
         for title, level in plan.noise.items():
             st.metric(title, f"{level:.2f}", width=170, help="Standard deviation of the noise over what it hides.")
-        for title, level in plan.bounds.items():
-            words = "Sensitivity: the most that one person's row can add to a sum, before weights."
-            st.metric(title, f"{level:g}", width=170, help=words)
+        for title, level in plan.sensitivities.items():
+            words = "Sensitivity: how far one person can move this release. Group sizes are protected: taken as equal."
+            st.metric(f"{title}: one person", f"{level:.3g}", width=170, help=words)

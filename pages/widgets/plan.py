@@ -31,7 +31,7 @@ class Plan:
         steps: that it will make; None where that is not known beforehand.
         releases: the JSON of what it will release.
         noise: each noise multiplier by its title.
-        bounds: each clipping bound by its title: the most that one person's row can add, before weights.
+        sensitivities: how far one person can move each kind of release, by what it is called.
         epochs, epsilon: the proved ε after each of some epochs; empty for a method that releases nothing.
         published: what the paper's own accounting claims at the end; None where it makes no claim.
         unproved: why no ε is proved; None where one is, or where the method is not private.
@@ -42,7 +42,7 @@ class Plan:
     steps: int | None
     releases: list[dict[str, Any]]
     noise: dict[str, float]
-    bounds: dict[str, float]
+    sensitivities: dict[str, float]
     epochs: tuple[float, ...]
     epsilon: tuple[float, ...]
     published: float | None
@@ -53,7 +53,7 @@ def make_plan(config: RunConfig, dataset: Dataset) -> Plan:
     """Return the plan of `config`; raises BadInput where the data and the settings do not go together."""
     n_train = split_dataset(dataset, seed=config.seed, split=config.split)[0].n
     asked = {**config.to_json(), "seed": 0}
-    return _make(json.dumps(asked, sort_keys=True), n_train)
+    return _make(json.dumps(asked, sort_keys=True), n_train, dataset.groups)
 
 
 def expect_seconds(plan: Plan, config: RunConfig, rows: Iterable[RunRow]) -> float | None:
@@ -68,7 +68,7 @@ def expect_seconds(plan: Plan, config: RunConfig, rows: Iterable[RunRow]) -> flo
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _make(asked: str, n_train: int) -> Plan:
+def _make(asked: str, n_train: int, groups: int) -> Plan:
     config = build_config(json.loads(asked))
     method = calibrate_method(config, n_train)
     private = method.info.threat_model is not None
@@ -82,8 +82,8 @@ def _make(asked: str, n_train: int) -> Plan:
         n_train=n_train,
         steps=method.steps(n_train),
         releases=to_json(events),
-        noise=_list_levels(method, "noise_"),
-        bounds=_list_levels(method, "clip_"),
+        noise=_list_noise(method),
+        sensitivities=method.sensitivities(n_train, groups),
         epochs=tuple(map(float, ends)) if proved else (),
         epsilon=tuple(epsilon_over(events, [end / epochs for end in ends], config.delta)) if proved else (),
         published=published_epsilon(method, n_train, config.delta),
@@ -91,7 +91,7 @@ def _make(asked: str, n_train: int) -> Plan:
     )
 
 
-def _list_levels(method: Method, prefix: str) -> dict[str, float]:
-    named = {name: shown.title for name, (shown, _) in parameters(method).items() if name.startswith(prefix)}
+def _list_noise(method: Method) -> dict[str, float]:
+    named = {name: shown.title for name, (shown, _) in parameters(method).items() if name.startswith("noise_")}
     found = {title: getattr(method, name) for name, title in named.items()}
     return {title: float(level) for title, level in found.items() if level is not None}

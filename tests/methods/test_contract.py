@@ -65,6 +65,28 @@ def test_calibration_meets_its_target(method: Method, target: float) -> None:
 
 
 @pytest.mark.parametrize("method", ALL)
+def test_sensitivities_are_stated_where_something_is_hidden(method: Method) -> None:
+    stated = method.sensitivities(10_000, 2)
+    assert bool(stated) == bool(method.info.threat_model)
+    assert all(np.isfinite(shift) and shift > 0 for shift in stated.values())
+
+
+def test_the_stated_sensitivity_is_what_the_mechanism_is_told() -> None:
+    """With two groups of one size, multipliers at +-lambda_max and no count noise to speak of."""
+    method = dataclasses.replace(EXAMPLES["pf_ld"][0], epochs=3, dual_step=1e6, multiplier_max=1.5, noise_counts=0.01)
+    data = make_data()
+    half = with_group(data, np.argsort(np.argsort(data.X[:, 0])) >= data.n // 2)
+    recorder = RecordingMechanism()
+    train(method, [half], [recorder])
+    told = {release.kind: release.bound for release in recorder.releases}
+    stated = method.sensitivities(data.n, 2)
+    assert told == {
+        "sum": pytest.approx(stated["Gradient sum"], rel=1e-3),
+        "gaussian": pytest.approx(stated["Violations"], rel=1e-3),
+    }
+
+
+@pytest.mark.parametrize("method", ALL)
 def test_a_batch_larger_than_the_data_is_refused(method: Method) -> None:
     large = dataclasses.replace(method, batch_size=1000)
     with pytest.raises(BadInput, match=r"batch_size must be at most the 200 training rows, got 1000\."):
