@@ -68,7 +68,7 @@ def test_a_part_costs_no_more_than_the_whole_nor_the_whole_more_than_its_parts(e
     whole = cost(events)
     parts = [epsilon((event,), DELTA / len(events), interval=COARSE) for event in events]
     assert max(cost((event,)) for event in events) <= whole * 1.02 + 1e-3
-    assert whole <= sum(parts) * 1.02 + 2e-3
+    assert whole <= sum(parts) * 1.02 + 5e-3  # cells are coarse here, and a composition rounds more often
 
 
 @settings(max_examples=8, deadline=None)
