@@ -140,7 +140,7 @@ def live_epsilon(
 
 
 def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: str | None = None) -> FigureData:
-    """How far rows reach beyond the clipping bound, one panel a group, the most clipped groups first.
+    """How far rows reach beyond the clipping bound, one panel a group; of many groups the most clipped ones.
 
     `histogram` is the JSON of `methods/base.Histogram`: edges (bins + 1), counts and clipped by group, bound.
     `quantity` is "gradient_norm" (bound C_p) or "output" (bound C_d); `symbol` names another bound, such as C.
@@ -149,7 +149,8 @@ def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: s
     symbol = symbol or usual
     clipped = histogram.get("clipped") or {}
     names = sorted(histogram["counts"], key=lambda name: -(clipped.get(name) or 0.0))
-    shown, hidden = names[:MAX_GROUPS], len(names) - MAX_GROUPS
+    shown = [name for name in histogram["counts"] if name in names[:MAX_GROUPS]]  # in an order that never changes
+    hidden = len(names) - MAX_GROUPS
     bound = histogram.get("bound")
     series, panels = [], []
     for index, name in enumerate(shown):

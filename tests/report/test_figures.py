@@ -180,7 +180,8 @@ def test_multiplier_limit_is_drawn_only_when_near() -> None:
 def test_clipping_shows_the_most_clipped_groups_and_counts_the_rest() -> None:
     figure = live.clipping_histogram(samples.histogram(*"abcdefgh"), quantity="gradient_norm")
     assert len(figure.panels) == len(figure.series) == live.MAX_GROUPS
-    assert figure.panels[0].title == "h: 31.48 % clipped"
+    assert [panel.title[0] for panel in figure.panels] == list("cdefgh")  # the most clipped, in their own order
+    assert figure.panels[-1].title == "h: 31.48 % clipped"
     assert "2 more groups" in figure.caption
     assert figure.references[0].label == "C_p = 1.00"
     assert sum(value or 0 for value in figure.series[0].y) == pytest.approx(100)

@@ -47,7 +47,7 @@ def release_violations(
     method, cells = setting.methods[k], setting.cells
     values = finite(outputs(k, target=setting.target, kernel=kernel, feed=feed))
     half = method.clip_dual / 2.0
-    centred = np.minimum(values, method.clip_dual * (1.0 - MARGIN)) - half
+    centred = values.clip(method.clip_dual * MARGIN, method.clip_dual * (1.0 - MARGIN)) - half
     means = cell_means(k, cells=cells, values=values, group_values=centred, feed=feed)
     released = setting.trainings[k].mechanism.gaussian(
         means.sum / counts,
