@@ -71,7 +71,7 @@ class DpSgd:
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return C: a record adds at most that to a step's sum."""
-        return {"Gradient sum, C": self.clip_primal}
+        return {"gradients": self.clip_primal}
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return the moments accountant's figure (RDP) for the same noise."""

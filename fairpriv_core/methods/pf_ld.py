@@ -146,8 +146,8 @@ class PfLd:
         if self.variant == "published":
             primal = 2.0 / max(self.batch_size / groups - 1.0, 1.0)
             dual = math.sqrt(2.0) * self.clip_dual / max(each - 1.0, 1.0)
-        bound = {} if self.clip_primal is None else {"Gradient sum": primal * self.multiplier_max * self.clip_primal}
-        return {**bound, "Violations": dual}
+        bound = {} if self.clip_primal is None else {"primal": primal * self.multiplier_max * self.clip_primal}
+        return {**bound, "dual": dual}
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what Theorem 3 claims for the same noise multipliers, q and T; it does not count the group sizes."""

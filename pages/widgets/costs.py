@@ -55,5 +55,5 @@ def _show_levels(plan: Plan) -> None:
         for title, level in plan.noise.items():
             st.metric(title, f"{level:.2f}", width=170, help="Standard deviation of the noise over what it hides.")
         for title, level in plan.sensitivities.items():
-            words = "Sensitivity: how far one person can move this release. Group sizes are protected: taken as equal."
-            st.metric(f"{title}: one person", f"{level:.3g}", width=170, help=words)
+            words = "How far one person can move this release. Group sizes are protected: taken as equal."
+            st.metric(f"Sensitivity, {title}", f"{level:.3g}", width=170, help=words)

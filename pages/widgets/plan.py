@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,6 @@ from fairpriv_core.privacy.curve import epsilon_over
 from fairpriv_core.privacy.event import to_json
 from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.execute import calibrate_method
-from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.statement import published_epsilon
 
 _POINTS = 24
@@ -27,8 +25,8 @@ class Plan:
 
     Attributes:
         method: with its noise calibrated to the budget.
-        n_train: rows that it trains on.
-        steps: that it will make; None where that is not known beforehand.
+        n_train, features: rows that it trains on, and their columns.
+        steps: that it will make.
         releases: the JSON of what it will release.
         noise: each noise multiplier by its title.
         sensitivities: how far one person can move each kind of release, by what it is called.
@@ -39,7 +37,8 @@ class Plan:
 
     method: Method
     n_train: int
-    steps: int | None
+    features: int
+    steps: int
     releases: list[dict[str, Any]]
     noise: dict[str, float]
     sensitivities: dict[str, float]
@@ -53,22 +52,11 @@ def make_plan(config: RunConfig, dataset: Dataset) -> Plan:
     """Return the plan of `config`; raises BadInput where the data and the settings do not go together."""
     n_train = split_dataset(dataset, seed=config.seed, split=config.split)[0].n
     asked = {**config.to_json(), "seed": 0}
-    return _make(json.dumps(asked, sort_keys=True), n_train, dataset.groups)
-
-
-def expect_seconds(plan: Plan, config: RunConfig, rows: Iterable[RunRow]) -> float | None:
-    """Return how long the run may take, from the last run of the same method on the same data; None without one."""
-    for row in rows:
-        like = (
-            row.config["method"]["name"] == config.method.info.name and row.config["data"] == config.to_json()["data"]
-        )
-        if like and row.step > 0 and row.seconds > 0 and plan.steps is not None:
-            return row.seconds / row.step * plan.steps
-    return None
+    return _make(json.dumps(asked, sort_keys=True), n_train, dataset.groups, dataset.d)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _make(asked: str, n_train: int, groups: int) -> Plan:
+def _make(asked: str, n_train: int, groups: int, features: int) -> Plan:
     config = build_config(json.loads(asked))
     method = calibrate_method(config, n_train)
     private = method.info.threat_model is not None
@@ -80,6 +68,7 @@ def _make(asked: str, n_train: int, groups: int) -> Plan:
     return Plan(
         method=method,
         n_train=n_train,
+        features=features,
         steps=method.steps(n_train),
         releases=to_json(events),
         noise=_list_noise(method),

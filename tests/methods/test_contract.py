@@ -82,8 +82,8 @@ def test_the_stated_sensitivity_is_what_the_mechanism_is_told() -> None:
     told = {release.kind: release.bound for release in recorder.releases}
     stated = method.sensitivities(data.n, 2)
     assert told == {
-        "sum": pytest.approx(stated["Gradient sum"], rel=1e-3),
-        "gaussian": pytest.approx(stated["Violations"], rel=1e-3),
+        "sum": pytest.approx(stated["primal"], rel=1e-3),
+        "gaussian": pytest.approx(stated["dual"], rel=1e-3),
     }
 
 

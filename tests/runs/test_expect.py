@@ -1,0 +1,38 @@
+"""How long a run may take, before it is launched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairpriv_core.runs.config import build_config
+from fairpriv_core.runs.expect import expect_seconds
+from fairpriv_core.runs.store import open_store
+
+
+def _expect(method: dict[str, Any], rows: list[Any] | None = None) -> tuple[float, bool]:
+    raw = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "method": method}
+    return expect_seconds(build_config(raw), n_train=10_000, features=50, rows=rows or [])
+
+
+def test_more_work_is_expected_to_take_longer() -> None:
+    small = _expect({"name": "none", "epochs": 5})[0]
+    assert small < _expect({"name": "none", "epochs": 50})[0]
+    assert small < _expect({"name": "none", "epochs": 5, "hidden_layers": 4})[0]
+    assert 1 < small < 60
+
+
+def test_a_run_of_the_same_kind_tells_better() -> None:
+    raw = {
+        "data": {"dataset": "synthetic", "sensitive": "group"},
+        "notion": "demographic_parity",
+        "method": {"name": "none", "epochs": 5},
+    }
+    with open_store(None) as store:
+        row = store.submit(build_config(raw))
+    done = type(row)(**{**vars(row), "step": 100, "seconds": 20.0})
+    seconds, known = _expect({"name": "none", "epochs": 10}, [done])
+    assert known
+    assert seconds == pytest.approx(0.2 * 10 * 40)
+    assert _expect({"name": "f_ld"}, [done])[1] is False
