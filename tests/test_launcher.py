@@ -148,12 +148,25 @@ def test_no_fitting_python_is_one_sentence(checkout, monkeypatch) -> None:
     assert "needs Python 3.11, 3.12 or 3.13" in run.stderr
 
 
+def listen_to_signals() -> None:
+    """Undo what a parent may have set: a shell cannot trap a signal that was ignored when it started."""
+    for each in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_DFL)
+
+
 def start_app(checkout: Path, log: Callable[[], list[str]]) -> tuple[subprocess.Popen[str], list[int]]:
     """Start the app; return its process and the ids of the two that it started, the supervisor first."""
     launch(checkout, "setup")
     environment = os.environ | {"FAIRPRIV_DATA": "some/data"}
     command = [checkout / "fairpriv", "app", "--server.port", "8599"]
-    app = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=checkout.parent, env=environment)
+    app = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=checkout.parent,
+        env=environment,
+        preexec_fn=listen_to_signals,
+    )
     deadline = time.monotonic() + 20
     while len(started := [line for line in log() if " in " in line]) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)

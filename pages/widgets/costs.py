@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figures import predicted_epsilon
 from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.expect import expect_seconds
+from fairpriv_core.runs.rows import RunRow
 from pages.widgets.charts import show_figure
 from pages.widgets.epsilon import explain_epsilon
 from pages.widgets.guard import plain
@@ -28,6 +32,14 @@ def show_costs(config: RunConfig, plan: Plan) -> None:
             plan.epochs, plan.epsilon, budget=config.epsilon, delta=config.delta, threat_model=threat
         )
         show_figure(figure, "plan_epsilon")
+
+
+def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
+    """Say how long the run may take; `rows` are the store's, newest first."""
+    seconds, known = expect_seconds(config, n_train=plan.n_train, features=plan.features, rows=rows)
+    words = f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+    time = f"about {words}" if known else f"roughly {words}, the first run of its kind"
+    st.caption(f"Expected time: {time} · {plan.n_train:,} training rows · {plan.steps:,} steps")
 
 
 def warn_of_delta(config: RunConfig, plan: Plan) -> None:

@@ -9,10 +9,9 @@ import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.runs.config import RunConfig, build_config
-from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.clipping import show_clipping
-from pages.widgets.costs import show_costs, warn_of_delta
+from pages.widgets.costs import say_duration, show_costs, warn_of_delta
 from pages.widgets.frame import go_to
 from pages.widgets.guard import attempt
 from pages.widgets.plan import Plan, make_plan
@@ -42,18 +41,11 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
 
 def _offer_launch(store: RunStore, config: RunConfig, plan: Plan) -> None:
     known = attempt(lambda: store.find(config.key))
-    rows = attempt(lambda: store.rows(limit=50)) or []
-    seconds, known_kind = expect_seconds(config, n_train=plan.n_train, features=plan.features, rows=rows)
     if st.button("Launch", key="launch", type="primary", icon=":material/rocket_launch:"):
         row = attempt(lambda: store.submit(config))
         if row is not None:
             choose("run", row.key)
             go_to("run", run=row.key)
-    time = f"about {_words(seconds)}" if known_kind else f"roughly {_words(seconds)}, the first run of its kind"
-    st.caption(f"Expected time: {time} · {plan.n_train:,} training rows · {plan.steps:,} steps")
+    say_duration(config, plan, attempt(lambda: store.rows(limit=50)) or [])
     if known is not None and known.status in _GOING_ON:
         st.caption(f"These very settings have a run already ({known.status}): Launch opens it, and nothing runs twice.")
-
-
-def _words(seconds: float) -> str:
-    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
