@@ -64,9 +64,6 @@ class Rule(Protocol):
     def scalars(self, model: int) -> dict[str, float]:
         """Return the analyst's curves of one model, beside the loss."""
 
-    def group_names(self, model: int) -> tuple[str, ...]:
-        """Return the names of one model's groups."""
-
     def notes(self, model: int) -> dict[str, object]:
         """Return what is exported with one model, JSON only."""
 

@@ -65,6 +65,7 @@ class Feed:
         self.n = trains[0].n
         self.features = [torch.from_numpy(np.ascontiguousarray(train.X)) for train in trains]
         self.labels = [torch.from_numpy(train.y.astype(np.float32)) for train in trains]
+        self.group_names = [train.group_names for train in trains]
         self.codes = [torch.from_numpy(train.group * 2 + train.y) for train in trains]
 
     def draw(self, indices: Indices) -> Drawn:

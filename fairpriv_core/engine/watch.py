@@ -32,9 +32,6 @@ class Watched(Protocol):
     def scalars(self, model: int) -> dict[str, float]:
         """Return the analyst's curves of one model."""
 
-    def group_names(self, model: int) -> tuple[str, ...]:
-        """Return the names of one model's groups."""
-
 
 def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epoch: int, step: int) -> Snapshot:
     """Return what the end of `epoch` looks like for one of the K models."""
@@ -42,7 +39,7 @@ def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epo
     passed = kernel.run(drawn.features)
     records = Records.of(passed, drawn)
     groups = (records.code[model] // 2).numpy()
-    names = rule.group_names(model)
+    names = feed.group_names[model]
     parameters = kernel.parameters[model].numpy().copy()
     network = kernel.shape.to_json()
 

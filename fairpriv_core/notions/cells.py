@@ -40,6 +40,14 @@ class Cells:
         inside = self.of[group, y]
         return np.bincount(inside[inside != NO_CELL], minlength=self.count).astype(np.float64)
 
+    def name_curves(self, **curves: np.ndarray) -> dict[str, float]:
+        """Return each curve's values (cells,) as an analyst sees them: "multiplier/Female", and so on."""
+        return {
+            f"{curve}/{name}": float(value)
+            for curve, values in curves.items()
+            for name, value in zip(self.names, values, strict=True)
+        }
+
 
 def build_cells(notion: Notion, group_names: Sequence[str]) -> Cells:
     """Return the cells of `notion`: each group once for each label that the notion is conditioned on."""

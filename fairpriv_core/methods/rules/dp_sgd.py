@@ -68,9 +68,6 @@ class DpSgdRule:
     def scalars(self, model: int) -> dict[str, float]:
         return {}
 
-    def group_names(self, model: int) -> tuple[str, ...]:
-        return self.setting.trains[model].group_names
-
     def notes(self, model: int) -> dict[str, object]:
         return {}
 

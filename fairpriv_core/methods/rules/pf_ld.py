@@ -124,12 +124,7 @@ class PfLdRule:
         }
 
     def scalars(self, model: int) -> dict[str, float]:
-        shown = {f"multiplier/{n}": float(v) for n, v in zip(self._cells.names, self._multipliers[model], strict=True)}
-        violations = zip(self._cells.names, self._violations[model], strict=True)
-        return shown | {f"violation/{name}": float(value) for name, value in violations}
-
-    def group_names(self, model: int) -> tuple[str, ...]:
-        return self.setting.trains[model].group_names
+        return self._cells.name_curves(multiplier=self._multipliers[model], violation=self._violations[model])
 
     def notes(self, model: int) -> dict[str, object]:
         names = self._cells.names

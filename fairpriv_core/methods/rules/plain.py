@@ -42,9 +42,6 @@ class PlainRule:
     def scalars(self, model: int) -> dict[str, float]:
         return {}
 
-    def group_names(self, model: int) -> tuple[str, ...]:
-        return self.setting.trains[model].group_names
-
     def notes(self, model: int) -> dict[str, object]:
         return {}
 
