@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 MARGIN = 1e-5  # clip to bound * (1 - MARGIN): sums in float32 then stay within the bound (METHODS: floating point)
@@ -10,9 +9,7 @@ MARGIN = 1e-5  # clip to bound * (1 - MARGIN): sums in float32 then stay within 
 
 def clip_factors(norms: Tensor, bound: float | Tensor) -> Tensor:
     """Return min(1, bound (1 - MARGIN) / norm) for each norm; 1 for a norm of 0, 0 for one that is not finite."""
-    limit = bound * (1.0 - MARGIN)
-    factors = (limit / norms).clamp_(max=1.0)
-    return torch.where(torch.isfinite(norms), factors.nan_to_num_(nan=1.0), torch.zeros_like(factors))
+    return (bound * (1.0 - MARGIN) / norms).clamp_(max=1.0).nan_to_num_(nan=0.0)
 
 
 def share_clipped(norms: Tensor, bound: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
 
@@ -23,4 +24,5 @@ def jacobian_norms(activations: Sequence[Tensor], deltas: Sequence[Tensor]) -> T
 
 
 def _squares(rows: Tensor) -> Tensor:
-    return rows.square().sum(dim=2)
+    squared: Tensor = torch.linalg.vecdot(rows, rows)
+    return squared
