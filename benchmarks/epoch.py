@@ -40,26 +40,23 @@ EPOCHS = 5
 
 @dataclass(frozen=True)
 class Case:
-    """A method, what it is set to, and the rate of its secret sample (None: as shipped, or it has no such sample)."""
+    """A method and what it is set to; a secret sample is as large as the batch, as shipped."""
 
     method: str
     variant: str
     settings: Mapping[str, Any]
-    sampling_rate: float | None = None
 
     def build(self, layers: int) -> Method:
         """Return the method at the benchmark's batch, width, depth and optimiser."""
         shared = {"epochs": EPOCHS, "batch_size": BATCH, "optimizer": "sgd", "hidden_layers": layers, "width": WIDTH}
-        named = {"variant": self.variant, "sampling_rate": self.sampling_rate}
-        given = {name: value for name, value in named.items() if value}
+        given = {"variant": self.variant} if self.variant else {}
         return methods()[self.method](**shared, **given, **self.settings, learning_rate=0.05)
 
 
-def list_cases(rows: int) -> list[Case]:
-    """Return what is measured on `rows` rows; the first one is the gate's."""
+def list_cases() -> list[Case]:
+    """Return what is measured; the first one is the gate's."""
     noise = {"noise_primal": 2.0, "noise_dual": 5.0, "noise_counts": 5.0}
     return [
-        Case("pf_ld", "proved", noise, BATCH / rows),
         Case("pf_ld", "proved", noise),
         Case("pf_ld", "published", noise),
         Case("dp_sgd", "", {"noise_primal": 2.0}),
@@ -121,7 +118,7 @@ def time_method(method: Method, data: Dataset) -> list[float]:
 
 def measure(*, layers: int, rows: int, rounds: int) -> list[dict[str, Any]]:
     """Return one cell for each case: its ratio to N at this depth."""
-    data, cases = build_data(rows), list_cases(rows)
+    data, cases = build_data(rows), list_cases()
     n_seconds: list[float] = []
     seconds: list[list[float]] = [[] for _ in cases]
     for _ in range(rounds):
@@ -135,7 +132,6 @@ def measure(*, layers: int, rows: int, rounds: int) -> list[dict[str, Any]]:
             "batch": BATCH,
             "method": case.method,
             "variant": case.variant,
-            "sampling_rate": getattr(case.build(layers), "sampling_rate", None) if case.variant == "proved" else None,
             "seconds": round(median(taken), 4),
             "ratio_to_n": round(median(taken) / reference, 3),
         }
@@ -159,12 +155,11 @@ def main() -> None:
     rows, rounds = (ROWS // 4, 1) if options.quick else (ROWS, 5)
     machine = describe_machine()
     print(", ".join(machine.values()), f"{rows} x {FEATURES}, batch {BATCH}, width {WIDTH}", sep="; ")
-    print("layers  method   variant    sample rate  CPU s/epoch  ratio to N")
+    print("layers  method   variant    CPU s/epoch  ratio to N")
     cells = []
     for layers in (2, 10):
         for cell in measure(layers=layers, rows=rows, rounds=rounds):
-            rate = f"{cell['sampling_rate']:.4f}" if cell["sampling_rate"] else ""
-            print(f"{layers:>6}  {cell['method']:<8} {cell['variant']:<9} {rate:>12}", end="")
+            print(f"{layers:>6}  {cell['method']:<8} {cell['variant']:<9}", end="")
             print(f"  {cell['seconds']:>11.3f}  {cell['ratio_to_n']:>10.2f}", flush=True)
             cells.append(cell)
     if options.json:

@@ -49,10 +49,10 @@ class PfLd:
     variant: str = fields.variant()
     epochs: int = fields.epochs(20)
     batch_size: int = fields.batch_size(256)
-    sampling_rate: float = parameter(
-        0.01,
+    sampling_rate: float | None = parameter(
+        None,
         "Sampling rate q",
-        "Chance of each row to be in a step's secret sample (proved variant).",
+        "Chance of each row to be in a step's secret sample (proved variant); empty: batch size / rows.",
         low=1e-4,
         high=1.0,
         log=True,
@@ -96,7 +96,8 @@ class PfLd:
     def __post_init__(self) -> None:
         fields.check_network(self)
         checks.one_of(fields.VARIANTS, variant=self.variant)
-        checks.rate(sampling_rate=self.sampling_rate)
+        if self.sampling_rate is not None:
+            checks.rate(sampling_rate=self.sampling_rate)
         checks.positive(clip_dual=self.clip_dual, dual_step=self.dual_step)
         if self.clip_primal is not None:
             checks.positive(clip_primal=self.clip_primal)
@@ -117,6 +118,10 @@ class PfLd:
         """The noise multiplier `name`; BadInput before calibration."""
         return fields.known_noise(**{name: getattr(self, name)})
 
+    def rate(self, n_train: int) -> float:
+        """The chance of a row to be in a step's secret sample."""
+        return self.published_rate(n_train) if self.sampling_rate is None else self.sampling_rate
+
     def published_rate(self, n_train: int) -> float:
         """The sampling rate that the paper's accounting uses: |B| / n."""
         return fields.share_of_rows(self.batch_size, n_train)
@@ -133,7 +138,7 @@ class PfLd:
         if not self._pursues:
             return counts
         steps = self.steps(n_train) // self.epochs * (self.epochs - 1)
-        primal = SampledGaussian(self.noise("noise_primal"), self.sampling_rate, steps, "replace")
+        primal = SampledGaussian(self.noise("noise_primal"), self.rate(n_train), steps, "replace")
         return (*counts, Gaussian(self.noise("noise_dual"), self.epochs - 1), primal)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
@@ -142,7 +147,7 @@ class PfLd:
         For the published variant the bounds of eq. 7 and 9. The true group sizes are protected: n / groups stands in.
         """
         each = n_train / groups
-        primal, dual = 1.0 / (self.sampling_rate * each), self.clip_dual / (math.sqrt(2.0) * each)
+        primal, dual = 1.0 / (self.rate(n_train) * each), self.clip_dual / (math.sqrt(2.0) * each)
         if self.variant == "published":
             primal = 2.0 / max(self.batch_size / groups - 1.0, 1.0)
             dual = math.sqrt(2.0) * self.clip_dual / max(each - 1.0, 1.0)
@@ -204,7 +209,7 @@ class PfLd:
             primal = proved_noise(
                 size=warmup.parameters,
                 noise_multiplier=self.noise("noise_primal"),
-                rate=self.sampling_rate,
+                rate=self.rate(warmup.rows),
                 counts=counts,
             )
             dual = self.noise("noise_dual") * math.sqrt(2.0) / (2.0 * counts[0])
@@ -228,7 +233,7 @@ class PfLd:
         if not self._pursues:
             return ()
         proved = self.variant == "proved"
-        rate = self.sampling_rate if proved else self.published_rate(n_train)
+        rate = self.rate(n_train) if proved else self.published_rate(n_train)
         epochs = self.epochs - 1 if proved else self.epochs
         steps = self.steps(n_train) // self.epochs * epochs
         primal = SampledGaussian(self.noise("noise_primal"), rate, steps, "add_remove")

@@ -25,7 +25,8 @@ def expect_seconds(config: RunConfig, *, n_train: int, features: int, rows: Iter
 
 
 def _step_seconds(method: Method, n_train: int, features: int) -> float:
-    drawn = getattr(method, "batch_size", 0) + getattr(method, "sampling_rate", 0.0) * n_train
+    batch = getattr(method, "batch_size", 0)
+    drawn = batch + (getattr(method, "sampling_rate", None) or batch / n_train) * n_train
     sizes = [features, *[getattr(method, "width", 0)] * getattr(method, "hidden_layers", 0), 1]
     products = sum(first * second for first, second in pairwise(sizes))
     return _STEP + 6 * drawn * products / _OPERATIONS_PER_SECOND

@@ -205,7 +205,7 @@ def _neighbour(data: Dataset, row: int) -> Dataset:
 def _without_centring(rule: pf_ld_rule.PfLdRule) -> None:
     """The mutant: raw coefficients are summed while the radius is still that of the centred ones."""
     centred_tables(rule)
-    midrange = rule._remainder / torch.tensor([[m.sampling_rate] for m in rule.setting.methods])
+    midrange = rule._remainder / torch.tensor([[m.rate(rule.setting.n)] for m in rule.setting.methods])
     rule._centred = rule._centred + midrange.repeat(1, len(rule._cells.of))
     rule._remainder = torch.zeros_like(rule._remainder)
 

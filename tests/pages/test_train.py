@@ -56,7 +56,6 @@ def test_epsilon_changes_noise_and_sentence(open_page: Open) -> None:
         ("p.clip_primal", 0.0, "clip\\_primal must be a finite number \\> 0, got 0"),
         ("p.multiplier_max", -1.0, "multiplier\\_max must be a finite number \\>= 0, got -1"),
         ("p.batch_size", 100000, "batch\\_size must be at most the 6000 training rows, got 100000"),
-        ("p.sampling_rate", 1.5, "sampling\\_rate must lie in (0, 1\\], got 1.5"),
         ("seed", -1, "Seed must be a whole number"),
     ],
 )
@@ -69,6 +68,15 @@ def test_a_value_out_of_range_gives_one_sentence_and_no_launch(
     assert len(page.error) == 1
     assert said in page.error[0].value
     assert page.button("launch").disabled
+
+
+def test_a_value_that_may_be_left_empty_is_checked_too(open_page: Open) -> None:
+    page = open_page("train", expert="True")
+    page.text_input("p.sampling_rate").set_value("1.5").run()
+    assert "sampling\\_rate must lie in (0, 1\\], got 1.5" in page.error[0].value
+    page.text_input("p.sampling_rate").set_value("0.1").run()
+    assert not page.error
+    assert not page.button("launch").disabled
 
 
 def test_the_sentence_stands_right_after_its_field(open_page: Open) -> None:

@@ -93,7 +93,7 @@ class PfLdRule:
                     totals[k].double().numpy(),
                     radius=self._radius[k] * float(self._clip[k]),
                     noise_multiplier=method.noise("noise_primal"),
-                    sampling_rate=method.sampling_rate,
+                    sampling_rate=method.rate(self.setting.n),
                     relation="replace",
                     step=step,
                 )
@@ -152,13 +152,13 @@ class PfLdRule:
     def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
         if not self._radius[k]:
             return [np.zeros(0, dtype=np.int64)] * steps
-        rate = self.setting.methods[k].sampling_rate
+        rate = self.setting.methods[k].rate(self.setting.n)
         return self.setting.trainings[k].mechanism.sample(n=self.setting.n, rate=rate, epoch=epoch, steps=steps)
 
     def _set_tables(self) -> None:
         """Derive the step's tables from multipliers and counts, both released: coefficients, midranges, radius."""
         groups = len(self._cells.of)
-        rates = np.array([[method.sampling_rate] for method in self.setting.methods])
+        rates = np.array([[method.rate(self.setting.n)] for method in self.setting.methods])
         per_cell = np.append(self._multipliers / (rates * self._counts), np.zeros((len(rates), 1)), axis=1)
         coefficients = per_cell[:, self._cells.of]  # (K, groups, 2); NO_CELL takes the appended zero
         midrange = (coefficients.max(axis=1) + coefficients.min(axis=1)) / 2.0

@@ -66,7 +66,7 @@ def choose_clip(setting: Setting[PfLd], k: int, *, counts: np.ndarray, kernel: K
     noise = proved_noise(
         size=kernel.shape.size,
         noise_multiplier=method.noise("noise_primal"),
-        rate=method.sampling_rate,
+        rate=method.rate(setting.n),
         counts=counts,
     )
     norms = constraint_norms(k, target=setting.target, kernel=kernel, feed=feed)
