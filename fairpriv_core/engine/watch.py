@@ -19,7 +19,7 @@ from fairpriv_core.engine.training import Histogram, Snapshot
 from fairpriv_core.notions.surrogates import output
 from fairpriv_core.seeds import public_generator
 
-_ROWS = 2000
+_ROWS = 1000
 _BINS = 40
 
 

@@ -35,7 +35,7 @@ export default function ({ data, parentElement }) {
   host.setAttribute("aria-label", data.alt)
   host.style.height = `${data.figure.layout.height}px`
   host.wanted = { figure: data.figure, config: data.config }
-  load(data.library).then((plotly) => {
+  load(data.plotly).then((plotly) => {
     draw(plotly, host)
     if (host.watcher) return
     host.watcher = new ResizeObserver(() => {

@@ -27,7 +27,7 @@ def show_plot(figure: Any, key: str, *, alt: str, config: Mapping[str, Any]) -> 
         "figure": json.loads(figure.to_json()),
         "alt": alt,
         "config": dict(config),
-        "library": st.session_state.get("library") or serve_library(),
+        "plotly": st.session_state.get("library") or serve_library(),
     }
     _draw(key=key, data=data)
 

@@ -82,14 +82,14 @@ class PfLdRule:
     def secret_weights(self, records: Records) -> Tensor:
         slopes = slope(self.setting.target, records.probability, records.label)
         factors = clip_factors(slopes.abs() * records.norms, self._clip)
-        weights = self._centred.gather(1, records.code) * (slopes * factors)
+        weights = self._centred.gather(1, records.code) * slopes.mul_(factors).neg_()  # the group terms are taken off
         return weights.nan_to_num_(nan=0.0) * records.present
 
     def release(self, totals: Tensor, records: Records, step: int) -> Tensor:
-        noisy = np.zeros(totals.shape)
+        update = torch.zeros_like(totals)
         for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
             if self._radius[k]:
-                noisy[k] = training.mechanism.sampled_gaussian(
+                noisy = training.mechanism.sampled_gaussian(
                     totals[k].double().numpy(),
                     radius=self._radius[k] * float(self._clip[k]),
                     noise_multiplier=method.noise("noise_primal"),
@@ -97,7 +97,8 @@ class PfLdRule:
                     relation="replace",
                     step=step,
                 )
-        return torch.from_numpy(noisy).float().neg_()
+                update[k] = torch.from_numpy(noisy)
+        return update
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         if epoch + 1 >= self.setting.methods[0].epochs:
