@@ -108,7 +108,7 @@ _PAYMENTS = tuple(
     for month in range(1, 7)
 )  # fmt: skip
 
-#: Yeh & Lien (2009): amounts in NT dollars; undocumented codes go where METHODS has them, as the code book's "others"
+#: Yeh & Lien (2009): amounts in NT dollars; undocumented codes count as the code book's "others"
 CREDIT: Schema = (
     Numeric("LIMIT_BAL", low=10_000, high=1_000_000, center=12, scale=1, log=True,
             edges=(50_000, 100_000, 200_000, 300_000, 500_000)),

@@ -17,6 +17,9 @@ from fairpriv_core.seeds import public_generator
 
 SPLITS = ("protocol", "official")
 TEST_SHARE = 0.25
+_SPLIT_ASSUMED = (
+    "Which rows are training rows is taken as given: the split is stratified by the label, so it depends on all labels."
+)
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,8 @@ def load_dataset(spec: DataSpec) -> Dataset:
 def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tuple[Dataset, Dataset]:
     """Return (train, test): 75/25 at random, stratified by the label alone, or the published split.
 
-    The sensitive attribute is never looked at: under the threat model `attribute` the split is public.
+    The sensitive attribute is never looked at: under the threat model `attribute` the split is public. Under `record`
+    one changed label moves other rows between the parts, so that the split is given is an assumption of the train part.
     """
     one_of(SPLITS, split=split)
     if split == "official":
@@ -103,6 +107,8 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tu
         chosen = dataset.official_test
     else:
         chosen = _draw_test(dataset.y, dataset.labels, public_generator(seed, "split"))
+        known = {**dataset.assumptions, "record": (*dataset.assumptions.get("record", ()), _SPLIT_ASSUMED)}
+        dataset = replace(dataset, assumptions=known)
     return dataset.take(np.flatnonzero(~chosen)), dataset.take(np.flatnonzero(chosen))
 
 

@@ -6,10 +6,8 @@ from pathlib import Path
 
 from fairpriv_core.checks import known_names
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.data.faults import check_file
 from fairpriv_core.data.infer import read_own_file
 from fairpriv_core.data.material import Declared, Material, declare_problem
-from fairpriv_core.data.plan import make_plan
 from fairpriv_core.data.problem import DataSpec, Problem
 from fairpriv_core.data.readers import read_benchmark
 
@@ -22,17 +20,6 @@ def gather(spec: DataSpec) -> Material:
 def declare(spec: DataSpec) -> Declared:
     """Return what is declared of the columns; a benchmark's files are not read for it."""
     return read_own_file(Path(spec.file), spec).declared if spec.file else declare_problem(_find_problem(spec))
-
-
-def check_spec(spec: DataSpec) -> None:
-    """Raise BadInput where a benchmark's name, label or sensitive attribute is not one; needs no file.
-
-    Of a person's file only that it exists is checked; the rest shows when it is read.
-    """
-    if spec.dataset is not None:
-        make_plan(spec, declare(spec))
-    elif spec.file is not None:
-        check_file(Path(spec.file))
 
 
 def _find_problem(spec: DataSpec) -> Problem:

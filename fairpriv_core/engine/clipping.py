@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-MARGIN = 1e-5  # clip to bound * (1 - MARGIN): sums in float32 then stay within the bound (METHODS: floating point)
+MARGIN = 1e-5  # clip to bound * (1 - MARGIN): sums in float32 then stay within the bound (docs/privacy.md)
 
 
 def clip_factors(norms: Tensor, bound: float | Tensor) -> Tensor:

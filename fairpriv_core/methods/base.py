@@ -67,7 +67,7 @@ def parameters(method: type[Method] | Method) -> dict[str, tuple[Parameter, Fiel
     """Return each hyper-parameter of `method` by name, in order of declaration, with its dataclass field."""
     return {
         item.name: (item.metadata["parameter"], item)
-        for item in fields(method)  # type: ignore[arg-type]
+        for item in fields(method)
         if item.default is not MISSING and "parameter" in item.metadata
     }
 
@@ -76,6 +76,7 @@ class Method(Protocol):
     """A frozen dataclass of hyper-parameters; change is by copy."""
 
     info: ClassVar[MethodInfo]
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def steps(self, n_train: int) -> int:
         """Return how many steps `fit` takes on `n_train` rows."""

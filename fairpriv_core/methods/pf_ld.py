@@ -1,6 +1,6 @@
 """PF-LD: fair by Lagrangian duality, private for the sensitive attribute (Tran, Fioretto and Van Hentenryck, 2021).
 
-The published variant is Algorithm 1 with eq. 8 and 10. The proved variant (METHODS.md 6.3) has signed multipliers, an
+The published variant is Algorithm 1 with eq. 8 and 10. The proved variant (docs/privacy.md) has signed multipliers, an
 independent secret Poisson sample for the group terms, and noise that covers every contribution; its epsilon holds for
 everything that the run releases, all iterates included.
 """

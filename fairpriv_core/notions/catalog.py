@@ -1,4 +1,4 @@
-"""The fairness notions (METHODS.md section 5). To add one, add an entry."""
+"""The fairness notions. To add one, add an entry."""
 
 from __future__ import annotations
 

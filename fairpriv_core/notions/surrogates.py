@@ -1,4 +1,4 @@
-"""The differentiable h of each notion, as a function of the logit (METHODS.md section 5)."""
+"""The differentiable h of each notion, as a function of the logit (PF-LD, eq. 1)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 `epsilon` is proved: the privacy-loss distribution (PLD) of the whole composition, discretised pessimistically by
 "connect the dots" (Doroshenko et al., 2022) in Google's dp_accounting. `rdp_epsilon` reproduces published figures.
 
-Which pair of distributions bounds each release (METHODS 4):
+Which pair of distributions bounds each release (docs/privacy.md has the argument):
 
 * `SampledGaussian`, "add_remove": 0 against +1 with chance q; "replace": -1 against +1, each with chance q;
 * `Gaussian`, `Laplace`: 0 against the full shift of 1 under either relation, never doubled;

@@ -105,7 +105,7 @@ def merge(events: Events) -> Events:
 
 
 def to_json(events: Events) -> list[dict[str, Any]]:
-    """Return the JSON form of a run's event, as ARCHITECTURE's command line section fixes it."""
+    """Return the JSON form of a run's event, as records hold it: a list, composed in sequence."""
     return [
         {"kind": "parallel", "branches": [to_json(branch) for branch in event.branches]}
         if isinstance(event, Parallel)

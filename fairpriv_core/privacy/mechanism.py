@@ -1,6 +1,6 @@
 """The one place where noise is added to what was computed from protected values. It counts its own releases.
 
-Floating point (METHODS 4). Noise is float64 from an AES counter generator. Sum and noise are rounded to a grid whose
+Floating point. Noise is float64 from an AES counter generator. Sum and noise are rounded to a grid whose
 step is the power of two at or below std * 2**-20. The low bits of a float64 sum depend on the value that the noise
 hides (Mironov, 2012); on the grid they are gone: a grid cell holds some 2**30 of the values that the noise can take,
 whatever the value, and the rounding adds at most 2**-21 standard deviations of error. The grid depends on the

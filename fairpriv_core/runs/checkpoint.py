@@ -50,7 +50,7 @@ def check_binding(checkpoint: Checkpoint, now: Mapping[str, Any], key: str) -> N
     """Raise RunFailed where a checkpoint was made from other data, settings, code or libraries.
 
     Going on would draw the same noise for another computation, and the difference of the two would show what the
-    noise hides (METHODS.md section 4).
+    noise hides.
     """
     changed = [name for name in now if checkpoint.binding.get(name) != now[name]]
     if changed:

@@ -60,7 +60,7 @@ def noise_is_set(method: Method) -> bool:
     """Return whether the field that calibration would set has been set by hand."""
     if method.info.calibrates is None:
         return False
-    defaults = {item.name: item.default for item in fields(method)}  # type: ignore[arg-type]
+    defaults = {item.name: item.default for item in fields(method)}
     return bool(getattr(method, method.info.calibrates) != defaults[method.info.calibrates])
 
 

@@ -9,10 +9,10 @@ import streamlit as st
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.report.wording import caveats
-from fairpriv_core.runs.config import write_toml
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
+from fairpriv_core.runs.toml import write_toml
 from pages.widgets.charts import show_figure
 from pages.widgets.guard import plain
 

@@ -60,13 +60,6 @@ def choose(name: str, chosen: Any) -> None:
     _kept("mounted").discard(name)
 
 
-def forget(names: Iterable[str]) -> None:
-    """Return choices to their defaults."""
-    for name in list(names):
-        _kept("choices").pop(name, None)
-        _kept("mounted").discard(name)
-
-
 def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) -> dict[str, Any]:
     """Return the `key` and the `value` with which the widget called `name` is drawn.
 

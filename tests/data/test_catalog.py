@@ -8,7 +8,7 @@ import pytest
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.encode import load_encoder
-from fairpriv_core.data.gather import check_spec, declare
+from fairpriv_core.data.gather import declare
 from fairpriv_core.data.plan import make_plan
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric, Problem
 from fairpriv_core.errors import BadInput
@@ -112,7 +112,7 @@ def test_positive_compares_numbers_as_numbers() -> None:
 )
 def test_a_choice_that_is_none_is_refused_by_name(spec: DataSpec, says: str) -> None:
     with pytest.raises(BadInput) as caught:
-        check_spec(spec)
+        make_plan(spec, declare(spec))
     assert says in str(caught.value)
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
 

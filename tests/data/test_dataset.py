@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -94,3 +96,13 @@ def test_take_selects_every_field() -> None:
     assert part.n == int(dataset.y.sum()) and set(part.y) == {1}
     assert (part.d, part.groups, part.labels) == (dataset.d, 6, 2)
     assert np.array_equal(part.group, dataset.group[dataset.y == 1])
+
+
+def test_that_the_split_depends_on_labels_is_an_assumption_where_labels_are_protected() -> None:
+    data = load_dataset(DataSpec(dataset="synthetic", sensitive="group"))
+    train, _ = split_dataset(data, seed=0)
+    added = [sentence for sentence in train.assumptions["record"] if sentence not in data.assumptions.get("record", ())]
+    assert len(added) == 1 and "stratified by the label" in added[0]
+    assert train.assumptions.get("attribute") == data.assumptions.get("attribute")
+    moved = replace(data, y=np.where(np.arange(data.n) == 0, 1 - data.y, data.y))
+    assert not np.array_equal(split_dataset(moved, seed=0)[0].X[1:], train.X[1:])  # why it has to be said

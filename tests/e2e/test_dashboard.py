@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 
 CHART = ".js-plotly-plot"
 LONG = "p.epochs=1000&p.batch_size=64&expert=True"
@@ -186,8 +186,8 @@ def test_a_figure_downloads(form: str, tab: Page, site: Any, tmp_path: Path) -> 
 )
 def test_a_wrong_file_gives_a_sentence(name: str, content: bytes, words: str, tab: Page, site: Any) -> None:
     open_page(tab, site, "data?source=file")
-    upload = {"name": name, "mimeType": "text/csv", "buffer": content}
-    tab.locator("input[type=file]").set_input_files(upload)  # type: ignore[arg-type]
+    upload = FilePayload(name=name, mimeType="text/csv", buffer=content)
+    tab.locator("input[type=file]").set_input_files(upload)
     expect(tab.locator("[data-testid=stAlert]").first).to_contain_text(words)
     assert "Traceback" not in tab.locator("body").inner_text()
 
@@ -205,8 +205,8 @@ def test_own_file_from_upload_to_a_finished_run(tab: Page, site: Any) -> None:
     lines = [f"{i % 50},{'f' if i % 3 else 'm'},{'high' if (i * 7) % 5 > 2 else 'low'}" for i in range(3000)]
     content = ("hours,sex,income\n" + "\n".join(lines) + "\n").encode()
     open_page(tab, site, "data?source=file")
-    upload = {"name": "own.csv", "mimeType": "text/csv", "buffer": content}
-    tab.locator("input[type=file]").set_input_files(upload)  # type: ignore[arg-type]
+    upload = FilePayload(name="own.csv", mimeType="text/csv", buffer=content)
+    tab.locator("input[type=file]").set_input_files(upload)
     expect(tab.get_by_role("heading", name="Groups of sex")).to_be_visible()
     keyed(tab, "data_train", "button").click()
     tab.wait_for_url("**/train*")
@@ -233,8 +233,8 @@ def test_two_runs_compared_by_a_link(tab: Page, site: Any, browser: Browser) -> 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_overflows_at_phone_width(scheme: str, site: Any, browser: Browser) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)  # type: ignore[arg-type]
+def test_nothing_overflows_at_phone_width(scheme: Literal["light", "dark"], site: Any, browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)
     phone = context.new_page()
     for page in PAGES:
         open_page(phone, site, page)

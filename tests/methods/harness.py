@@ -1,6 +1,6 @@
 """What the contract tests of private methods are made of: small data, a mechanism that records, replays and forces.
 
-Everything is measured at the mechanism's input and output during the real `fit` (METHODS.md section 10, point 0).
+Everything is measured at the mechanism's input and output during the real `fit`.
 """
 
 from __future__ import annotations

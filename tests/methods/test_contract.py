@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method, parameters
@@ -153,8 +154,8 @@ def test_nothing_of_the_records_leaves_but_the_releases(method: Method) -> None:
     assert (honest.notes, honest.events) == (replayed.notes, replayed.events)
 
 
-def _fit(method: Method, data: object, mechanism: Mechanism, watcher: Watcher) -> Fitted:
-    return method.fit(data, Training(notions()["demographic_parity"], 0, mechanism, watcher))  # type: ignore[arg-type]
+def _fit(method: Method, data: Dataset, mechanism: Mechanism, watcher: Watcher) -> Fitted:
+    return method.fit(data, Training(notions()["demographic_parity"], 0, mechanism, watcher))
 
 
 def _distance(one: Fitted, other: Fitted) -> float:

@@ -1,4 +1,4 @@
-"""The checks of private methods have teeth: each mutant of METHODS.md section 10, point 6, that applies is caught."""
+"""The checks of private methods have teeth: each way to get them wrong that applies is caught."""
 
 from __future__ import annotations
 

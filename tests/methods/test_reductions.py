@@ -1,4 +1,4 @@
-"""Without noise and multipliers every method is the plain model; DP-SGD equals Opacus step by step (METHODS 10, 7)."""
+"""Without noise and multipliers every method is the plain model; DP-SGD equals Opacus step by step."""
 
 from __future__ import annotations
 

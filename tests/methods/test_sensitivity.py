@@ -1,4 +1,4 @@
-"""Sensitivity by brute force, at the mechanism during the real fit (METHODS.md section 10, points 0, 1 and 6).
+"""Sensitivity by brute force, at the mechanism during the real fit.
 
 A run is replayed: all models see the same releases, so they take the same course, while the sample is forced to one
 record and the sensitive column differs from model to model. What a record adds to a sum is then the mechanism's input
@@ -166,13 +166,13 @@ def test_dp_sgd_contributions_lie_in_the_clip() -> None:
 
 
 def test_the_published_bound_is_exceeded() -> None:
-    """METHODS.md section 3, point 1: two groups of 50 with opposite gradients, one record changes its group."""
+    """docs/privacy.md: two groups of 50 with opposite gradients, one record changes its group."""
     ratio = published_excess()
     assert ratio == pytest.approx(1.94, abs=0.02), f"the constraint gradient moves by {ratio:.2f} times the bound"
 
 
 def published_excess() -> float:
-    """Return by how much the published bound (eq. 7) is exceeded on the pair of data sets of METHODS.md section 3."""
+    """Return by how much the published bound (eq. 7) is exceeded on the pair of data sets of docs/privacy.md."""
     method = PfLd(
         variant="published",
         epochs=2,

@@ -54,7 +54,7 @@ def test_known_numbers(event: Event, expected: float, tolerance: float) -> None:
 
 
 def test_releases_on_one_sample_are_one_event() -> None:
-    """METHODS 4: two sums of multiplier 1 on one sample cost 7.99, not the 5.18 of two events."""
+    """Two sums of multiplier 1 on one sample cost 7.99, not the 5.18 of two events."""
     joint, apart = ((1 / math.sqrt(2), 6600), (1.0, 2 * 6600))
     costs = [epsilon((SampledGaussian(noise, 0.0075, count),), DELTA) for noise, count in (joint, apart)]
     assert costs == pytest.approx([7.99, 5.18], abs=0.01)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fairpriv_core.notions.cells import LABELS, Cells
 
-_LEAST = 2  # a group with fewer members in a batch gives no term in that step (METHODS 6.2)
+_LEAST = 2  # a group with fewer members in a batch gives no term in that step
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class LagrangianRule:
     """theta follows J(B) + sum_i lambda_i |mu(B_P,i) - mu(B_G,i)|; lambda rises with the violation after each epoch.
 
     With `private`, the group terms' per-record gradients are clipped to C_p and their sum passes the mechanism at the
-    paper's scale; what that scale leaves unprotected is METHODS.md section 3, points 1 to 3.
+    paper's scale; docs/privacy.md says what that scale leaves unprotected.
     """
 
     setting: Setting[Any]

@@ -1,4 +1,4 @@
-"""The rule of PF-LD, proved variant (METHODS.md 6.3): signed multipliers, a secret sample, noise that covers it.
+"""The rule of PF-LD, proved variant (docs/privacy.md): signed multipliers, a secret sample, noise that covers it.
 
 Notation. d_i are noisy cell counts, constants once released. A record with label y and group a has coefficient
 c_a = lambda_i / (q d_i) for its cell i, 0 without one; the midrange over a, cbar_y, is public, and so is its part of
