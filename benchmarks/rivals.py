@@ -1,0 +1,77 @@
+"""What ours is measured against: N and Opacus, on the same data, network, batch size and optimiser.
+
+N is the simplest good PyTorch loop without privacy or fairness: tensors in memory, index_select mini-batches,
+nn.Sequential, autograd, optim.SGD, float32, one thread. Opacus is DP-SGD by per-sample gradients from hooks (its
+default), on the same batches in memory: its own Poisson loader would cost more.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+import torch
+from opacus import GradSampleModule
+from opacus.optimizers import DPOptimizer
+from torch import nn
+
+from benchmarks.measuring import read_clock
+from fairpriv_core.data.dataset import Dataset
+
+RATE, CLIP, NOISE = 0.05, 1.0, 2.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """The data and the network that all the contenders train; `layers` hidden ones of `width` units."""
+
+    data: Dataset
+    layers: int
+    batch: int
+    width: int = 64
+    device: str = "cpu"
+
+    def build_network(self) -> nn.Sequential:
+        """Return the network with PyTorch's own start."""
+        widths = [self.data.d] + [self.width] * self.layers
+        hidden = [part for pair in pairwise(widths) for part in (nn.Linear(*pair), nn.ReLU())]
+        return nn.Sequential(*hidden, nn.Linear(widths[-1], 1)).to(self.device)
+
+
+class Rival:
+    """N, or with `private` Opacus, ready to train epoch after epoch."""
+
+    def __init__(self, work: Work, *, private: bool) -> None:
+        self._work = work
+        self._X = torch.from_numpy(work.data.X).to(work.device)
+        self._y = torch.from_numpy(work.data.y).float().to(work.device)
+        network = work.build_network()
+        self._model = GradSampleModule(network) if private else network
+        self._optimizer = torch.optim.SGD(self._model.parameters(), lr=RATE)
+        if private:
+            self._optimizer = DPOptimizer(
+                self._optimizer, noise_multiplier=NOISE, max_grad_norm=CLIP, expected_batch_size=work.batch
+            )
+
+    def train(self, steps: int | None = None) -> None:
+        """Train one epoch, or its first `steps` steps."""
+        loss = nn.BCEWithLogitsLoss()
+        batches = torch.randperm(self._work.data.n, device=self._work.device).split(self._work.batch)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Opacus' hooks, on input that needs no gradient
+            for rows in batches[:steps]:
+                self._optimizer.zero_grad()
+                out = self._model(self._X.index_select(0, rows)).squeeze(1)
+                loss(out, self._y.index_select(0, rows)).backward()
+                self._optimizer.step()
+
+    def time_epoch(self, epochs: int = 1) -> float:
+        """Return the seconds of an epoch, the median of so many."""
+        taken = []
+        for _ in range(epochs):
+            began = read_clock(self._work.device)
+            self.train()
+            taken.append(read_clock(self._work.device) - began)
+        return median(taken)

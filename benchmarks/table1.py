@@ -1,0 +1,104 @@
+"""PF-LD's Table 1 as ratios: what an epoch costs against N and against Opacus, by depth and batch size.
+
+    python benchmarks/table1.py [--quick] [--json FILE] [--device cpu|cuda]
+
+The paper (Tran, Fioretto and Van Hentenryck, 2021) times an epoch on the Bank data for N (neither private nor fair),
+F-LD (fair), P (private) and PF-LD (both). Here N is the plain PyTorch loop and Opacus its DP-SGD (rivals.py); the
+paper's P, which clips and noises each record's gradient and pursues nothing, is `dp_sgd`, here and in Opacus; F-LD is
+`f_ld`, PF-LD `pf_ld` in both variants, and `none` is N by this project's own loop. Ours is an epoch of steady state
+within `fit`, dual update included. `ratio_watched` adds what a run shows on the dashboard after each epoch.
+
+Two more tables: DP-FERMI's logistic regression at batch 1024 on Adult's shape, and the memory that a fit takes above
+the data, 10 layers at batch 1024 (memory.py, a process for each).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks.contenders import Case, time_epoch
+from benchmarks.measuring import DEVICES, alternate, build_parser, describe_machine, ratio, say, start, write_result
+from benchmarks.memory import CASES as MEMORY_CASES
+from benchmarks.memory import measure_memory
+from benchmarks.rivals import Rival, Work
+from benchmarks.shapes import build_data
+
+TABLE = (
+    Case("none"),
+    Case("f_ld"),
+    Case("dp_sgd"),
+    Case("pf_ld", "published"),
+    Case("pf_ld", "proved"),
+)
+FERMI = (Case("none"), Case("dp_fermi", "published"), Case("dp_fermi", "proved"))
+EPOCHS = 5
+
+
+def measure(work: Work, cases: tuple[Case, ...], *, rounds: int) -> list[dict[str, Any]]:
+    """Return one cell for each case: its ratios to N and to Opacus on this work."""
+    plain, opacus = Rival(work, private=False), Rival(work, private=True)
+    for rival in (plain, opacus):
+        rival.train(5)  # first calls set things up
+    timed: dict[str, Callable[[], float]] = {"n": partial(plain.time_epoch, 3), "opacus": opacus.time_epoch}
+    for index, case in enumerate(cases):
+        timed[f"{index}"] = partial(time_epoch, case, work, epochs=EPOCHS)
+        timed[f"{index} watched"] = partial(time_epoch, case, work, epochs=EPOCHS, watched=True)
+    taken = alternate(timed, rounds)
+    return [
+        {
+            "shape": work.data.name,
+            "layers": work.layers,
+            "batch": work.batch,
+            "method": case.method,
+            "variant": case.variant,
+            "seconds": round(median(taken[f"{index}"]), 5),
+            "ratio_to_n": ratio(taken, f"{index}", "n"),
+            "ratio_to_opacus": ratio(taken, f"{index}", "opacus"),
+            "ratio_watched": ratio(taken, f"{index} watched", "n"),
+            "opacus_to_n": ratio(taken, "opacus", "n"),
+        }
+        for index, case in enumerate(cases)
+    ]
+
+
+def list_works(*, quick: bool, device: str) -> list[tuple[Work, tuple[Case, ...]]]:
+    """Return what is timed: the cells of Table 1 (batch 256 alone in a quick look), then DP-FERMI's."""
+    bank, adult = (build_data(name, rows=8_192 if quick else None) for name in ("bank", "adult"))
+    batches = (256,) if quick else (16, 64, 256)
+    table = [Work(bank, layers, batch, device=device) for layers in (2, 10) for batch in batches]
+    return [*((work, TABLE) for work in table), (Work(adult, 0, 1024, device=device), FERMI)]
+
+
+def show(cell: dict[str, Any]) -> None:
+    """Print one line of the table."""
+    name = f"{cell['layers']:>6} {cell['batch']:>6}  {cell['method']:<9} {cell['variant']:<9}"
+    say(f"{name} {cell['ratio_to_n']:>6.2f} {cell['ratio_to_opacus']:>9.3f} {cell['ratio_watched']:>9.2f}")
+
+
+def main() -> None:
+    parser = build_parser(__doc__)
+    parser.add_argument("--device", choices=DEVICES, default="cpu")
+    options = start(parser)
+    say("; ".join(f"{name} {value}" for name, value in describe_machine(options.device).items()))
+    say("layers  batch  method    variant      / N  / Opacus   watched / N")
+    cells = []
+    for work, cases in list_works(quick=options.quick, device=options.device):
+        rounds = 2 if options.quick else 5 if work.batch >= 256 else 3
+        for cell in measure(work, cases, rounds=rounds):
+            show(cell)
+            cells.append(cell)
+    memory = [] if options.device != "cpu" else [measure_memory(case, quick=options.quick) for case in MEMORY_CASES]
+    for line in memory:
+        say(f"10 layers, batch 1024, {line['method']} {line['variant']}: {line['mib']:.1f} MiB above the data")
+    write_result(options, {"cells": cells, "memory": memory})
+
+
+if __name__ == "__main__":
+    main()
