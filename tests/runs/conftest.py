@@ -60,6 +60,13 @@ def store(place: str) -> Iterator[RunStore]:
 
 
 @pytest.fixture
+def default(store: RunStore, place: str, monkeypatch: pytest.MonkeyPatch) -> RunStore:
+    """Return an empty store on each kind of database, the default one of this test and of its processes."""
+    monkeypatch.setenv("FAIRPRIV_STORE", place)
+    return store
+
+
+@pytest.fixture
 def local(own_store: Path) -> Iterator[RunStore]:
     """Return an empty SQLite store, the default one of this test."""
     with open_store(str(own_store)) as opened:

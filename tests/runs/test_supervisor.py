@@ -75,27 +75,27 @@ def gone(pids: set[int], patience: float = 20.0) -> bool:
 
 
 def test_killed_worker_and_killed_supervisor_lose_no_metric_and_leave_no_orphan(
-    local: RunStore, configure: Configure
+    default: RunStore, configure: Configure
 ) -> None:
     config = configure("pf_ld", epochs=40, replay_noise=5)
-    key = local.submit(config).key
+    key = default.submit(config).key
     with supervisor() as first:
-        row = wait_for(local, key, moving)
-        shown = local.metrics(key)
+        row = wait_for(default, key, moving)
+        shown = default.metrics(key)
         os.kill(int((row.worker or "").split(":")[1]), signal.SIGKILL)
-        row = wait_for(local, key, lambda row: row.attempt == 2 and moving(row))
+        row = wait_for(default, key, lambda row: row.attempt == 2 and moving(row))
         assert row.crashes == 1 and row.resumed_from_step > 0
-        shown += [item for item in local.metrics(key) if item not in shown]
+        shown += [item for item in default.metrics(key) if item not in shown]
         family = children_of(first.pid)
         first.kill()
         first.wait()
         assert len(family) >= 2 and gone(family)
-    assert local.row(key).status == "lost"
+    assert default.row(key).status == "lost"
     with supervisor():
-        row = wait_for(local, key, lambda row: row.status == "finished")
-    record = local.record(key)
+        row = wait_for(default, key, lambda row: row.status == "finished")
+    record = default.record(key)
     assert record is not None and record.resumed_from_step >= row.resumed_from_step > 0 and row.crashes == 2
-    stored = local.metrics(key)
+    stored = default.metrics(key)
     assert set(shown) <= set(stored)
     assert len([name for _, name, _ in stored if name == "test/accuracy"]) == 40
     torch.set_num_threads(1)
@@ -103,30 +103,30 @@ def test_killed_worker_and_killed_supervisor_lose_no_metric_and_leave_no_orphan(
     assert (record.metrics, record.event, record.notes) == (expected.metrics, expected.event, expected.notes)
 
 
-def test_pause_resume_stop_and_a_clean_end(local: RunStore, configure: Configure) -> None:
-    key = local.submit(configure("pf_ld", epochs=900)).key
-    other = local.submit(configure("pf_ld", epochs=901)).key
-    preview = local.request_preview({"method": "of no catalogue"})
+def test_pause_resume_stop_and_a_clean_end(default: RunStore, configure: Configure) -> None:
+    key = default.submit(configure("pf_ld", epochs=900)).key
+    other = default.submit(configure("pf_ld", epochs=901)).key
+    preview = default.request_preview({"method": "of no catalogue"})
     with supervisor() as process:
-        wait_for(local, key, moving)
-        local.request(key, "pause")
-        row = wait_for(local, key, lambda row: row.status == "paused", 5.0)
-        local.request(key, "resume")
-        again = wait_for(local, key, lambda later: later.attempt == 2 and later.step > row.step)
+        wait_for(default, key, moving)
+        default.request(key, "pause")
+        row = wait_for(default, key, lambda row: row.status == "paused", 5.0)
+        default.request(key, "resume")
+        again = wait_for(default, key, lambda later: later.attempt == 2 and later.step > row.step)
         assert again.resumed_from_step == row.step and again.crashes == 0
-        local.request(key, "stop")
-        wait_for(local, key, lambda row: row.status == "cancelled", 5.0)
-        record = local.record(key)
+        default.request(key, "stop")
+        wait_for(default, key, lambda row: row.status == "cancelled", 5.0)
+        record = default.record(key)
         assert record is not None and record.epsilon is not None and 0.99 < record.epsilon <= 1
-        wait_for(local, other, moving)
+        wait_for(default, other, moving)
         end = time.monotonic() + PATIENCE
-        while (local.preview(preview) or {})["status"] != "failed" and time.monotonic() < end:
+        while (default.preview(preview) or {})["status"] != "failed" and time.monotonic() < end:
             time.sleep(0.05)
-        assert (local.preview(preview) or {})["error"]
+        assert (default.preview(preview) or {})["error"]
         family = children_of(process.pid)
         process.terminate()
         assert process.wait(10) == 0 and gone(family)
-    row = local.row(other)
+    row = default.row(other)
     assert (row.status, row.crashes) == ("queued", 0) and row.step > 0
 
 

@@ -57,10 +57,10 @@ def parameters(store: RunStore, key: str) -> np.ndarray:
         return np.array(stored["parameters"])
 
 
-def test_a_finished_run_leaves_a_record_that_says_it_all(local: RunStore, configure: Configure) -> None:
-    key = local.submit(configure("pf_ld", epochs=3)).key
-    run_to(local, key)
-    row, record = local.row(key), finished(local, key)
+def test_a_finished_run_leaves_a_record_that_says_it_all(store: RunStore, configure: Configure) -> None:
+    key = store.submit(configure("pf_ld", epochs=3)).key
+    run_to(store, key)
+    row, record = store.row(key), finished(store, key)
     assert (row.status, row.step, row.steps, row.epoch) == ("finished", record.steps, record.steps, 3)
     assert RunRecord.from_json(json.loads(record.to_text())) == record
     assert record.threat_model == "attribute" and record.variant == "proved"
@@ -69,16 +69,16 @@ def test_a_finished_run_leaves_a_record_that_says_it_all(local: RunStore, config
     assert record.event == record.released and record.resumed_from_step == 0 and record.seconds > 0
     assert record.metrics is not None and record.metrics_are_raw and "raw protected data" in record.metrics_note
     assert record.assumptions and record.versions["torch"] and record.calibrated["noise_primal"] > 0
-    curve = [(step, value) for step, name, value in local.metrics(key) if name == "epsilon"]
+    curve = [(step, value) for step, name, value in store.metrics(key) if name == "epsilon"]
     assert curve[-1] == (record.steps, record.epsilon) and [value for _, value in curve] == sorted(v for _, v in curve)
-    names = {name for _, name, _ in local.metrics(key)}
+    names = {name for _, name, _ in store.metrics(key)}
     assert {"train/loss", "test/accuracy", "test/demographic_parity_gap", "group/A/positive_rate"} <= names
-    assert any(name.startswith("multiplier/") for name in names) and (local.snapshot(key) or {})["epoch"] == 3
+    assert any(name.startswith("multiplier/") for name in names) and (store.snapshot(key) or {})["epoch"] == 3
 
 
 @pytest.mark.parametrize("method", ["none", "dp_sgd", "pf_ld"])
 def test_a_replayed_run_gives_the_same_bits_paused_or_not(
-    method: str, tmp_path: Path, local: RunStore, configure: Configure
+    method: str, tmp_path: Path, store: RunStore, configure: Configure
 ) -> None:
     config = configure(method, epochs=3, replay_noise=11)
     with open_store(str(tmp_path / "other.db")) as other:
@@ -86,18 +86,18 @@ def test_a_replayed_run_gives_the_same_bits_paused_or_not(
         run_to(other, undisturbed)
         expected, expected_parameters = finished(other, undisturbed), parameters(other, undisturbed)
         curves = other.metrics(undisturbed)
-    key = local.submit(config).key
+    key = store.submit(config).key
     for at in (1, expected.steps // 3, expected.steps // 2 + 1):
-        run_to(local, key, ask="pause", at=at)
-        assert local.row(key).status == "paused"
-        local.request(key, "resume")
-    run_to(local, key)
-    record = finished(local, key)
+        run_to(store, key, ask="pause", at=at)
+        assert store.row(key).status == "paused"
+        store.request(key, "resume")
+    run_to(store, key)
+    record = finished(store, key)
     assert key == undisturbed
     assert record.resumed_from_step == expected.steps // 2 + 2
     assert (record.metrics, record.event, record.notes) == (expected.metrics, expected.event, expected.notes)
-    assert np.array_equal(parameters(local, key), expected_parameters)
-    assert local.metrics(key) == curves
+    assert np.array_equal(parameters(store, key), expected_parameters)
+    assert store.metrics(key) == curves
     assert record.epsilon is None and expected.epsilon_reason
 
 
@@ -117,10 +117,10 @@ def test_one_seed_gives_one_start_and_split_but_other_noise(configure: Configure
     assert not np.array_equal(first.fitted.parameters, second.fitted.parameters)
 
 
-def test_a_stop_leaves_what_was_spent(local: RunStore, configure: Configure) -> None:
-    key = local.submit(configure("dp_sgd")).key
-    run_to(local, key, ask="stop", at=3)
-    record = local.record(key)
+def test_a_stop_leaves_what_was_spent(store: RunStore, configure: Configure) -> None:
+    key = store.submit(configure("dp_sgd")).key
+    run_to(store, key, ask="stop", at=3)
+    record = store.record(key)
     assert record is not None and (record.status, record.steps) == ("cancelled", 4)
     assert record.released[0]["count"] == 4 < record.event[0]["count"]
     assert record.epsilon is not None and record.epsilon > 0.9
@@ -128,28 +128,28 @@ def test_a_stop_leaves_what_was_spent(local: RunStore, configure: Configure) -> 
 
 
 def test_a_crash_is_tried_again_and_then_fails(
-    local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    store: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def break_down(*_: Any) -> None:
         raise ValueError("no such thing")
 
     monkeypatch.setattr(worker, "execute", break_down)
-    key = local.submit(configure()).key
+    key = store.submit(configure()).key
     for expected in ("queued", "queued", "failed"):
-        run_to(local, key)
-        assert local.row(key).status == expected
-    assert "ValueError: no such thing" in (local.row(key).error or "")
+        run_to(store, key)
+        assert store.row(key).status == expected
+    assert "ValueError: no such thing" in (store.row(key).error or "")
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_bad_input_ends_a_run_at_once(local: RunStore, configure: Configure) -> None:
-    key = local.submit(configure(batch_size=100_000)).key
-    run_to(local, key)
-    row = local.row(key)
+def test_bad_input_ends_a_run_at_once(store: RunStore, configure: Configure) -> None:
+    key = store.submit(configure(batch_size=100_000)).key
+    run_to(store, key)
+    row = store.row(key)
     assert (row.status, row.error_kind, row.attempt) == ("failed", "bad_input", 1)
     assert "batch_size must be at most the 6000 training rows, got 100000" in (row.error or "")
-    local.delete(key)
-    assert local.tombstones() == []
+    store.delete(key)
+    assert store.tombstones() == []
 
 
 def test_a_group_below_its_noisy_floor_has_paid_for_its_count(
@@ -172,14 +172,14 @@ def test_a_group_below_its_noisy_floor_has_paid_for_its_count(
 
 
 def test_a_checkpoint_serves_no_other_code(
-    local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+    store: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key = local.submit(configure("dp_sgd")).key
-    run_to(local, key, ask="pause", at=3)
-    local.request(key, "resume")
+    key = store.submit(configure("dp_sgd")).key
+    run_to(store, key, ask="pause", at=3)
+    store.request(key, "resume")
     monkeypatch.setattr(checkpoint, "hash_code", lambda: "another")
-    run_to(local, key)
-    record = local.record(key)
+    run_to(store, key)
+    record = store.record(key)
     assert record is not None and record.status == "failed"
     assert "cannot go on from step 4: code changed since its checkpoint" in (record.error or "")
     assert record.event[0]["count"] == 4
@@ -199,20 +199,20 @@ def test_a_delta_that_lets_a_row_out_is_warned_of(configure: Configure) -> None:
     assert record.warnings and "delta = 0.001 is not below 1/n" in record.warnings[0]
 
 
-def test_what_is_exported_holds_no_secret(local: RunStore, configure: Configure) -> None:
-    key = local.submit(configure("pf_ld")).key
-    run_to(local, key, ask="pause", at=5)
-    work = WorkStore(local.database)
-    local.request(key, "resume")
+def test_what_is_exported_holds_no_secret(store: RunStore, configure: Configure) -> None:
+    key = store.submit(configure("pf_ld")).key
+    run_to(store, key, ask="pause", at=5)
+    work = WorkStore(store.database)
+    store.request(key, "resume")
     claim = work.claim(key)
     assert claim is not None
     saved = work.checkpoint(claim)
     assert saved is not None
     master = saved.arrays()["mechanism_randomness"].tobytes()[1:]
     work.hand_back(claim, "queued")
-    run_to(local, key)
-    exported = finished(local, key).to_text() + json.dumps(local.metrics(key)) + json.dumps(local.snapshot(key))
-    blobs = exported.encode() + local.artifact(key, "model.npz") + local.artifact(key, "model.json")
+    run_to(store, key)
+    exported = finished(store, key).to_text() + json.dumps(store.metrics(key)) + json.dumps(store.snapshot(key))
+    blobs = exported.encode() + store.artifact(key, "model.npz") + store.artifact(key, "model.json")
     assert master not in blobs and master.hex().encode() not in blobs
     assert work.checkpoint(claim) is None
 
