@@ -10,9 +10,10 @@ import argparse
 import json
 import os
 import platform
-import sys
 import time
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -99,7 +100,14 @@ def write_result(options: argparse.Namespace, result: Mapping[str, Any]) -> None
     options.json.write_text(text + "\n", encoding="utf-8")
 
 
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Leave out what a library warns of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def say(text: str) -> None:
     """Print at once, so that a long benchmark shows where it is."""
     print(text, flush=True)
-    sys.stdout.flush()

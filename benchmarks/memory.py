@@ -29,9 +29,9 @@ LAYERS, BATCH, EPOCHS = 10, 1024, 3
 _RIVALS = {"n": False, "opacus": True}  # whether private
 
 
-def measure_memory(case: Case, *, quick: bool) -> dict[str, Any]:
+def measure_memory(case: Case, *, rows: int | None) -> dict[str, Any]:
     """Return the MiB that training by `case` took above the data, measured in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.memory", case.method, case.variant, str(int(quick))]
+    command = [sys.executable, "-m", "benchmarks.memory", case.method, case.variant, str(rows or 0)]
     found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     return {
         "layers": LAYERS,
@@ -51,12 +51,12 @@ def train(case: Case, work: Work) -> None:
     method.fit(work.data, build_training(Unseen(method.steps(work.data.n))))
 
 
-def main(method: str, variant: str, quick: str) -> None:
+def main(method: str, variant: str, rows: str) -> None:
     """Print what training took above what the process held before it."""
     torch.set_num_threads(1)
     case = Case(method, variant)
     train(case, Work(build_data("bank", rows=2_048), 1, 256))  # so that libraries have loaded what they load late
-    work = Work(build_data("bank", rows=4_096 if int(quick) else None), LAYERS, BATCH)
+    work = Work(build_data("bank", rows=int(rows) or None), LAYERS, BATCH)
     Path("/proc/self/clear_refs").write_text("5")
     before = _read_mib("VmRSS")
     train(case, work)

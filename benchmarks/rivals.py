@@ -7,7 +7,6 @@ default), on the same batches in memory: its own Poisson loader would cost more.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -17,7 +16,7 @@ from opacus import GradSampleModule
 from opacus.optimizers import DPOptimizer
 from torch import nn
 
-from benchmarks.measuring import read_clock
+from benchmarks.measuring import read_clock, unwarned
 from fairpriv_core.data.dataset import Dataset
 
 RATE, CLIP, NOISE = 0.05, 1.0, 2.0
@@ -59,8 +58,7 @@ class Rival:
         """Train one epoch, or its first `steps` steps."""
         loss = nn.BCEWithLogitsLoss()
         batches = torch.randperm(self._work.data.n, device=self._work.device).split(self._work.batch)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Opacus' hooks, on input that needs no gradient
+        with unwarned():  # by Opacus' hooks, of input that needs no gradient
             for rows in batches[:steps]:
                 self._optimizer.zero_grad()
                 out = self._model(self._X.index_select(0, rows)).squeeze(1)

@@ -68,9 +68,9 @@ def measure(work: Work, cases: tuple[Case, ...], *, rounds: int) -> list[dict[st
     ]
 
 
-def list_works(*, quick: bool, device: str) -> list[tuple[Work, tuple[Case, ...]]]:
+def list_works(*, rows: int | None, quick: bool, device: str) -> list[tuple[Work, tuple[Case, ...]]]:
     """Return what is timed: the cells of Table 1 (batch 256 alone in a quick look), then DP-FERMI's."""
-    bank, adult = (build_data(name, rows=8_192 if quick else None) for name in ("bank", "adult"))
+    bank, adult = (build_data(name, rows=rows) for name in ("bank", "adult"))
     batches = (256,) if quick else (16, 64, 256)
     table = [Work(bank, layers, batch, device=device) for layers in (2, 10) for batch in batches]
     return [*((work, TABLE) for work in table), (Work(adult, 0, 1024, device=device), FERMI)]
@@ -82,21 +82,34 @@ def show(cell: dict[str, Any]) -> None:
     say(f"{name} {cell['ratio_to_n']:>6.2f} {cell['ratio_to_opacus']:>9.3f} {cell['ratio_watched']:>9.2f}")
 
 
+def collect(works: list[tuple[Work, tuple[Case, ...]]], *, rounds: int) -> list[dict[str, Any]]:
+    """Return the cells of all `works`, printed as they are known; small batches take long and get fewer rounds."""
+    say("layers  batch  method    variant      / N  / Opacus   watched / N")
+    cells = []
+    for work, cases in works:
+        for cell in measure(work, cases, rounds=rounds if work.batch >= 256 else min(rounds, 3)):
+            show(cell)
+            cells.append(cell)
+    return cells
+
+
+def collect_memory(cases: tuple[Case, ...], *, rows: int | None) -> list[dict[str, Any]]:
+    """Return what each of `cases` takes above the data, printed as it is known."""
+    memory = []
+    for case in cases:
+        memory.append(measure_memory(case, rows=rows))
+        say(f"10 layers, batch 1024, {case.method} {case.variant}: {memory[-1]['mib']:.1f} MiB above the data")
+    return memory
+
+
 def main() -> None:
     parser = build_parser(__doc__)
     parser.add_argument("--device", choices=DEVICES, default="cpu")
     options = start(parser)
     say("; ".join(f"{name} {value}" for name, value in describe_machine(options.device).items()))
-    say("layers  batch  method    variant      / N  / Opacus   watched / N")
-    cells = []
-    for work, cases in list_works(quick=options.quick, device=options.device):
-        rounds = 2 if options.quick else 5 if work.batch >= 256 else 3
-        for cell in measure(work, cases, rounds=rounds):
-            show(cell)
-            cells.append(cell)
-    memory = [] if options.device != "cpu" else [measure_memory(case, quick=options.quick) for case in MEMORY_CASES]
-    for line in memory:
-        say(f"10 layers, batch 1024, {line['method']} {line['variant']}: {line['mib']:.1f} MiB above the data")
+    rows = 8_192 if options.quick else None
+    cells = collect(list_works(rows=rows, quick=options.quick, device=options.device), rounds=2 if options.quick else 5)
+    memory = collect_memory(MEMORY_CASES, rows=rows) if options.device == "cpu" else []
     write_result(options, {"cells": cells, "memory": memory})
 
 

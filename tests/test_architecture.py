@@ -41,7 +41,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "click": ("fairpriv_core/cli.py",),
     "dask": ("fairpriv_core/runs/cluster.py",),
     "distributed": ("fairpriv_core/runs/cluster.py",),
-    "dp_accounting": ("fairpriv_core/privacy/*",),
+    "dp_accounting": ("fairpriv_core/privacy/*", "benchmarks/*"),
     "fairlearn": ("fairpriv_core/methods/*", "fairpriv_core/audit/*"),
     "kaleido": ("fairpriv_core/report/*",),
     "opacus": ("fairpriv_core/engine/*", "benchmarks/*"),

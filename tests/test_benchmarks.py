@@ -1,20 +1,64 @@
-"""The benchmarks run; what they measure is no test's business."""
+"""The benchmarks run and write what their readers expect; what they measure is no test's business."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
+from pathlib import Path
 
+import pytest
+
+from benchmarks import accounting, table1
 from benchmarks.contenders import Case
+from benchmarks.measuring import build_parser, start, write_result
 from benchmarks.rivals import Work
 from benchmarks.shapes import build_data
-from benchmarks.table1 import measure
 
-TINY = Work(build_data("bank", rows=2_048), 1, 256)
+TINY = 2_048
 
 
-def test_each_cell_of_table_1_has_its_ratios() -> None:
-    cells = measure(TINY, (Case("none"), Case("pf_ld", "proved")), rounds=1)
+def test_table_1_has_a_cell_for_each_case() -> None:
+    work = Work(build_data("bank", rows=TINY), 1, 256)
+    cells = table1.collect([(work, (Case("none"), Case("pf_ld", "proved")))], rounds=1)
     assert [(cell["method"], cell["variant"]) for cell in cells] == [("none", ""), ("pf_ld", "proved")]
     for cell in cells:
         assert (cell["layers"], cell["batch"]) == (1, 256)
         assert all(math.isfinite(cell[name]) and cell[name] > 0 for name in cell if "ratio" in name)
+
+
+def test_a_quick_table_1_has_both_variants_at_both_depths() -> None:
+    works = table1.list_works(rows=TINY, quick=True, device="cpu")
+    found = {(work.layers, work.batch, case.variant) for work, cases in works for case in cases if case.variant}
+    assert found >= {(layers, 256, variant) for layers in (2, 10) for variant in ("proved", "published")}
+
+
+def test_memory_is_measured_in_another_process() -> None:
+    (line,) = table1.collect_memory((Case("dp_sgd"),), rows=TINY)
+    assert (line["method"], line["layers"], line["batch"]) == ("dp_sgd", 10, 1024)
+    assert line["mib"] > 0
+
+
+def test_accounting_counts_in_steps_of_n() -> None:
+    result = accounting.collect(rows=TINY, rounds=1)
+    assert all(cell["n_steps"] > 0 for cell in result["cells"])
+    assert {cell["what"].split()[0] for cell in result["cells"]} == {"ours,", "Opacus", "dp_accounting"}
+    assert all(cell["share"] > 0 for cell in result["live"])
+
+
+def test_a_result_names_the_machine_it_was_measured_on(tmp_path: Path) -> None:
+    options = argparse.Namespace(quick=True, json=tmp_path / "new" / "result.json")
+    write_result(options, {"cells": []})
+    written = json.loads(options.json.read_text())
+    assert written["quick"] is True
+    assert set(written["machine"]) >= {"cpu", "cores", "torch", "opacus", "clock", "load_average", "measured"}
+
+
+def test_a_device_that_is_not_there_is_refused_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = build_parser("")
+    parser.add_argument("--device")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as stopped:
+        patch.setattr("torch.cuda.is_available", lambda: False)
+        start(parser, ["--device", "cuda"])
+    assert stopped.value.code == 2
+    assert "no CUDA device" in capsys.readouterr().err
