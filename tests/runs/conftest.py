@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -14,6 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from benchmarks.postgres import MISSING, find_programs, serve_postgres
 from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.store import RunStore, open_store
 
@@ -23,21 +19,11 @@ _NAMES = count()
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """Return the URL of a database on a fresh PostgreSQL server."""
-    programs = _find_programs()
+    programs = find_programs()
     if programs is None:
-        pytest.skip("needs PostgreSQL's initdb and pg_ctl (on Debian: apt install postgresql).")
-    folder = Path(tempfile.mkdtemp(prefix="fairpriv-pg-"))
-    if os.getuid() == 0:
-        shutil.chown(folder, "postgres")
-    port = _free_port()
-    options = f"-p {port} -h 127.0.0.1 -k {folder} -F"
-    try:
-        _call(programs / "initdb", "-A", "trust", "-U", "fairpriv", "--no-sync", "-D", folder / "data")
-        _call(programs / "pg_ctl", "-D", folder / "data", "-o", options, "-l", folder / "log", "-w", "start")
-        yield f"postgresql://fairpriv@127.0.0.1:{port}/postgres"
-    finally:
-        _call(programs / "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop", check=False)
-        shutil.rmtree(folder, ignore_errors=True)
+        pytest.skip(MISSING)
+    with serve_postgres(programs) as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -92,23 +78,3 @@ def configure() -> Callable[..., RunConfig]:
         )
 
     return build
-
-
-def _find_programs() -> Path | None:
-    found = shutil.which("initdb")
-    folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    return next((folder for folder in folders if (folder / "initdb").exists()), None)
-
-
-def _call(program: Path, *arguments: object, check: bool = True) -> None:
-    """Run a server program as the user postgres where we are root, whom it refuses."""
-    command = [str(program), *map(str, arguments)]
-    if os.getuid() == 0:
-        command = ["runuser", "-u", "postgres", "--", *command]
-    subprocess.run(command, check=check, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
