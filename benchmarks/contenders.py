@@ -77,11 +77,11 @@ class Unseen(Stopwatch, Unwatched):
 
 
 def build_training(
-    observer: Any, *, notion: str = "demographic_parity", seed: int = 0, mechanism: Mechanism | None = None
+    observer: Any, *, seed: int = 0, mechanism: Mechanism | None = None, given: Mapping[str, Any] | None = None
 ) -> Training:
-    """Return what a fit is given, with fresh noise."""
+    """Return what a fit is given, with fresh noise unless it has a mechanism."""
     made = Mechanism(Randomness.fresh()) if mechanism is None else mechanism
-    return Training(notion=notions()[notion], seed=seed, mechanism=made, observer=observer)
+    return Training(notion=notions()["demographic_parity"], seed=seed, mechanism=made, observer=observer, given=given)
 
 
 def time_epoch(case: Case, work: Work, *, epochs: int = 5, watched: bool = False) -> float:
