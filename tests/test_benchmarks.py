@@ -6,10 +6,11 @@ import argparse
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import accounting, table1
+from benchmarks import accounting, report, table1
 from benchmarks.contenders import Case
 from benchmarks.measuring import build_parser, start, write_result
 from benchmarks.rivals import Work
@@ -62,3 +63,32 @@ def test_a_device_that_is_not_there_is_refused_in_a_sentence(capsys: pytest.Capt
         start(parser, ["--device", "cuda"])
     assert stopped.value.code == 2
     assert "no CUDA device" in capsys.readouterr().err
+
+
+def test_the_page_on_performance_is_what_the_results_make_of_it() -> None:
+    made = report.render(report.read_spec(), report.read_results())
+    assert report.PAGE.read_text("utf-8") == made, "run: python benchmarks/report.py"
+
+
+@pytest.mark.parametrize(
+    ("gate", "value", "verdict"),
+    [
+        ({"most": 2.0}, 1.9, "met"),
+        ({"least": 1.0}, 0.5, "**missed**: it is slow"),
+        ({"least": 0.4, "inverse": True}, 1 / 1.9, "met"),
+        ({"most": 190, "scale": 100}, 190.0, "met"),
+        ({"most": 1.0, "where": {"batch": 16}}, 0.5, "met"),
+        ({"most": 1.0, "where": {"batch": 64}}, None, "not measured"),
+    ],
+)
+def test_the_worst_cell_decides_a_gate(gate: dict[str, Any], value: float | None, verdict: str) -> None:
+    asked = {"what": "speed", "file": "table1", "value": "ratio", "why": "it is slow", **gate}
+    cells = [{"batch": 16, "ratio": 0.5}, {"batch": 256, "ratio": 1.9}]
+    worst, said = report.judge(asked, {"table1": {"cells": cells}})
+    assert (worst, said) == (value if value is None else pytest.approx(value), verdict)
+
+
+def test_a_missed_gate_needs_a_reason() -> None:
+    gate = {"what": "speed", "file": "table1", "value": "ratio", "most": 1.0}
+    with pytest.raises(ValueError, match=r"'speed' is missed at 1\.9: page"):
+        report.judge(gate, {"table1": {"cells": [{"ratio": 1.9}]}})
