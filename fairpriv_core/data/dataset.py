@@ -11,6 +11,7 @@ import numpy as np
 from fairpriv_core.checks import one_of
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.groups import Groups
+from fairpriv_core.data.mapped import select_rows
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.rows import assemble
 from fairpriv_core.errors import BadInput
@@ -80,7 +81,7 @@ class Dataset:
         """Return the records that `index` (positions, or a mask) selects."""
         official = None if self.official_test is None else self.official_test[index]
         unit = None if self.unit is None else self.unit[index]
-        kept = replace(self, X=self.X[index], y=self.y[index], group=self.group[index])
+        kept = replace(self, X=select_rows(self.X, index), y=self.y[index], group=self.group[index])
         return replace(kept, official_test=official, unit=unit)
 
 

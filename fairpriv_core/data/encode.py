@@ -8,12 +8,11 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from fairpriv_core.data.features import encode_numbers, name_features, read_schema, to_raw, write_schema
 from fairpriv_core.data.gather import declare
+from fairpriv_core.data.mapped import ROWS_AT_ONCE, stack_blocks
 from fairpriv_core.data.plan import make_plan
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric, Schema
 from fairpriv_core.data.table import Table, count_rows, take_rows
 from fairpriv_core.errors import BadInput
-
-_ROWS_AT_ONCE = 1 << 16
 
 
 class Encoder:
@@ -32,17 +31,18 @@ class Encoder:
     def transform(self, table: Table) -> np.ndarray:
         """Return the features, (n, d) float32; a value that the schema does not list gives zeros.
 
-        Raises BadInput naming the columns that `table` lacks.
+        Raises BadInput naming the columns that `table` lacks, RunFailed where many rows find no room on disk.
         """
         missing = [column.name for column in self.schema if column.name not in table]
         if missing:
             raise BadInput(f"columns missing: {missing}; the file has {list(table)}.", field="file")
         n = count_rows(table)
-        encoded = np.empty((n, len(self.feature_names)), dtype=np.float32)
-        for start in range(0, n, _ROWS_AT_ONCE):
-            part = take_rows(table, slice(start, start + _ROWS_AT_ONCE))
-            raw = np.column_stack([to_raw(column, part[column.name]) for column in self.schema])
-            encoded[start : start + len(raw)] = self._transformer.transform(raw)
+        parts = (take_rows(table, slice(start, start + ROWS_AT_ONCE)) for start in range(0, n, ROWS_AT_ONCE))
+        return stack_blocks(map(self._encode, parts), rows=n, columns=len(self.feature_names))
+
+    def _encode(self, part: Table) -> np.ndarray:
+        raw = np.column_stack([to_raw(column, part[column.name]) for column in self.schema])
+        encoded: np.ndarray = self._transformer.transform(raw)
         return encoded
 
     def to_json(self) -> str:

@@ -51,7 +51,8 @@ class _Growing:
     """A column while it is read."""
 
     numeric: bool
-    chunks: list[np.ndarray] = field(default_factory=list)
+    held: np.ndarray = field(default_factory=lambda: np.empty(0))
+    rows: int = 0
     values: dict[str, int] = field(default_factory=dict)
     full: bool = False
 
@@ -59,27 +60,36 @@ class _Growing:
         if self.full:
             return
         if self.numeric:
-            self.chunks.append(array.cast(number, safe=False).to_numpy(zero_copy_only=False))
+            self._append(array.cast(number, safe=False).to_numpy(zero_copy_only=False))
             return
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         lookup = [self._find(text) for text in coded.dictionary.to_pylist()]
         if len(self.values) > MOST_VALUES:
-            self.full, self.chunks, self.values = True, [], {}
+            self.full, self.held, self.values = True, np.empty(0), {}
             return
         indices = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False)
-        self.chunks.append(np.array([*lookup, -1], dtype=np.int16)[indices])
+        self._append(np.array([*lookup, -1], dtype=np.int16)[indices])
+
+    def _append(self, part: np.ndarray) -> None:
+        """Add `part` to one array that doubles when it is full: what is not written to yet takes no memory."""
+        rows = self.rows + len(part)
+        if rows > len(self.held):
+            grown = np.empty(max(rows, 2 * self.rows), dtype=part.dtype)
+            grown[: self.rows] = self.held[: self.rows]
+            self.held = grown
+        self.held[self.rows : rows] = part
+        self.rows = rows
 
     def _find(self, text: str | None) -> int:
         stripped = "" if text is None else str(text).strip()
         return -1 if stripped in _MISSING else self.values.setdefault(stripped, len(self.values))
 
     def finish(self) -> Column:
-        """Return the column; its chunks are given up so that only one column is ever held twice."""
-        joined = np.concatenate(self.chunks)
-        self.chunks = []
+        """Return the column as long as it is; what was held is given up, so that one column at most is held twice."""
+        whole, self.held = self.held[: self.rows].copy(), np.empty(0)
         if self.numeric:
-            return Numbers(joined)
-        return _as_numbers(Codes(joined, tuple(self.values)))
+            return Numbers(whole)
+        return _as_numbers(Codes(whole, tuple(self.values)))
 
 
 def read_table(path: Path, *, exact: str = "", limit_bytes: int | None = None) -> Reading:
@@ -202,8 +212,9 @@ def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str], od
         for name, column in growing.items()
         if column.full
     }
-    if not full and not any(len(chunk) for column in growing.values() for chunk in column.chunks):
+    if not full and not any(column.rows for column in growing.values()):
         raise no_rows(path)
+    pa.default_memory_pool().release_unused()  # Arrow would keep the blocks for a next file
     table = {name: column.finish() for name, column in growing.items() if not column.full}
     return Reading(table, {**unused, **full}, tuple(odd))
 

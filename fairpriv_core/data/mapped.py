@@ -1,0 +1,58 @@
+"""Matrices of many rows, put together block by block: in memory while small, else in a mapped file without a name.
+
+Such a file lies in the folder for temporary files (`TMPDIR`), can be read by nobody else, and goes with the last array
+over it however the process ends. Its pages are the system's to drop and to read again, so they crowd out nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+
+import numpy as np
+
+from fairpriv_core.errors import RunFailed
+
+#: bytes from which a matrix is kept in a file
+MAPPED_FROM = 256 << 20
+ROWS_AT_ONCE = 1 << 16
+
+
+def stack_blocks(blocks: Iterable[np.ndarray], *, rows: int, columns: int) -> np.ndarray:
+    """Return `blocks` (each (m, columns), `rows` in all) one below the other: (rows, columns) float32, writable.
+
+    Raises RunFailed where the folder for temporary files cannot hold them.
+    """
+    if 4 * rows * columns < MAPPED_FROM:
+        whole = np.empty((rows, columns), dtype=np.float32)
+        start = 0
+        for block in blocks:
+            whole[start : start + len(block)] = block
+            start += len(block)
+        return whole
+    return _stack_in_file(blocks, rows, columns)
+
+
+def select_rows(matrix: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Return the rows of `matrix` (n, d) float32 that `index` (positions, or a mask) selects; errors as above."""
+    positions = np.flatnonzero(index) if index.dtype == np.bool_ else index
+    starts = range(0, len(positions), ROWS_AT_ONCE)
+    blocks = (matrix[positions[start : start + ROWS_AT_ONCE]] for start in starts)
+    return stack_blocks(blocks, rows=len(positions), columns=matrix.shape[1])
+
+
+def _stack_in_file(blocks: Iterable[np.ndarray], rows: int, columns: int) -> np.ndarray:
+    size, folder = 4 * rows * columns, tempfile.gettempdir()
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            os.posix_fallocate(file.fileno(), 0, size)  # a full disk shows here, not as a fault in a mapped page
+            for block in blocks:
+                file.write(np.ascontiguousarray(block, dtype=np.float32).data)
+            file.flush()
+            return np.asarray(np.memmap(file, dtype=np.float32, mode="r+", shape=(rows, columns)))
+    except OSError as error:
+        raise RunFailed(
+            f"the encoded rows need {size / 1e9:.1f} GB in {folder}, where they cannot be written ({error.strerror}); "
+            f"free some space there, or set TMPDIR to a folder on a larger disk."
+        ) from error
