@@ -83,7 +83,7 @@ def test_a_trained_run_prints_one_record_and_does_not_run_twice(call: Call, tmp_
     again = call(*command)
     assert again.code == 0 and again.json == record and "nothing ran" in again.err
     other = call(*command, "--again")
-    assert other.json["key"] == f"{record['key']}-2" and other.json["metrics"] != record["metrics"]
+    assert other.json["key"] == f"{record['key']}-2" and other.json["notes"] != record["notes"]
     listed = call("runs", "--json").json["runs"]
     assert [row["key"] for row in listed] == [other.json["key"], record["key"]]
     assert listed[1]["status"] == "finished" and listed[1]["steps"] == listed[1]["planned_steps"] == record["steps"]
@@ -224,12 +224,12 @@ def test_ctrl_c_pauses_and_resume_goes_on(call: Call, monkeypatch: pytest.Monkey
     command = (*TRAIN, "--method", "dp_sgd", "--epsilon", "1", "--set", "epochs=3", "--replay-noise", "1", "--json")
     whole = call(*command, "--again").json
 
-    def interrupt(work: Any, claim: Any, *, on_commit: Any) -> None:
+    def interrupt(work: Any, claims: Any, *, on_commit: Any) -> None:
         def stop(progress: Any) -> None:
             if progress.step == 9:
                 raise KeyboardInterrupt
 
-        real(work, claim, on_commit=stop)
+        real(work, claims, on_commit=stop)
 
     real = worker.work_on
     monkeypatch.setattr("fairpriv_core.runs.holding.work_on", interrupt)
@@ -252,10 +252,10 @@ def test_a_run_that_another_process_holds_is_waited_for(call: Call) -> None:
     with open_store() as store:
         work = WorkStore(store.database)
         row = store.submit(read_request({**named, "method": "none", "assignments": ["epochs=1"]}))
-        claim = work.claim(row.key)
-        assert claim is not None
+        claims = work.claim(row.key)
+        assert claims
         with ThreadPoolExecutor(1) as pool:
-            said = pool.submit(lambda: (time.sleep(0.5), worker.work_on(work, claim)))
+            said = pool.submit(lambda: (time.sleep(0.5), worker.work_on(work, claims)))
             assert "running in another process" in call("resume", row.key).err
             waited = call(*arguments)
             said.result()

@@ -45,10 +45,10 @@ class Child:
         """Whether it is still at work."""
         return self._process.is_alive()
 
-    def patience(self, asked: str | None) -> float:
-        """Return for how many seconds the child has not done what was asked of it."""
+    def patience(self, asked: bool) -> float:
+        """Return for how many seconds the child has not done what is `asked` of it."""
         now = time.monotonic()
-        self._asked_since = None if asked is None else self._asked_since or now
+        self._asked_since = self._asked_since or now if asked else None
         return 0.0 if self._asked_since is None else now - self._asked_since
 
     def end(self) -> None:

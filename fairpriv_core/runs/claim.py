@@ -10,6 +10,7 @@ from typing import Any
 
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.runs.processes import identify
+from fairpriv_core.runs.record import RunRecord
 
 LEASE_SECONDS = 15.0
 
@@ -20,7 +21,10 @@ class LeaseLost(FairprivError):
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to work on a run; `attempt` fences its writes. `seconds` were spent by earlier attempts."""
+    """The right to work on a run; `attempt` fences its writes. `seconds` were spent by earlier attempts.
+
+    Runs that train together are claimed together, one claim each.
+    """
 
     key: str
     attempt: int
@@ -38,6 +42,24 @@ class Progress:
     epsilon: float | None = None
     values: Sequence[tuple[int, str, float | None]] = ()
     histograms: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What is known of a run before it trains: the draft of its record, and how many steps it will take."""
+
+    draft: RunRecord
+    steps: int | None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended: its record, what was not stored by then, and the files that it leaves."""
+
+    record: RunRecord
+    progress: Progress
+    artifacts: Sequence[Artifact] = ()
+    error_kind: str | None = None
 
 
 @dataclass(frozen=True)

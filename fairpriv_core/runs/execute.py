@@ -1,12 +1,12 @@
-"""One run, from its config to its record: the whole experiment."""
+"""Runs, from their configs to their records: the whole experiment. Runs of one chunk train in one loop."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.evaluate import evaluate
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.base import Method
@@ -16,22 +16,27 @@ from fairpriv_core.runs.evaluation import evaluate_privately
 from fairpriv_core.runs.evaluation_cost import plan_evaluation, with_evaluation
 from fairpriv_core.runs.record import RunRecord, draft_record, finished_record
 from fairpriv_core.runs.reuse import use_release
-from fairpriv_core.runs.source import check_file
+from fairpriv_core.runs.shelf import Shelf
+
+Record = Mapping[str, Any]  # the JSON of a record
+UNSTORED = "unstored"  # the key of a run that no store keeps
 
 
-class Journal(Protocol):
-    """What accompanies a run: where it is written down, its secret randomness and what it goes on from."""
+@dataclass(frozen=True)
+class Plan:
+    """A run that is about to train.
 
-    key: str
+    `draft` is its record as far as it is known, `method` is ready to fit, `evaluation` is what its private evaluation
+    will release, `source` the record whose release it uses or None.
+    """
 
-    def find_record(self, key: str) -> Mapping[str, Any]:
-        """Return the JSON of another run's record; BadInput where there is none."""
-
-    def begin(self, draft: RunRecord, method: Method, parts: tuple[Dataset, Dataset]) -> Training:
-        """Take what is known before training on (train, test); return what the fit is given besides its data."""
-
-    def spent(self) -> dict[str, Any]:
-        """Return the record's `seconds` and `resumed_from_step`."""
+    config: RunConfig
+    draft: RunRecord
+    method: Method
+    evaluation: Events
+    train: Dataset
+    test: Dataset
+    source: Record | None
 
 
 @dataclass(frozen=True)
@@ -43,32 +48,29 @@ class Outcome:
     train: Dataset
 
 
+class Journal(Protocol):
+    """What accompanies runs that train together: where they are written down and their secret randomness."""
+
+    def find_record(self, key: str) -> Record:
+        """Return the JSON of another run's record; BadInput where there is none."""
+
+    def begin(self, plans: Sequence[Plan]) -> list[Training]:
+        """Take what is known before training; return what each fit is given besides its data."""
+
+    def spent(self, place: int) -> dict[str, Any]:
+        """Return the `seconds` and `resumed_from_step` of the record of one of them."""
+
+
 def execute(config: RunConfig, journal: Journal) -> Outcome:
-    """Run `config`; raises BadInput for what a person gave, RunFailed where training cannot go on."""
-    check_file(config.data.file, config.file_sha256)
-    train, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
-    source = None if config.reuse is None else journal.find_record(config.reuse)
-    draft, method, planned = plan_run(config, journal.key, (train, test), source=source)
-    training = journal.begin(draft, method, (train, test))
-    training = training if source is None else replace(training, given=source["notes"])
-    fitted = method.fit(train, training)
-    metrics = evaluate(fitted.network, fitted.parameters, test)
-    paid, found = evaluate_privately(
-        fitted, test, planned=planned, mechanism=training.mechanism, threat_model=draft.threat_model
-    )
-    made = {"steps": fitted.steps, "notes": dict(fitted.notes), "metrics_private": found, **journal.spent()}
-    record = finished_record(draft, method, events=with_evaluation(fitted.events, paid), metrics=metrics, **made)
-    return Outcome(record, fitted, train)
+    """Run `config` alone; raises BadInput for what a person gave, RunFailed where training cannot go on."""
+    plan = plan_run(config, UNSTORED, shelf=Shelf(), find_record=journal.find_record)
+    return train_together([plan], journal.begin([plan]), journal)[0]
 
 
-def plan_run(
-    config: RunConfig, key: str, parts: tuple[Dataset, Dataset], *, source: Mapping[str, Any] | None
-) -> tuple[RunRecord, Method, Events]:
-    """Return the draft of a run's record, its method ready to fit, and what its private evaluation will release.
-
-    `source` is the JSON of the record whose release it uses, or None; BadInput where it cannot.
-    """
-    train, test = parts
+def plan_run(config: RunConfig, key: str, *, shelf: Shelf, find_record: Callable[[str], Record]) -> Plan:
+    """Return the plan of the run `key`; reads the data, from `shelf` where it is there. Errors as `execute`."""
+    train, test = shelf.parts(config)
+    source = None if config.reuse is None else find_record(config.reuse)
     notes: dict[str, Any] = {}
     if source is None:
         method = calibrate_method(config, train.n)
@@ -76,7 +78,33 @@ def plan_run(
         method, notes = use_release(config.method, source, config.to_json(), train.digest)
     evaluation = plan_evaluation(config, method, train.n)
     draft = draft_record(key=key, config=config, method=method, train=train, test=test, evaluation=evaluation)
-    return replace(draft, notes=notes), method, evaluation
+    return Plan(config, replace(draft, notes=notes), method, evaluation, train, test, source)
+
+
+def train_together(plans: Sequence[Plan], trainings: Sequence[Training], journal: Journal) -> list[Outcome]:
+    """Train runs of one method in one loop, measure each, and return their outcomes in order; errors as `execute`."""
+    given = [
+        training if plan.source is None else replace(training, given=plan.source["notes"])
+        for plan, training in zip(plans, trainings, strict=True)
+    ]
+    methods, trains = [plan.method for plan in plans], [plan.train for plan in plans]
+    fitted = type(methods[0]).fit_many(methods, trains, given)
+    each = zip(plans, given, fitted, strict=True)
+    return [
+        _conclude(plan, training, model, journal.spent(place)) for place, (plan, training, model) in enumerate(each)
+    ]
+
+
+def _conclude(plan: Plan, training: Training, fitted: Fitted, spent: Mapping[str, Any]) -> Outcome:
+    """Measure a trained model and state what it cost."""
+    draft, test = plan.draft, plan.test
+    metrics = evaluate(fitted.network, fitted.parameters, test)
+    paid, found = evaluate_privately(
+        fitted, test, planned=plan.evaluation, mechanism=training.mechanism, threat_model=draft.threat_model
+    )
+    made = {"steps": fitted.steps, "notes": dict(fitted.notes), "metrics_private": found, **spent}
+    record = finished_record(draft, plan.method, events=with_evaluation(fitted.events, paid), metrics=metrics, **made)
+    return Outcome(record, fitted, plan.train)
 
 
 def calibrate_method(config: RunConfig, n_train: int) -> Method:

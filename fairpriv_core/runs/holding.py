@@ -35,8 +35,7 @@ def work_in_foreground(store: RunStore, key: str, talk: Talk) -> RunRow:
     use_one_thread()
     work = WorkStore(store.database)
     while (row := store.row(key)).status == "queued":
-        claim = work.claim(key)
-        if claim is not None:
+        for claim in work.claim(key):
             _hold(work, claim, talk)
     if row.status in ("running", "stopping"):
         talk.say(f"run {key} is at work in another process; waiting for it.")
@@ -49,10 +48,10 @@ def work_in_foreground(store: RunStore, key: str, talk: Talk) -> RunRow:
 def _hold(work: WorkStore, claim: Claim, talk: Talk) -> None:
     going_on = f"fairpriv resume {claim.key} goes on from the last checkpoint."
     try:
-        work_on(work, claim, on_commit=lambda progress: talk.show(describe_progress(progress)))
+        work_on(work, [claim], on_commit=lambda progress: talk.show(describe_progress(progress)))
     except KeyboardInterrupt:
         try:
-            work.hand_back(claim, "paused")
+            work.hand_back([claim], "paused")
         except LeaseLost:
             talk.say("the run had just ended.")
         else:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.engine.training import Training
+from fairpriv_core.engine.training import Training, Unwatched
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.execute import Outcome, calibrate_method
+from fairpriv_core.runs.execute import UNSTORED, Outcome, calibrate_method
 from fairpriv_core.runs.record import draft_record, failed_record, finished_record
 from fairpriv_core.runs.silent import SilentJournal
 
@@ -23,8 +23,8 @@ def run_in_memory(config: RunConfig, train: Dataset) -> Outcome:
     method = calibrate_method(config, train.n)
     journal = SilentJournal()
     nobody = train.take(train.y[:0])
-    draft = draft_record(key=journal.key, config=config, method=method, train=train, test=nobody)
-    training = Training(notions()[config.notion], config.seed, Mechanism(Randomness.fresh()), journal)
+    draft = draft_record(key=UNSTORED, config=config, method=method, train=train, test=nobody)
+    training = Training(notions()[config.notion], config.seed, Mechanism(Randomness.fresh()), Unwatched())
     try:
         fitted = method.fit(train, training)
     except RunFailed as error:
@@ -32,5 +32,5 @@ def run_in_memory(config: RunConfig, train: Dataset) -> Outcome:
         if failed.epsilon:
             raise RunFailed(f"{error} What it released by then costs epsilon = {failed.epsilon:.4g}.") from error
         raise
-    made = {"metrics": None, "steps": fitted.steps, "notes": dict(fitted.notes), **journal.spent()}
+    made = {"metrics": None, "steps": fitted.steps, "notes": dict(fitted.notes), **journal.spent(0)}
     return Outcome(finished_record(draft, method, events=fitted.events, **made), fitted, train)

@@ -1,78 +1,78 @@
-"""A run's journal: what its fit is given, what it shows, and the commits that make both safe.
+"""The journal of runs that train together: what their fits are given, what they show, and the commits that keep both.
 
 Nothing that depends on protected data leaves the process before the transaction that commits it together with the
-checkpoint and the count of releases.
+checkpoint and the count of releases; the runs of a chunk commit in one. Each is given an equal share of its chunk's
+seconds.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Snapshot, Training
 from fairpriv_core.errors import StoreError
-from fairpriv_core.methods.base import Method
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.runs.checkpoint import Checkpoint, bind, check_binding, pack
-from fairpriv_core.runs.claim import LEASE_SECONDS, Claim, Progress
+from fairpriv_core.runs.claim import LEASE_SECONDS, Beginning, Claim, Progress
+from fairpriv_core.runs.execute import Plan
 from fairpriv_core.runs.observer import Watch
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.store_work import WorkStore
 
 COMMIT_SECONDS = 0.2
+MOST_COMMIT_SECONDS = 5.0  # between two commits of a chunk
+_COMMIT_SHARE = 0.05  # of a chunk's time
 
 
 class Interrupted(Exception):
-    """A person asked for a pause or a stop; everything up to the last commit is stored."""
-
-    def __init__(self, asked: str) -> None:
-        super().__init__(asked)
-        self.asked = asked
+    """A person asked for a pause or a stop of one of the runs; everything up to the last commit is stored."""
 
 
-class StoreJournal:
-    """The journal of a claimed run: writes to the store, and is the observer of the run's fit."""
+class Seat:
+    """One run's place in a journal, and the observer of its fit."""
 
-    def __init__(self, work: WorkStore, claim: Claim, *, on_commit: Callable[[Progress], None] | None = None) -> None:
-        self.key = claim.key
+    def __init__(self, journal: StoreJournal, claim: Claim, saved: Checkpoint | None, *, watches: bool) -> None:
+        self.claim, self.saved = claim, saved
+        self.watches = watches
         self.watch: Watch | None = None
-        self._work, self._claim, self._on_commit = work, claim, on_commit
-        self._saved = work.checkpoint(claim)
-        self._binding: dict[str, Any] = {}
-        self._begun = self._committed = time.monotonic()
-        self.step = self.resumed_from = self._saved.step if self._saved else 0
+        self.step = self.resumed_from = saved.step if saved else 0
+        self.taken: Checkpoint | None = None
+        self._journal = journal
+        self._binding: Mapping[str, Any] = {}
+        self._start: Mapping[str, Any] = {}
+
+    def bind(self, plan: Plan) -> None:
+        """Take the run's plan; RunFailed where its checkpoint is of something else."""
+        self._binding = bind(settings=self.claim.config, data_digest=plan.train.digest)
+        self.watch = Watch(plan, alone=self.watches)
+        if self.saved is not None:
+            check_binding(self.saved, self._binding, self.claim.key)
+
+    def open(self) -> Training:
+        """Return what the fit is given."""
+        assert self.watch is not None
+        training = self.watch.open(self, None if self.saved is None else self.saved.arrays())
+        self._start = training.mechanism.state()
+        return training
+
+    def start(self) -> Checkpoint | None:
+        """Return a checkpoint of the beginning, with what has been released since; None where the store has a later."""
+        if self.saved is not None or not self._start:
+            return None
+        return Checkpoint(0, pack(self._start), self.released, self._binding)
 
     @property
     def released(self) -> Events:
         """What the run has released so far, whether or not it was committed."""
         if self.watch is not None and self.watch.mechanism is not None:
             return self.watch.mechanism.events
-        return self._saved.released if self._saved else ()
-
-    def find_record(self, key: str) -> Mapping[str, Any]:
-        """Return the JSON of another run's record in the store; BadInput where there is none."""
-        return self._work.find_record(key)
-
-    def begin(self, draft: RunRecord, method: Method, parts: tuple[Dataset, Dataset]) -> Training:
-        """Store the draft; return what the fit is given. RunFailed where the checkpoint is of something else."""
-        train, self._begun = parts[0], time.monotonic()
-        self._binding = bind(settings=self._claim.config, data_digest=train.digest)
-        self.watch = Watch(draft, method, parts)
-        self._work.begin(self._claim, draft, steps=method.steps(train.n))
-        if self._saved is None:
-            return self.watch.open(self)
-        check_binding(self._saved, self._binding, self.key)
-        return self.watch.open(self, self._saved.arrays())
-
-    def spent(self) -> dict[str, Any]:
-        """Return the record's `seconds` (all attempts) and `resumed_from_step`."""
-        return {"seconds": round(self._seconds(), 3), "resumed_from_step": self.resumed_from}
+        return self.saved.released if self.saved else ()
 
     def due(self) -> bool:
-        """Return whether COMMIT_SECONDS have passed since the last commit."""
-        return time.monotonic() - self._committed >= COMMIT_SECONDS
+        """Return whether all runs of the journal are to be committed at this step."""
+        return self._journal.due(self)
 
     def show(self, snapshot: Snapshot) -> None:
         """Measure the end of an epoch; kept until the next commit."""
@@ -80,37 +80,102 @@ class StoreJournal:
         self.watch.show(snapshot)
 
     def commit(self, *, step: int, events: Events, checkpoint: Mapping[str, Any]) -> None:
-        """Store what is new in one transaction; Interrupted where a person asked for it, LeaseLost if overtaken.
+        """Take a checkpoint; the last run's stores those of all."""
+        self.step = step
+        self.taken = Checkpoint(step, pack(checkpoint), events, self._binding)
+        self._journal.commit()
 
-        A store that cannot be written for a while is tried again at the next commit, until the lease is over.
+
+class StoreJournal:
+    """The journal of claimed runs. `claims` are those that it holds, `seats` the same runs in the same order."""
+
+    def __init__(
+        self, work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Progress], None] | None = None
+    ) -> None:
+        alone = len(claims) == 1
+        self.seats = [Seat(self, claim, work.checkpoint(claim), watches=alone) for claim in claims]
+        self._work, self._on_commit = work, on_commit
+        self._begun = self._committed = time.monotonic()
+        self._interval, self._due = COMMIT_SECONDS, False
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims on the runs that have not ended."""
+        return [seat.claim for seat in self.seats]
+
+    def find_record(self, key: str) -> Mapping[str, Any]:
+        """Return the JSON of another run's record in the store; BadInput where there is none."""
+        return self._work.find_record(key)
+
+    def begin(self, plans: Sequence[Plan]) -> list[Training]:
+        """Store the drafts; return what the fits are given. BadInput where that is beyond a cap."""
+        self._begun = time.monotonic()
+        begun = [Beginning(plan.draft, plan.method.steps(plan.train.n)) for plan in plans]
+        self._work.begin(self.claims, begun)
+        return [seat.open() for seat in self.seats]
+
+    def spent(self, place: int) -> dict[str, Any]:
+        """Return the record's `seconds` (all attempts) and `resumed_from_step`."""
+        seat = self.seats[place]
+        return {"seconds": round(self._seconds(seat), 3), "resumed_from_step": seat.resumed_from}
+
+    def hurry(self) -> None:
+        """Make the next commit come at once."""
+        self._interval = 0.0
+
+    def due(self, seat: Seat) -> bool:
+        """Return whether a commit is due: the first run of a step asks the clock, and all do as it does."""
+        if seat is self.seats[0]:
+            self._due = time.monotonic() - self._committed >= self._interval
+        return self._due
+
+    def commit(self) -> None:
+        """Store what is new in one transaction, once all runs' checkpoints are taken.
+
+        Interrupted where a person asked for it, LeaseLost if overtaken. A store that cannot be written for a while is
+        tried again at the next commit, until the lease is over.
         """
-        assert self.watch is not None
-        now, self.step = time.monotonic(), step
-        progress = self._progress(step, self.watch.spent())
+        saved = [seat.taken for seat in self.seats if seat.taken is not None]
+        if len(saved) < len(self.seats):
+            return
+        now = time.monotonic()
+        progress = [self._progress(seat, None if seat.watch is None else seat.watch.spent()) for seat in self.seats]
         try:
-            asked = self._work.commit(self._claim, progress, Checkpoint(step, pack(checkpoint), events, self._binding))
+            asked = self._work.commit(self.claims, progress, saved)
         except StoreError:
             if now - self._committed > LEASE_SECONDS:
                 raise
             return
-        self._committed = now
-        self.watch.values, self.watch.histograms = [], None
+        self._note_commit(now)
         if self._on_commit is not None:
-            self._on_commit(progress)
-        if asked is not None:
-            raise Interrupted(asked)
+            self._on_commit(progress[0])
+        if asked:
+            raise Interrupted
 
-    def leftover(self, record: RunRecord) -> Progress:
+    def leftover(self, seat: Seat, record: RunRecord) -> Progress:
         """Return what is not stored yet, to be stored with `record`; the epsilon curve ends in its epsilon."""
-        assert self.watch is not None
+        assert seat.watch is not None
         if record.status == "finished" and record.epsilon is not None:
-            self.watch.values.append((record.steps, "epsilon", record.epsilon))
-        return self._progress(record.steps, record.epsilon)
+            seat.watch.values.append((record.steps, "epsilon", record.epsilon))
+        seat.step = record.steps
+        return self._progress(seat, record.epsilon)
 
-    def _progress(self, step: int, spent: float | None) -> Progress:
-        assert self.watch is not None
-        values = list({(at, name): (at, name, value) for at, name, value in self.watch.values}.values())
-        return Progress(step, self.watch.epoch, self._seconds(), spent, values, self.watch.histograms)
+    def _note_commit(self, begun: float) -> None:
+        """Take note of a commit that was begun at `begun`: a chunk's next one is the later the longer this one took."""
+        self._committed = time.monotonic()
+        for seat in self.seats:
+            assert seat.watch is not None
+            seat.saved, seat.taken = seat.taken, None
+            seat.watch.values, seat.watch.histograms = [], None
+        took = self._committed - begun
+        grown = min(max(COMMIT_SECONDS, took / _COMMIT_SHARE), MOST_COMMIT_SECONDS)
+        self._interval = COMMIT_SECONDS if len(self.seats) == 1 else grown
 
-    def _seconds(self) -> float:
-        return self._claim.seconds + time.monotonic() - self._begun
+    def _progress(self, seat: Seat, spent: float | None) -> Progress:
+        assert seat.watch is not None
+        watch = seat.watch
+        values = list({(at, name): (at, name, value) for at, name, value in watch.values}.values())
+        return Progress(seat.step, watch.epoch, self._seconds(seat), spent, values, watch.histograms)
+
+    def _seconds(self, seat: Seat) -> float:
+        return seat.claim.seconds + (time.monotonic() - self._begun) / len(self.seats)

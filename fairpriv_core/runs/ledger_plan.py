@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.execute import plan_run
 from fairpriv_core.runs.ledger_entry import Post, post_record
-from fairpriv_core.runs.source import check_file
+from fairpriv_core.runs.shelf import Shelf
 
 
-def plan_post(config: RunConfig, key: str, *, source: Mapping[str, Any] | None = None) -> Post:
-    """Return the ledger's line of a run of `config` under `key`; reads the data. Errors as `execute`.
+def plan_post(
+    config: RunConfig, *, find_record: Callable[[str], Mapping[str, Any]], shelf: Shelf | None = None
+) -> Post:
+    """Return the ledger's line of a run of `config` under its key; reads the data, from `shelf` where it is there.
 
-    `source` is the JSON of the record whose release it uses.
+    `find_record` returns the JSON of the record of the run whose release it uses. Errors as `execute`.
     """
-    check_file(config.data.file, config.file_sha256)
-    parts = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
-    draft, _, _ = plan_run(config, key, parts, source=source)
-    return post_record(draft.to_json())
+    plan = plan_run(config, config.key, shelf=shelf or Shelf(), find_record=find_record)
+    return post_record(plan.draft.to_json())

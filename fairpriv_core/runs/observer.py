@@ -10,54 +10,58 @@ from typing import Any
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.evaluate import evaluate
 from fairpriv_core.engine.training import Observer, Snapshot, Training
-from fairpriv_core.methods.base import Method
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.execute import Plan
 from fairpriv_core.runs.reuse import count_shared
 
 _CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
+
+NOISE = "mechanism_"  # what names of arrays of `Mechanism.state` begin with
 
 Values = list[tuple[int, str, float | None]]
 
 
 class Watch:
-    """One run's draft, method and test split while it trains; `values`, `histograms`, `epoch` are what it showed."""
+    """One run's plan while it trains; `values`, `histograms`, `epoch` are what it showed and is not stored yet.
 
-    def __init__(self, draft: RunRecord, method: Method, parts: tuple[Dataset, Dataset]) -> None:
-        self.draft, self.method = draft, method
+    Of a run that does not train `alone` nothing is shown on the way, and no epsilon is stated before its end.
+    """
+
+    def __init__(self, plan: Plan, *, alone: bool = True) -> None:
+        self.plan = plan
         self.mechanism: Mechanism | None = None
         self.values: Values = []
         self.histograms: dict[str, Any] | None = None
         self.epoch = 0
-        self._replayed = draft.config["replay_noise"] is not None
+        self._replayed = plan.config.replay_noise is not None
         self._live: LiveEpsilon | None = None
-        train, self._test = parts
-        planned = method.event(train.n)
-        if planned and method.unproved_reason() is None:
-            self._live = LiveEpsilon(planned, draft.delta)
+        planned = plan.method.event(plan.train.n)
+        if alone and planned and plan.method.unproved_reason() is None:
+            self._live = LiveEpsilon(planned, plan.config.delta)
 
     def open(self, observer: Observer, checkpoint: Mapping[str, Any] | None = None) -> Training:
         """Return what the fit is given: noise under a fresh key, a repeatable one, or the checkpoint's."""
-        replay = self.draft.config["replay_noise"]
+        config = self.plan.config
         if checkpoint is not None:
             self.mechanism = Mechanism.from_state(checkpoint)
         else:
-            randomness = Randomness.replay(replay) if self._replayed else Randomness.fresh()
-            self.mechanism = Mechanism(randomness, released=count_shared(self.draft.notes))
+            replay = config.replay_noise
+            randomness = Randomness.fresh() if replay is None else Randomness.replay(replay)
+            self.mechanism = Mechanism(randomness, released=count_shared(self.plan.draft.notes))
         return Training(
-            notion=notions()[self.draft.config["notion"]],
-            seed=self.draft.config["seed"],
+            notion=notions()[config.notion],
+            seed=config.seed,
             mechanism=self.mechanism,
             observer=observer,
-            checkpoint=checkpoint,
+            checkpoint=None if checkpoint is None or is_start(checkpoint) else checkpoint,
         )
 
     def show(self, snapshot: Snapshot) -> None:
         """Take the end of an epoch: scalars, clipped shares, and all that is measured on the test split."""
-        self.values += snapshot_values(snapshot, self._test)
+        self.values += snapshot_values(snapshot, self.plan.test)
         self.values += [(snapshot.step, name, value) for name, value in self._spent()]
         self.histograms = {name: _plain(asdict(histogram)) for name, histogram in snapshot.histograms.items()}
         self.epoch = snapshot.epoch
@@ -71,6 +75,11 @@ class Watch:
             return []
         value = self._live.epsilon_at(self.mechanism.events)
         return [("epsilon_if_secret" if self._replayed else "epsilon", value)] if math.isfinite(value) else []
+
+
+def is_start(checkpoint: Mapping[str, Any]) -> bool:
+    """Return whether a checkpoint holds the noise alone: the run begins anew, with the noise that it had."""
+    return all(name.startswith(NOISE) for name in checkpoint)
 
 
 def snapshot_values(snapshot: Snapshot, test: Dataset) -> Values:

@@ -66,7 +66,7 @@ class RunStore:
             BadInput: the run would bring its data set beyond a cap, or use the release of a run that is not here;
                 nothing is stored then.
         """
-        planned = self.ledger.plan(config, source=None if config.reuse is None else self.source(config.reuse))
+        planned = self.ledger.plan(config, find_record=self.source)
         with self.database.write() if planned is None else self.database.ledger() as connection:
             latest = _latest(connection, config.key)
             if latest is not None and latest["status"] in _GOING_ON and not again:

@@ -144,11 +144,13 @@ class Database:
 
 
 def _upgrade(connection: Connection, version: int) -> None:
-    """Add the columns that a store of an earlier version lacks."""
+    """Add the columns that a store of an earlier version lacks, and their indexes."""
     for first, column in ADDED:
         if version < first:
             kind = column.type.compile(connection.dialect)
             connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}"))
+    for index in [each for table in schema.tables.values() for each in table.indexes]:
+        index.create(connection, checkfirst=True)
     connection.execute(update(store_info).values(version=SCHEMA_VERSION))
 
 

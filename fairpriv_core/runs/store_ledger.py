@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,13 +71,13 @@ class LedgerStore:
         with self._database.read() as connection:
             return _read_caps(connection, data)
 
-    def plan(self, config: RunConfig, *, source: Mapping[str, Any] | None) -> Post | None:
+    def plan(self, config: RunConfig, *, find_record: Callable[[str], Mapping[str, Any]]) -> Post | None:
         """Return what a run will release where a cap asks for it (reads the data); None where none is set.
 
-        `source` is the JSON of the record whose release it uses.
+        `find_record` returns the JSON of the record whose release it uses.
         """
         data = identify_data(config.to_json()["data"], config.file_sha256)
-        return plan_post(config, config.key, source=source) if self.caps(data) else None
+        return plan_post(config, find_record=find_record) if self.caps(data) else None
 
     def set_cap(self, data: str, column: str | None, wanted: Cap | None, *, where: str) -> None:
         """Set or (None) lift a cap. BadInput where more is spent or held back already; `where` names the data."""
@@ -117,22 +117,31 @@ class LedgerStore:
             connection.execute(insert(charge).values(**row, created=time.time()))
 
 
-def admit(connection: Connection, post: Post) -> None:
-    """Raise BadInput where `post` would bring its data set beyond a cap; the run's own earlier line does not count."""
-    caps = _read_caps(connection, post.data)
-    if not caps:
-        return
-    lines = [line for line in _read_lines(connection, post.data) if line.planned.key != post.entry.key]
-    for column, limit in caps.items():
-        others = count_lines(lines, limit, column)
-        if not admits(limit, others, post.entry, column):
+def admit(connection: Connection, *posts: Post) -> None:
+    """Raise BadInput where one of `posts`, launched together, would bring its data set beyond a cap.
+
+    Each counts for those after it; the runs' own earlier lines do not.
+    """
+    for data in dict.fromkeys(post.data for post in posts):
+        caps = _read_caps(connection, data)
+        lines = _read_lines(connection, data) if caps else []
+        for column, limit in caps.items():
+            _check_cap(limit, lines, [post.entry for post in posts if post.data == data], column)
+
+
+def _check_cap(limit: Cap, lines: Sequence[Line], wanted: Sequence[Entry], column: str | None) -> None:
+    counted = dict(zip([line.planned.key for line in lines], count_lines(lines, limit, column), strict=True))
+    for entry in wanted:
+        others = [other for key, other in counted.items() if key != entry.key]
+        if not admits(limit, others, entry, column):
             gauge = read_gauge(limit, others, column)
             raise BadInput(
                 f"the cap on {name_protected(column)} is epsilon = {limit.epsilon:g} at delta = {limit.delta:g}: "
                 f"{show_epsilon(gauge.spent)} is spent or planned, {gauge.remaining:.4g} remains, and this "
-                f"{_say_wanted(post.entry, column, limit.delta)}; nothing was launched.",
+                f"{_say_wanted(entry, column, limit.delta)}; nothing was launched.",
                 field="epsilon",
             )
+        counted.setdefault(entry.key, entry)
 
 
 def count_lines(lines: Sequence[Line], limit: Cap, column: str | None) -> list[Entry]:
@@ -140,9 +149,9 @@ def count_lines(lines: Sequence[Line], limit: Cap, column: str | None) -> list[E
     return [count_against(limit, line.planned, line.asked, column) for line in lines]
 
 
-def admit_draft(connection: Connection, draft: Mapping[str, Any]) -> None:
+def admit_drafts(connection: Connection, drafts: Sequence[Mapping[str, Any]]) -> None:
     """Raise BadInput where a run, by the JSON of its draft, would bring its data set beyond a cap."""
-    admit(connection, post_record(draft))
+    admit(connection, *[post_record(draft) for draft in drafts])
 
 
 def bury(connection: Connection, stored: RowMapping) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Column, Double, ForeignKey, Integer, LargeBinary, MetaData, String, Table
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 schema = MetaData()
 
@@ -15,6 +15,7 @@ def _key() -> Column[str]:
 
 store_info = Table("store_info", schema, Column("version", Integer, primary_key=True))
 
+# Runs with one `chunk` train together: they are claimed, committed and finished in one transaction each.
 run = Table(
     "run",
     schema,
@@ -43,6 +44,7 @@ run = Table(
     Column("error", String),
     Column("error_kind", String),
     Column("reserved", JSON(none_as_null=True)),
+    Column("chunk", String, index=True),
 )
 
 metric = Table(
@@ -145,4 +147,4 @@ upload = Table(
 )
 
 #: columns that a store of an earlier version lacks: (version that has it first, column)
-ADDED = ((2, run.c.reserved), (2, tombstone.c.post))
+ADDED = ((2, run.c.reserved), (2, tombstone.c.post), (3, run.c.chunk))

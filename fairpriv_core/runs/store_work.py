@@ -1,7 +1,8 @@
 """The run store as those who work on runs use it: claim, commit, finish, hand back.
 
 A claim raises the row's attempt, and every later write names that attempt: whoever was overtaken can write nothing.
-Metrics, checkpoint, heartbeat and the count of releases are one transaction.
+Metrics, checkpoint, heartbeat and the count of releases are one transaction. Runs of one chunk train together, so
+that each verb is one transaction for all of them.
 """
 
 from __future__ import annotations
@@ -10,21 +11,20 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, delete, exists, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, func, insert, or_, select, update
 
 from fairpriv_core.privacy.event import from_json, to_json
 from fairpriv_core.runs.checkpoint import Checkpoint
-from fairpriv_core.runs.claim import Artifact, Claim, LeaseLost, Progress, hold
-from fairpriv_core.runs.record import RunRecord, failed_record, method_of
-from fairpriv_core.runs.rows import is_lost, read_row
+from fairpriv_core.runs.claim import Beginning, Claim, Ending, LeaseLost, Progress, hold
+from fairpriv_core.runs.rows import is_lost
 from fairpriv_core.runs.store import RunStore, end_cancelled
+from fairpriv_core.runs.store_crashes import FREE, halve, settle_crash
 from fairpriv_core.runs.store_database import Database, upsert
-from fairpriv_core.runs.store_ledger import admit_draft
+from fairpriv_core.runs.store_ledger import admit_drafts
 from fairpriv_core.runs.store_previews import PreviewStore
 from fairpriv_core.runs.store_tables import artifact, checkpoint, metric, run, snapshot
 
-MOST_CRASHES = 3
-_FREE = {"worker": None, "lease_expires": None, "request": None}
+Claims = Sequence[Claim]
 
 
 def open_work(place: str | None = None) -> WorkStore:
@@ -33,28 +33,33 @@ def open_work(place: str | None = None) -> WorkStore:
 
 
 class WorkStore:
-    """The verbs of workers; each is one transaction. LeaseLost where the claim is no longer valid."""
+    """The verbs of workers; each is one transaction. LeaseLost where one of the claims is no longer valid."""
 
     def __init__(self, database: Database) -> None:
         self.previews = PreviewStore(database)
         self._database = database
 
-    def claim(self, key: str | None = None) -> Claim | None:
-        """Claim the run `key`, or the oldest queued one; None if there is none (of `key`: if it is not queued)."""
-        waiting = run.c.status == "queued" if key is None else (run.c.status == "queued") & (run.c.key == key)
+    def claim(self, key: str | None = None, chunk: str | None = None) -> tuple[Claim, ...]:
+        """Claim the run `key` alone, or the oldest queued one (of `chunk` or its parts) with all that it trains with.
+
+        Those are the queued runs of its chunk at the same step. () if there is none.
+        """
+        waiting = run.c.status == "queued"
+        if chunk is not None:
+            waiting &= or_(run.c.chunk == chunk, run.c.chunk.startswith(f"{chunk}.", autoescape=True))
+        waiting &= _is_first() if key is None else run.c.key == key
         with self._database.read() as connection:
             if not connection.scalar(select(exists().where(waiting))):
-                return None
-        query = select(run).where(waiting).order_by(run.c.created, run.c.key).limit(1)
+                return ()
+        query = select(run.c.key, run.c.chunk, run.c.step).where(waiting).order_by(run.c.created, run.c.key).limit(1)
         with self._database.write() as connection:
-            found = connection.execute(query.with_for_update(skip_locked=True)).mappings().first()
-            if found is None:
-                return None
-            attempt, held = found["attempt"] + 1, hold()
-            values = {"status": "running", "attempt": attempt, "resumed_from_step": found["step"]}
-            held["started"] = found["started"] or held["heartbeat"]
-            connection.execute(update(run).where(run.c.key == found["key"]).values(**values, **held))
-            return Claim(found["key"], attempt, found["config"], found["seconds"])
+            first = connection.execute(query.with_for_update(skip_locked=True)).first()
+            if first is None:
+                return ()
+            together = run.c.key == first.key
+            if key is None and first.chunk is not None:
+                together = (run.c.status == "queued") & (run.c.chunk == first.chunk) & (run.c.step == first.step)
+            return _take(connection, together)
 
     def recover(self) -> int:
         """Hand back runs whose process or lease is gone, as crashes; return how many there were."""
@@ -62,24 +67,26 @@ class WorkStore:
             held = select(run.c.key, run.c.status, run.c.worker, run.c.lease_expires)
             running = connection.execute(held.where(run.c.status == "running")).mappings().all()
         lost = [stored["key"] for stored in running if is_lost(stored)]
-        for key in lost:
-            query = select(run).where(run.c.key == key).with_for_update(skip_locked=True)
+        if lost:
+            query = select(run).where(run.c.key.in_(lost)).order_by(run.c.key).with_for_update(skip_locked=True)
             with self._database.write() as connection:
-                stored = connection.execute(query).mappings().first()
-                if stored is not None and is_lost(stored):
-                    self._crash(connection, stored, "its process ended without a word")
+                found = [stored for stored in connection.execute(query).mappings().all() if is_lost(stored)]
+                settle_crash(connection, found, "its process ended without a word")
         return len(lost)
 
-    def adopt(self, claim: Claim) -> str | None:
-        """Extend the lease in the name of this process; return what a person asked for ("pause", "stop") or None."""
+    def adopt(self, claims: Claims) -> dict[str, str]:
+        """Extend the leases in the name of this process; return what a person asked for ("pause", "stop") by key."""
         with self._database.write() as connection:
-            return self._extend(connection, claim)
+            return _extend(connection, claims)
 
-    def begin(self, claim: Claim, draft: RunRecord, *, steps: int | None) -> None:
+    def begin(self, claims: Claims, begun: Sequence[Beginning]) -> None:
         """Store what is known before training; BadInput, and nothing stored, where that is beyond a cap."""
         with self._database.ledger() as connection:
-            self._extend(connection, claim, record=draft.to_json(), steps=steps)
-            admit_draft(connection, draft.to_json())
+            _extend(connection, claims)
+            drafts = [each.draft.to_json() for each in begun]
+            known = zip(drafts, begun, strict=True)
+            _set_each(connection, claims, [{"record": draft, "steps": each.steps} for draft, each in known])
+            admit_drafts(connection, drafts)
 
     def find_record(self, key: str) -> Mapping[str, Any]:
         """Return the JSON of the record of another run; BadInput where there is none."""
@@ -93,107 +100,145 @@ class WorkStore:
             return None
         return Checkpoint(found["step"], bytes(found["content"]), from_json(found["released"]), found["binding"])
 
-    def commit(self, claim: Claim, progress: Progress, saved: Checkpoint) -> str | None:
-        """Store metrics, checkpoint, heartbeat and what was released; return what a person asked for, or None."""
+    def commit(self, claims: Claims, progress: Sequence[Progress], saved: Sequence[Checkpoint]) -> dict[str, str]:
+        """Store metrics, checkpoints, heartbeat and what was released; return what a person asked for, by key."""
         with self._database.write(durable=True) as connection:
-            asked = self._extend(connection, claim, **_where(progress))
-            _store_progress(connection, claim.key, progress)
-            row = {"key": claim.key, "step": saved.step, "content": saved.content, "binding": dict(saved.binding)}
-            upsert(connection, checkpoint, [{**row, "released": to_json(saved.released)}])
+            asked = _extend(connection, claims)
+            _store_progress(connection, claims, progress)
+            _store_checkpoints(connection, claims, saved)
             return asked
 
-    def finish(
-        self,
-        claim: Claim,
-        record: RunRecord,
-        progress: Progress,
-        artifacts: Sequence[Artifact] = (),
-        *,
-        error_kind: str | None = None,
-    ) -> None:
-        """Store a record that has come to its end (finished or failed), and drop the checkpoint."""
-        ended = {"status": record.status, "record": record.to_json(), "finished": time.time(), "error": record.error}
+    def finish(self, claims: Claims, endings: Sequence[Ending]) -> None:
+        """Store records that have come to their end (finished or failed), and drop the checkpoints."""
+        files = [(claim.key, item) for claim, end in zip(claims, endings, strict=True) for item in end.artifacts]
         with self._database.ledger() as connection:
-            self._extend(connection, claim, **{**_where(progress), **ended, **_FREE, "error_kind": error_kind})
-            _store_progress(connection, claim.key, progress)
-            for item in artifacts:
-                file = {"name": item.name, "content": item.content, "bytes": len(item.content), "sha256": item.sha256}
-                connection.execute(insert(artifact).values(key=claim.key, **file))
-            connection.execute(delete(checkpoint).where(checkpoint.c.key == claim.key))
+            _extend(connection, claims, **FREE)
+            _store_progress(connection, claims, [end.progress for end in endings])
+            _set_each(connection, claims, [_ended(end) for end in endings])
+            if files:
+                values = [
+                    {"key": key, "name": f.name, "content": f.content, "bytes": len(f.content), "sha256": f.sha256}
+                    for key, f in files
+                ]
+                connection.execute(insert(artifact), values)
+            connection.execute(delete(checkpoint).where(checkpoint.c.key.in_([claim.key for claim in claims])))
 
     def refuse(self, claim: Claim, error: str, kind: str) -> None:
         """End a run that could not begin: nothing was released. `kind` is "bad_input" or "failed"."""
         ended = {"status": "failed", "error": error, "error_kind": kind, "finished": time.time()}
         with self._database.write() as connection:
-            self._extend(connection, claim, **{**ended, **_FREE})
+            _extend(connection, [claim], **{**ended, **FREE})
 
-    def hand_back(self, claim: Claim, status: str) -> None:
-        """Leave a run "queued" or "paused"; it goes on from its last checkpoint."""
+    def hand_back(self, claims: Claims, status: str = "queued") -> None:
+        """Leave runs `status` ("queued" or "paused"), or as a person asked of each: paused, or ended as cancelled.
+
+        What is not ended goes on from its last checkpoint.
+        """
         with self._database.write() as connection:
-            self._extend(connection, claim, **{"status": status, **_FREE})
+            asked = _extend(connection, claims)
+            _extend(connection, claims, **FREE, status=status)
+            paused = [key for key, what in asked.items() if what == "pause"]
+            connection.execute(update(run).where(run.c.key.in_(paused)).values(status="paused"))
+            for key in [key for key, what in asked.items() if what == "stop"]:
+                connection.execute(update(run).where(run.c.key == key).values(**end_cancelled(connection, key)))
 
-    def cancel(self, claim: Claim) -> None:
-        """End a run that a person stopped."""
+    def split(self, claims: Claims, kept: Sequence[Checkpoint | None]) -> None:
+        """Queue the runs of a chunk as two halves, each a chunk of its own, since one of them cannot go on.
+
+        `kept` is stored of those that have no checkpoint yet: what they have released is released once, with one noise.
+        """
+        with self._database.write(durable=True) as connection:
+            _extend(connection, claims, **FREE, status="queued")
+            new = [(claim, saved) for claim, saved in zip(claims, kept, strict=True) if saved is not None]
+            _store_checkpoints(connection, [claim for claim, _ in new], [saved for _, saved in new])
+            halve(connection, [claim.key for claim in claims])
+
+    def crash(self, claims: Claims, reason: str) -> None:
+        """Queue runs again whose process died; one that died too often has failed. Leaves those that were overtaken."""
+        attempts = {claim.key: claim.attempt for claim in claims}
+        query = select(run).where(run.c.key.in_(attempts)).order_by(run.c.key).with_for_update()
         with self._database.write() as connection:
-            self._extend(connection, claim)
-            connection.execute(update(run).where(run.c.key == claim.key).values(**end_cancelled(connection, claim.key)))
+            found = connection.execute(query).mappings().all()
+            mine = [row for row in found if row["status"] == "running" and row["attempt"] == attempts[row["key"]]]
+            settle_crash(connection, mine, reason)
 
-    def crash(self, claim: Claim, reason: str) -> None:
-        """Queue a run again whose process died; after MOST_CRASHES it has failed. Does nothing if overtaken."""
-        with self._database.write() as connection:
-            query = select(run).where(run.c.key == claim.key).with_for_update()
-            stored = connection.execute(query).mappings().first()
-            if stored is not None and stored["attempt"] == claim.attempt and stored["status"] == "running":
-                self._crash(connection, stored, reason)
-
-    def asked(self, claim: Claim) -> str | None:
-        """Return what a person asked of the run that has not been done, or None."""
+    def asked(self, claims: Claims) -> dict[str, str]:
+        """Return what a person asked of the runs that has not been done, by key."""
+        attempts = {claim.key: claim.attempt for claim in claims}
+        query = select(run.c.key, run.c.attempt, run.c.request).where(
+            run.c.key.in_(attempts), run.c.request.is_not(None)
+        )
         with self._database.read() as connection:
-            return connection.scalar(
-                select(run.c.request).where(run.c.key == claim.key, run.c.attempt == claim.attempt)
-            )
-
-    def _extend(self, connection: Connection, claim: Claim, **values: Any) -> str | None:
-        held = {**hold(), **values}
-        mine = (run.c.key == claim.key) & (run.c.attempt == claim.attempt) & (run.c.status == "running")
-        changed = connection.execute(update(run).where(mine).values(**held).returning(run.c.request)).first()
-        if changed is None:
-            raise LeaseLost(f"run {claim.key} was taken over or ended by another process; this one stops.")
-        return None if changed[0] is None else str(changed[0])
-
-    def _crash(self, connection: Connection, stored: RowMapping, reason: str) -> None:
-        crashes = stored["crashes"] + 1
-        change: dict[str, Any] = {"crashes": crashes, **_FREE, "status": "queued"}
-        if stored["request"] == "stop":
-            change = {"crashes": crashes, **end_cancelled(connection, stored["key"])}
-        elif stored["request"] == "pause":
-            change["status"] = "paused"
-        elif crashes >= MOST_CRASHES:
-            error = f"the run's process died {crashes} times, the last time because {reason}."
-            change |= {"status": "failed", "error": error, "error_kind": "crashed", "finished": time.time()}
-            change["record"] = _crashed_record(connection, stored, error)
-        connection.execute(update(run).where(run.c.key == stored["key"]).values(**change))
+            return {key: what for key, attempt, what in connection.execute(query) if attempt == attempts[key]}
 
 
-def _where(progress: Progress) -> dict[str, Any]:
-    spent = {} if progress.epsilon is None else {"epsilon": progress.epsilon}
-    return {"step": progress.step, "epoch": progress.epoch, "seconds": progress.seconds, **spent}
+def _is_first() -> Any:
+    """Return the condition that no other run of the same chunk stands for it: who takes one up takes up all."""
+    other = run.alias()
+    alike = (other.c.chunk == run.c.chunk) & (other.c.step == run.c.step) & (other.c.status == "queued")
+    return ~exists().where(alike, other.c.key < run.c.key).correlate(run)
 
 
-def _store_progress(connection: Connection, key: str, progress: Progress) -> None:
-    values = [{"key": key, "step": step, "name": name, "value": value} for step, name, value in progress.values]
+def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
+    """Make the runs that `together` selects this process's own, and return the claims on them by key."""
+    query = select(run).where(together).order_by(run.c.key).with_for_update()
+    found = connection.execute(query).mappings().all()
+    held = hold()
+    values = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
+    values["started"] = func.coalesce(run.c.started, held["heartbeat"])
+    mine = run.c.key.in_([stored["key"] for stored in found])
+    connection.execute(update(run).where(mine).values(**values, **held))
+    return tuple(Claim(row["key"], row["attempt"] + 1, row["config"], row["seconds"]) for row in found)
+
+
+def _extend(connection: Connection, claims: Claims, **values: Any) -> dict[str, str]:
+    """Extend the leases and set `values`; return what was asked, by key. LeaseLost where one run is held no more."""
+    asked: dict[str, str | None] = {}
+    for attempt in {claim.attempt for claim in claims}:
+        keys = [claim.key for claim in claims if claim.attempt == attempt]
+        mine = run.c.key.in_(keys) & (run.c.attempt == attempt) & (run.c.status == "running")
+        changed = update(run).where(mine).values(**{**hold(), **values}).returning(run.c.key, run.c.request)
+        asked |= dict(connection.execute(changed).all())
+    gone = [claim.key for claim in claims if claim.key not in asked]
+    if gone:
+        raise LeaseLost(f"run {gone[0]} was taken over or ended by another process; this one stops.")
+    return {key: what for key, what in asked.items() if what is not None}
+
+
+def _set_each(connection: Connection, claims: Claims, values: Sequence[Mapping[str, Any]]) -> None:
+    """Set columns of each run, the same columns for all; the caller has extended the leases."""
+    if claims:
+        rows = [{"own": claim.key, **each} for claim, each in zip(claims, values, strict=True)]
+        connection.execute(update(run).where(run.c.key == bindparam("own")), rows)
+
+
+def _ended(end: Ending) -> dict[str, Any]:
+    record = end.record
+    ended = {"status": record.status, "record": record.to_json(), "error": record.error}
+    return {**ended, "error_kind": end.error_kind, "finished": time.time()}
+
+
+def _store_progress(connection: Connection, claims: Claims, progress: Sequence[Progress]) -> None:
+    each = list(zip([claim.key for claim in claims], progress, strict=True))
+    where = [{"step": now.step, "epoch": now.epoch, "seconds": now.seconds} for _, now in each]
+    _set_each(connection, claims, where)
+    for key, now in each:
+        if now.epsilon is not None:
+            connection.execute(update(run).where(run.c.key == key).values(epsilon=now.epsilon))
+    values = [{"key": key, "step": at, "name": name, "value": x} for key, now in each for at, name, x in now.values]
     upsert(connection, metric, values)
-    if progress.histograms is not None:
-        drawn = {"step": progress.step, "epoch": progress.epoch, "histograms": dict(progress.histograms)}
-        upsert(connection, snapshot, [{"key": key, **drawn}])
+    drawn = [
+        {"key": key, "step": now.step, "epoch": now.epoch, "histograms": dict(now.histograms)}
+        for key, now in each
+        if now.histograms is not None
+    ]
+    upsert(connection, snapshot, drawn)
 
 
-def _crashed_record(connection: Connection, stored: RowMapping, error: str) -> dict[str, Any] | None:
-    if stored["record"] is None:
-        return None
-    draft = RunRecord.from_json(stored["record"])
-    query = select(checkpoint.c.released).where(checkpoint.c.key == stored["key"])
-    released = from_json(connection.scalar(query) or [])
-    row = read_row(stored)
-    ended = failed_record(draft, method_of(draft), released=released, error=error, steps=row.step, seconds=row.seconds)
-    return ended.to_json()
+def _store_checkpoints(connection: Connection, claims: Claims, saved: Sequence[Checkpoint]) -> None:
+    rows = [
+        {"key": claim.key, "step": one.step, "content": one.content, "binding": dict(one.binding)}
+        | {"released": to_json(one.released)}
+        for claim, one in zip(claims, saved, strict=True)
+    ]
+    upsert(connection, checkpoint, rows)

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 
 from fairpriv_core.errors import FairprivError, StoreError
 from fairpriv_core.runs.children import Child, Nursery, count_cores
@@ -21,6 +22,7 @@ from fairpriv_core.runs.worker import run_child
 POLL_SECONDS = 0.1
 RECOVER_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0
+CHUNK_PATIENCE_SECONDS = 12.0  # a chunk hears of it by its heartbeat, and its commit takes longer
 MOST_PREVIEWS = 2  # so that curves need not wait for an audit
 
 
@@ -31,7 +33,7 @@ class Supervisor:
         self._place, self._slots = place, slots or count_cores()
         self._work = open_work(place)
         self._nursery = Nursery()
-        self._jobs: dict[Claim, Child] = {}
+        self._jobs: dict[tuple[Claim, ...], Child] = {}
         self._previews: list[Child] = []
         self._recovered = 0.0
 
@@ -57,38 +59,42 @@ class Supervisor:
             self._recovered = time.monotonic()
             self._work.recover()
             self._work.previews.recover()
-        while len(self._jobs) < self._slots and (claim := self._work.claim()) is not None:
-            self._jobs[claim] = self._nursery.start(run_child, self._place, claim)
+        while len(self._jobs) < self._slots and (claims := self._work.claim()):
+            self._jobs[claims] = self._nursery.start(run_child, self._place, claims)
         while len(self._previews) < MOST_PREVIEWS and (key := self._work.previews.claim()) is not None:
             self._previews.append(self._nursery.start(run_preview, self._place, key))
 
     def stop(self) -> None:
         """End the children; their runs go back to the queue and on from their last checkpoints."""
-        for claim, child in self._jobs.items():
-            child.end()
-            try:
-                self._work.hand_back(claim, "queued")
-            except (StoreError, LeaseLost):
-                continue  # ended by itself in this moment, or found by the next supervisor as its lease ends
+        for claims, child in self._jobs.items():
+            self._end(claims, child)
         self._jobs = {}
         for child in self._previews:
             child.end()
 
+    def _end(self, claims: tuple[Claim, ...], child: Child) -> None:
+        """End a child and hand its runs back, paused or cancelled where a person asked for it."""
+        child.end()
+        with suppress(StoreError, LeaseLost):  # ended by themselves in this moment, or found as their lease ends
+            self._work.hand_back(claims)
+
     def _reap(self) -> None:
-        for claim, child in [job for job in self._jobs.items() if not job[1].alive]:
+        for claims, child in [job for job in self._jobs.items() if not job[1].alive]:
             mishap = child.mishap()
             if mishap is not None:
-                self._work.crash(claim, mishap)
-            del self._jobs[claim]
+                self._work.crash(claims, mishap)
+            del self._jobs[claims]
         for child in [child for child in self._previews if not child.alive]:
             child.mishap()
             self._previews.remove(child)
 
     def _hasten(self) -> None:
         """End a child that has not obeyed a pause or a stop for a while: its last checkpoint is what remains."""
-        for claim, child in self._jobs.items():
-            if child.patience(self._work.asked(claim)) > PATIENCE_SECONDS:
-                child.end()
+        for claims, child in list(self._jobs.items()):
+            patience = PATIENCE_SECONDS if len(claims) == 1 else CHUNK_PATIENCE_SECONDS
+            if child.patience(bool(self._work.asked(claims))) > patience:
+                self._end(claims, child)
+                del self._jobs[claims]
 
 
 def main() -> int:

@@ -1,68 +1,93 @@
-"""Working on a claimed run, in this process or in a child of the supervisor: execute, and write down how it ended."""
+"""Working on claimed runs, in this process or in a child of the supervisor: execute, and write down how they ended."""
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.runs.artifact import model_files
 from fairpriv_core.runs.children import live_with_parent
-from fairpriv_core.runs.claim import Artifact, Claim, LeaseLost, Progress
+from fairpriv_core.runs.claim import Artifact, Claim, Ending, LeaseLost, Progress
 from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.execute import execute
+from fairpriv_core.runs.execute import Outcome, Plan, plan_run, train_together
 from fairpriv_core.runs.heartbeat import keep_lease
-from fairpriv_core.runs.journal import Interrupted, StoreJournal
+from fairpriv_core.runs.journal import Interrupted, Seat, StoreJournal
 from fairpriv_core.runs.record import failed_record
+from fairpriv_core.runs.shelf import Shelf
 from fairpriv_core.runs.store_work import WorkStore, open_work
 
 
-def work_on(work: WorkStore, claim: Claim, *, on_commit: Callable[[Progress], None] | None = None) -> None:
-    """Work on a run until it ends, is paused, or crashes (it is then queued again); every end is in the store.
+def work_on(work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Progress], None] | None = None) -> None:
+    """Work on runs that were claimed together until they end, are paused, or crash; every end is in the store.
 
-    Raises StoreError or LeaseLost where the end could not be written.
+    A run whose plan cannot be made fails alone. Where training cannot go on, the chunk is queued again as two halves,
+    until the run that fails is alone. Raises StoreError or LeaseLost where the end could not be written.
     """
-    journal = StoreJournal(work, claim, on_commit=on_commit)
-    with keep_lease(work, claim):
+    journal = StoreJournal(work, claims, on_commit=on_commit)
+    with keep_lease(work, journal):
         try:
-            outcome = execute(build_config(claim.config), journal)
-        except Interrupted as interrupt:
-            _obey(work, claim, interrupt.asked)
+            plans = _plan_each(work, journal)
+            outcomes = train_together(plans, journal.begin(plans), journal) if plans else []
+        except Interrupted:
+            work.hand_back(journal.claims)
         except (StoreError, LeaseLost):
             raise
-        except FairprivError as error:
-            _write_failure(work, claim, journal, error)
         except Exception as error:
-            traceback.print_exc()
-            work.crash(claim, f"of {type(error).__name__}: {error}")
+            _give_up(work, journal, error)
         else:
-            artifacts = [Artifact(*item) for item in model_files(outcome.fitted, outcome.train).items()]
-            work.finish(claim, outcome.record, journal.leftover(outcome.record), artifacts)
+            endings = [_end(journal, *one) for one in zip(journal.seats, outcomes, strict=True)]
+            if endings:
+                work.finish(journal.claims, endings)
 
 
-def run_child(place: str | None, claim: Claim) -> None:
-    """Work on a run in a process of its own, which ends with its parent; started by the supervisor."""
+def run_child(place: str | None, claims: Sequence[Claim]) -> None:
+    """Work on runs in a process of its own, which ends with its parent; started by the supervisor."""
     live_with_parent()
     try:
-        work_on(open_work(place), claim)
+        work_on(open_work(place), claims)
     except FairprivError as error:
         raise SystemExit(f"fairpriv: {error}") from error
 
 
-def _obey(work: WorkStore, claim: Claim, asked: str) -> None:
-    if asked == "stop":
-        work.cancel(claim)
+def _plan_each(work: WorkStore, journal: StoreJournal) -> list[Plan]:
+    """Return the plans of a journal's runs; those that have none have failed and left the journal."""
+    shelf, plans = Shelf(), []
+    for seat in list(journal.seats):
+        try:
+            plan = plan_run(build_config(seat.claim.config), seat.claim.key, shelf=shelf, find_record=work.find_record)
+            seat.bind(plan)
+            plans.append(plan)
+        except FairprivError as error:
+            if isinstance(error, StoreError):
+                raise
+            _fail(work, journal, seat, error)
+            journal.seats.remove(seat)
+    return plans
+
+
+def _give_up(work: WorkStore, journal: StoreJournal, error: Exception) -> None:
+    """End a run that cannot go on, or queue its chunk as two halves."""
+    if len(journal.seats) > 1:
+        work.split(journal.claims, [seat.start() for seat in journal.seats])
+    elif isinstance(error, FairprivError):
+        _fail(work, journal, journal.seats[0], error)
     else:
-        work.hand_back(claim, "paused")
+        traceback.print_exception(error)
+        work.crash(journal.claims, f"of {type(error).__name__}: {error}")
 
 
-def _write_failure(work: WorkStore, claim: Claim, journal: StoreJournal, error: FairprivError) -> None:
+def _end(journal: StoreJournal, seat: Seat, outcome: Outcome) -> Ending:
+    artifacts = [Artifact(*item) for item in model_files(outcome.fitted, outcome.train).items()]
+    return Ending(outcome.record, journal.leftover(seat, outcome.record), artifacts)
+
+
+def _fail(work: WorkStore, journal: StoreJournal, seat: Seat, error: FairprivError) -> None:
     """End a run as failed; it has paid for what it released, the counts behind its message included."""
     kind = "bad_input" if isinstance(error, BadInput) else "failed"
-    watch = journal.watch
-    if watch is None:
-        work.refuse(claim, str(error), kind)
+    if seat.watch is None:
+        work.refuse(seat.claim, str(error), kind)
         return
-    spent = {"steps": journal.step, **journal.spent()}
-    record = failed_record(watch.draft, watch.method, released=journal.released, error=str(error), **spent)
-    work.finish(claim, record, journal.leftover(record), error_kind=kind)
+    plan, spent = seat.watch.plan, journal.spent(journal.seats.index(seat))
+    record = failed_record(plan.draft, plan.method, released=seat.released, error=str(error), steps=seat.step, **spent)
+    work.finish([seat.claim], [Ending(record, journal.leftover(seat, record), error_kind=kind)])

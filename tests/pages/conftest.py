@@ -29,9 +29,7 @@ def made_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = WorkStore(store.database)
     for method, epsilon, seed in (("pf_ld", 1.0, 0), ("pf_ld", 1.0, 1), ("none", None, 0)):
         config = build_config({**RAW, "method": {"name": method, **FEW}, "epsilon": epsilon, "seed": seed})
-        claim = work.claim(store.submit(config).key)
-        assert claim is not None
-        work_on(work, claim)
+        work_on(work, work.claim(store.submit(config).key))
     assert {row.status for row in store.rows()} == {"finished"}
     store.database.close()
     return folder

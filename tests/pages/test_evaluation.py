@@ -42,9 +42,8 @@ def test_the_run_page_shows_paid_numbers_beside_raw_ones(
         keys = []
         for asked in (True, False):
             raw = {**RAW, "method": {"name": "dp_sgd", "epochs": 2}, "epsilon": 1.0, "private_evaluation": asked}
-            claim = work.claim(store.submit(build_config(raw)).key)
-            assert claim is not None
-            work_on(work, claim)
+            [claim] = work.claim(store.submit(build_config(raw)).key)
+            work_on(work, [claim])
             keys.append(claim.key)
     page = open_page("run", run=keys[0])
     assert not page.exception

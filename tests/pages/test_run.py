@@ -67,8 +67,7 @@ def test_a_queued_run_can_be_paused_resumed_and_stopped(open_page: Open) -> None
 def test_a_lost_run_offers_resume(open_page: Open) -> None:
     key = submit(1.0)
     store = open_store()
-    claim = WorkStore(store.database).claim(key)
-    assert claim is not None
+    assert WorkStore(store.database).claim(key)
     with store.database.write() as connection:
         connection.exec_driver_sql("update run set worker = 'nowhere:1:1', lease_expires = 1, heartbeat = 1")
     page = open_page("run", run=key)

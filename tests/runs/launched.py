@@ -10,7 +10,7 @@ import numpy as np
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.privacy.event import Events, Parallel, to_json
 from fairpriv_core.runs.checkpoint import Checkpoint
-from fairpriv_core.runs.claim import Claim, Progress
+from fairpriv_core.runs.claim import Beginning, Claim, Ending, Progress
 from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.ledger_entry import identify_data
 from fairpriv_core.runs.record import RunRecord
@@ -56,22 +56,21 @@ def draft(claim: Claim, events: Events, **given: Any) -> RunRecord:
 def begin(store: RunStore, asked: RunConfig, events: Events, **given: Any) -> tuple[WorkStore, Claim, RunRecord]:
     """Launch a run and store what it plans to release."""
     work = WorkStore(store.database)
-    claim = work.claim(store.submit(asked, again=True).key)
-    assert claim is not None
+    [claim] = work.claim(store.submit(asked, again=True).key)
     record = draft(claim, events, **given)
-    work.begin(claim, record, steps=10)
+    work.begin([claim], [Beginning(record, 10)])
     return work, claim, record
 
 
 def commit(work: WorkStore, claim: Claim, released: Events) -> None:
     """Store a checkpoint by which `released` has left the process."""
-    work.commit(claim, Progress(5, 1, 1.0), Checkpoint(5, b"secret", released, {}))
+    work.commit([claim], [Progress(5, 1, 1.0)], [Checkpoint(5, b"secret", released, {})])
 
 
 def finish(store: RunStore, asked: RunConfig, events: Events, **given: Any) -> str:
     """Launch a run and end it as finished; return its key."""
     work, claim, record = begin(store, asked, events, **given)
-    work.finish(claim, replace(record, status="finished", released=record.event), Progress(10, 1, 1.0))
+    work.finish([claim], [Ending(replace(record, status="finished", released=record.event), Progress(10, 1, 1.0))])
     return claim.key
 
 

@@ -56,9 +56,8 @@ def silent(_: str) -> None:
 
 def finish(store: RunStore, config: RunConfig) -> str:
     work = WorkStore(store.database)
-    claim = work.claim(store.submit(config).key)
-    assert claim is not None
-    work_on(work, claim)
+    [claim] = work.claim(store.submit(config).key)
+    work_on(work, [claim])
     return claim.key
 
 

@@ -169,13 +169,9 @@ def test_a_crash_before_the_end_repeats_the_release_or_makes_another(
     key, work = local.submit(ask(configure("pf_ld"))).key, WorkStore(local.database)
     with monkeypatch.context() as broken:
         broken.setattr(execute, "finished_record", break_down)
-        claim = work.claim(key)
-        assert claim is not None
-        work_on(work, claim)
+        work_on(work, work.claim(key))
     assert local.row(key).status == "queued"
-    claim = work.claim(key)
-    assert claim is not None
-    work_on(work, claim)
+    work_on(work, work.claim(key))
     record = local.record(key)
     assert record is not None and record.status == "finished" and record.metrics_private == seen[1]
     assert (seen[0] == seen[1]) == committed

@@ -15,12 +15,13 @@ from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian, from_json, to_json
 from fairpriv_core.privacy.filter import Cap
 from fairpriv_core.privacy.ledger import Total, compose
-from fairpriv_core.runs.claim import Progress
+from fairpriv_core.runs.claim import Beginning, Ending, Progress
 from fairpriv_core.runs.ledger_entry import identify_data, list_sensitive, post_record
 from fairpriv_core.runs.record import failed_record, method_of
 from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.runs.store_crashes import MOST_CRASHES
 from fairpriv_core.runs.store_tables import SCHEMA_VERSION
-from fairpriv_core.runs.store_work import MOST_CRASHES, WorkStore
+from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
 from tests.runs.launched import DELTA, begin, commit, config, evaluated, finish, name
 
@@ -114,23 +115,22 @@ def test_a_run_under_way_counts_by_what_it_has_committed_and_holds_back_its_plan
     assert cost(store) == 0.0 and cost(store, planned=True) == epsilon(PF_LD, DELTA)
     commit(work, claim, PF_LD[:1])
     assert cost(store) == epsilon(PF_LD[:1], DELTA)
-    work.crash(claim, "it was ended by SIGKILL")
+    work.crash([claim], "it was ended by SIGKILL")
     assert cost(store) == epsilon(PF_LD[:1], DELTA), "what it released stays, whoever died"
-    again = work.claim(claim.key)
-    assert again is not None
-    work.begin(again, record, steps=10)
+    work.begin(work.claim(claim.key), [Beginning(record, 10)])
     assert cost(store, planned=True) == epsilon(PF_LD, DELTA), "a retry from the checkpoint is the same release"
 
 
 def test_a_run_that_failed_has_paid_for_what_it_released(store: RunStore) -> None:
     work, claim, record = begin(store, config(), PF_LD)
     ended = failed_record(record, method_of(record), released=PF_LD[:1], error="group 'B' is too small.")
-    work.finish(claim, ended, Progress(1, 0, 1.0), error_kind="failed")
+    work.finish([claim], [Ending(ended, Progress(1, 0, 1.0), error_kind="failed")])
     assert cost(store) == epsilon(PF_LD[:1], DELTA)
-    for _ in range(MOST_CRASHES):
-        work, claim, record = begin(store, config(seed=7), DP_SGD) if _ == 0 else (work, work.claim() or claim, record)
+    work, claim, record = begin(store, config(seed=7), DP_SGD)
+    for attempt in range(MOST_CRASHES):
+        [claim] = work.claim() if attempt else [claim]
         commit(work, claim, DP_SGD)
-        work.crash(claim, "it was ended by SIGKILL")
+        work.crash([claim], "it was ended by SIGKILL")
     assert store.row(claim.key).status == "failed"
     assert cost(store) == pytest.approx(epsilon((Gaussian(9.0), *DP_SGD), DELTA), abs=0.01)
 
@@ -139,7 +139,7 @@ def test_a_cancelled_run_counts_its_planned_length(store: RunStore) -> None:
     work, claim, _ = begin(store, config(), PF_LD)
     commit(work, claim, PF_LD[:1])
     store.request(claim.key, "stop")
-    work.cancel(claim)
+    work.hand_back([claim])
     assert cost(store) == epsilon(PF_LD, DELTA)
 
 
@@ -151,7 +151,7 @@ def test_deleting_gives_nothing_back_but_what_was_refused_cost_nothing(store: Ru
     assert [line.status for line in store.ledger.lines(name())] == ["deleted"]
     work, claim, record = begin(store, config(seed=3), PF_LD)
     refused = failed_record(record, method_of(record), released=(), error="batch_size is too large.")
-    work.finish(claim, refused, Progress(0, 0, 0.0), error_kind="bad_input")
+    work.finish([claim], [Ending(refused, Progress(0, 0, 0.0), error_kind="bad_input")])
     assert cost(store) == before
     store.delete(claim.key)
     assert cost(store) == before and len(store.ledger.lines(name())) == 1
@@ -241,6 +241,8 @@ def test_a_store_of_the_first_version_is_brought_to_this_one(place: str) -> None
         store.delete(key)
         with store.database.write() as connection:
             for statement in (
+                "DROP INDEX ix_run_chunk",
+                "ALTER TABLE run DROP COLUMN chunk",
                 "ALTER TABLE run DROP COLUMN reserved",
                 "ALTER TABLE tombstone DROP COLUMN post",
                 "DROP TABLE charge",
@@ -253,6 +255,7 @@ def test_a_store_of_the_first_version_is_brought_to_this_one(place: str) -> None
         assert line.status == "deleted" and "earlier version" in total(store).unbounded[0]
         with store.database.read() as connection:
             assert {"charge", "cap"} <= set(inspect(connection).get_table_names())
+            assert "ix_run_chunk" in {index["name"] for index in inspect(connection).get_indexes("run")}
             assert connection.scalar(text("SELECT version FROM store_info")) == SCHEMA_VERSION
         finish(store, config(seed=1), PF_LD)
 
@@ -260,9 +263,8 @@ def test_a_store_of_the_first_version_is_brought_to_this_one(place: str) -> None
 def test_what_a_real_run_keeps_of_its_release_is_known_as_shared(local: RunStore) -> None:
     asked = config({"name": "one_release", "epochs": 1})
     work = WorkStore(local.database)
-    claim = work.claim(local.submit(asked).key)
-    assert claim is not None
-    work_on(work, claim)
+    [claim] = work.claim(local.submit(asked).key)
+    work_on(work, [claim])
     record = local.record(claim.key)
     assert record is not None and record.status == "finished"
     entry = post_record(record.to_json()).entry

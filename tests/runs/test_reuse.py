@@ -77,9 +77,7 @@ def test_a_paused_run_on_a_release_goes_on_with_it(monkeypatch: pytest.MonkeyPat
                 store.request(key, "pause")
 
         for _ in range(2):
-            claim = work.claim(key)
-            assert claim is not None
-            work_on(work, claim, on_commit=ask)
+            work_on(work, work.claim(key), on_commit=ask)
             if store.row(key).status == "paused":
                 store.request(key, "resume")
         record = store.record(key)

@@ -11,12 +11,13 @@ from sqlalchemy import update
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.runs.checkpoint import Checkpoint
-from fairpriv_core.runs.claim import Claim, LeaseLost, Progress
+from fairpriv_core.runs.claim import Beginning, Claim, Ending, LeaseLost, Progress
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.runs.store_crashes import MOST_CRASHES
 from fairpriv_core.runs.store_tables import run
-from fairpriv_core.runs.store_work import MOST_CRASHES, WorkStore
+from fairpriv_core.runs.store_work import WorkStore
 
 Configure = Callable[..., RunConfig]
 SAVED = Checkpoint(5, b"secret", (Gaussian(2.0, 3),), {"code": "a"})
@@ -37,9 +38,8 @@ def draft(claim: Claim, status: str = "running") -> RunRecord:
 def begin(store: RunStore, config: RunConfig) -> tuple[WorkStore, Claim]:
     work = WorkStore(store.database)
     store.submit(config)
-    claim = work.claim()
-    assert claim is not None
-    work.begin(claim, draft(claim), steps=48)
+    [claim] = work.claim()
+    work.begin([claim], [Beginning(draft(claim), 48)])
     return work, claim
 
 
@@ -67,8 +67,8 @@ def test_four_claimers_get_distinct_runs(place: str, configure: Configure) -> No
     def claim_all(_: int) -> list[str]:
         found = []
         with open_store(place) as own:
-            while (claim := WorkStore(own.database).claim()) is not None:
-                found.append(claim.key)
+            while claims := WorkStore(own.database).claim():
+                found += [claim.key for claim in claims]
         return found
 
     with ThreadPoolExecutor(4) as pool:
@@ -78,8 +78,8 @@ def test_four_claimers_get_distinct_runs(place: str, configure: Configure) -> No
 
 def test_one_commit_stores_metrics_histograms_checkpoint_and_releases(store: RunStore, configure: Configure) -> None:
     work, claim = begin(store, configure())
-    assert work.commit(claim, progress(5), SAVED) is None
-    assert work.commit(claim, progress(9, 0.7), SAVED) is None
+    assert work.commit([claim], [progress(5)], [SAVED]) == {}
+    assert work.commit([claim], [progress(9, 0.7)], [SAVED]) == {}
     row = store.row(claim.key)
     assert (row.status, row.step, row.steps, row.epoch, row.epsilon) == ("running", 9, 48, 1, 0.25)
     assert store.metrics(claim.key) == [(5, "test/accuracy", 0.5), (9, "test/accuracy", 0.7)]
@@ -91,33 +91,33 @@ def test_one_commit_stores_metrics_histograms_checkpoint_and_releases(store: Run
 
 def test_an_overtaken_worker_can_write_nothing(store: RunStore, configure: Configure) -> None:
     work, old = begin(store, configure())
-    work.commit(old, progress(5), SAVED)
+    work.commit([old], [progress(5)], [SAVED])
     expire(store, old.key)
     assert store.row(old.key).status == "lost"
     assert work.recover() == 1
-    new = work.claim(old.key)
-    assert new is not None and new.attempt == old.attempt + 1
+    [new] = work.claim(old.key)
+    assert new.attempt == old.attempt + 1
     for write in (
-        lambda: work.commit(old, progress(6), SAVED),
-        lambda: work.finish(old, draft(old, "finished"), progress(6)),
-        lambda: work.hand_back(old, "queued"),
-        lambda: work.cancel(old),
-        lambda: work.adopt(old),
+        lambda: work.commit([old], [progress(6)], [SAVED]),
+        lambda: work.finish([old], [Ending(draft(old, "finished"), progress(6))]),
+        lambda: work.hand_back([old]),
+        lambda: work.split([old], [None]),
+        lambda: work.adopt([old]),
     ):
         with pytest.raises(LeaseLost):
             write()
-    work.crash(old, "nothing")
+    work.crash([old], "nothing")
     assert store.metrics(old.key) == [(5, "test/accuracy", 0.5)]
     assert (store.row(old.key).status, store.row(old.key).crashes) == ("running", 1)
 
 
 def test_a_run_that_keeps_crashing_fails_and_has_paid(store: RunStore, configure: Configure) -> None:
     work, claim = begin(store, configure("pf_ld", noise_primal=None))
-    work.commit(claim, progress(5), SAVED)
+    work.commit([claim], [progress(5)], [SAVED])
     for attempt in range(MOST_CRASHES):
         assert store.row(claim.key).attempt == attempt + 1
-        work.crash(claim, "it was ended by SIGKILL")
-        claim = work.claim() or claim
+        work.crash([claim], "it was ended by SIGKILL")
+        [claim] = work.claim() or [claim]
     row, record = store.row(claim.key), store.record(claim.key)
     assert row.status == "failed" and "died 3 times" in (row.error or "") and "SIGKILL" in (row.error or "")
     assert record is not None and record.event == [{"kind": "gaussian", "noise_multiplier": 2.0, "count": 3}]
@@ -129,22 +129,21 @@ def test_requests_reach_a_running_run_and_settle_an_idle_one(store: RunStore, co
     assert store.request(store.submit(configure(seed=9)).key, "pause").status == "paused"
     work, claim = begin(store, configure())
     assert store.request(claim.key, "pause").request == "pause"
-    assert work.commit(claim, progress(5), SAVED) == "pause"
-    work.hand_back(claim, "paused")
+    assert work.commit([claim], [progress(5)], [SAVED]) == {claim.key: "pause"}
+    work.hand_back([claim], "paused")
     assert store.row(claim.key).status == "paused"
     assert store.request(claim.key, "resume").status == "queued"
     again = work.claim(claim.key)
-    assert again is not None
     assert store.request(claim.key, "stop").status == "stopping"
-    work.cancel(again)
+    work.hand_back(again)
     with pytest.raises(BadInput, match="is cancelled: it cannot resume"):
         store.request(claim.key, "resume")
 
 
 def test_a_stopped_run_states_its_planned_length(store: RunStore, configure: Configure) -> None:
     work, claim = begin(store, configure())
-    work.commit(claim, progress(5), SAVED)
-    work.hand_back(claim, "paused")
+    work.commit([claim], [progress(5)], [SAVED])
+    work.hand_back([claim], "paused")
     assert store.request(claim.key, "stop").status == "cancelled"
     record = store.record(claim.key)
     assert record is not None and record.status == "cancelled"
@@ -158,16 +157,16 @@ def test_a_lost_run_is_settled_without_its_process(store: RunStore, configure: C
     expire(store, claim.key)
     assert store.request(claim.key, "stop").status == "cancelled"
     with pytest.raises(LeaseLost):
-        WorkStore(store.database).commit(claim, progress(6), SAVED)
+        WorkStore(store.database).commit([claim], [progress(6)], [SAVED])
 
 
 def test_deleting_keeps_what_was_released(store: RunStore, configure: Configure) -> None:
     work, claim = begin(store, configure())
-    work.commit(claim, progress(5), SAVED)
+    work.commit([claim], [progress(5)], [SAVED])
     with pytest.raises(BadInput, match="is running; stop it"):
         store.delete(claim.key)
     store.request(claim.key, "stop")
-    work.cancel(claim)
+    work.hand_back([claim])
     store.delete(claim.key)
     assert store.rows() == [] and work.checkpoint(claim) is None
     (stone,) = store.tombstones()

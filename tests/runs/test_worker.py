@@ -41,9 +41,9 @@ def run_to(store: RunStore, key: str, *, ask: str = "", at: int = 0) -> None:
         if ask and progress.step == at:
             store.request(key, ask)
 
-    claim = work.claim(key)
-    assert claim is not None
-    work_on(work, claim, on_commit=watch)
+    claims = work.claim(key)
+    assert len(claims) == 1
+    work_on(work, claims, on_commit=watch)
 
 
 def finished(store: RunStore, key: str) -> RunRecord:
@@ -133,7 +133,7 @@ def test_a_crash_is_tried_again_and_then_fails(
     def break_down(*_: Any) -> None:
         raise ValueError("no such thing")
 
-    monkeypatch.setattr(worker, "execute", break_down)
+    monkeypatch.setattr(worker, "train_together", break_down)
     key = store.submit(configure()).key
     for expected in ("queued", "queued", "failed"):
         run_to(store, key)
@@ -204,12 +204,11 @@ def test_what_is_exported_holds_no_secret(store: RunStore, configure: Configure)
     run_to(store, key, ask="pause", at=5)
     work = WorkStore(store.database)
     store.request(key, "resume")
-    claim = work.claim(key)
-    assert claim is not None
+    [claim] = work.claim(key)
     saved = work.checkpoint(claim)
     assert saved is not None
     master = saved.arrays()["mechanism_randomness"].tobytes()[1:]
-    work.hand_back(claim, "queued")
+    work.hand_back([claim])
     run_to(store, key)
     exported = finished(store, key).to_text() + json.dumps(store.metrics(key)) + json.dumps(store.snapshot(key))
     blobs = exported.encode() + store.artifact(key, "model.npz") + store.artifact(key, "model.json")

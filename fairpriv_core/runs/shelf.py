@@ -1,0 +1,41 @@
+"""The data of several runs, read once each: runs on one split are given the same object."""
+
+from __future__ import annotations
+
+from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.source import check_file
+
+
+class Shelf:
+    """Data sets and their splits as they were read; keeps them as long as it is kept."""
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[DataSpec, str | None], Dataset | FairprivError] = {}
+        self._parts: dict[tuple[DataSpec, str | None, str, int], tuple[Dataset, Dataset]] = {}
+
+    def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
+        """Return (train, test) of a config. BadInput, or DataUnavailable for a file that cannot be had."""
+        source = (config.data, config.file_sha256)
+        name = (*source, config.split, 0 if config.split == "official" else config.seed)
+        if name not in self._parts:
+            self._parts[name] = split_dataset(self._load(*source), seed=config.seed, split=config.split)
+        return self._parts[name]
+
+    def _load(self, data: DataSpec, sha256: str | None) -> Dataset:
+        if (data, sha256) not in self._read:
+            self._read[data, sha256] = _read(data, sha256)
+        found = self._read[data, sha256]
+        if isinstance(found, FairprivError):
+            raise found
+        return found
+
+
+def _read(data: DataSpec, sha256: str | None) -> Dataset | FairprivError:
+    try:
+        check_file(data.file, sha256)
+        return load_dataset(data)
+    except FairprivError as error:  # tried once for all
+        return error
