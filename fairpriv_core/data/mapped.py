@@ -6,7 +6,9 @@ over it however the process ends. Its pages are the system's to drop and to read
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable
 
@@ -45,14 +47,16 @@ def select_rows(matrix: np.ndarray, index: np.ndarray) -> np.ndarray:
 def _stack_in_file(blocks: Iterable[np.ndarray], rows: int, columns: int) -> np.ndarray:
     size, folder = 4 * rows * columns, tempfile.gettempdir()
     try:
+        if shutil.disk_usage(folder).free < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with tempfile.TemporaryFile(dir=folder) as file:
-            os.posix_fallocate(file.fileno(), 0, size)  # a full disk shows here, not as a fault in a mapped page
+            os.posix_fallocate(file.fileno(), 0, size)
             for block in blocks:
                 file.write(np.ascontiguousarray(block, dtype=np.float32).data)
             file.flush()
             return np.asarray(np.memmap(file, dtype=np.float32, mode="r+", shape=(rows, columns)))
     except OSError as error:
         raise RunFailed(
-            f"the encoded rows need {size / 1e9:.1f} GB in {folder}, where they cannot be written ({error.strerror}); "
+            f"the encoded rows need {size / 1e6:,.0f} MB in {folder}, where they cannot be written ({error.strerror}); "
             f"free some space there, or set TMPDIR to a folder on a larger disk."
         ) from error

@@ -37,8 +37,12 @@ def predict_proba(
     `group` (n,) holds group indices for a model that needs them. Raises BadInput for a kind of network that is not
     known, for rows of another width, and for a model that needs groups where none are given.
     """
-    positive = _score(network, parameters, rows, group)
-    return np.stack([1.0 - positive, positive], axis=1)
+    members = None if group is None else np.asarray(group)
+    scores = np.empty((len(rows), 2))
+    for part in _chunks(len(rows)):
+        positive = _score(network, parameters, rows[part], None if members is None else members[part])
+        scores[part, 0], scores[part, 1] = 1.0 - positive, positive
+    return scores
 
 
 def decision_thresholds(network: Mapping[str, Any], rows: np.ndarray) -> float | np.ndarray:
@@ -67,6 +71,13 @@ def count_parameters(network: Mapping[str, Any]) -> int:
 
 def toss_coins(rows: np.ndarray) -> np.ndarray:
     """Return a number in [0, 1) for each row (n, d), fixed by the row's float32 bytes: equal rows, equal coins."""
+    coins = np.empty(len(rows))
+    for part in _chunks(len(rows)):
+        coins[part] = _toss(rows[part])
+    return coins
+
+
+def _toss(rows: np.ndarray) -> np.ndarray:
     words = np.ascontiguousarray(np.asarray(rows, dtype=np.float32) + 0.0).view(np.uint32).astype(np.uint64)
     factors = np.frombuffer(hashlib.shake_128(b"fairpriv coins").digest(8 * words.shape[1]), dtype="<u8") | np.uint64(1)
     mixed = (words * factors).sum(axis=1, dtype=np.uint64)
@@ -74,6 +85,11 @@ def toss_coins(rows: np.ndarray) -> np.ndarray:
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     coins: np.ndarray = ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return coins
+
+
+def _chunks(rows: int) -> list[slice]:
+    """Return where each chunk of rows lies; one that is empty where there are no rows, so that they are checked too."""
+    return [slice(start, start + _CHUNK) for start in range(0, max(rows, 1), _CHUNK)]
 
 
 def _score(
@@ -109,8 +125,7 @@ def _network_score(network: Mapping[str, Any], parameters: np.ndarray, rows: np.
     if rows.shape[1] != network["inputs"]:
         raise BadInput(f"the model takes {network['inputs']} encoded columns, got {rows.shape[1]}.")
     layers = _layers(sizes, parameters)
-    parts = [_logits(layers, rows[start : start + _CHUNK]) for start in range(0, max(len(rows), 1), _CHUNK)]
-    positive: np.ndarray = 0.5 * (1.0 + np.tanh(0.5 * np.concatenate(parts)))
+    positive: np.ndarray = 0.5 * (1.0 + np.tanh(0.5 * _logits(layers, rows)))
     return positive
 
 

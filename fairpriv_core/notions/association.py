@@ -38,7 +38,6 @@ def roc_auc(labels: Counts, scores: Floats) -> float:
     negatives = len(labels) - positives
     if positives == 0 or negatives == 0:
         return math.nan
-    _, index, sizes = np.unique(scores, return_inverse=True, return_counts=True)
-    mean_rank = np.cumsum(sizes) - (sizes - 1) / 2.0
-    above = mean_rank[index[labels == 1]].sum() - positives * (positives + 1) / 2.0
-    return float(above / (positives * negatives))
+    lower, upper = np.sort(scores[labels == 0]), np.sort(scores[labels == 1])
+    won = np.searchsorted(lower, upper, side="left") + np.searchsorted(lower, upper, side="right")  # in halves
+    return int(won.sum()) / 2.0 / (positives * negatives)

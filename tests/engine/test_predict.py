@@ -86,6 +86,19 @@ def test_a_derived_model_decides_by_group() -> None:
         predict_proba(network, flat, ROWS)
 
 
+@pytest.mark.parametrize("randomised", [False, True])
+def test_rows_are_scored_chunk_by_chunk(monkeypatch: pytest.MonkeyPatch, *, randomised: bool) -> None:
+    network = {"kind": "derived", "base": mixture(randomised=randomised), "table": [[0.1, 1.0], [0.25, 0.5]]}
+    rows, group = ROWS[:100], np.arange(100) % 2
+    chance, coins = predict_proba(network, parameters(), rows, group), toss_coins(rows)
+    monkeypatch.setattr("fairpriv_core.engine.predict._CHUNK", 7)
+    assert np.allclose(predict_proba(network, parameters(), rows, group), chance, atol=1e-6)
+    assert np.array_equal(toss_coins(rows), coins)
+    assert predict_proba(network, parameters(), rows[:0], group[:0]).shape == (0, 2)
+    with pytest.raises(BadInput, match="takes 4 encoded columns, got 3"):
+        predict_proba(LINEAR, parameters()[:5], np.zeros((0, 3), dtype=np.float32))
+
+
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(BadInput, match="network kind must be one of mlp, mixture, derived, got 'forest'"):
         count_parameters({"kind": "forest"})
