@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sqlalchemy import (
     URL,
     Connection,
     Engine,
+    Insert,
     Table,
     create_engine,
     event,
@@ -174,11 +176,16 @@ def upsert(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> 
     """Insert rows, or replace what is stored under their primary key."""
     if not rows:
         return
-    build = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    statement = build(table)
-    names = [column.name for column in table.primary_key]
-    changed = {name: statement.excluded[name] for name in rows[0] if name not in names}
-    connection.execute(statement.on_conflict_do_update(index_elements=names, set_=changed), rows)
+    connection.execute(_build_upsert(table, connection.dialect.name, tuple(rows[0])), rows)
+
+
+@cache
+def _build_upsert(table: Table, dialect: str, names: tuple[str, ...]) -> Insert:
+    """Return the statement that inserts or replaces rows of the columns `names`; building it takes a while."""
+    statement = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    primary = [column.name for column in table.primary_key]
+    changed = {name: statement.excluded[name] for name in names if name not in primary}
+    return statement.on_conflict_do_update(index_elements=primary, set_=changed)
 
 
 def _check_file(path: Path) -> None:
