@@ -30,8 +30,8 @@ from opacus.accountants.utils import get_noise_multiplier
 
 from benchmarks.contenders import Case, time_epoch
 from benchmarks.measuring import alternate, build_parser, ratio, say, start, time_call, unwarned, write_result
-from benchmarks.rivals import NOISE, Rival, Work
-from benchmarks.shapes import build_data
+from benchmarks.rivals import Rival
+from benchmarks.shapes import NOISE, Work, build_data
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.curve import LiveEpsilon
 

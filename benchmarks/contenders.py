@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.measuring import read_clock
-from benchmarks.rivals import NOISE, RATE, Work
+from benchmarks.shapes import NOISE, RATE, Work
 from fairpriv_core.engine.training import Snapshot, Training, Unwatched
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods

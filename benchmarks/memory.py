@@ -15,8 +15,8 @@ import torch
 
 from benchmarks.contenders import Case, Unseen, build_training
 from benchmarks.measuring import ROOT
-from benchmarks.rivals import Rival, Work
-from benchmarks.shapes import build_data
+from benchmarks.rivals import Rival
+from benchmarks.shapes import Work, build_data
 
 CASES = (
     Case("n"),
@@ -29,12 +29,12 @@ LAYERS, BATCH, EPOCHS = 10, 1024, 3
 _RIVALS = {"n": False, "opacus": True}  # whether private
 
 
-def measure_memory(case: Case, *, rows: int | None) -> dict[str, Any]:
+def measure_memory(case: Case, *, rows: int | None, shape: str = "bank", layers: int = LAYERS) -> dict[str, Any]:
     """Return the MiB that training by `case` took above the data, measured in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.memory", case.method, case.variant, str(rows or 0)]
+    command = [sys.executable, "-m", "benchmarks.memory", case.method, case.variant, str(rows or 0), shape, str(layers)]
     found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     return {
-        "layers": LAYERS,
+        "layers": layers,
         "batch": BATCH,
         "method": case.method,
         "variant": case.variant,
@@ -51,12 +51,12 @@ def train(case: Case, work: Work) -> None:
     method.fit(work.data, build_training(Unseen(method.steps(work.data.n))))
 
 
-def main(method: str, variant: str, rows: str) -> None:
+def main(method: str, variant: str, rows: str, shape: str, layers: str) -> None:
     """Print what training took above what the process held before it."""
     torch.set_num_threads(1)
     case = Case(method, variant)
-    train(case, Work(build_data("bank", rows=2_048), 1, 256))  # so that libraries have loaded what they load late
-    work = Work(build_data("bank", rows=int(rows) or None), LAYERS, BATCH)
+    train(case, Work(build_data(shape, rows=2_048), 1, 256))  # so that libraries have loaded what they load late
+    work = Work(build_data(shape, rows=int(rows) or None), int(layers), BATCH)
     Path("/proc/self/clear_refs").write_text("5")
     before = _read_mib("VmRSS")
     train(case, work)

@@ -7,7 +7,6 @@ default), on the same batches in memory: its own Poisson loader would cost more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
@@ -17,26 +16,7 @@ from opacus.optimizers import DPOptimizer
 from torch import nn
 
 from benchmarks.measuring import read_clock, unwarned
-from fairpriv_core.data.dataset import Dataset
-
-RATE, CLIP, NOISE = 0.05, 1.0, 2.0
-
-
-@dataclass(frozen=True)
-class Work:
-    """The data and the network that all the contenders train; `layers` hidden ones of `width` units."""
-
-    data: Dataset
-    layers: int
-    batch: int
-    width: int = 64
-    device: str = "cpu"
-
-    def build_network(self) -> nn.Sequential:
-        """Return the network with PyTorch's own start."""
-        widths = [self.data.d] + [self.width] * self.layers
-        hidden = [part for pair in pairwise(widths) for part in (nn.Linear(*pair), nn.ReLU())]
-        return nn.Sequential(*hidden, nn.Linear(widths[-1], 1)).to(self.device)
+from benchmarks.shapes import CLIP, NOISE, RATE, Work
 
 
 class Rival:
@@ -46,7 +26,7 @@ class Rival:
         self._work = work
         self._X = torch.from_numpy(work.data.X).to(work.device)
         self._y = torch.from_numpy(work.data.y).float().to(work.device)
-        network = work.build_network()
+        network = build_network(work)
         self._model = GradSampleModule(network) if private else network
         self._optimizer = torch.optim.SGD(self._model.parameters(), lr=RATE)
         if private:
@@ -73,3 +53,10 @@ class Rival:
             self.train()
             taken.append(read_clock(self._work.device) - began)
         return median(taken)
+
+
+def build_network(work: Work) -> nn.Sequential:
+    """Return the work's network with PyTorch's own start."""
+    widths = [work.data.d] + [work.width] * work.layers
+    hidden = [part for pair in pairwise(widths) for part in (nn.Linear(*pair), nn.ReLU())]
+    return nn.Sequential(*hidden, nn.Linear(widths[-1], 1)).to(work.device)

@@ -1,13 +1,27 @@
-"""Random data of the shapes that the papers time: Bank's and Adult's."""
+"""The work that all contenders do: random data of Bank's and Adult's shapes and of a large file, networks, batches."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 
 # name -> rows, features, share of label 1, share of the smaller group
-SHAPES = {"bank": (45_211, 48, 0.12, 0.04), "adult": (36_000, 102, 0.24, 0.33)}
+SHAPES = {"bank": (45_211, 48, 0.12, 0.04), "adult": (36_000, 102, 0.24, 0.33), "large": (10_000_000, 18, 0.3, 0.4)}
+RATE, CLIP, NOISE = 0.05, 1.0, 2.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """The data and the network that all the contenders train; `layers` hidden ones of `width` units."""
+
+    data: Dataset
+    layers: int
+    batch: int
+    width: int = 64
+    device: str = "cpu"
 
 
 def build_data(shape: str, *, rows: int | None = None) -> Dataset:

@@ -30,8 +30,8 @@ import numpy as np
 
 from benchmarks.contenders import Case, Unseen, build_training
 from benchmarks.measuring import DEVICES, alternate, build_parser, ratio, read_clock, say, start, write_result
-from benchmarks.rivals import Rival, Work
-from benchmarks.shapes import build_data
+from benchmarks.rivals import Rival
+from benchmarks.shapes import Work, build_data
 from benchmarks.workers import measure_workers
 from fairpriv_core.engine.training import Training, Unwatched
 from fairpriv_core.privacy.mechanism import Mechanism

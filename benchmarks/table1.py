@@ -27,8 +27,8 @@ from benchmarks.contenders import Case, time_epoch
 from benchmarks.measuring import DEVICES, alternate, build_parser, describe_machine, ratio, say, start, write_result
 from benchmarks.memory import CASES as MEMORY_CASES
 from benchmarks.memory import measure_memory
-from benchmarks.rivals import Rival, Work
-from benchmarks.shapes import build_data
+from benchmarks.rivals import Rival
+from benchmarks.shapes import Work, build_data
 
 TABLE = (
     Case("none"),

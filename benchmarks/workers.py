@@ -6,17 +6,17 @@ one, the figure says nothing about the software.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
-from typing import Any
+from contextlib import ExitStack
+from subprocess import PIPE, Popen
+from typing import IO, Any
 
 import torch
 
 from benchmarks.contenders import Case, build_training
 from benchmarks.measuring import ROOT
-from benchmarks.rivals import Work
-from benchmarks.shapes import build_data
+from benchmarks.shapes import Work, build_data
 from fairpriv_core.engine.training import Unwatched
 
 CASE, CHUNK, CHUNKS = Case("pf_ld", "proved"), 32, 2
@@ -27,7 +27,8 @@ def measure_workers(*, rows: int | None, epochs: int, models: int = CHUNK, round
     taken: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(rounds):
         for workers, found in taken.items():
-            found.append(_time_workers(workers, [str(rows or 0), str(epochs), str(models)]))
+            task = [str(rows or 0), str(epochs), str(models)]
+            found.append(time_workers(workers, task, chunks=CHUNKS // workers))
     one, two = min(taken[1]), min(taken[2])
     return {
         "method": CASE.method,
@@ -51,28 +52,32 @@ def work(rows: str, epochs: str, models: str) -> None:
         type(methods[0]).fit_many(methods, [task.data] * len(methods), trainings)
 
 
-def _time_workers(count: int, task: list[str]) -> float:
+def time_workers(count: int, task: list[str], *, chunks: int) -> float:
+    """Return the wall seconds that `count` processes take for so many chunks each, counted from when all are ready.
+
+    `task` is what `work` takes. RuntimeError if a worker fails.
+    """
     command = [sys.executable, "-m", "benchmarks.workers", *task]
-    workers = [
-        subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for _ in range(count)
-    ]
-    for worker in workers:
-        assert worker.stdout is not None
-        worker.stdout.readline()
-    began = time.perf_counter()
-    for worker in workers:
-        assert worker.stdin is not None
-        worker.stdin.write("chunk\n" * (CHUNKS // count))
-        worker.stdin.close()
-    codes = [worker.wait() for worker in workers]
-    taken = time.perf_counter() - began
-    for worker in workers:
-        assert worker.stdout is not None
-        worker.stdout.close()
+    with ExitStack() as held:
+        workers = [
+            held.enter_context(Popen(command, cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True)) for _ in range(count)
+        ]
+        ready = [_stream(worker.stdout).readline() for worker in workers]
+        began = time.perf_counter()
+        for worker in workers if all(ready) else []:
+            _stream(worker.stdin).write("chunk\n" * chunks)
+        for worker in workers:
+            _stream(worker.stdin).close()
+        codes = [worker.wait() for worker in workers]
+        taken = time.perf_counter() - began
     if any(codes):
         raise RuntimeError(f"a worker failed: exit codes {codes}")
     return taken
+
+
+def _stream(pipe: IO[str] | None) -> IO[str]:
+    assert pipe is not None
+    return pipe
 
 
 if __name__ == "__main__":

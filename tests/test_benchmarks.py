@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import accounting, report, table1
+from benchmarks import accounting, report, sweep, table1
 from benchmarks.contenders import Case
 from benchmarks.measuring import build_parser, start, write_result
-from benchmarks.rivals import Work
-from benchmarks.shapes import build_data
+from benchmarks.shapes import Work, build_data
+from benchmarks.workers import time_workers
 
 TINY = 2_048
 
@@ -45,6 +45,26 @@ def test_accounting_counts_in_steps_of_n() -> None:
     assert all(cell["n_steps"] > 0 for cell in result["cells"])
     assert {cell["what"].split()[0] for cell in result["cells"]} == {"ours,", "Opacus", "dp_accounting"}
     assert all(cell["share"] > 0 for cell in result["live"])
+
+
+def test_a_sweep_is_timed_against_one_by_one() -> None:
+    sweeps = [each for each in sweep.build_sweeps(rows=TINY, models=4, device="cpu") if each.name != "figure 2"]
+    lines = sweep.collect(sweeps, rounds=1, full=False)
+    assert [(line["sweep"], line["method"], line["variant"]) for line in lines] == [
+        ("frontier", "one_release", ""),
+        ("mlps", "dp_sgd", ""),
+        ("mlps", "pf_ld", "published"),
+        ("mlps", "pf_ld", "proved"),
+    ]
+    for line in lines:
+        assert (line["models"], line["ours_scaled_from"], line["opacus_scaled_from"]) == (4, 4, "1 models x 3 epochs")
+        assert line["speed_up"] == pytest.approx(line["opacus_seconds"] / line["seconds"], rel=0.05)
+
+
+def test_a_worker_trains_and_one_that_fails_is_told() -> None:
+    assert time_workers(1, [str(TINY), "1", "1"], chunks=1) > 0
+    with pytest.raises(RuntimeError, match="a worker failed"):
+        time_workers(1, ["nothing"], chunks=1)
 
 
 def test_a_result_names_the_machine_it_was_measured_on(tmp_path: Path) -> None:
