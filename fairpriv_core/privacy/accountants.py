@@ -169,6 +169,7 @@ def _worst_cases(events: Events) -> list[Events]:
     return cases
 
 
+@lru_cache(maxsize=256)  # runs of a sweep often release the same
 def _case_epsilon(events: Events, delta: float, interval: float) -> float:
     if any(_has_no_noise(event) for event in events):
         return math.inf
@@ -259,6 +260,7 @@ def _distribution(event: Event, interval: float) -> Any:
     raise Unsupported(f"no accountant knows the event {type(event).__name__}.")
 
 
+@lru_cache(maxsize=256)
 def _case_rdp_epsilon(events: Events, delta: float) -> float:
     if any(_has_no_noise(event) for event in events):
         return math.inf

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +72,9 @@ def check_binding(checkpoint: Checkpoint, now: Mapping[str, Any], key: str) -> N
         )
 
 
+@cache
 def hash_code() -> str:
-    """Return a SHA-256 of this package's sources."""
+    """Return a SHA-256 of this package's sources, as they are when this process first asks."""
     root = Path(fairpriv_core.__file__).parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):

@@ -11,7 +11,7 @@ from typing import Any
 from fairpriv_core import checks
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.base import FitsAlone, Method
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.runs.parameters import method_to_json, noise_is_set, read_method
 from fairpriv_core.runs.reuse import read_reuse
@@ -39,6 +39,8 @@ class RunConfig:
         file_sha256: of a person's own file, so that the key follows the file's content and not its place.
         reuse: None, or the key of a run in the same store whose release the method uses in place of one of its own.
         private_evaluation: whether fairness on the test split is released too, with noise and within the budget.
+        share_samples: whether runs that train together on one split draw the same secret samples, which is faster, and
+            so dear if several of them are released that it is for results that stay with the analyst.
     """
 
     data: DataSpec
@@ -52,6 +54,7 @@ class RunConfig:
     file_sha256: str | None = None
     private_evaluation: bool = False
     reuse: str | None = None
+    share_samples: bool = False
 
     @property
     def key(self) -> str:
@@ -59,7 +62,7 @@ class RunConfig:
         asked = self.to_json()
         if self.file_sha256 is not None:
             asked["data"] = {**asked["data"], "file": None}
-        for name in ("private_evaluation", "reuse"):
+        for name in ("private_evaluation", "reuse", "share_samples"):
             if not asked[name]:
                 del asked[name]
         text = json.dumps(asked, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -101,6 +104,7 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
         file_sha256=given.get("file_sha256") or hash_file(data.file),
         private_evaluation=_read_evaluation(given.get("private_evaluation", False), method),
         reuse=reuse,
+        share_samples=_read_sharing(given.get("share_samples", False), method),
     )
 
 
@@ -170,6 +174,21 @@ def _read_evaluation(value: Any, method: Method) -> bool:
             field="private_evaluation",
         )
     return bool(value)
+
+
+def draws_samples(method: Method) -> bool:
+    """Return whether a method trains several models in one loop in which each draws secret samples."""
+    return method.info.threat_model is not None and hasattr(method, "rate") and not isinstance(method, FitsAlone)
+
+
+def _read_sharing(value: Any, method: Method) -> bool:
+    if not isinstance(value, bool):
+        raise BadInput(f"share_samples must be true or false, got '{value}'.", field="share_samples")
+    if value and not draws_samples(method):
+        raise BadInput(
+            f"share_samples needs a method that draws secret samples, got '{method.info.name}'.", field="share_samples"
+        )
+    return value
 
 
 def _number(name: str, value: Any) -> float:

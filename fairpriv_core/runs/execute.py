@@ -15,7 +15,7 @@ from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.evaluation import evaluate_privately
 from fairpriv_core.runs.evaluation_cost import plan_evaluation, with_evaluation
 from fairpriv_core.runs.record import RunRecord, draft_record, finished_record
-from fairpriv_core.runs.reuse import use_release
+from fairpriv_core.runs.reuse import name_stream, use_release
 from fairpriv_core.runs.shelf import Shelf
 
 Record = Mapping[str, Any]  # the JSON of a record
@@ -102,7 +102,8 @@ def _conclude(plan: Plan, training: Training, fitted: Fitted, spent: Mapping[str
     paid, found = evaluate_privately(
         fitted, test, planned=plan.evaluation, mechanism=training.mechanism, threat_model=draft.threat_model
     )
-    made = {"steps": fitted.steps, "notes": dict(fitted.notes), "metrics_private": found, **spent}
+    notes = {**fitted.notes, **name_stream(training.mechanism)}
+    made = {"steps": fitted.steps, "notes": notes, "metrics_private": found, **spent}
     record = finished_record(draft, plan.method, events=with_evaluation(fitted.events, paid), metrics=metrics, **made)
     return Outcome(record, fitted, plan.train)
 

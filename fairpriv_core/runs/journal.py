@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.engine.training import Snapshot, Training
@@ -17,8 +18,10 @@ from fairpriv_core.privacy.event import Events
 from fairpriv_core.runs.checkpoint import Checkpoint, bind, check_binding, pack
 from fairpriv_core.runs.claim import LEASE_SECONDS, Beginning, Claim, Progress
 from fairpriv_core.runs.execute import Plan
+from fairpriv_core.runs.noise import Noise, share_noise
 from fairpriv_core.runs.observer import Watch
 from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.reuse import name_stream
 from fairpriv_core.runs.store_work import WorkStore
 
 COMMIT_SECONDS = 0.2
@@ -40,6 +43,7 @@ class Seat:
         self.step = self.resumed_from = saved.step if saved else 0
         self.taken: Checkpoint | None = None
         self._journal = journal
+        self.begun = False
         self._binding: Mapping[str, Any] = {}
         self._start: Mapping[str, Any] = {}
 
@@ -50,23 +54,25 @@ class Seat:
         if self.saved is not None:
             check_binding(self.saved, self._binding, self.claim.key)
 
-    def open(self) -> Training:
-        """Return what the fit is given."""
+    def open(self, noise: Noise | None) -> Training:
+        """Return what the fit is given; the record says whose secret samples the run uses as well."""
         assert self.watch is not None
-        training = self.watch.open(self, None if self.saved is None else self.saved.arrays())
-        self._start = training.mechanism.state()
+        training = self.watch.open(self, None if self.saved is None else self.saved.arrays(), noise=noise)
+        plan, self._start = self.watch.plan, training.mechanism.state()
+        notes = {**plan.draft.notes, **name_stream(training.mechanism)}
+        self.watch.plan = replace(plan, draft=replace(plan.draft, notes=notes))
         return training
 
     def start(self) -> Checkpoint | None:
         """Return a checkpoint of the beginning, with what has been released since; None where the store has a later."""
-        if self.saved is not None or not self._start:
+        if self.saved is not None or not self.begun:
             return None
         return Checkpoint(0, pack(self._start), self.released, self._binding)
 
     @property
     def released(self) -> Events:
         """What the run has released so far, whether or not it was committed."""
-        if self.watch is not None and self.watch.mechanism is not None:
+        if self.begun and self.watch is not None and self.watch.mechanism is not None:
             return self.watch.mechanism.events
         return self.saved.released if self.saved else ()
 
@@ -77,7 +83,8 @@ class Seat:
     def show(self, snapshot: Snapshot) -> None:
         """Measure the end of an epoch; kept until the next commit."""
         assert self.watch is not None
-        self.watch.show(snapshot)
+        if self.watches:
+            self.watch.show(snapshot)
 
     def commit(self, *, step: int, events: Events, checkpoint: Mapping[str, Any]) -> None:
         """Take a checkpoint; the last run's stores those of all."""
@@ -110,9 +117,12 @@ class StoreJournal:
     def begin(self, plans: Sequence[Plan]) -> list[Training]:
         """Store the drafts; return what the fits are given. BadInput where that is beyond a cap."""
         self._begun = time.monotonic()
-        begun = [Beginning(plan.draft, plan.method.steps(plan.train.n)) for plan in plans]
-        self._work.begin(self.claims, begun)
-        return [seat.open() for seat in self.seats]
+        trainings = [seat.open(noise) for seat, noise in zip(self.seats, share_noise(plans), strict=True)]
+        known = [seat.watch.plan for seat in self.seats if seat.watch is not None]
+        self._work.begin(self.claims, [Beginning(plan.draft, plan.method.steps(plan.train.n)) for plan in known])
+        for seat in self.seats:
+            seat.begun = True
+        return trainings
 
     def spent(self, place: int) -> dict[str, Any]:
         """Return the record's `seconds` (all attempts) and `resumed_from_step`."""

@@ -15,10 +15,7 @@ from fairpriv_core.data.sensitive import parse_sensitive
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.ledger import Entry
-from fairpriv_core.runs.reuse import SHARED_RELEASES
-
-#: under this name a run's notes say which secret samples other runs use as well
-SAMPLE_STREAM = "sample_stream"
+from fairpriv_core.runs.reuse import SAMPLE_STREAM, SHARED_RELEASES
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from fairpriv_core.engine.training import Observer, Snapshot, Training
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
 from fairpriv_core.privacy.mechanism import Mechanism
-from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.runs.execute import Plan
+from fairpriv_core.runs.noise import Noise, open_randomness
 from fairpriv_core.runs.reuse import count_shared
 
 _CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
@@ -42,15 +42,16 @@ class Watch:
         if alone and planned and plan.method.unproved_reason() is None:
             self._live = LiveEpsilon(planned, plan.config.delta)
 
-    def open(self, observer: Observer, checkpoint: Mapping[str, Any] | None = None) -> Training:
-        """Return what the fit is given: noise under a fresh key, a repeatable one, or the checkpoint's."""
+    def open(
+        self, observer: Observer, checkpoint: Mapping[str, Any] | None = None, *, noise: Noise | None = None
+    ) -> Training:
+        """Return what the fit is given: its own noise (None), its part of a common one, or the checkpoint's."""
         config = self.plan.config
         if checkpoint is not None:
             self.mechanism = Mechanism.from_state(checkpoint)
         else:
-            replay = config.replay_noise
-            randomness = Randomness.fresh() if replay is None else Randomness.replay(replay)
-            self.mechanism = Mechanism(randomness, released=count_shared(self.plan.draft.notes))
+            noise = noise or Noise(open_randomness(config))
+            self.mechanism = noise.open(released=count_shared(self.plan.draft.notes))
         return Training(
             notion=notions()[config.notion],
             seed=config.seed,

@@ -21,6 +21,10 @@ from fairpriv_core.runs.versions import library_versions
 RAW_SENTENCE = (
     "Metrics are computed on raw protected data, for the analyst: epsilon does not cover them; do not publish them."
 )
+SHARED_SAMPLES_ASSUMED = (
+    "The run's secret samples are also those of other runs of its sweep: epsilon is of this run alone, and of several "
+    "that are released much more (see the ledger)."
+)
 DIGEST_ASSUMED = (
     "The record and the run's key name the file by a checksum of its content, which is taken to give nothing away: "
     "whoever knows all of the file but one value could check a guess of it."
@@ -43,7 +47,8 @@ class RunRecord:
         epsilon_if_secret: in replay mode, what epsilon would be had the noise been secret.
         event: what epsilon accounts for. `released` is what the mechanism counted (less, if the run was cut short).
         calibrated: the method as it ran, noise multipliers included.
-        steps: made; `seconds`: spent training in all attempts; `resumed_from_step`: 0 if never interrupted.
+        steps: made; `seconds`: spent training in all attempts, of runs that train together an equal share each;
+            `resumed_from_step`: 0 if never interrupted.
         metrics: of `notions/metrics.py` on the test split; None unless finished. `metrics_are_raw` and its sentence.
         metrics_private: of `notions/noisy.py`, from noisy counts that epsilon covers; None unless asked for.
         data: name, digest, rows, columns, names and caveats. `notes`: what the method exports besides its model.
@@ -102,6 +107,8 @@ def draft_record(
     assumed = train.assumptions.get(method.info.threat_model or "", ())
     if config.file_sha256 is not None and method.info.threat_model is not None:
         assumed = (*assumed, DIGEST_ASSUMED)
+    if config.share_samples:
+        assumed = (*assumed, SHARED_SAMPLES_ASSUMED)
     draft = RunRecord(
         key=key,
         status="running",

@@ -1,4 +1,4 @@
-"""Training on a release that an earlier run made and paid for: nothing more is released."""
+"""What runs have in common: a release that an earlier run made and paid for, or their secret samples."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json
+from fairpriv_core.privacy.mechanism import Mechanism
 
 #: under this name a run's notes say which of its releases other runs use as well, and what they cost
 SHARED_RELEASES = "shared_releases"
+#: under this name a run's notes say which secret samples other runs use as well
+SAMPLE_STREAM = "sample_stream"
 _ALIKE = ("data", "split", "seed", "file_sha256")  # what decides which rows a release is about
 
 
@@ -47,6 +50,12 @@ def use_release(
 def count_shared(notes: Mapping[str, Any]) -> Events:
     """Return what the shared releases in a run's notes cost."""
     return tuple(event for part in notes.get(SHARED_RELEASES, {}).values() for event in from_json(part))
+
+
+def name_stream(mechanism: Mechanism) -> dict[str, Any]:
+    """Return the note by which the ledger knows whose secret samples a run uses as well; {} where it has its own."""
+    name = getattr(mechanism, "stream_name", None)
+    return {} if name is None else {SAMPLE_STREAM: name}
 
 
 def _check_source(source: Mapping[str, Any], config: Mapping[str, Any], digest: str) -> None:

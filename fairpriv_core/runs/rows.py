@@ -25,6 +25,7 @@ class RunRow:
         epsilon: spent so far (proved); None where there is none to state.
         attempt: how often a process took the run up; `crashes`: how often one died on it.
         error, error_kind: why it failed: "bad_input", "failed" or "crashed".
+        chunk: what runs have in common that train together; None for a run on its own.
     """
 
     key: str
@@ -49,6 +50,7 @@ class RunRow:
     heartbeat: float | None
     error: str | None
     error_kind: str | None
+    chunk: str | None
 
     @property
     def ended(self) -> bool:

@@ -10,9 +10,10 @@ from fairpriv_core.runs.source import check_file
 
 
 class Shelf:
-    """Data sets and their splits as they were read; keeps them as long as it is kept."""
+    """Data sets and their splits as they were read, kept as long as it is; `splits`: no more than the last few."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, splits: int | None = None) -> None:
+        self._most = splits
         self._read: dict[tuple[DataSpec, str | None], Dataset | FairprivError] = {}
         self._parts: dict[tuple[DataSpec, str | None, str, int], tuple[Dataset, Dataset]] = {}
 
@@ -21,6 +22,8 @@ class Shelf:
         source = (config.data, config.file_sha256)
         name = (*source, config.split, 0 if config.split == "official" else config.seed)
         if name not in self._parts:
+            while self._most is not None and len(self._parts) >= self._most:
+                del self._parts[next(iter(self._parts))]
             self._parts[name] = split_dataset(self._load(*source), seed=config.seed, split=config.split)
         return self._parts[name]
 

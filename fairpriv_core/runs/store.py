@@ -71,15 +71,13 @@ class RunStore:
             latest = _latest(connection, config.key)
             if latest is not None and latest["status"] in _GOING_ON and not again:
                 return read_row(latest)
-            repeat = 1 + _last_repeat(connection, config.key)
-            key = config.key if repeat == 1 else f"{config.key}-{repeat}"
-            values = {"key": key, "config_key": config.key, "repeat": repeat, "owner": owner, "status": "queued"}
+            values: dict[str, Any] = {**name_next(connection, config.key), "owner": owner, "status": "queued"}
             if planned is not None:
-                post = planned.named(key)
+                post = planned.named(values["key"])
                 admit(connection, post)
                 values["reserved"] = post.to_json()
             connection.execute(insert(run).values(**values, config=config.to_json(), created=time.time()))
-            return read_row(_row(connection, key))
+            return read_row(_row(connection, values["key"]))
 
     def find(self, config_key: str) -> RunRow | None:
         """Return the newest run of a config, by `RunConfig.key`."""
@@ -201,13 +199,14 @@ def _latest(connection: Connection, config_key: str) -> RowMapping | None:
     return connection.execute(query).mappings().first()
 
 
-def _last_repeat(connection: Connection, config_key: str) -> int:
-    """Return the highest repeat so far, deleted runs included: a key is never used twice."""
+def name_next(connection: Connection, config_key: str) -> dict[str, Any]:
+    """Return key, config_key and repeat of a config's next run; a key is never used twice, deleted runs included."""
     counts = [
         connection.scalar(select(func.max(table.c.repeat)).where(table.c.config_key == config_key))
         for table in (run, tombstone)
     ]
-    return max(count or 0 for count in counts)
+    repeat = 1 + max(count or 0 for count in counts)
+    return {"key": config_key if repeat == 1 else f"{config_key}-{repeat}", "config_key": config_key, "repeat": repeat}
 
 
 def _transition(stored: RowMapping, what: str) -> dict[str, Any] | None:

@@ -36,6 +36,7 @@ from fairpriv_core.errors import StoreError
 from fairpriv_core.runs.store_tables import ADDED, SCHEMA_VERSION, schema, store_info
 
 _BUSY_SECONDS = 30
+_CONNECT_SECONDS = 10
 _ELSEWHERE = "set FAIRPRIV_STORE to another place"
 _PRAGMAS = (f"busy_timeout={_BUSY_SECONDS * 1000}", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
 _CREATE_LOCK = 7_461_002  # any fixed number: makes two first openings of one PostgreSQL store wait for each other
@@ -48,7 +49,7 @@ class Database:
     def __init__(self, place: str | None = None) -> None:
         """Open, and create if it is not there. Raises StoreError; a store of a newer version is left untouched."""
         self.url = resolve(place)
-        self.where = self.url.render_as_string(hide_password=True)
+        self.where = self.url.set(query={}).render_as_string(hide_password=True)  # a query may hold a password too
         self.path = Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
         self.writable = True
         if self.path is not None:
@@ -84,6 +85,14 @@ class Database:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_LEDGER_LOCK})"))
             yield connection
 
+    def identify(self) -> str:
+        """Return what tells this store from any other, by whatever address it was reached; holds no secret."""
+        if self.path is not None:
+            return str(self.path)
+        query = "SELECT system_identifier, CAST('run' AS regclass)::oid FROM pg_control_system()"
+        with self.read() as connection:
+            return "/".join(map(str, connection.execute(text(query)).one()))
+
     @property
     def folder(self) -> Path:
         """Where files that belong to the store lie: beside a SQLite file, else ~/.fairpriv."""
@@ -96,7 +105,7 @@ class Database:
     def _connect(self) -> Engine:
         try:
             if self.path is None:
-                return create_engine(self.url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+                return create_engine(self.url, pool_pre_ping=True, connect_args={"connect_timeout": _CONNECT_SECONDS})
             engine = create_engine(self.url if self.writable else _read_only_url(self.path))
         except ModuleNotFoundError as error:
             raise StoreError(f"a PostgreSQL store needs the package '{error.name}'; pip install it.") from error
@@ -257,4 +266,16 @@ def _say(where: str, cause: str) -> str:
         return f"{where} is not a run store ({cause}); {_ELSEWHERE}."
     if "locked" in lower:
         return f"the run store {where} has been busy for {_BUSY_SECONDS} seconds; try again."
+    if _is_unreachable(lower):
+        cause = cause.removeprefix("connection failed: ")
+        return (
+            f"the run store {where} could not be reached for {_CONNECT_SECONDS} seconds ({cause}); start the database "
+            f"or {_ELSEWHERE}."
+        )
     return f"the run store {where} cannot be used ({cause}); nothing stored was changed."
+
+
+def _is_unreachable(cause: str) -> bool:
+    """Return whether no database answered: one that did says FATAL."""
+    silent = "connection failed" in cause and "fatal" not in cause
+    return silent or "failed to resolve host" in cause or "timeout expired" in cause

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,13 +71,10 @@ class LedgerStore:
         with self._database.read() as connection:
             return _read_caps(connection, data)
 
-    def plan(self, config: RunConfig, *, find_record: Callable[[str], Mapping[str, Any]]) -> Post | None:
-        """Return what a run will release where a cap asks for it (reads the data); None where none is set.
-
-        `find_record` returns the JSON of the record whose release it uses.
-        """
+    def plan(self, config: RunConfig, **sources: Any) -> Post | None:
+        """Return what a run will release where a cap asks for it; None where none is set. `sources` as `plan_post`."""
         data = identify_data(config.to_json()["data"], config.file_sha256)
-        return plan_post(config, find_record=find_record) if self.caps(data) else None
+        return plan_post(config, **sources) if self.caps(data) else None
 
     def set_cap(self, data: str, column: str | None, wanted: Cap | None, *, where: str) -> None:
         """Set or (None) lift a cap. BadInput where more is spent or held back already; `where` names the data."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib import metadata
 
 _LIBRARIES = ("fairpriv", "numpy", "torch", "scikit-learn", "dp-accounting", "randomgen")
@@ -10,6 +11,11 @@ _LIBRARIES = ("fairpriv", "numpy", "torch", "scikit-learn", "dp-accounting", "ra
 
 def library_versions() -> dict[str, str]:
     """Return name -> version of Python and of the libraries that numbers come from."""
+    return dict(_read_versions())
+
+
+@cache
+def _read_versions() -> dict[str, str]:
     versions = {"python": platform.python_version()}
     for name in _LIBRARIES:
         try:

@@ -1,0 +1,248 @@
+"""Runs of one chunk: claimed, committed and ended together, with the results that each has alone."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairpriv_core.runs import journal, worker
+from fairpriv_core.runs.chunks import Chunk, form_chunks
+from fairpriv_core.runs.claim import Claim, Progress
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.runs.store_crashes import MOST_CRASHES
+from fairpriv_core.runs.store_sweep import SweepStore
+from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.runs.worker import work_on
+
+Configure = Callable[..., RunConfig]
+NAMES = ("accuracy", "balanced_accuracy", "roc_auc", "demographic_parity_gap", "equalized_odds_gap")
+
+
+@pytest.fixture
+def commit_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(journal, "MOST_COMMIT_SECONDS", 0.0)
+
+
+def submit(store: RunStore, configs: Sequence[RunConfig]) -> list[str]:
+    """Queue runs as one chunk, named "c"; return their keys."""
+    SweepStore(store).submit([(config, "c") for config in configs])
+    return [config.key for config in configs]
+
+
+def work_off(store: RunStore) -> list[tuple[str, ...]]:
+    """Work until nothing waits; return the keys that were claimed together, in order."""
+    work, taken = WorkStore(store.database), []
+    while claims := work.claim():
+        taken.append(tuple(claim.key for claim in claims))
+        work_on(work, claims)
+    return taken
+
+
+def finished(store: RunStore, key: str) -> RunRecord:
+    record = store.record(key)
+    assert record is not None and record.status == "finished", record and record.error
+    return record
+
+
+def parameters(store: RunStore, key: str) -> np.ndarray:
+    with np.load(io.BytesIO(store.artifact(key, "model.npz"))) as stored:
+        return np.array(stored["parameters"])
+
+
+def small_groups(tmp_path: Path, config: RunConfig) -> RunConfig:
+    """Return a config on a file of 600 rows with a group of 120."""
+    path = tmp_path / "own.csv"
+    lines = [f"{'few' if row % 5 == 0 else 'many'},{row % 3},{'yes' if row % 7 < 3 else 'no'}" for row in range(600)]
+    path.write_text("\n".join(["side,size,label", *lines]) + "\n")
+    data = replace(config.data, dataset=None, file=str(path), label="label", positive="yes", sensitive="side")
+    return replace(config, data=data)
+
+
+def test_which_runs_train_together_follows_from_all_of_them_alone(configure: Configure) -> None:
+    cells = [configure("f_ld", multiplier_max=m, seed=s) for s in range(4) for m in (0.5, 1.0, 2.0)]
+    alone = [configure("jagielski_post", difference_bound=bound) for bound in (0.01, 0.02)]
+    odd = [configure("f_ld", epochs=3), *alone, configure()]
+    chunks = form_chunks([*cells, *odd])
+    assert [len(chunk.configs) for chunk in chunks] == [12, 1, 1, 1, 1]
+    assert [chunk.id for chunk in chunks] == [chunk.id for chunk in form_chunks([*cells, *odd])]
+    assert {c.key for chunk in chunks for c in chunk.configs} == {config.key for config in [*cells, *odd]}
+    none = configure("f_ld", multiplier_max=0.0)
+    assert len(form_chunks([*cells, none])) == 2, "a penalty of 0 switches a part of the method off"
+
+
+def test_a_chunk_has_as_many_models_as_pay_and_whole_seeds(configure: Configure) -> None:
+    def sizes(chunks: list[Chunk]) -> list[int]:
+        return [len(chunk.configs) for chunk in chunks]
+
+    wide = [configure("f_ld", multiplier_max=0.1 + m, seed=s) for s in range(15) for m in range(40)]
+    assert sizes(form_chunks(wide)) == [80] * 7 + [40]
+    assert sizes(form_chunks(wide, {wide[0].key: 2**30})) == [40] * 15
+    own = [replace(config, method=configure("pf_ld", multiplier_max=1.0 + at).method) for at, config in enumerate(wide)]
+    assert max(sizes(form_chunks(own))) == 32
+    shared = [replace(config, share_samples=True) for config in own]
+    assert sizes(form_chunks(shared)) == sizes(form_chunks(wide))
+    deep = [configure("f_ld", hidden_layers=2, multiplier_max=0.1 + m) for m in range(64)]
+    assert sizes(form_chunks(deep)) == [8] * 8
+
+
+@pytest.mark.parametrize("method", ["pf_ld", "dp_sgd", "one_release"])
+def test_a_chunk_gives_what_its_runs_give_alone(
+    method: str, tmp_path: Path, local: RunStore, configure: Configure
+) -> None:
+    configs = [configure(method, replay_noise=at, seed=at // 2, learning_rate=0.02 + 0.01 * at) for at in range(4)]
+    keys = submit(local, configs)
+    assert work_off(local) == [tuple(sorted(keys))]
+    with open_store(str(tmp_path / "alone.db")) as alone:
+        for config in configs:
+            alone.submit(config)
+        assert len(work_off(alone)) == 4
+        for key in keys:
+            expected, record = finished(alone, key), finished(local, key)
+            assert np.allclose(parameters(local, key), parameters(alone, key), rtol=1e-4, atol=1e-6)
+            assert record.metrics is not None and expected.metrics is not None
+            for name in NAMES:  # rounding may move a score across the threshold: one row of 2,000
+                assert record.metrics[name] == pytest.approx(expected.metrics[name], abs=2e-3)
+            assert (record.event, record.calibrated) == (expected.event, expected.calibrated)
+            assert [name for _, name, _ in local.metrics(key) if name == "test/accuracy"] == []
+
+
+@pytest.mark.usefixtures("commit_often")
+def test_a_chunk_that_was_interrupted_gives_the_same_bits(
+    tmp_path: Path, local: RunStore, configure: Configure
+) -> None:
+    configs = [configure("dp_fermi", replay_noise=at, multiplier=0.5 + at, seed=at % 2, epochs=3) for at in range(3)]
+    with open_store(str(tmp_path / "other.db")) as other:
+        keys = submit(other, configs)
+        work_off(other)
+        submit(local, configs)
+        work = WorkStore(local.database)
+        for stop in (2, 7, 30):
+            claims = work.claim()
+            with pytest.raises(KeyboardInterrupt):
+                work_on(work, claims, on_commit=lambda progress, stop=stop: interrupt(progress, stop))
+            assert {local.row(key).step for key in keys} == {local.row(keys[0]).step} and local.row(
+                keys[0]
+            ).step >= stop
+            work.hand_back(claims)
+        assert work_off(local) == [tuple(sorted(keys))]
+        for key in keys:
+            record, expected = finished(local, key), finished(other, key)
+            assert record.resumed_from_step >= 30
+            assert (record.metrics, record.event, record.notes) == (expected.metrics, expected.event, expected.notes)
+            assert np.array_equal(parameters(local, key), parameters(other, key))
+            assert local.row(key).chunk == "c" and record.seconds > 0
+
+
+def interrupt(progress: Progress, stop: int) -> None:
+    if progress.step >= stop:
+        raise KeyboardInterrupt
+
+
+def test_a_run_that_fails_in_a_chunk_ends_alone(tmp_path: Path, local: RunStore, configure: Configure) -> None:
+    noises = {"noise_primal": 2.0, "noise_dual": 2.0}
+    base = replace(small_groups(tmp_path, configure("pf_ld")), epsilon=None, replay_noise=1)
+    method: Any = base.method
+    configs = [replace(base, method=replace(method, noise_counts=noise, **noises)) for noise in (2.0, 200.0, 3.0, 4.0)]
+    keys = submit(local, configs)
+    claimed = work_off(local)
+    assert [local.row(key).status for key in keys] == ["finished", "failed", "finished", "finished"]
+    assert [len(taken) for taken in claimed] == [4, 2, 2, 1, 1] or [len(taken) for taken in claimed] == [4, 2, 1, 1, 2]
+    failed, row = local.record(keys[1]), local.row(keys[1])
+    assert failed is not None and failed.status == "failed" and row.error_kind == "failed"
+    assert row.error == failed.error and "noisy" in (row.error or "")
+    assert [event["count"] for event in failed.event] == [1], "its count is released once, however often it is tried"
+    assert all(finished(local, key).event == finished(local, key).released for key in keys if key != keys[1])
+    assert local.row(keys[1]).crashes == 0
+
+
+def test_a_run_whose_settings_are_refused_leaves_the_others_alone(local: RunStore, configure: Configure) -> None:
+    configs = [configure("dp_sgd", seed=seed) for seed in range(3)]
+    wrong = configure("dp_sgd", batch_size=100_000)
+    submit(local, [*configs, wrong])
+    assert len(work_off(local)) == 1
+    assert local.row(wrong.key).error_kind == "bad_input"
+    assert all(finished(local, config.key) for config in configs)
+
+
+@pytest.mark.usefixtures("commit_often")
+def test_a_pause_and_a_stop_reach_one_run_of_a_chunk(local: RunStore, configure: Configure) -> None:
+    keys = submit(local, [configure("dp_sgd", seed=seed) for seed in range(4)])
+    work = WorkStore(local.database)
+
+    def ask(progress: Progress) -> None:
+        if progress.step == 3:
+            local.request(keys[0], "pause")
+            local.request(keys[1], "stop")
+
+    work_on(work, work.claim(), on_commit=ask)
+    assert [local.row(key).status for key in keys] == ["paused", "cancelled", "queued", "queued"]
+    assert {local.row(key).step for key in keys} == {4}
+    local.request(keys[0], "resume")
+    assert {len(taken) for taken in work_off(local)} == {3}, "at the same step they go on together"
+    for key in (keys[0], *keys[2:]):
+        assert finished(local, key).resumed_from_step == 4
+    cancelled = local.record(keys[1])
+    assert cancelled is not None and cancelled.released[0]["count"] == 4
+
+
+def test_a_chunk_that_keeps_dying_is_split_until_the_run_is_found(
+    local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = submit(local, [configure(seed=seed) for seed in range(4)])
+    deadly, work, sizes = keys[2], WorkStore(local.database), []
+    while claims := work.claim():
+        sizes.append(len(claims))
+        if deadly in [claim.key for claim in claims]:
+            work.crash(claims, "it was ended by SIGKILL")
+        else:
+            work_on(work, claims)
+    assert sizes[:MOST_CRASHES] == [4] * MOST_CRASHES and sorted(sizes[MOST_CRASHES:]) == [1, 1, 2, 2]
+    assert [local.row(key).status for key in keys] == ["finished", "finished", "failed", "finished"]
+    assert local.row(deadly).error_kind == "crashed"
+
+
+def test_an_error_in_the_code_is_pinned_on_one_run(
+    local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = worker.train_together
+    keys = submit(local, [configure(seed=seed) for seed in range(4)])
+
+    def break_down(plans: list[worker.Plan], *rest: object) -> list[worker.Outcome]:
+        if any(plan.config.seed == 1 for plan in plans):
+            raise ValueError("no such thing")
+        return real(plans, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(worker, "train_together", break_down)
+    work_off(local)
+    assert [local.row(key).status for key in keys] == ["finished", "failed", "finished", "finished"]
+    assert "ValueError: no such thing" in (local.row(keys[1]).error or "")
+
+
+def test_claims_are_of_a_whole_chunk_at_one_step(store: RunStore, configure: Configure) -> None:
+    configs = [configure(seed=seed) for seed in range(6)]
+    sweeps, work = SweepStore(store), WorkStore(store.database)
+    sweeps.submit([(config, "c" if config.seed < 4 else "d") for config in configs])
+    keys = [config.key for config in configs]
+    alone = work.claim(keys[1])
+    assert [claim.key for claim in alone] == [keys[1]]
+    assert {claim.key for claim in work.claim(chunk="d")} == set(keys[4:])
+    rest = work.claim()
+    assert {claim.key for claim in rest} == {keys[0], *keys[2:4]} and work.claim() == ()
+    work.split(rest, [None] * len(rest))
+    parts = [work.claim(chunk="c"), work.claim(chunk="c")]
+    assert sorted(len(part) for part in parts) == [1, 2] and work.claim(chunk="c") == ()
+    assert {key for part in parts for key in chunk_of(store, part)} == {"c.0", "c.1"}
+    assert sweeps.waiting(["c"]) == 4 and sweeps.waiting(["x"]) == 0
+
+
+def chunk_of(store: RunStore, claims: Sequence[Claim]) -> set[str | None]:
+    return {store.row(claim.key).chunk for claim in claims}
