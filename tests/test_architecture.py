@@ -48,7 +48,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "plotly": ("fairpriv_core/report/draw.py",),
     "pooch": ("fairpriv_core/data/*",),
     "psycopg": ("fairpriv_core/runs/store*.py",),
-    "pyarrow": ("fairpriv_core/data/*",),
+    "pyarrow": ("fairpriv_core/data/*", "benchmarks/files.py"),
     "python_calamine": ("fairpriv_core/data/*",),
     "randomgen": ("fairpriv_core/privacy/*",),
     "sklearn": (
