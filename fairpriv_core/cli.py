@@ -61,7 +61,7 @@ def notions(as_json: bool) -> None:
 
 @cli.command()
 @click.option("--dataset", help="A data set of the catalogue.")
-@click.option("--csv", "file", help="Your own CSV or Parquet file, in place of a data set.")
+@click.option("--csv", "--parquet", "file", help="Your own CSV or Parquet file, in place of a data set.")
 @click.option("--label", help="The column to predict; a file needs it.")
 @click.option("--positive", help="The label's value that counts as positive.")
 @click.option("--sensitive", help=_SENSITIVE)
@@ -127,7 +127,7 @@ def runs(as_json: bool) -> None:
 
 @cli.command()
 @click.argument("key")
-@click.option("--csv", "source", required=True, help="A CSV or Parquet file with the model's columns.")
+@click.option("--csv", "--parquet", "source", required=True, help="A CSV or Parquet file with the model's columns.")
 @click.option("--out", "target", required=True, help="Where to write row, probability and prediction.")
 @_json
 def predict(key: str, source: str, target: str, as_json: bool) -> None:
@@ -158,7 +158,7 @@ def audit(key: str, runs: int, seed: int, again: bool, as_json: bool) -> None:
 
 @cli.group(invoke_without_command=True)
 @click.option("--dataset", help="A data set of the catalogue; default: every one in the store.")
-@click.option("--csv", "file", help="Your own CSV or Parquet file, in place of a data set.")
+@click.option("--csv", "--parquet", "file", help="Your own CSV or Parquet file, in place of a data set.")
 @click.option("--sensitive", help="Only this sensitive column.")
 @_ledger_delta
 @_json

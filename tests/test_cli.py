@@ -191,6 +191,8 @@ def test_account_needs_no_data_and_its_event_gives_its_epsilon(call: Call) -> No
         (("account", "--method", "pf_ld", "--dataset-size", "9", "--groups", "1", "--epsilon", "1"), "groups must be"),
         (("resume", "nothing"), "no run 'nothing'"),
         (("predict", "nothing", "--csv", "a", "--out", "b"), "no run 'nothing'"),
+        (("predict", "nothing", "--parquet", "a", "--out", "b"), "no run 'nothing'"),
+        (("train", "--parquet", "no.parquet", "--sensitive", "sex"), "label is not given"),
         (("train", "--frobnicate"), "No such option"),
         (("sing",), "No such command"),
     ],
