@@ -26,16 +26,19 @@ def postgres() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+def postgres_place(postgres: str) -> str:
+    """Return where an empty PostgreSQL store can be opened."""
+    name = f"store{next(_NAMES)}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{postgres}?options=-csearch_path%3D{name}"
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return where an empty store can be opened, on each kind of database."""
-    if request.param == "sqlite":
-        return str(tmp_path / "runs.db")
-    server = request.getfixturevalue("postgres")
-    name = f"store{next(_NAMES)}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {name}")
-    return f"{server}?options=-csearch_path%3D{name}"
+    return str(tmp_path / "runs.db") if request.param == "sqlite" else request.getfixturevalue("postgres_place")
 
 
 @pytest.fixture

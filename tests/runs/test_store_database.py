@@ -101,9 +101,10 @@ def test_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:
         open_store(str(tmp_path / "file" / "runs.db"))
     with pytest.raises(StoreError, match="a run store is a SQLite file or a PostgreSQL URL, got 'mysql'"):
         open_store("mysql://someone@host/name")
-    with pytest.raises(StoreError, match="cannot be used") as caught:
-        open_store("postgresql://someone:secret@127.0.0.1:1/name")
-    assert "secret" not in str(caught.value) and "\n" not in str(caught.value)
+    for given in ("someone:secret@127.0.0.1:1/name", "someone@127.0.0.1:1/name?password=secret"):
+        with pytest.raises(StoreError, match="could not be reached for 10 seconds") as caught:
+            open_store(f"postgresql://{given}")
+        assert "secret" not in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_the_environment_names_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,3 +126,18 @@ def test_processes_may_make_a_store_at_the_same_time(place: str, configure: Conf
         keys = set(pool.map(make, range(12)))
     with open_store(place) as store:
         assert {row.key for row in store.rows()} == keys
+
+
+def test_a_store_is_told_from_another_by_whatever_address(postgres: str, postgres_place: str, tmp_path: Path) -> None:
+    def identify(where: str) -> str:
+        with open_store(where) as store:
+            return store.database.identify()
+
+    places = (postgres, postgres_place, str(tmp_path / "one.db"), str(tmp_path / "other.db"))
+    assert len({identify(place) for place in places}) == len(places)
+    assert identify(postgres_place) == identify(postgres_place.replace("127.0.0.1", "localhost"))
+
+
+def test_a_database_that_refuses_is_not_taken_for_one_that_is_away(postgres: str) -> None:
+    with pytest.raises(StoreError, match=r'cannot be used \(connection failed: .* role "nobody" does not exist'):
+        open_store(postgres.replace("fairpriv@", "nobody@"))
