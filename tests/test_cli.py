@@ -192,7 +192,7 @@ def test_account_needs_no_data_and_its_event_gives_its_epsilon(call: Call) -> No
         (("resume", "nothing"), "no run 'nothing'"),
         (("predict", "nothing", "--csv", "a", "--out", "b"), "no run 'nothing'"),
         (("predict", "nothing", "--parquet", "a", "--out", "b"), "no run 'nothing'"),
-        (("train", "--parquet", "no.parquet", "--sensitive", "sex"), "label is not given"),
+        (("train", "--method", "none", "--parquet", "a", "--sensitive", "sex"), "label is not given"),
         (("train", "--frobnicate"), "No such option"),
         (("sing",), "No such command"),
     ],
