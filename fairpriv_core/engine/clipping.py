@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+import numpy as np
 
 MARGIN = 1e-5  # clip to bound * (1 - MARGIN): sums in float32 then stay within the bound (docs/privacy.md)
 
 
-def clip_factors(norms: Tensor, bound: float | Tensor) -> Tensor:
+def clip_weights(weights: np.ndarray, norms: np.ndarray, bound: float | np.ndarray) -> np.ndarray:
+    """Return `weights` shrunk so that |weight| norm <= bound (1 - MARGIN); 0 where a norm is infinite."""
+    limits = (bound * (1.0 - MARGIN)) / norms
+    clipped: np.ndarray = np.minimum(weights, limits)
+    np.maximum(clipped, np.negative(limits, out=limits), out=clipped)
+    return clipped
+
+
+def clip_factors(norms: np.ndarray, bound: float | np.ndarray) -> np.ndarray:
     """Return min(1, bound (1 - MARGIN) / norm) for each norm; 1 for a norm of 0, 0 for one that is not finite."""
-    return (bound * (1.0 - MARGIN) / norms).clamp_(max=1.0).nan_to_num_(nan=0.0)
+    factors: np.ndarray = np.minimum((bound * (1.0 - MARGIN)) / norms, 1.0)
+    clipped: np.ndarray = np.nan_to_num(factors, copy=False, nan=0.0)
+    return clipped
 
 
-def share_clipped(norms: Tensor, bound: float) -> float:
+def share_clipped(norms: np.ndarray, bound: float) -> float:
     """Return the share of norms above `bound`; 0.0 for no norms."""
-    return float((norms > bound).double().mean()) if norms.numel() else 0.0
+    return float((norms > bound).mean()) if norms.size else 0.0

@@ -3,88 +3,185 @@
 With one logit o, the gradients of loss and output are multiples of one per-record Jacobian: every method's update is
 a weighted sum of the same rows, and methods differ only in the weights. One back-propagation of the unit seed gives
 the deltas; norms follow in closed form; one weighted product a layer gives the sum ("book-keeping", Bu et al., 2022).
+
+Written for NumPy, since a step of small batches is made of many small operations: each costs less than a microsecond
+here and several in a library that dispatches by device and records what it did. Logistic regressions that share their
+rows are one matrix product, K wide.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.engine.norms import jacobian_norms
+from fairpriv_core.engine.norms import jacobian_norms, layer_norms, with_bias
 
 
-@dataclass(frozen=True)
+@dataclass
 class Pass:
-    """One forward and backward pass.
+    """One forward and backward pass of K models over B rows each; valid until the kernel's next one.
 
-    `activations[l]` (K, B, in) feeds layer l, `deltas[l]` (K, B, out) is the logit's derivative with respect to its
-    output; `logits` and `norms` (K, B), the norm being that of the logit's gradient. `finite` says that all norms are.
+    `rows` (S, B, d) are those of S streams, each shared by K / S models that follow each other, and `squares` (S, B)
+    `with_bias` of them;
+    `hidden` are the hidden layers' outputs and `deltas` the logit's derivatives with respect to their inputs, each
+    (K, B, width); `logits` (K, B).
     """
 
-    activations: list[Tensor]
-    deltas: list[Tensor]
-    logits: Tensor
-    norms: Tensor
-    finite: bool
+    rows: np.ndarray
+    squares: np.ndarray
+    hidden: Sequence[np.ndarray]
+    deltas: Sequence[np.ndarray]
+    logits: np.ndarray
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """The L2 norm of each record's gradient of the logit, over all parameters: (K, B), or (1, B) of shared rows."""
+        return jacobian_norms(expand(self.squares, len(self.logits)), self.hidden, self.deltas)
+
+    @property
+    def layer_norms(self) -> np.ndarray:
+        """The L2 norm of each record's gradient of the logit for each layer alone: (L + 1, K, B)."""
+        each = layer_norms(expand(self.squares, len(self.logits)), self.hidden, self.deltas)
+        return np.stack([np.broadcast_to(norms, self.logits.shape) for norms in each])
+
+    @property
+    def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Each layer's inputs (K, B, in) and the logit's derivatives with respect to its outputs (K, B, out)."""
+        rows = expand(self.rows, len(self.logits))
+        rows = np.broadcast_to(rows, (len(self.logits), *rows.shape[1:]))
+        return list(zip([rows, *self.hidden], [*self.deltas, np.ones_like(self.logits)[:, :, None]], strict=True))
+
+
+def expand(streams: np.ndarray, models: int) -> np.ndarray:
+    """Return values of S streams (S, ...) as they are where S is 1 or K, else each as often as it has models."""
+    return streams if len(streams) in (1, models) else np.repeat(streams, models // len(streams), axis=0)
 
 
 @dataclass
 class Kernel:
-    """K networks of one shape over a flat buffer (K, P) that is updated in place."""
+    """K networks of one shape over a flat array (K, P) that is updated in place."""
 
     shape: NetworkShape
-    parameters: Tensor
-    _layers: list[tuple[Tensor, Tensor]] = field(init=False)
-    _sums: list[tuple[Tensor, list[tuple[Tensor, Tensor]]]] = field(init=False)
+    parameters: np.ndarray
+    _layers: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(init=False)
+    _sums: list[tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]] = field(init=False)
+    _held: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        self._layers = self.shape.views(self.parameters)
-        buffers = [torch.empty_like(self.parameters) for _ in range(2)]
+        self._layers = [
+            (weights, weights.transpose(0, 2, 1), biases) for weights, biases in self.shape.views(self.parameters)
+        ]
+        buffers = [np.empty_like(self.parameters) for _ in range(2)]
         self._sums = [(buffer, self.shape.views(buffer)) for buffer in buffers]
+        self._held = self._new_block(0)
 
-    def run(self, rows: Tensor) -> Pass:
-        """Return the pass over `rows` (K, B, d)."""
-        activations = [rows]
-        for weights, biases in self._layers[:-1]:
-            activations.append(torch.baddbmm(biases, activations[-1], weights.transpose(1, 2)).relu_())
-        weights, biases = self._layers[-1]
-        logits = torch.baddbmm(biases, activations[-1], weights.transpose(1, 2)).squeeze(2)
-        deltas = self._unit_deltas(activations)
-        norms = jacobian_norms(activations, deltas)
-        return Pass(activations, deltas, logits, norms, bool(torch.isfinite(norms).all()))
+    def run(self, rows: np.ndarray, squares: np.ndarray | None = None) -> Pass:
+        """Return the pass over `rows` (S, B, d): each of S streams is shared by K / S models that follow each other.
 
-    def weighted_sum(self, passed: Pass, weights: Tensor | Sequence[Tensor], rows: slice) -> Tensor:
+        `squares` (S, B) is `with_bias` of the rows, where it is known.
+        """
+        hidden, deltas, scratch = self._block(rows.shape[1])
+        below = rows
+        for (_, transposed, biases), output in zip(self._layers, hidden, strict=False):
+            multiply(below, transposed, output)
+            output += biases
+            np.maximum(output, 0.0, out=output)
+            below = output
+        self._fill_deltas(deltas, hidden, scratch)
+        return Pass(rows, with_bias(rows) if squares is None else squares, hidden, deltas, self._logits(below))
+
+    def weighted_sum(self, passed: Pass, weights: np.ndarray, rows: slice, *, bounded: bool = False) -> np.ndarray:
         """Return sum_j weights_j do_j over the records in `rows` of the pass: (K, P).
 
-        `weights` is (K, rows), or one such tensor for each layer. A record of weight 0 contributes exactly nothing,
-        even where its own gradient is not finite. The result lies in one of two buffers that take turns: it is
-        overwritten by the call after next.
+        `weights` is (K, rows), or (L + 1, K, rows) where each layer has its own. With `bounded` a record of weight 0,
+        or that is not finite, contributes exactly nothing. The result lies in one of two buffers that take turns: it
+        is overwritten by the call after next.
         """
         total, views = self._sums[0]
         self._sums.reverse()
-        each = [weights] * len(views) if isinstance(weights, Tensor) else weights
-        finite = None if passed.finite else torch.isfinite(passed.norms[:, rows])
-        for (weight_sum, bias_sum), layer, activation, delta in zip(
-            views, each, passed.activations, passed.deltas, strict=True
-        ):
-            scaled, inputs = delta[:, rows] * layer.unsqueeze(2), activation[:, rows]
-            if finite is not None:
-                kept = (finite & (layer != 0)).unsqueeze(2)
-                scaled, inputs = torch.where(kept, scaled, 0.0), torch.where(kept, inputs, 0.0)
-            torch.bmm(scaled.transpose(1, 2), inputs, out=weight_sum)
-            torch.sum(scaled, dim=1, keepdim=True, out=bias_sum)
+        inputs = [passed.rows[:, rows], *(output[:, rows] for output in passed.hidden)]
+        deltas = [delta[:, rows] for delta in passed.deltas]
+        self._add_up(views, inputs, deltas, weights)
+        if bounded and not math.isfinite(float(total.sum())):
+            norms = np.broadcast_to(passed.norms, passed.logits.shape)[:, rows]
+            kept = np.isfinite(norms) & (np.isfinite(weights) & (weights != 0)).reshape(-1, *norms.shape).all(axis=0)
+            inputs, deltas = (
+                [np.where(kept[:, :, None], expand(part, len(kept)), 0.0) for part in each] for each in (inputs, deltas)
+            )
+            self._add_up(views, inputs, deltas, np.where(kept, weights, 0.0))
         return total
 
-    def _unit_deltas(self, activations: list[Tensor]) -> list[Tensor]:
-        deltas = [torch.ones_like(activations[-1][:, :, :1])]
-        for (weights, _), activation in zip(self._layers[:0:-1], activations[:0:-1], strict=True):
-            above = deltas[-1]
-            below = weights.expand_as(activation) if len(deltas) == 1 else torch.bmm(above, weights)
-            deltas.append(
-                torch.ops.aten.threshold_backward(below, activation, 0)
-            )  # the derivative of relu, where it was positive
-        return deltas[::-1]
+    def _add_up(
+        self,
+        views: list[tuple[np.ndarray, np.ndarray]],
+        inputs: list[np.ndarray],
+        deltas: list[np.ndarray],
+        weights: np.ndarray,
+    ) -> None:
+        """Write the sums into `views`; `inputs` and `deltas` are those of every layer, but for the last delta, 1."""
+        each = weights if weights.ndim == 3 else [weights] * len(views)
+        for (weight_sum, bias_sum), fed, delta, own in zip(views, inputs, deltas, each, strict=False):
+            multiply((delta * own[:, :, None]).transpose(0, 2, 1), fed, weight_sum)
+            np.matmul(own[:, None], delta, out=bias_sum)
+        last, last_bias = views[-1]
+        streams = len(inputs[-1])
+        if streams == len(last) > 1:
+            np.matmul(each[-1][:, None], inputs[-1], out=last)
+        else:  # one product a stream, as wide as it has models
+            np.matmul(divide(each[-1], streams), inputs[-1], out=divide(last[:, 0], streams))
+        np.sum(each[-1], axis=1, out=last_bias[:, 0, 0])
+
+    def _logits(self, below: np.ndarray) -> np.ndarray:
+        weights, transposed, biases = self._layers[-1]
+        if len(below) == len(weights) > 1:
+            logits: np.ndarray = np.matmul(below, transposed)[:, :, 0]
+        else:
+            logits = np.matmul(divide(weights[:, 0], len(below)), below.transpose(0, 2, 1))
+            logits = logits.reshape(len(weights), -1)
+        logits += biases[:, 0]
+        return logits
+
+    def _fill_deltas(self, deltas: list[np.ndarray], hidden: list[np.ndarray], scratch: np.ndarray) -> None:
+        """Back-propagate the unit seed; relu passes on what came in where its output is positive."""
+        for layer in range(len(deltas) - 1, -1, -1):
+            above, active = self._layers[layer + 1][0], np.greater(hidden[layer], 0.0, out=scratch)
+            if layer + 1 < len(deltas):
+                multiply(deltas[layer + 1], above, deltas[layer])
+                np.multiply(deltas[layer], active, out=deltas[layer])
+            else:
+                np.multiply(active, above, out=deltas[layer])
+
+    def _block(self, length: int) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+        """Return memory that is used again and again: outputs and deltas of L layers, and flags (K, length, width)."""
+        if self._held.shape[3] < length:
+            self._held = self._new_block(length)
+        block = self._held[:, :, :, :length]
+        return list(block[0]), list(block[1]), np.empty(block.shape[2:], dtype=bool)
+
+    def _new_block(self, length: int) -> np.ndarray:
+        size = (2, self.shape.hidden_layers, len(self.parameters), length, self.shape.width)
+        return np.empty(size, dtype=self.parameters.dtype)
+
+
+def multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+    """Write the products of matrices `left` (S or K, n, m) and `right` (S or K, m, l) into `out` (K, n, l)."""
+    streams = min(len(left), len(right))
+    if len(out) == 1:
+        np.dot(left[0], right[0], out=out[0])
+    elif streams in (1, len(out)):
+        np.matmul(left, right, out=out)
+    else:
+        by_stream = [part.reshape(streams, -1, *part.shape[1:]) for part in (left, right)]
+        np.matmul(by_stream[0], by_stream[1], out=divide(out, streams))
+
+
+def divide(models: np.ndarray, streams: int) -> np.ndarray:
+    """Return a view of `models` (K, ...) as (streams, K / streams, ...), those that share rows together."""
+    view = models.view()
+    view.shape = (streams, -1, *models.shape[1:])  # fails where it would be a copy
+    return view

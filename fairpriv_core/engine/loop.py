@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
+from threadpoolctl import threadpool_limits
 
 from fairpriv_core.engine.kernel import Kernel, Pass
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.optimizers import build_optimizer
-from fairpriv_core.engine.records import Drawn, Feed, Indices, Records
+from fairpriv_core.engine.records import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.sampling import public_batches, steps_per_epoch
-from fairpriv_core.engine.training import Fitted, Training, Unwatched
+from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.engine.watch import build_snapshot
 from fairpriv_core.errors import RunFailed
 
@@ -37,7 +36,7 @@ class Schedule:
     batch_size: int
     optimizer: str
     learning_rates: tuple[float, ...]
-    project: Callable[[Tensor], None] | None = None
+    project: Callable[[np.ndarray], None] | None = None
 
 
 class Rule(Protocol):
@@ -46,21 +45,21 @@ class Rule(Protocol):
     uses_batches: bool
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
-        """Return the secret samples of an epoch, [step][model] -> row indices; None when nothing will be released.
+        """Return the secret samples of an epoch, [step][stream] -> row indices; None when nothing will be released.
 
         A step may be the public batch itself (the same object), which the published variant of PF-LD samples from.
         """
 
-    def public_weights(self, records: Records) -> Tensor:
+    def public_weights(self, records: Records) -> np.ndarray:
         """Return each batch record's weight (K, B): the update is the weighted sum of the logit's gradients."""
 
-    def secret_update(self, sampled: Sampled) -> Tensor:
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
         """Return the update (K, P) that comes of the secret sample: bounded sums, noise added, releases counted."""
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         """Do what is due between epochs, such as a dual step."""
 
-    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         """Return what the analyst's histograms show: name -> values (K, m) and the bound that clips them."""
 
     def scalars(self, model: int) -> dict[str, float]:
@@ -86,33 +85,38 @@ class Sampled:
     records: Records
     step: int
 
-    def sum(self, weights: Tensor | Sequence[Tensor]) -> Tensor:
-        """Return the weighted sum of the logit's gradients (K, P); see `Kernel.weighted_sum`."""
-        return self.kernel.weighted_sum(self.passed, weights, self.rows)
+    def sum(self, weights: np.ndarray) -> np.ndarray:
+        """Return the weighted sum of the logit's gradients (K, P); see `Kernel.weighted_sum`, `bounded`."""
+        return self.kernel.weighted_sum(self.passed, weights, self.rows, bounded=True)
 
 
 class OneSum(ABC):
     """Mixin of a rule that releases one sum a step: a weight for each sampled record, then the mechanism."""
 
-    def secret_update(self, sampled: Sampled) -> Tensor:
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
         """Return the update (K, P) that comes of the sample's sum."""
         return self.release(sampled.sum(self.secret_weights(sampled.records)), sampled.records, sampled.step)
 
     @abstractmethod
-    def secret_weights(self, records: Records) -> Tensor:
+    def secret_weights(self, records: Records) -> np.ndarray:
         """Return each sampled record's weight (K, S), 0 where not present; the sum's contributions are bounded."""
 
     @abstractmethod
-    def release(self, totals: Tensor, records: Records, step: int) -> Tensor:
+    def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
         """Return the update (K, P) that comes of the sample's sums (K, P), noise added and releases counted."""
 
 
 def train(
     rule: Rule, *, shape: NetworkShape, schedule: Schedule, feed: Feed, trainings: Sequence[Training]
 ) -> list[Fitted]:
-    """Train K models and return them in order; raises RunFailed when a model diverges."""
+    """Train K models and return them in order; raises RunFailed when a model diverges.
+
+    One thread multiplies: small matrices gain nothing from more, and on busy cores threads that wait for each other
+    cost many times the work.
+    """
     loop = _Loop(rule, shape, schedule, feed, trainings)
-    with torch.no_grad():
+    quiet = np.errstate(all="ignore")  # what is not finite is dropped, or ends the run with a sentence
+    with quiet, threadpool_limits(limits=1, user_api="blas"):
         for epoch in range(loop.step // loop.steps_per_epoch, schedule.epochs):
             loop.run_epoch(epoch)
     return loop.fitted()
@@ -124,10 +128,13 @@ class _Loop:
     ) -> None:
         self._rule, self._schedule, self._feed, self._trainings = rule, schedule, feed, trainings
         start = np.stack([shape.initial(training.seed) for training in trainings])
-        self._kernel = Kernel(shape, torch.from_numpy(start))
-        rates = torch.tensor(schedule.learning_rates).reshape(-1, 1)
+        self._kernel = Kernel(shape, start)
+        rates = np.array(schedule.learning_rates, dtype=start.dtype).reshape(-1, 1)
         self._optimizer = build_optimizer(schedule.optimizer, rates, self._kernel.parameters)
         self.steps_per_epoch = steps_per_epoch(feed.n, schedule.batch_size)
+        seeds = [training.seed for training in trainings]
+        streams = count_streams([(id(columns), seed) for columns, seed in zip(feed.columns, seeds, strict=True)])
+        self._seeds = seeds[:: len(seeds) // streams]  # models of one data set and seed share batches
         self.step = 0
         if all(training.checkpoint is not None for training in trainings):
             self._load([training.checkpoint for training in trainings if training.checkpoint is not None])
@@ -145,7 +152,7 @@ class _Loop:
         return [
             Fitted(
                 network=self._kernel.shape.to_json(),
-                parameters=self._kernel.parameters[k].numpy().copy(),
+                parameters=self._kernel.parameters[k].copy(),
                 events=training.mechanism.events,
                 steps=self.step,
                 notes=self._rule.notes(k),
@@ -157,39 +164,61 @@ class _Loop:
         if not self._rule.uses_batches:
             return []
         size, n = self._schedule.batch_size, self._feed.n
-        each = [public_batches(training.seed, n=n, batch_size=size, epoch=epoch) for training in self._trainings]
-        return [list(step) for step in zip(*each, strict=True)]
+        streams = {seed: public_batches(seed, n=n, batch_size=size, epoch=epoch) for seed in set(self._seeds)}
+        return [list(step) for step in zip(*(streams[seed] for seed in self._seeds), strict=True)]
 
     def _take_step(self, batch: Indices | None, sample: Indices | None) -> None:
         if self._schedule.project is not None:
             self._schedule.project(self._kernel.parameters)
-        drawn, public, secret = _draw(self._feed, batch, sample)
-        passed = self._kernel.run(drawn.features)
-        records = Records.of(passed, drawn)
-        update: Tensor | None = None
-        if batch is not None:
-            weights = self._rule.public_weights(records.part(public))
-            update = self._kernel.weighted_sum(passed, weights, public)
-        if sample is not None:
-            released = self._rule.secret_update(Sampled(self._kernel, passed, secret, records.part(secret), self.step))
-            update = released if update is None else update.add_(released)
-        assert update is not None
+        if batch is not None and sample is not None and len(batch) == len(sample):
+            update = self._learn_together(batch, sample)
+        else:
+            parts = [] if batch is None else [self._learn_publicly(batch)]
+            parts += [] if sample is None else [self._learn_secretly(sample)]
+            update = parts[0] if len(parts) == 1 else _add(*parts)
         self._optimizer.update(self._kernel.parameters, update)
         self.step += 1
 
+    def _learn_together(self, batch: Indices, sample: Indices) -> np.ndarray:
+        """Return the update of a public batch and a secret sample, gathered and passed through as one."""
+        joint, size = batch, 0
+        if sample is not batch:
+            joint, size = [np.concatenate(pair) for pair in zip(batch, sample, strict=True)], len(batch[0])
+        passed, records = self._pass(joint)
+        public = slice(0, size) if size else slice(None)
+        secret = slice(size, None) if size else slice(None)
+        update = self._kernel.weighted_sum(passed, self._rule.public_weights(records.part(public)), public)
+        return _add(update, self._release(passed, records.part(secret), secret))
+
+    def _learn_publicly(self, batch: Indices) -> np.ndarray:
+        passed, records = self._pass(batch)
+        return self._kernel.weighted_sum(passed, self._rule.public_weights(records), slice(None))
+
+    def _learn_secretly(self, sample: Indices) -> np.ndarray:
+        return self._release(*self._pass(sample), slice(None))
+
+    def _pass(self, rows: Indices) -> tuple[Pass, Records]:
+        drawn = self._feed.draw(rows)
+        passed = self._kernel.run(drawn.features, drawn.squares)
+        return passed, Records(passed, drawn)
+
+    def _release(self, passed: Pass, records: Records, rows: slice) -> np.ndarray:
+        return self._rule.secret_update(Sampled(self._kernel, passed, rows, records, self.step))
+
     def _end_epoch(self, epoch: int) -> None:
-        if not bool(torch.isfinite(self._kernel.parameters).all()):
+        if not np.isfinite(self._kernel.parameters).all():
             raise RunFailed(
                 f"training diverged in epoch {epoch + 1}: parameters are no longer finite; lower learning_rate "
                 f"(now {self._schedule.learning_rates[0]}) or the noise."
             )
         self._rule.end_epoch(epoch, self._kernel, self._feed)
         for k, training in enumerate(self._trainings):
-            if isinstance(training.observer, Unwatched):
-                continue
-            training.observer.show(
-                build_snapshot(k, rule=self._rule, kernel=self._kernel, feed=self._feed, epoch=epoch, step=self.step)
-            )
+            if training.observer.watches:
+                training.observer.show(
+                    build_snapshot(
+                        k, rule=self._rule, kernel=self._kernel, feed=self._feed, epoch=epoch, step=self.step
+                    )
+                )
 
     def _commit_if_due(self) -> None:
         for k, training in enumerate(self._trainings):
@@ -201,7 +230,7 @@ class _Loop:
     def _checkpoint(self, k: int, training: Training) -> dict[str, np.ndarray]:
         return {
             "step": np.array(self.step),
-            "parameters": self._kernel.parameters[k].numpy().copy(),
+            "parameters": self._kernel.parameters[k].copy(),
             **{name: np.asarray(value[k]) for name, value in self._optimizer.state().items()},
             **self._rule.state(k),
             **training.mechanism.state(),
@@ -212,16 +241,10 @@ class _Loop:
         stacked = {name: np.stack([held[name] for held in checkpoints]) for name in self._optimizer.state()}
         self._optimizer.load(stacked)
         for k, held in enumerate(checkpoints):
-            self._kernel.parameters[k].copy_(torch.from_numpy(held["parameters"]))
+            self._kernel.parameters[k] = held["parameters"]
             self._rule.load(k, held)
 
 
-def _draw(feed: Feed, batch: Indices | None, sample: Indices | None) -> tuple[Drawn, slice, slice]:
-    """Return the rows of one step, gathered once, and where among them the batch and the sample are."""
-    if batch is None or sample is None or sample is batch:
-        only = batch if batch is not None else sample
-        assert only is not None
-        return feed.draw(only), slice(None), slice(None)
-    joint = [np.concatenate(pair) for pair in zip(batch, sample, strict=True)]
-    size = len(batch[0])
-    return feed.draw(joint), slice(0, size), slice(size, None)
+def _add(update: np.ndarray, released: np.ndarray) -> np.ndarray:
+    update += released
+    return update

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairpriv_core import checks
 from fairpriv_core.engine.predict import NETWORK_KIND
@@ -42,13 +40,13 @@ class NetworkShape:
         """The number of parameters P."""
         return sum(rows * columns + rows for rows, columns in self.layers)
 
-    def views(self, flat: Tensor) -> list[tuple[Tensor, Tensor]]:
+    def views(self, flat: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return each layer's weights (K, out, in) and biases (K, 1, out) as views into `flat` (K, P)."""
         views, start = [], 0
         for rows, columns in self.layers:
-            weights = flat[:, start : start + rows * columns].view(-1, rows, columns)
+            weights = flat[:, start : start + rows * columns].reshape(-1, rows, columns)
             start += rows * columns
-            views.append((weights, flat[:, start : start + rows].view(-1, 1, rows)))
+            views.append((weights, flat[:, start : start + rows].reshape(-1, 1, rows)))
             start += rows
         return views
 
@@ -76,15 +74,23 @@ class NetworkShape:
         return NetworkShape(network["inputs"], network["hidden_layers"], network["width"])
 
 
-def logits(shape: NetworkShape, flat: Tensor, rows: Tensor) -> Tensor:
+def logits(shape: NetworkShape, flat: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the logits (K, n) of K models (K, P) on `rows` (n, d), evaluated in chunks."""
     layers = shape.views(flat)
-    return torch.cat([_forward(layers, chunk) for chunk in torch.split(rows, _CHUNK)], dim=1)
+    parts = [_forward(layers, rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK)]
+    return np.concatenate(parts, axis=1)
 
 
-def _forward(layers: list[tuple[Tensor, Tensor]], rows: Tensor) -> Tensor:
-    hidden = rows.expand(layers[0][0].shape[0], -1, -1)
+def _forward(layers: list[tuple[np.ndarray, np.ndarray]], rows: np.ndarray) -> np.ndarray:
+    hidden = rows[None]
     for weights, biases in layers[:-1]:
-        hidden = torch.baddbmm(biases, hidden, weights.transpose(1, 2)).relu_()
+        hidden = np.matmul(hidden, weights.transpose(0, 2, 1))
+        hidden += biases
+        np.maximum(hidden, 0.0, out=hidden)
     weights, biases = layers[-1]
-    return torch.baddbmm(biases, hidden, weights.transpose(1, 2)).squeeze(2)
+    if len(hidden) == 1:
+        scores: np.ndarray = np.matmul(weights[:, 0], hidden[0].T)
+    else:
+        scores = np.matmul(hidden, weights.transpose(0, 2, 1))[:, :, 0]
+    scores += biases[:, 0]
+    return scores

@@ -4,34 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-from torch import Tensor
+import numpy as np
 
 
-def jacobian_norms(activations: Sequence[Tensor], deltas: Sequence[Tensor]) -> Tensor:
-    """Return the L2 norm of each record's gradient of the logit, over all parameters: (K, B).
+def with_bias(rows: np.ndarray) -> np.ndarray:
+    """Return the squared L2 norm of each of `rows` (..., d) with the bias's 1 appended: |x|^2 + 1."""
+    squares: np.ndarray = np.vecdot(rows, rows)
+    squares += 1.0
+    return squares
 
-    `activations[l]` (K, B, in) feeds layer l and `deltas[l]` (K, B, out) is the logit's derivative with respect to
-    that layer's output. A layer's gradient is their outer product, so its squared norm is the product of theirs, and
-    the bias adds one (Goodfellow, 2015): |do|^2 = sum_l |delta_l|^2 (|h_l|^2 + 1).
+
+def jacobian_norms(squares: np.ndarray, hidden: Sequence[np.ndarray], deltas: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the L2 norm of each record's gradient of the logit, over all parameters: (1 or K, B).
+
+    `squares` (1 or K, B) is `with_bias` of the rows; `hidden` are the hidden layers' outputs and `deltas` the logit's
+    derivatives with respect to their inputs. A layer's gradient is the outer product of its delta and its input, so
+    its squared norm is the product of theirs, and the bias adds one (Goodfellow, 2015):
+    |do|^2 = sum_l |delta_l|^2 (|h_l|^2 + 1).
     """
-    squared: Tensor | None = None
-    for activation, delta in zip(activations, deltas, strict=True):
-        layer = _squared_norms(activation, delta)
-        squared = layer if squared is None else squared.add_(layer)
-    assert squared is not None
-    return squared.sqrt_()
+    first, *others = _layer_squares(squares, hidden, deltas)
+    total = first if others else first.copy()
+    for each in others:
+        total += each
+    norms: np.ndarray = np.sqrt(total, out=total)
+    return norms
 
 
-def layer_norms(activations: Sequence[Tensor], deltas: Sequence[Tensor]) -> list[Tensor]:
-    """Return the L2 norm of each record's gradient of the logit for each layer alone: (K, B) a layer, first to last."""
-    return [_squared_norms(*layer).sqrt_() for layer in zip(activations, deltas, strict=True)]
+def layer_norms(squares: np.ndarray, hidden: Sequence[np.ndarray], deltas: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the L2 norm of each record's gradient of the logit for each layer alone, first to last; see above."""
+    return [np.sqrt(each) for each in _layer_squares(squares, hidden, deltas)]
 
 
-def _squared_norms(activation: Tensor, delta: Tensor) -> Tensor:
-    return _squares(delta).mul_(_squares(activation).add_(1.0))
-
-
-def _squares(rows: Tensor) -> Tensor:
-    squared: Tensor = torch.linalg.vecdot(rows, rows)
-    return squared
+def _layer_squares(squares: np.ndarray, hidden: Sequence[np.ndarray], deltas: Sequence[np.ndarray]) -> list[np.ndarray]:
+    inputs = [squares, *(with_bias(output) for output in hidden)]
+    each = [np.vecdot(delta, delta) for delta in deltas]
+    for product, fed in zip(each, inputs, strict=False):
+        product *= fed
+    return [*each, inputs[-1]]

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
 OPTIMIZERS = ("sgd", "adam")
 _BETA_1, _BETA_2, _SMALL = 0.9, 0.999, 1e-8
@@ -16,8 +14,8 @@ _BETA_1, _BETA_2, _SMALL = 0.9, 0.999, 1e-8
 class Optimizer(Protocol):
     """Updates parameters in place; its state goes into checkpoints."""
 
-    def update(self, parameters: Tensor, gradient: Tensor) -> None:
-        """Take one step along `gradient` (K, P)."""
+    def update(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
+        """Take one step along `gradient` (K, P), whose values are lost."""
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the state by name; each array's first axis is the model."""
@@ -26,7 +24,7 @@ class Optimizer(Protocol):
         """Go on from a state that `state` returned."""
 
 
-def build_optimizer(name: str, rates: Tensor, parameters: Tensor) -> Optimizer:
+def build_optimizer(name: str, rates: np.ndarray, parameters: np.ndarray) -> Optimizer:
     """Return the optimiser `name` (one of OPTIMIZERS) with learning rates (K, 1) for parameters (K, P)."""
     return Adam(rates, parameters) if name == "adam" else GradientDescent(rates)
 
@@ -34,11 +32,12 @@ def build_optimizer(name: str, rates: Tensor, parameters: Tensor) -> Optimizer:
 class GradientDescent:
     """theta <- theta - rate * gradient."""
 
-    def __init__(self, rates: Tensor) -> None:
+    def __init__(self, rates: np.ndarray) -> None:
         self._rates = rates
 
-    def update(self, parameters: Tensor, gradient: Tensor) -> None:
-        parameters.addcmul_(gradient, self._rates, value=-1.0)
+    def update(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
+        gradient *= self._rates
+        parameters -= gradient
 
     def state(self) -> dict[str, np.ndarray]:
         return {}
@@ -50,29 +49,35 @@ class GradientDescent:
 class Adam:
     """Adam with bias correction."""
 
-    def __init__(self, rates: Tensor, parameters: Tensor) -> None:
+    def __init__(self, rates: np.ndarray, parameters: np.ndarray) -> None:
         self._rates = rates
-        self._mean = torch.zeros_like(parameters)
-        self._square = torch.zeros_like(parameters)
+        self._mean = np.zeros_like(parameters)
+        self._square = np.zeros_like(parameters)
         self._steps = 0
 
-    def update(self, parameters: Tensor, gradient: Tensor) -> None:
+    def update(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
         self._steps += 1
-        self._mean.lerp_(gradient, 1.0 - _BETA_1)
-        self._square.mul_(_BETA_2).addcmul_(gradient, gradient, value=1.0 - _BETA_2)
-        scale = (1.0 - _BETA_2**self._steps) ** 0.5
-        spread = self._square.sqrt().div_(scale).add_(_SMALL)
-        step = self._mean / spread
-        parameters.addcmul_(step, self._rates, value=-1.0 / (1.0 - _BETA_1**self._steps))
+        self._mean *= _BETA_1
+        self._mean += (1.0 - _BETA_1) * gradient
+        gradient *= gradient
+        gradient *= 1.0 - _BETA_2
+        self._square *= _BETA_2
+        self._square += gradient
+        spread = np.sqrt(self._square)
+        spread /= (1.0 - _BETA_2**self._steps) ** 0.5
+        spread += _SMALL
+        step = np.divide(self._mean, spread, out=spread)
+        step *= self._rates / (1.0 - _BETA_1**self._steps)
+        parameters -= step
 
     def state(self) -> dict[str, np.ndarray]:
         return {
-            "adam_mean": self._mean.numpy().copy(),
-            "adam_square": self._square.numpy().copy(),
+            "adam_mean": self._mean.copy(),
+            "adam_square": self._square.copy(),
             "adam_steps": np.full(len(self._mean), self._steps),
         }
 
     def load(self, state: Mapping[str, np.ndarray]) -> None:
-        self._mean.copy_(torch.from_numpy(state["adam_mean"]))
-        self._square.copy_(torch.from_numpy(state["adam_square"]))
+        self._mean[:] = state["adam_mean"]
+        self._square[:] = state["adam_square"]
         self._steps = int(state["adam_steps"][0])

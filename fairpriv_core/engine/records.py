@@ -1,89 +1,227 @@
-"""K training sets as tensors, and the records of one step as rules see them."""
+"""K training sets, and the records of one step as rules see them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.kernel import Pass
+from fairpriv_core.engine.kernel import Pass, divide, expand
+from fairpriv_core.engine.norms import with_bias
+from fairpriv_core.notions.surrogates import sigmoid
 
-Indices = Sequence[np.ndarray]  # one array of row numbers a model
+_CHUNK = 65536
+
+Indices = Sequence[np.ndarray]  # row numbers of each of S streams; K / S models that follow each other share one
 
 
-@dataclass(frozen=True)
 class Records:
-    """What a rule may look at for each record of a step; every field is (K, B).
+    """What a rule may look at for each record of a step; every field is (K, B), or (1, B) of rows that all share.
 
     `code` is group * 2 + label. `present` is 0 for rows that only pad K samples of unlike size, else 1.
     """
 
-    logits: Tensor
-    probability: Tensor
-    norms: Tensor
-    label: Tensor
-    code: Tensor
-    present: Tensor
-
-    @staticmethod
-    def of(passed: Pass, drawn: Drawn) -> Records:
-        """Return the records of a pass over what was drawn."""
-        return Records(
-            passed.logits, torch.sigmoid(passed.logits), passed.norms, drawn.label, drawn.code, drawn.present
-        )
+    def __init__(self, passed: Pass, drawn: Drawn, rows: slice = slice(None)) -> None:
+        self._passed, self._drawn, self._rows = passed, drawn, rows
+        self._indicators: dict[str, np.ndarray] = {}
 
     def part(self, rows: slice) -> Records:
-        """Return the records in `rows`."""
-        return Records(
-            self.logits[:, rows],
-            self.probability[:, rows],
-            self.norms[:, rows],
-            self.label[:, rows],
-            self.code[:, rows],
-            self.present[:, rows],
-        )
+        """Return the records in `rows` of a whole pass."""
+        return self if rows == slice(None) else Records(self._passed, self._drawn, rows)
+
+    @cached_property
+    def logits(self) -> np.ndarray:
+        """The models' outputs (K, B)."""
+        return self._passed.logits[:, self._rows]
+
+    @property
+    def count(self) -> int:
+        """The number of records B."""
+        return int(self.logits.shape[1])
+
+    @cached_property
+    def probability(self) -> np.ndarray:
+        """The chance of label 1 (K, B)."""
+        return sigmoid(self.logits)
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """The L2 norm of the logit's gradient."""
+        return self._passed.norms[:, self._rows]
+
+    @cached_property
+    def label(self) -> np.ndarray:
+        """The label, 0.0 or 1.0."""
+        return expand(self._drawn.label[:, self._rows], len(self.logits))
+
+    @cached_property
+    def code(self) -> np.ndarray:
+        """Group * 2 + label."""
+        return expand(self._drawn.code[:, self._rows], len(self.logits))
+
+    @cached_property
+    def deviation(self) -> np.ndarray:
+        """The derivative of the cross-entropy with respect to the logit (K, B): chance of label 1 less the label."""
+        difference: np.ndarray = self.probability - self.label
+        return difference
+
+    @cached_property
+    def present(self) -> np.ndarray:
+        """1.0, or 0.0 for a row that only pads."""
+        if self._drawn.present is None:
+            return np.ones_like(self.label)
+        return expand(self._drawn.present[:, self._rows], len(self.logits))
+
+    def keep(self, weights: np.ndarray) -> np.ndarray:
+        """Return `weights` (…, K, B), changed in place: 0 for rows that only pad and where they are not a number."""
+        if self._drawn.present is not None:
+            np.multiply(weights, self.present, out=weights)
+        if np.isnan(np.sum(weights)):
+            np.nan_to_num(weights, copy=False, nan=0.0)
+        return weights
+
+    def look_up(self, table: np.ndarray) -> np.ndarray:
+        """Return each record's entry of `table` (K, codes) by its code: (K, B)."""
+        streams = len(self._drawn.code)
+        if len(table) == 1:
+            only: np.ndarray = table[0].take(self.code)
+            return only
+        if streams == len(table):
+            return np.take_along_axis(table, self.code, axis=1)
+        chosen = np.matmul(divide(table, streams), self._indicate(table).transpose(0, 2, 1))
+        entries: np.ndarray = chosen.reshape(len(table), -1)
+        return entries
+
+    def sum_by_code(self, values: np.ndarray, codes: int) -> np.ndarray:
+        """Return the sums of `values` (K, B) over the records of each code, padding left out: (K, codes) float64."""
+        streams = len(self._drawn.code)
+        chosen = values if self._drawn.present is None else values * self.present
+        if streams == len(values):
+            return np.stack([np.bincount(own, each, codes) for own, each in zip(self.code, chosen, strict=True)])
+        exact = np.ascontiguousarray(chosen, dtype=np.float64)
+        sums = np.matmul(divide(exact, streams), self._indicate(np.empty((0, codes))))
+        totals: np.ndarray = sums.reshape(len(values), codes)
+        return totals
+
+    def count_codes(self, codes: int) -> np.ndarray:
+        """Return how many records have each code, padding left out: (K, codes), or (1, codes) if all share them."""
+        code, kept = self._drawn.code[:, self._rows], self._drawn.present
+        if kept is None:
+            counts = [np.bincount(own, minlength=codes) for own in code]
+        else:
+            pairs = zip(code, kept[:, self._rows], strict=True)
+            counts = [np.bincount(own, here, codes) for own, here in pairs]
+        return expand(np.stack(counts), len(self.logits))
+
+    def _indicate(self, table: np.ndarray) -> np.ndarray:
+        """Return 1 for each record's code, else 0: (S, B, codes), for a product with `table` (K, codes)."""
+        held = self._indicators.get(table.dtype.char)
+        if held is None:
+            held = np.eye(table.shape[1], dtype=table.dtype).take(self._drawn.code[:, self._rows], axis=0)
+            self._indicators[table.dtype.char] = held
+        return held
 
 
-@dataclass(frozen=True)
+@dataclass
 class Drawn:
-    """Rows gathered for K models: features (K, B, d), labels, codes and presence (K, B)."""
+    """Rows of S streams: `features` (S, B, d), and what else is asked for, (S, B).
 
-    features: Tensor
-    label: Tensor
-    code: Tensor
-    present: Tensor
+    `rows` are their numbers in `columns`; `present` is None where no row only pads.
+    """
+
+    columns: Sequence[Columns]
+    rows: Indices
+    present: np.ndarray | None = None
+
+    @cached_property
+    def features(self) -> np.ndarray:
+        """The encoded features."""
+        return self._gather("features")
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """`with_bias` of the features."""
+        return self._gather("squares")
+
+    @cached_property
+    def label(self) -> np.ndarray:
+        """0.0 or 1.0."""
+        return self._gather("labels")
+
+    @cached_property
+    def code(self) -> np.ndarray:
+        """Group * 2 + label."""
+        return self._gather("codes")
+
+    def _gather(self, name: str) -> np.ndarray:
+        if len(self.rows) == 1:
+            gathered: np.ndarray = getattr(self.columns[0], name).take(self.rows[0], axis=0)[None]
+            return gathered
+        pairs = zip(self.columns, self.rows, strict=True)
+        return np.stack([getattr(own, name).take(rows, axis=0) for own, rows in pairs])
+
+
+class Columns:
+    """A training set as the loop gathers from it; what a method does not look at is never made."""
+
+    def __init__(self, train: Dataset) -> None:
+        self._train = train
+        self.features = np.ascontiguousarray(train.X)
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """`with_bias` of the features (n,)."""
+        parts = np.array_split(self.features, -(-len(self.features) // _CHUNK))
+        return np.concatenate([with_bias(rows) for rows in parts])
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """The labels (n,), float32."""
+        return self._train.y.astype(self.features.dtype)
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """Group * 2 + label (n,)."""
+        codes: np.ndarray = self._train.group * 2 + self._train.y
+        return codes
 
 
 class Feed:
-    """K training sets of one size; gathers the rows of each model's own indices."""
+    """K training sets of one size; gathers rows. A data set that several models train on is held once."""
 
     def __init__(self, trains: Sequence[Dataset]) -> None:
         self.n = trains[0].n
-        self.features = [torch.from_numpy(np.ascontiguousarray(train.X)) for train in trains]
-        self.labels = [torch.from_numpy(train.y.astype(np.float32)) for train in trains]
+        held = {id(train): Columns(train) for train in trains}
+        self.columns = [held[id(train)] for train in trains]
         self.group_names = [train.group_names for train in trains]
-        self.codes = [torch.from_numpy(train.group * 2 + train.y) for train in trains]
 
     def draw(self, indices: Indices) -> Drawn:
-        """Return the rows at `indices[k]` of model k; shorter index lists are padded and marked as not present."""
+        """Return the rows at `indices[s]` of stream s; as many models that follow each other share each of them.
+
+        Shorter lists are padded and marked as not present.
+        """
+        columns = self.columns[:: len(self.columns) // len(indices)]
         longest = max(len(index) for index in indices)
-        present = torch.ones(len(indices), longest)
-        rows = []
-        for k, index in enumerate(indices):
-            present[k, len(index) :] = 0.0
-            rows.append(torch.from_numpy(_padded(index, longest)))
-        return Drawn(_gather(self.features, rows), _gather(self.labels, rows), _gather(self.codes, rows), present)
+        if all(len(index) == longest for index in indices):
+            return Drawn(columns, indices)
+        present = np.zeros((len(indices), longest), dtype=np.float32)
+        padded = [np.zeros(longest, dtype=np.int64) for _ in indices]
+        for here, rows, index in zip(present, padded, indices, strict=True):
+            here[: len(index)], rows[: len(index)] = 1.0, index
+        return Drawn(columns, padded, present)
 
 
-def _padded(index: np.ndarray, length: int) -> np.ndarray:
-    return index if len(index) == length else np.concatenate([index, np.zeros(length - len(index), dtype=np.int64)])
+def count_streams(each: Sequence[object]) -> int:
+    """Return into how many runs of one length, of like items, a list falls: as many as it has items if it does not."""
+    starts = [k for k, item in enumerate(each) if not k or item != each[k - 1]]
+    length = len(each) // len(starts)
+    return len(starts) if starts == list(range(0, len(each), length)) else len(each)
 
 
-def _gather(columns: Sequence[Tensor], rows: Sequence[Tensor]) -> Tensor:
-    if len(columns) == 1:
-        return columns[0].index_select(0, rows[0]).unsqueeze(0)
-    return torch.stack([column.index_select(0, row) for column, row in zip(columns, rows, strict=True)])
+def join_samples(each: Sequence[list[np.ndarray]]) -> list[Indices]:
+    """Return [step][stream] from each model's samples of an epoch; models that share samples are one stream."""
+    streams = count_streams([id(one) for one in each])
+    return [list(step) for step in zip(*each[:: len(each) // streams], strict=True)]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.event import Events
-from fairpriv_core.privacy.mechanism import Mechanism
+
+if TYPE_CHECKING:  # it needs torch
+    from fairpriv_core.privacy.mechanism import Mechanism
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,12 @@ class Snapshot:
 
 
 class Observer(Protocol):
-    """The run's eyes and brake. `fit` calls it; what it raises (a pause, a stop) ends the fit."""
+    """The run's eyes and brake. `fit` calls it; what it raises (a pause, a stop) ends the fit.
+
+    `watches` says whether it wants to be shown the ends of epochs.
+    """
+
+    watches: bool
 
     def due(self) -> bool:
         """Return whether a commit is due (by the clock); cheap, called at every step."""
@@ -57,6 +64,8 @@ class Observer(Protocol):
 
 class Unwatched:
     """An observer that looks at nothing and stores nothing: a loop does not make what it would be shown."""
+
+    watches = False
 
     def due(self) -> bool:
         """Nothing is ever due."""

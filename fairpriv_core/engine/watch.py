@@ -8,8 +8,6 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairpriv_core.engine.clipping import share_clipped
 from fairpriv_core.engine.kernel import Kernel
@@ -25,7 +23,7 @@ _BINS = 40
 class Watched(Protocol):
     """The part of a rule that is shown."""
 
-    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         """Return name -> values (K, m) and the bound that clips them."""
 
     def scalars(self, model: int) -> dict[str, float]:
@@ -35,17 +33,18 @@ class Watched(Protocol):
 def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epoch: int, step: int) -> Snapshot:
     """Return what the end of `epoch` looks like for one of the K models."""
     drawn = _draw(feed)
-    passed = kernel.run(drawn.features)
-    records = Records.of(passed, drawn)
-    groups = (records.code[model] // 2).numpy()
+    passed = kernel.run(drawn.features, drawn.squares)
+    records = Records(passed, drawn)
+    own = model if len(records.code) > 1 else 0
+    groups = records.code[own] // 2
     names = feed.group_names[model]
     return Snapshot(
         epoch=epoch + 1,
         step=step,
         network=kernel.shape.to_json(),
-        parameters=kernel.parameters[model].numpy().copy(),
+        parameters=kernel.parameters[model].copy(),
         scalars={
-            "loss": float(output("loss", records.logits[model], records.label[model]).mean()),
+            "loss": float(output("loss", records.logits[model], records.label[own]).mean()),
             **rule.scalars(model),
         },
         histograms={
@@ -57,17 +56,17 @@ def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epo
 
 def _draw(feed: Feed) -> Drawn:
     index = np.sort(public_generator(0, "watched rows").permutation(feed.n)[:_ROWS])
-    return feed.draw([index] * len(feed.features))
+    return feed.draw([index] * len(feed.columns))
 
 
-def _histogram(values: Tensor, groups: np.ndarray, names: tuple[str, ...], bound: float | None) -> Histogram:
-    finite = values.double().nan_to_num(nan=0.0, posinf=0.0)
-    top = max(float(finite.quantile(0.995)), (bound or 0.0) * 1.1, 1e-9)
+def _histogram(values: np.ndarray, groups: np.ndarray, names: tuple[str, ...], bound: float | None) -> Histogram:
+    finite = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=0.0)
+    top = max(float(np.quantile(finite, 0.995)), (bound or 0.0) * 1.1, 1e-9)
     edges = np.linspace(0.0, top, _BINS + 1)
-    parts = {name: finite[torch.from_numpy(groups == g)] for g, name in enumerate(names)}
+    parts = {name: finite[groups == g] for g, name in enumerate(names)}
     return Histogram(
         edges=tuple(edges.tolist()),
-        counts={name: _counts(part.numpy(), edges) for name, part in parts.items()},
+        counts={name: _counts(part, edges) for name, part in parts.items()},
         bound=bound,
         clipped={} if bound is None else {name: share_clipped(part, bound) for name, part in parts.items()},
     )

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-import torch
-
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.kernel import Kernel
@@ -29,6 +27,8 @@ _EPOCHS = 3
 
 
 class _Silent:
+    watches = False
+
     def due(self) -> bool:
         return False
 
@@ -48,8 +48,7 @@ def compute(request: Mapping[str, Any]) -> dict[str, Any]:
     training = Training(notion, request["seed"], Mechanism(Randomness.fresh()), _Silent())
     fitted = plain.fit(train, training)
     shape = NetworkShape.from_json(fitted.network)
-    kernel, feed = Kernel(shape, torch.from_numpy(fitted.parameters).reshape(1, -1)), Feed([train])
-    with torch.no_grad():
-        norms = constraint_norms(0, target=notion.target, kernel=kernel, feed=feed)
-        values = outputs(0, target=notion.target, kernel=kernel, feed=feed)
+    kernel, feed = Kernel(shape, fitted.parameters.reshape(1, -1)), Feed([train])
+    norms = constraint_norms(0, target=notion.target, kernel=kernel, feed=feed)
+    values = outputs(0, target=notion.target, kernel=kernel, feed=feed)
     return asdict(Warmup(quantiles(finite(norms)), quantiles(finite(values)), shape.size, train.n, train.groups))

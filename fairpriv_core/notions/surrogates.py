@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from fairpriv_core.notions.notion import Target
 
 
-def output(target: Target, logits: Tensor, labels: Tensor) -> Tensor:
+def sigmoid(logits: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + exp(-o)) of each logit o."""
+    with np.errstate(over="ignore"):  # exp(-o) is then infinite, and the result 0
+        chance = np.exp(-logits)
+    chance += 1.0
+    inverse: np.ndarray = np.reciprocal(chance, out=chance)
+    return inverse
+
+
+def output(target: Target, logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return h for each record: the positive label's probability, or the cross-entropy; never negative."""
     if target == "score":
-        return torch.sigmoid(logits)
-    return torch.nn.functional.softplus(logits).sub_(labels * logits).clamp_(min=0.0)
+        return sigmoid(logits)
+    loss: np.ndarray = np.maximum(np.logaddexp(0.0, logits) - labels * logits, 0.0, dtype=logits.dtype)
+    return loss
 
 
-def slope(target: Target, probability: Tensor, labels: Tensor) -> Tensor:
+def slope(target: Target, probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return dh/do, the derivative of h with respect to the logit o, from `probability` = sigmoid(o)."""
     if target == "score":
         return probability * (1.0 - probability)
-    return probability - labels
+    difference: np.ndarray = probability - labels
+    return difference

@@ -22,24 +22,37 @@ _SMALLEST_SCALE = 2.0**-900
 
 def noise_scale(bound: float, noise_multiplier: float, name: str) -> float:
     """Return bound * noise_multiplier; BadInput, naming `name`, where that cannot scale noise in float64."""
+    std = float(bound) * float(noise_multiplier)
+    if bound > 0 and _SMALLEST_SCALE < std < 1 / _SMALLEST_SCALE:
+        return std
     checks.positive(**{name: float(bound)})
     checks.not_negative(noise_multiplier=float(noise_multiplier))
-    std = float(bound) * float(noise_multiplier)
     if noise_multiplier and not _SMALLEST_SCALE < std < 1 / _SMALLEST_SCALE:
         raise BadInput(f"{name} must give noise of a scale that float64 can hold, got {bound}.", field=name)
     return std
 
 
-def release_on_grid(value: np.ndarray, std: float, noise: np.ndarray) -> np.ndarray:
-    """Return value + std * noise, rounded to the grid; a new array of value's shape. In units of the grid meanwhile."""
+def release_on_grid(value: np.ndarray, std: float | np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return value + std * noise, rounded to the grid; a new array of value's shape. In units of the grid meanwhile.
+
+    `std` is a number, or (K, 1) positive ones for the rows of `value` (K, P), each with a grid of its own.
+    """
     exact = np.asarray(value, dtype=np.float64)
-    grid = math.ldexp(1.0, math.frexp(std)[1] - 1 - _GRID_BITS) if std else 1.0
+    grid = _find_grid(std)
     released: np.ndarray = noise.reshape(exact.shape) * (std / grid)
     released += exact * (1.0 / grid)
-    if not np.abs(released).max(initial=0.0) < _LARGEST and (std or not np.isfinite(exact).all()):
-        what = f"too large for noise of standard deviation {std:g}" if np.isfinite(exact).all() else "not finite"
+    if not np.abs(released).max(initial=0.0) < _LARGEST and (np.any(std) or not np.isfinite(exact).all()):
+        largest = float(np.max(std))
+        what = f"too large for noise of standard deviation {largest:g}" if np.isfinite(exact).all() else "not finite"
         raise RunFailed(f"a sum over protected records is {what}; lower the learning rate or the clipping bound.")
-    if std:
+    if np.ndim(std) or std:
         np.rint(released, out=released)
         released *= grid
     return released
+
+
+def _find_grid(std: float | np.ndarray) -> float | np.ndarray:
+    if isinstance(std, np.ndarray):
+        grids: np.ndarray = np.ldexp(1.0, np.frexp(std)[1] - 1 - _GRID_BITS)
+        return grids
+    return math.ldexp(1.0, math.frexp(std)[1] - 1 - _GRID_BITS) if std else 1.0

@@ -14,6 +14,7 @@ import json
 import operator
 import os
 import secrets
+from collections.abc import Callable
 from typing import NoReturn
 
 import numpy as np
@@ -33,12 +34,13 @@ class Randomness:
     parent and child would draw the same noise, and two releases with the same noise reveal their difference.
     """
 
-    __slots__ = ("_claimed", "_master", "_process", "secret")
+    __slots__ = ("_claimed", "_master", "_process", "_shared", "secret")
 
     def __init__(self, master: bytes, *, secret: bool) -> None:
         self._master = master
         self._process = os.getpid()
         self._claimed: set[str] = set()
+        self._shared: dict[int, tuple[tuple[int, ...], list[np.ndarray]]] = {}
         self.secret = secret
 
     @staticmethod
@@ -75,6 +77,21 @@ class Randomness:
         name = json.dumps([purpose, *map(operator.index, index)]).encode()
         key = hashlib.blake2b(name, digest_size=_KEY_BYTES, key=self._master, person=b"fairpriv stream").digest()
         return np.random.Generator(AESCounter(key=int.from_bytes(key, "little")))
+
+    def name_stream(self, stream: int) -> str:
+        """Return 16 hex digits that name the secret samples `stream` of these streams and tell nothing about them."""
+        name = json.dumps(["name", operator.index(stream)]).encode()
+        return hashlib.blake2b(name, digest_size=8, key=self._master, person=b"fairpriv stream").hexdigest()
+
+    def share(
+        self, stream: int, index: tuple[int, ...], draw: Callable[[np.random.Generator], list[np.ndarray]]
+    ) -> list[np.ndarray]:
+        """Return what `draw` makes of the shared stream (stream, index): the same list for whoever asks next."""
+        held, drawn = self._shared.get(stream, ((), []))
+        if held != index:
+            drawn = draw(self.stream("shared sample", stream, *index))
+            self._shared[stream] = (index, drawn)
+        return drawn
 
     def claim(self, name: str) -> None:
         """Reserve the streams of `name` for one owner; FairprivError when they have one, who would share its noise."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -10,13 +11,13 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import NetworkShape, logits
 
 MODELS, ROWS, INPUTS = 3, 17, 5
+WEIGHTS = np.linspace(-1, 2, MODELS * ROWS).reshape(MODELS, ROWS)
 
 
-def _kernel(hidden_layers: int) -> tuple[Kernel, Tensor]:
-    generator = torch.Generator().manual_seed(hidden_layers)
+def _kernel(hidden_layers: int) -> tuple[Kernel, np.ndarray]:
+    draw = np.random.default_rng(hidden_layers)
     shape = NetworkShape(INPUTS, hidden_layers, width=7)
-    parameters = torch.randn(MODELS, shape.size, generator=generator, dtype=torch.float64) * 0.5
-    return Kernel(shape, parameters), torch.randn(MODELS, ROWS, INPUTS, generator=generator, dtype=torch.float64)
+    return Kernel(shape, draw.normal(size=(MODELS, shape.size)) * 0.5), draw.normal(size=(MODELS, ROWS, INPUTS))
 
 
 def _logit(shape: NetworkShape, flat: Tensor, row: Tensor) -> Tensor:
@@ -33,72 +34,93 @@ def _logit(shape: NetworkShape, flat: Tensor, row: Tensor) -> Tensor:
     return hidden[0]
 
 
-def _jacobian(kernel: Kernel, rows: Tensor) -> tuple[Tensor, Tensor]:
+def _jacobian(kernel: Kernel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     scores, gradients = [], []
     for k in range(MODELS):
-        for row in rows[k]:
-            flat = kernel.parameters[k].clone().requires_grad_()
-            score = _logit(kernel.shape, flat, row)
+        for row in rows[k % len(rows)]:
+            flat = torch.from_numpy(kernel.parameters[k].copy()).requires_grad_()
+            score = _logit(kernel.shape, flat, torch.from_numpy(row))
             score.backward()
-            scores.append(score.detach())
-            gradients.append(flat.grad)
-    return torch.stack(scores).reshape(MODELS, ROWS), torch.stack(gradients).reshape(MODELS, ROWS, -1)
+            scores.append(score.item())
+            gradients.append(flat.grad.numpy())
+    return np.reshape(scores, (MODELS, ROWS)), np.reshape(gradients, (MODELS, ROWS, -1))
 
 
+@pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("hidden_layers", [0, 1, 2, 10])
-def test_pass_equals_autograd(hidden_layers: int) -> None:
+def test_pass_equals_autograd(hidden_layers: int, shared: bool) -> None:
     kernel, rows = _kernel(hidden_layers)
+    rows = rows[:1] if shared else rows
     scores, gradients = _jacobian(kernel, rows)
     passed = kernel.run(rows)
-    weights = torch.linspace(-1, 2, MODELS * ROWS, dtype=torch.float64).reshape(MODELS, ROWS)
-    expected = (weights.unsqueeze(2) * gradients).sum(dim=1)
-    total = kernel.weighted_sum(passed, weights, slice(None))
-    assert torch.allclose(passed.logits, scores, rtol=1e-12, atol=1e-12)
-    assert torch.allclose(passed.norms, gradients.norm(dim=2), rtol=1e-10)
-    assert (total - expected).norm() <= 1e-10 * expected.norm()
+    expected = (WEIGHTS[:, :, None] * gradients).sum(axis=1)
+    total = kernel.weighted_sum(passed, WEIGHTS, slice(None))
+    norms = np.broadcast_to(passed.norms, (MODELS, ROWS))
+    assert np.allclose(passed.logits, scores, rtol=1e-12, atol=1e-12)
+    assert np.allclose(norms, np.linalg.norm(gradients, axis=2), rtol=1e-10)
+    assert np.allclose(np.sqrt((passed.layer_norms**2).sum(axis=0)), norms, rtol=1e-10)
+    assert np.linalg.norm(total - expected) <= 1e-10 * np.linalg.norm(expected)
 
 
 @pytest.mark.parametrize("hidden_layers", [0, 2, 10])
 def test_float32_gradients_stay_within_1e_5(hidden_layers: int) -> None:
     kernel, rows = _kernel(hidden_layers)
-    weights = torch.linspace(-1, 2, MODELS * ROWS, dtype=torch.float64).reshape(MODELS, ROWS)
-    exact = kernel.weighted_sum(kernel.run(rows), weights, slice(None))
-    small = Kernel(kernel.shape, kernel.parameters.float())
-    rounded = small.weighted_sum(small.run(rows.float()), weights.float(), slice(None)).double()
-    assert (rounded - exact).norm() <= 1e-5 * exact.norm()
+    exact = kernel.weighted_sum(kernel.run(rows), WEIGHTS, slice(None))
+    small = Kernel(kernel.shape, kernel.parameters.astype(np.float32))
+    rounded = small.weighted_sum(small.run(rows.astype(np.float32)), WEIGHTS.astype(np.float32), slice(None))
+    assert rounded.dtype == np.float32
+    assert np.linalg.norm(rounded - exact) <= 1e-5 * np.linalg.norm(exact)
+
+
+@pytest.mark.parametrize("hidden_layers", [0, 2])
+def test_models_together_equal_each_alone(hidden_layers: int) -> None:
+    kernel, rows = _kernel(hidden_layers)
+    together = kernel.weighted_sum(kernel.run(rows[:1]), WEIGHTS, slice(None)).copy()
+    for k in range(MODELS):
+        alone = Kernel(kernel.shape, kernel.parameters[k : k + 1])
+        own = alone.weighted_sum(alone.run(rows[:1]), WEIGHTS[k : k + 1], slice(None))
+        assert np.linalg.norm(own[0] - together[k]) <= 1e-12 * np.linalg.norm(own)
+
+
+@pytest.mark.parametrize("hidden_layers", [0, 2])
+def test_each_layer_may_have_weights_of_its_own(hidden_layers: int) -> None:
+    kernel, rows = _kernel(hidden_layers)
+    passed = kernel.run(rows)
+    total = kernel.weighted_sum(
+        passed, np.stack([(1.0 + layer) * WEIGHTS for layer in range(hidden_layers + 1)]), slice(None)
+    )
+    for layer, (weights, biases) in enumerate(kernel.shape.views(kernel.weighted_sum(passed, WEIGHTS, slice(None)))):
+        own_weights, own_biases = kernel.shape.views(total)[layer]
+        assert np.allclose(own_weights, (1.0 + layer) * weights) and np.allclose(own_biases, (1.0 + layer) * biases)
 
 
 def test_weighted_sum_of_a_slice_leaves_the_other_records_out() -> None:
     kernel, rows = _kernel(2)
-    weights = torch.ones(MODELS, ROWS, dtype=torch.float64)
+    weights = np.ones((MODELS, ROWS))
     passed = kernel.run(rows)
     parts = [kernel.weighted_sum(passed, weights[:, part], part) for part in (slice(0, 6), slice(6, None))]
-    assert torch.allclose(parts[0] + parts[1], kernel.weighted_sum(passed, weights, slice(None)))
+    assert np.allclose(parts[0] + parts[1], kernel.weighted_sum(passed, weights, slice(None)))
 
 
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 def test_a_record_that_is_not_finite_contributes_nothing() -> None:
     kernel, rows = _kernel(2)
-    spoiled = rows.clone()
+    spoiled = rows.copy()
     spoiled[:, 3] = 1e308
-    weights = torch.ones(MODELS, ROWS, dtype=torch.float64)
-    total = kernel.weighted_sum(kernel.run(spoiled), weights, slice(None))
+    weights = np.ones((MODELS, ROWS))
+    total = kernel.weighted_sum(kernel.run(spoiled), weights, slice(None), bounded=True).copy()
     weights[:, 3] = 0.0
-    assert torch.isfinite(total).all()
-    assert torch.allclose(total, kernel.weighted_sum(kernel.run(rows), weights, slice(None)))
+    assert np.isfinite(total).all()
+    assert np.allclose(total, kernel.weighted_sum(kernel.run(rows), weights, slice(None)))
 
 
 def test_no_records_give_a_sum_of_zero() -> None:
     kernel, rows = _kernel(1)
-    passed = kernel.run(rows)
-    none = slice(ROWS, None)
-    assert torch.equal(
-        kernel.weighted_sum(passed, torch.zeros(MODELS, 0, dtype=torch.float64), none),
-        torch.zeros_like(kernel.parameters),
-    )
+    total = kernel.weighted_sum(kernel.run(rows), np.zeros((MODELS, 0)), slice(ROWS, None))
+    assert np.array_equal(total, np.zeros_like(kernel.parameters))
 
 
 def test_chunked_logits_equal_the_kernel() -> None:
     kernel, _ = _kernel(2)
-    rows = torch.randn(5000, INPUTS, dtype=torch.float64)
-    whole = kernel.run(rows.expand(MODELS, -1, -1)).logits
-    assert torch.allclose(logits(kernel.shape, kernel.parameters, rows), whole)
+    rows = np.random.default_rng(0).normal(size=(5000, INPUTS))
+    assert np.allclose(logits(kernel.shape, kernel.parameters, rows), kernel.run(rows[None]).logits)

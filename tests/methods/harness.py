@@ -99,6 +99,7 @@ class RecordingMechanism(Mechanism):
 class Watcher:
     """An observer that keeps what it is shown, and the checkpoints after the steps in `commits`."""
 
+    watches = True
     commits: frozenset[int] = frozenset()
     stop_at: int | None = None
     shown: list[Snapshot] = field(default_factory=list)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.networks import NetworkShape
@@ -24,9 +23,9 @@ DEEP = DpFedAvg(**SHORT, hidden_layers=2, width=5)
 
 def _layers(release: Release) -> list[float]:
     """Return the length of each layer's part of a sum, over the ball's radius."""
-    flat = torch.from_numpy(release.value)[None]
+    flat = release.value[None]
     views = NetworkShape(4, DEEP.hidden_layers, DEEP.width).views(flat)
-    return [float(weights.square().sum() + biases.square().sum()) ** 0.5 / release.bound for weights, biases in views]
+    return [float((weights**2).sum() + (biases**2).sum()) ** 0.5 / release.bound for weights, biases in views]
 
 
 def _single_records() -> list[list[float]]:
@@ -43,9 +42,7 @@ def test_each_layer_has_its_share_of_the_bound() -> None:
 
 def test_the_mutant_that_clips_each_layer_to_all_of_c_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = DpFedAvgRule.bounds
-    monkeypatch.setattr(
-        DpFedAvgRule, "column_of", lambda rule, values: torch.from_numpy(math.sqrt(3.0) * honest(rule))[:, None]
-    )
+    monkeypatch.setattr(DpFedAvgRule, "column_of", lambda rule, values: (math.sqrt(3.0) * honest(rule))[:, None])
     lengths = [float(np.linalg.norm(layers)) for layers in _single_records()]
     assert max(lengths) > 1.7
 
@@ -53,9 +50,10 @@ def test_the_mutant_that_clips_each_layer_to_all_of_c_is_caught(monkeypatch: pyt
 def test_the_mutant_that_does_not_clip_the_last_layer_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = DpFedAvgRule.weights
 
-    def without_last(rule: DpFedAvgRule, sampled: Sampled) -> list[torch.Tensor]:
-        records = sampled.records
-        return [*list(honest(rule, sampled))[:-1], (records.probability - records.label) * records.present]
+    def without_last(rule: DpFedAvgRule, sampled: Sampled) -> np.ndarray:
+        weights = honest(rule, sampled)
+        weights[-1] = sampled.records.deviation * sampled.records.present
+        return weights
 
     monkeypatch.setattr(rule_module.DpFedAvgRule, "weights", without_last)
     assert max(float(np.linalg.norm(layers)) for layers in _single_records()) > 1.5

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.records import Records
@@ -20,10 +19,9 @@ from fairpriv_core.engine.sampling import public_batches
 from fairpriv_core.errors import FairprivError, RunFailed
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.rules import fermi as rule_module
-from fairpriv_core.methods.rules import fermi_published as published_module
 from fairpriv_core.methods.rules import fermi_terms as terms
 from fairpriv_core.methods.rules.fermi import FermiRule
-from fairpriv_core.methods.rules.fermi_releases import Pair
+from fairpriv_core.methods.rules.fermi_releases import Pairs, StepRelease
 from fairpriv_core.methods.rules.pf_ld_releases import release_counts
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.privacy.event import Gaussian
@@ -164,7 +162,7 @@ def test_the_mutant_that_does_not_centre_theta_is_caught(monkeypatch: pytest.Mon
     def raw(rule: FermiRule) -> None:
         honest(rule)
         slopes = rule.conditions.by_code(terms.group_slopes(rule.w, rule.shares))
-        rule._centred = torch.from_numpy(slopes).float()
+        rule._centred = slopes.astype(np.float32)
 
     honest = FermiRule.set_tables
     monkeypatch.setattr(FermiRule, "set_tables", raw)
@@ -182,13 +180,13 @@ def test_the_mutant_that_does_not_centre_w_is_caught(part: str, monkeypatch: pyt
         monkeypatch.setattr(terms, "centred_pull", raw)
     else:
         monkeypatch.setattr(
-            terms.Conditions, "group_sums", lambda self, records, k, centre: honest(self, records, k, centre=0 * centre)
+            terms.Conditions, "group_sums", lambda self, records, centre: honest(self, records, centre=0 * centre)
         )
     assert _contributions(dataclasses.replace(METHOD, share_dual=0.99), _certain()).max() > 1.2
 
 
 def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "clip_factors", lambda norms, bound: torch.ones_like(norms))
+    monkeypatch.setattr(terms, "clipped_slopes", lambda records, bound: terms.slopes(records))
     assert _contributions(METHOD, _ordinary(2)).max() > 1.5
 
 
@@ -214,7 +212,7 @@ def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) 
 def test_two_events_on_one_sample_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = FermiRule.release
 
-    def twice(rule: FermiRule, totals: torch.Tensor, records: Records, step: int) -> torch.Tensor:
+    def twice(rule: FermiRule, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
         honest(rule, totals, records, 2 * step)
         return honest(rule, totals, records, 2 * step + 1)
 
@@ -237,21 +235,21 @@ def test_as_published_a_person_outside_the_batch_changes_what_the_batch_gives() 
 
 def test_the_published_noise_is_that_of_theorem_3_3(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both deviations, on means over the batch; rho is the smallest share of a group."""
-    pairs: list[Pair] = []
-    honest = published_module.release_pair
+    given: list[Pairs] = []
+    honest = StepRelease.release
 
-    def watch(setting: Setting[DpFermi], k: int, pair: Pair, **how: Any) -> tuple[np.ndarray, np.ndarray]:
-        pairs.append(pair)
-        return honest(setting, k, pair, **how)
+    def watch(self: StepRelease, pairs: Pairs, *, step: int) -> tuple[np.ndarray, np.ndarray]:
+        given.append(pairs)
+        return honest(self, pairs, step=step)
 
-    monkeypatch.setattr(published_module, "release_pair", watch)
+    monkeypatch.setattr(StepRelease, "release", watch)
     data, epsilon, delta = _tiny_group(), 0.7, 1e-5
     method = dataclasses.replace(PUBLISHED, noise_primal=None).calibrated(epsilon=epsilon, delta=delta, n_train=data.n)
     train(method, [data], [RecordingMechanism()])
     root = 4.0 * np.sqrt(method.steps(data.n) * np.log(1 / delta) / (80 / 500)) / (epsilon * data.n)
     of_a_part = method.noise("noise_primal") * np.sqrt(2.0) / method.batch_size
-    assert pairs[0].w_bound * of_a_part == pytest.approx(root)
-    assert pairs[0].theta_bound * of_a_part == pytest.approx(root * method.clip_primal * method.dual_norm)
+    assert given[0].w_bound[0] * of_a_part == pytest.approx(root)
+    assert given[0].theta_bound[0] * of_a_part == pytest.approx(root * method.clip_primal * method.dual_norm)
     assert method.published_epsilon(data.n, delta) == pytest.approx(epsilon)
 
 

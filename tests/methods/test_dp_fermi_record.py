@@ -155,10 +155,12 @@ def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_mutant_that_clips_before_it_adds_the_penalty_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def early(rule: DpFermiRecordRule, sampled: Sampled) -> torch.Tensor:
+    def early(rule: DpFermiRecordRule, sampled: Sampled) -> np.ndarray:
         records = sampled.records
         penalty = rule._slopes(records) - (records.probability - records.label)
-        return clipped_loss_weights(records, rule.column_of(rule.bounds()).float()) + penalty * records.present
+        return (
+            clipped_loss_weights(records, rule.column_of(rule.bounds()).astype(np.float32)) + penalty * records.present
+        )
 
     monkeypatch.setattr(DpFermiRecordRule, "weights", early)
     assert _contributions(METHOD, _tiny_groups()).max() > 1.2
@@ -172,7 +174,7 @@ def test_the_mutant_with_too_short_a_reach_is_caught(monkeypatch: pytest.MonkeyP
 def test_two_events_on_one_sample_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = DpFermiRecordRule.secret_update
 
-    def twice(rule: DpFermiRecordRule, sampled: Sampled) -> torch.Tensor:
+    def twice(rule: DpFermiRecordRule, sampled: Sampled) -> np.ndarray:
         honest(rule, dataclasses.replace(sampled, step=2 * sampled.step))
         return honest(rule, dataclasses.replace(sampled, step=2 * sampled.step + 1))
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from torch import Tensor
 
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.records import Records
@@ -57,12 +56,12 @@ def test_bounds_from_the_step_s_own_sample_are_caught(monkeypatch: pytest.Monkey
 
 def test_counts_as_a_second_event_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def apart(
-        self: Rule, model: int, total: np.ndarray, counts: np.ndarray, bound: float, step: int
+        self: Rule, totals: np.ndarray, counts: np.ndarray, bounds: np.ndarray, step: int
     ) -> tuple[np.ndarray, ...]:
-        method, mechanism = self.setting.methods[model], self.setting.trainings[model].mechanism
-        shared = {"sampling_rate": method.rate(self.setting.n), "relation": "add_remove", "noise_multiplier": 1.0}
-        gradient = mechanism.sampled_gaussian(total, radius=bound, step=2 * step, **shared)
-        return gradient, mechanism.sampled_gaussian(counts, radius=1.0, step=2 * step + 1, **shared)
+        mechanism = self.setting.trainings[0].mechanism
+        shared = {"sampling_rate": self.setting.rates[0], "relation": "add_remove", "noise_multiplier": 1.0}
+        gradient = mechanism.sampled_gaussian(totals[0], radius=bounds[0], step=2 * step, **shared)
+        return gradient[None], mechanism.sampled_gaussian(counts[0], radius=1.0, step=2 * step + 1, **shared)[None]
 
     monkeypatch.setattr(Rule, "_release", apart)
     with pytest.raises(FairprivError, match="every sample of this epoch is used"):
@@ -73,8 +72,8 @@ def test_counts_as_a_second_event_are_refused(monkeypatch: pytest.MonkeyPatch) -
 def test_exact_counts_are_caught(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     honest: Callable[..., Any] = Rule._release
 
-    def exact(self: Rule, model: int, total: np.ndarray, counts: np.ndarray, *rest: Any) -> tuple[np.ndarray, ...]:
-        return honest(self, model, total, counts, *rest)[0], counts
+    def exact(self: Rule, totals: np.ndarray, counts: np.ndarray, *rest: Any) -> tuple[np.ndarray, ...]:
+        return honest(self, totals, counts, *rest)[0], counts
 
     assert not _replay_differs(method)
     monkeypatch.setattr(Rule, "_release", exact)
@@ -84,7 +83,7 @@ def test_exact_counts_are_caught(method: Any, monkeypatch: pytest.MonkeyPatch) -
 def test_division_by_the_sample_s_own_size_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = Rule.secret_update
 
-    def realised(self: Rule, sampled: Sampled) -> Tensor:
+    def realised(self: Rule, sampled: Sampled) -> np.ndarray:
         expected = self.setting.n * self.setting.methods[0].rate(self.setting.n)
         return honest(self, sampled) * expected / sampled.records.present.sum()
 
@@ -95,7 +94,7 @@ def test_division_by_the_sample_s_own_size_is_caught(monkeypatch: pytest.MonkeyP
 def test_a_record_that_is_counted_twice_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = dpsgd_f.DpsgdFRule.statistics
 
-    def twice(self: dpsgd_f.DpsgdFRule, records: Records) -> Tensor | None:
+    def twice(self: dpsgd_f.DpsgdFRule, records: Records) -> np.ndarray | None:
         counts = honest(self, records)
         return None if counts is None else counts * 2
 

@@ -66,8 +66,8 @@ def test_proved_bounds_come_near_those_of_the_raw_norms() -> None:
     """With next to no noise, on the same samples: the histogram's resolution is half an octave."""
     shared = {"epochs": 2, "batch_size": 100, "learning_rate": 0.05, "optimizer": "sgd", "lipschitz": 0.5}
     method = FairDpAdaptive(**shared, noise_primal=0.05, share_counts=0.5)
-    (proved,) = train(method, [make_data()], [RecordingMechanism(seed=1)])
+    (proved,) = train(method, [make_data()], [RecordingMechanism(seed=2)])
     published = dataclasses.replace(method, variant="published", noise_primal=method.gradient_noise())
-    (raw,) = train(published, [make_data()], [RecordingMechanism(seed=1)])
+    (raw,) = train(published, [make_data()], [RecordingMechanism(seed=2)])
     for name, bound in raw.notes.items():
         assert bound / 2.0 <= proved.notes[name] <= 2.0 * bound

@@ -16,6 +16,7 @@ from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.rules import pf_ld as pf_ld_rule
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.methods.rules.violations import constraint_norms
+from fairpriv_core.privacy import book
 from fairpriv_core.privacy import mechanism as mechanism_module
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 
@@ -82,7 +83,7 @@ def test_a_fixed_size_sample_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def fixed(stream: np.random.Generator, *, n: int, rate: float, steps: int) -> list[np.ndarray]:
         return [np.sort(stream.permutation(n)[: round(rate * n)]) for _ in range(steps)]
 
-    monkeypatch.setattr(mechanism_module, "draw_poisson_samples", fixed)
+    monkeypatch.setattr(book, "draw_poisson_samples", fixed)
     assert _size_spread(_samples()) < 0.01
 
 

@@ -65,10 +65,13 @@ def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_mutant_that_clips_before_it_adds_the_constraints_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def early(rule: PfLdRecordRule, sampled: Sampled) -> torch.Tensor:
+    def early(rule: PfLdRecordRule, sampled: Sampled) -> np.ndarray:
         records = sampled.records
         constraints = rule._slopes(records) - (records.probability - records.label)
-        return clipped_loss_weights(records, rule.column_of(rule.bounds()).float()) + constraints * records.present
+        return (
+            clipped_loss_weights(records, rule.column_of(rule.bounds()).astype(np.float32))
+            + constraints * records.present
+        )
 
     monkeypatch.setattr(PfLdRecordRule, "weights", early)
     assert find_contributions(METHOD, ordinary(2), "demographic_parity").max() > 1.5

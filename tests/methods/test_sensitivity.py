@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.dp_sgd import DpSgd
@@ -205,9 +204,8 @@ def _neighbour(data: Dataset, row: int) -> Dataset:
 def _without_centring(rule: pf_ld_rule.PfLdRule) -> None:
     """The mutant: raw coefficients are summed while the radius is still that of the centred ones."""
     centred_tables(rule)
-    midrange = rule._remainder / torch.tensor([[m.rate(rule.setting.n)] for m in rule.setting.methods])
-    rule._centred = rule._centred + midrange.repeat(1, len(rule._cells.of))
-    rule._remainder = torch.zeros_like(rule._remainder)
+    rule._centred = rule._centred - rule._remainder / np.array(rule.setting.rates)[:, None]
+    rule._remainder = np.zeros_like(rule._remainder)
 
 
 centred_tables = pf_ld_rule.PfLdRule._set_tables
@@ -220,7 +218,7 @@ def test_the_mutant_without_centring_is_caught(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pf_ld_rule, "clip_factors", lambda norms, bound: torch.ones_like(norms))
+    monkeypatch.setattr(pf_ld_rule, "clip_weights", lambda weights, norms, bound: weights.copy())
     _, fullest = _contributions(PROVED, _ordinary(2), "demographic_parity")
     assert fullest > 1.5
 

@@ -4,62 +4,53 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from fairpriv_core.notions.cells import LABELS, Cells
+from fairpriv_core.engine.records import Records
+from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 
 _LEAST = 2  # a group with fewer members in a batch gives no term in that step
 
 
 @dataclass(frozen=True)
 class CellTable:
-    """A notion's cells as tensors: `code_to_cell` (k * 2,), the number of cells for "none"; `condition` (cells, 2)."""
+    """A notion's cells as a 0/1 matrix: which codes (group * 2 + label) are in each G_i, then in each P_i."""
 
-    code_to_cell: Tensor
-    condition: Tensor
+    inside: np.ndarray
 
     @staticmethod
     def of(cells: Cells) -> CellTable:
-        """Return the tables of `cells`; `condition[i, y]` is 1 where label y belongs to the population of cell i."""
-        code_to_cell = torch.from_numpy(cells.of.reshape(-1)).clone()
-        code_to_cell[code_to_cell < 0] = cells.count
-        return CellTable(code_to_cell, torch.from_numpy(cells.conditions))
+        """Return the matrix of `cells`: (2 cells, codes)."""
+        codes = cells.of.reshape(-1)
+        members = codes == np.arange(cells.count)[:, None]
+        label = np.arange(len(codes)) % LABELS
+        people = (cells.label[:, None] == NO_CELL) | (cells.label[:, None] == label)
+        return CellTable(np.concatenate([members, people]).astype(np.float64))
 
 
 @dataclass(frozen=True)
 class BatchTerms:
-    """Per record and model (K, B): `group` and `population` are the factors of dh in the gradient of the penalty.
+    """Per code and model (K, codes): `group` and `population` are the factors of dh in the gradient of the penalty.
 
     `smallest` (K,) is the smallest number of members among the groups that give a term, `_LEAST` if none does.
     """
 
-    group: Tensor
-    population: Tensor
-    smallest: Tensor
+    group: np.ndarray
+    population: np.ndarray
+    smallest: np.ndarray
 
 
-def batch_terms(table: CellTable, *, multipliers: Tensor, code: Tensor, values: Tensor) -> BatchTerms:
+def batch_terms(table: CellTable, *, multipliers: np.ndarray, records: Records, values: np.ndarray) -> BatchTerms:
     """Return the terms of sum_i lambda_i |mu(B_P,i) - mu(B_G,i)| for h = `values` (K, B); `multipliers` (K, cells)."""
-    k, cells = multipliers.shape
-    cell = table.code_to_cell[code]
-    label = code % LABELS
-    size = _sum_by(cell, torch.ones_like(values), cells + 1)[:, :cells]
-    group_mean = _sum_by(cell, values, cells + 1)[:, :cells] / size.clamp(min=1.0)
-    by_label = _sum_by(label, torch.ones_like(values), LABELS)
-    people = by_label @ table.condition.T
-    population_mean = (_sum_by(label, values, LABELS) @ table.condition.T) / people.clamp(min=1.0)
-    counted = size >= _LEAST
-    signed = multipliers * torch.sign(population_mean - group_mean) * counted
-    per_member = torch.cat([signed / size.clamp(min=1.0), torch.zeros(k, 1)], dim=1)
-    per_person = (signed / people.clamp(min=1.0)) @ table.condition
-    smallest = torch.where(counted, size, torch.inf).amin(dim=1)
+    inside, cells = table.inside, multipliers.shape[1]
+    sizes = records.count_codes(inside.shape[1]) @ inside.T
+    people = np.maximum(sizes, 1.0)
+    means = (records.sum_by_code(values, inside.shape[1]) @ inside.T) / people
+    counted = sizes[:, :cells] >= _LEAST
+    signed = multipliers * np.sign(means[:, cells:] - means[:, :cells]) * counted
+    smallest = np.min(sizes[:, :cells], axis=1, initial=np.inf, where=counted)
     return BatchTerms(
-        group=per_member.gather(1, cell),
-        population=per_person.gather(1, label),
-        smallest=torch.where(torch.isfinite(smallest), smallest, float(_LEAST)),
+        group=((signed / people[:, :cells]) @ inside[:cells]).astype(np.float32),
+        population=((signed / people[:, cells:]) @ inside[cells:]).astype(np.float32),
+        smallest=np.where(smallest < np.inf, smallest, float(_LEAST)) * np.ones(len(signed)),
     )
-
-
-def _sum_by(index: Tensor, values: Tensor, bins: int) -> Tensor:
-    return torch.zeros(values.shape[0], bins).scatter_add_(1, index, values)

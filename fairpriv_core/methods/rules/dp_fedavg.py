@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from torch import Tensor
+import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.clipping import clip_factors
+from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.norms import layer_norms
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.dp_fedavg import DpFedAvg
 from fairpriv_core.methods.rules.noisy_sums import NoisySumsRule
@@ -20,15 +19,10 @@ from fairpriv_core.methods.rules.setting import Setting
 class DpFedAvgRule(NoisySumsRule):
     """L layers, weights and biases together, each clipped to C / sqrt(L): a record adds at most C."""
 
-    def weights(self, sampled: Sampled) -> Tensor | Sequence[Tensor]:
-        records, passed = sampled.records, sampled.passed
-        deviations = records.probability - records.label
-        bounds = self.column_of(self.bounds()).float() / math.sqrt(len(passed.deltas))
-        return [
-            (deviations * clip_factors(deviations.abs() * norms[:, sampled.rows], bounds)).nan_to_num_(nan=0.0)
-            * records.present
-            for norms in layer_norms(passed.activations, passed.deltas)
-        ]
+    def weights(self, sampled: Sampled) -> np.ndarray:
+        records, norms = sampled.records, sampled.passed.layer_norms[:, :, sampled.rows]
+        bounds = self.column_of(self.bounds()).astype(np.float32) / np.float32(math.sqrt(len(norms)))
+        return records.keep(clip_weights(records.deviation, norms, bounds))
 
 
 def train_dp_fedavg(

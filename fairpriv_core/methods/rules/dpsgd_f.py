@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
@@ -31,14 +29,14 @@ class DpsgdFRule(NoisySumsRule):
         largest: np.ndarray = self.kept["clip_groups"].max(axis=1)
         return largest
 
-    def weights(self, sampled: Sampled) -> Tensor | Sequence[Tensor]:
-        of_group = torch.from_numpy(self.kept["clip_groups"]).float()
-        return clipped_loss_weights(sampled.records, of_group.gather(1, sampled.records.code // 2))
+    def weights(self, sampled: Sampled) -> np.ndarray:
+        of_code = np.repeat(self.kept["clip_groups"], 2, axis=1).astype(np.float32)
+        return clipped_loss_weights(sampled.records, sampled.records.look_up(of_code))
 
-    def statistics(self, records: Records) -> Tensor | None:
+    def statistics(self, records: Records) -> np.ndarray | None:
         above = loss_gradient_norms(records) > self.setting.column("clip_primal")
-        kinds = records.code // 2 * 2 + above.long()
-        return count_by(kinds, records.present.bool(), self.kept["counts"].shape[1])
+        kinds = records.code // 2 * 2 + above
+        return count_by(kinds, records.present > 0, self.kept["counts"].shape[1])
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         self.kept["counts"][model] = running_mean(self.kept["counts"][model], statistics)
@@ -67,7 +65,7 @@ class DpsgdFPublishedRule(DpsgdFRule):
         assert counts is not None
         for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
             noisy = training.mechanism.gaussian(
-                counts[k].numpy(),
+                counts[k],
                 shift=1.0,
                 noise_multiplier=method.count_noise(),
                 purpose="counts",
@@ -75,7 +73,7 @@ class DpsgdFPublishedRule(DpsgdFRule):
             )
             self._set_bounds(k, noisy)
 
-    def statistics(self, records: Records) -> Tensor | None:
+    def statistics(self, records: Records) -> np.ndarray | None:
         return None
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from torch import Tensor
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN
@@ -26,16 +25,17 @@ class GlobalAdaptRule(NoisySumsRule):
         super().__init__(setting)
         self.kept["strict_clip"] = np.array([method.strict_clip for method in setting.methods])
 
-    def weights(self, sampled: Sampled) -> Tensor | Sequence[Tensor]:
-        records, strict = sampled.records, self.column_of(self.kept["strict_clip"]).float()
-        reach = loss_gradient_norms(records).maximum(strict)
+    def weights(self, sampled: Sampled) -> np.ndarray:
+        records, strict = sampled.records, self.column_of(self.kept["strict_clip"]).astype(np.float32)
+        reach = np.maximum(loss_gradient_norms(records), strict)
         scale = self.setting.column("clip_primal") * (1.0 - MARGIN) / reach
-        return ((records.probability - records.label) * scale).nan_to_num_(nan=0.0) * records.present
+        return records.keep(records.deviation * scale)
 
-    def statistics(self, records: Records) -> Tensor | None:
+    def statistics(self, records: Records) -> np.ndarray | None:
         limits = self.kept["strict_clip"] * [method.threshold for method in self.setting.methods]
-        above = loss_gradient_norms(records).double() > self.column_of(limits)
-        return (above * records.present).sum(dim=1, keepdim=True)
+        above = loss_gradient_norms(records).astype(np.float64) > self.column_of(limits)
+        count: np.ndarray = (above * records.present).sum(axis=1, keepdims=True, dtype=np.float64)
+        return count
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         self.move(model, float(statistics[0]) / self.divisor(model))
@@ -56,22 +56,26 @@ class GlobalAdaptRule(NoisySumsRule):
 class GlobalAdaptPublishedRule(GlobalAdaptRule):
     """Published: the count has noise of its own and is divided by the sample's own size."""
 
-    def secret_update(self, sampled: Sampled) -> Tensor:
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
         counts = super().statistics(sampled.records)
         assert counts is not None
         update = super().secret_update(sampled)
         for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
             noisy = training.mechanism.gaussian(
-                counts[k].double().numpy(),
+                counts[k],
                 shift=1.0,
                 noise_multiplier=method.count_noise(),
                 purpose="counts",
                 index=sampled.step,
             )
-            self.move(k, float(noisy[0]) / max(float(sampled.records.present[k].sum()), 1.0))
+            self.move(
+                k,
+                float(noisy[0])
+                / max(float(np.broadcast_to(sampled.records.present, sampled.records.logits.shape)[k].sum()), 1.0),
+            )
         return update
 
-    def statistics(self, records: Records) -> Tensor | None:
+    def statistics(self, records: Records) -> np.ndarray | None:
         return None
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
@@ -47,19 +45,21 @@ class FairDpRule(NoisySumsRule):
         largest: np.ndarray = self.kept["clip_kinds"].max(axis=1)
         return largest
 
-    def kinds_of(self, records: Records) -> Tensor:
+    def kinds_of(self, records: Records) -> np.ndarray:
         """Return the group or class of each record (K, S)."""
         return records.code // 2 if self.by_group else records.code % 2
 
-    def weights(self, sampled: Sampled) -> Tensor | Sequence[Tensor]:
-        of_kind = torch.from_numpy(self.kept["clip_kinds"]).float()
-        return clipped_loss_weights(sampled.records, of_kind.gather(1, self.kinds_of(sampled.records)))
+    def weights(self, sampled: Sampled) -> np.ndarray:
+        kinds = np.broadcast_to(self.kinds_of(sampled.records), sampled.records.logits.shape)
+        of_kind = np.take_along_axis(self.kept["clip_kinds"].astype(np.float32), kinds, axis=1)
+        return clipped_loss_weights(sampled.records, of_kind)
 
-    def statistics(self, records: Records) -> Tensor | None:
+    def statistics(self, records: Records) -> np.ndarray | None:
         norms = loss_gradient_norms(records) / self.setting.column("clip_primal")
-        half_octaves = (2.0 * norms.log2() + BINS / 2).nan_to_num(nan=0.0).floor().clamp(0, BINS - 1).long()
+        half_octaves = np.nan_to_num(2.0 * np.log2(norms) + BINS / 2, nan=0.0)
+        bins = np.floor(half_octaves).clip(0, BINS - 1).astype(np.int64)
         size = self.kept["histogram"][0].size
-        return count_by(self.kinds_of(records) * BINS + half_octaves, records.present.bool(), size)
+        return count_by(self.kinds_of(records) * BINS + bins, records.present > 0, size)
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         method, kept, people = self.setting.methods[model], self.kept, self.divisor(model)
@@ -115,9 +115,9 @@ class FairDpPublishedRule(FairDpRule):
 
     def look(self, sampled: Sampled) -> None:
         records = sampled.records
-        kinds, here = self.kinds_of(records).numpy(), records.present.bool().numpy()
-        finite = torch.isfinite(loss_gradient_norms(records)).numpy()
-        total = sampled.sum((records.probability - records.label) * records.present).double().numpy()
+        kinds, here = np.broadcast_arrays(self.kinds_of(records), records.present > 0)
+        finite = np.isfinite(loss_gradient_norms(records))
+        total = sampled.sum(records.deviation * records.present).astype(np.float64)
         for k, norms in enumerate(raw_norms(records)):
             method, own = self.setting.methods[k], kinds[k][here[k] & finite[k]]
             for kind in np.unique(own):
@@ -130,7 +130,7 @@ class FairDpPublishedRule(FairDpRule):
                 )
                 self.set_bound(k, int(kind), bound)
 
-    def statistics(self, records: Records) -> Tensor | None:
+    def statistics(self, records: Records) -> np.ndarray | None:
         return None
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
@@ -45,20 +43,20 @@ class FairDpCertifiedRule(NoisySumsRule):
         self._samples = drawn
         return drawn
 
-    def secret_update(self, sampled: Sampled) -> Tensor:
-        weights = clipped_loss_weights(sampled.records, self.column_of(self.bounds()).float())
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
+        weights = clipped_loss_weights(sampled.records, self.column_of(self.bounds()).astype(np.float32))
         members = sampled.records.code // LABELS
         last = sampled.step == self.setting.methods[0].steps(self.setting.n) - 1
         groups = self.kept["noisy_counts"].shape[1]
-        update = torch.zeros_like(sampled.kernel.parameters, dtype=torch.float64)
+        update = np.zeros_like(sampled.kernel.parameters, dtype=np.float64)
         for group in range(groups):
             own = weights * (members == group)
             sums = self._micro_sums(sampled, own, group) if last else _whole_sums(sampled.sum(own))
             for k, total in enumerate(sums):
                 released = self._release_part(k, total, sampled, group).reshape(total.shape)
                 mean = (released / self._divisors(k, sampled, group, len(total))).mean(axis=0)
-                update[k, -mean.size :] += torch.from_numpy(mean / groups)
-        return update.float()
+                update[k, -mean.size :] += mean / groups
+        return update.astype(np.float32)
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         if epoch + 1 == self.setting.methods[0].epochs:
@@ -80,13 +78,13 @@ class FairDpCertifiedRule(NoisySumsRule):
         super().load(model, state)
         self._certificates[model] = json.loads(state["certificates"].tobytes())
 
-    def bound_weights(self, parameters: Tensor) -> None:
+    def bound_weights(self, parameters: np.ndarray) -> None:
         """Scale each model's scoring layer to a norm of at most M, in place (Algorithm 1, line 4)."""
         method = self.setting.methods[0]
         inputs = method.width if method.hidden_layers else self.setting.trains[0].d
         bound_scoring_layer(parameters, inputs, self.setting.column("weight_bound"))
 
-    def _micro_sums(self, sampled: Sampled, weights: Tensor, group: int) -> np.ndarray:
+    def _micro_sums(self, sampled: Sampled, weights: np.ndarray, group: int) -> np.ndarray:
         """Return the sums of the scoring layer's gradients over each micro-batch (K, n_mc, inputs + 1)."""
         step = sampled.step % self.setting.methods[0].steps_per_epoch(self.setting.n)
         micro = []
@@ -95,7 +93,7 @@ class FairDpCertifiedRule(NoisySumsRule):
             if method.proved:
                 micro.append(draw_micro_batches(training.seed, n=self.setting.n, parts=method.ensemble)[index])
             else:
-                inside = sampled.records.code[k, : len(index)].numpy() // LABELS == group
+                inside = sampled.records.code[k, : len(index)] // LABELS == group
                 micro.append(deal_micro_batches(inside, method.ensemble))
         return sum_by_micro_batch(sampled, weights, micro, self.setting.methods[0].ensemble)
 
@@ -123,6 +121,6 @@ class FairDpCertifiedRule(NoisySumsRule):
         return divisors
 
 
-def _whole_sums(sums: Tensor) -> np.ndarray:
-    whole: np.ndarray = sums.double().numpy()[:, None, :]
+def _whole_sums(sums: np.ndarray) -> np.ndarray:
+    whole: np.ndarray = sums.astype(np.float64)[:, None, :]
     return whole

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import torch
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import logits
+from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.engine.records import Feed
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods.certificates import (
@@ -104,7 +104,7 @@ def _cell_sums(setting: Setting[FairDpCertified], k: int, *, deviation: float, k
     """Return sums of chances and counts by (group, label); proved: released with noise, a record moves them by √2."""
     method, train = setting.methods[k], setting.trains[k]
     chances = positive_chances(*_scores(k, kernel, feed), deviation)
-    code = feed.codes[k].numpy()
+    code = feed.columns[k].codes
     sums = np.bincount(code, weights=np.where(np.isfinite(chances), chances, 0.0), minlength=train.groups * LABELS)
     counts = np.bincount(code, minlength=train.groups * LABELS).astype(np.float64)
     noise = 0.0
@@ -125,10 +125,10 @@ def _cell_sums(setting: Setting[FairDpCertified], k: int, *, deviation: float, k
 
 def _scores(k: int, kernel: Kernel, feed: Feed) -> tuple[np.ndarray, np.ndarray]:
     """Return each training row's score at model k's weights, and the norm of its embedding with the bias's 1."""
-    scores = logits(kernel.shape, kernel.parameters[k : k + 1], feed.features[k])[0]
+    scores = logits(kernel.shape, kernel.parameters[k : k + 1], feed.columns[k].features)[0]
     alone = Kernel(kernel.shape, kernel.parameters[k : k + 1])
     norms = []
-    for rows in torch.split(feed.features[k], _CHUNK):
-        embedding = alone.run(rows.unsqueeze(0)).activations[-1][0]
-        norms.append((torch.linalg.vecdot(embedding, embedding) + 1.0).sqrt())
-    return scores.double().numpy(), torch.cat(norms).double().numpy()
+    for start in range(0, feed.n, _CHUNK):
+        embedding = alone.run(feed.columns[k].features[start : start + _CHUNK][None]).layers[-1][0][0]
+        norms.append(np.sqrt(with_bias(embedding)))
+    return scores.astype(np.float64), np.concatenate(norms).astype(np.float64)

@@ -10,14 +10,11 @@ r the mean of what clipping cuts off, u = sum_a s_a (g_a - g), k_a and l_a from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from fairpriv_core.engine.clipping import clip_factors
+from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.records import Feed
@@ -45,24 +42,24 @@ class FairLensRule(NoisySumsRule):
         for name in ("excess", "pull"):
             self.kept[name] = np.zeros((models, size))
 
-    def weights(self, sampled: Sampled) -> Tensor | Sequence[Tensor]:
+    def weights(self, sampled: Sampled) -> np.ndarray:
         records = sampled.records
         weights = self.slopes(sampled)
-        factors = clip_factors(weights.abs() * records.norms, self.column_of(self.bounds()).float())
-        return weights.mul_(factors).nan_to_num_(nan=0.0) * records.present
+        return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
 
-    def slopes(self, sampled: Sampled) -> Tensor:
+    def slopes(self, sampled: Sampled) -> np.ndarray:
         """Return each record's derivative of loss and regularisers with respect to the logit (K, S)."""
         records, group = sampled.records, sampled.records.code // 2
-        deviation = records.probability - records.label
+        deviation = records.deviation
         curvature = records.probability * (1.0 - records.probability)
         along = self._of_group("gradient_factors", group) * self._along(sampled, "excess")
-        clipped = deviation.abs() * records.norms > self.setting.column("clip_primal")
-        along += torch.where(clipped, self._along(sampled, "pull"), 0.0)
+        clipped = np.abs(deviation) * records.norms > self.setting.column("clip_primal")
+        along += np.where(clipped, self._along(sampled, "pull"), 0.0)
         boundary = self._of_group("boundary_factors", group) * 2.0 * (1.0 - 2.0 * records.probability)
         regulariser = self.setting.column("multiplier_gradient") * along
         regulariser += self.setting.column("multiplier_boundary") * boundary
-        return deviation.addcmul_(curvature, regulariser)
+        slopes: np.ndarray = deviation + curvature * regulariser
+        return slopes
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         for k, method in enumerate(self.setting.methods):
@@ -85,10 +82,11 @@ class FairLensRule(NoisySumsRule):
     def notes(self, model: int) -> dict[str, object]:
         return dict(self.scalars(model))
 
-    def _of_group(self, name: str, group: Tensor) -> Tensor:
-        return torch.from_numpy(self.kept[name]).float().gather(1, group)
+    def _of_group(self, name: str, group: np.ndarray) -> np.ndarray:
+        own = np.broadcast_to(group, (len(self.kept[name]), group.shape[1]))
+        return np.take_along_axis(self.kept[name].astype(np.float32), own, axis=1)
 
-    def _along(self, sampled: Sampled, name: str) -> Tensor:
+    def _along(self, sampled: Sampled, name: str) -> np.ndarray:
         return directional(sampled.kernel, sampled.passed, sampled.rows, self.kept[name])
 
     def _release_sums(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> GroupSums:

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairpriv_core.engine.clipping import MARGIN, clip_factors
 from fairpriv_core.engine.kernel import Kernel, Pass
-from fairpriv_core.engine.records import Feed, Records
+from fairpriv_core.engine.records import Drawn, Feed, Records
 
 _CHUNK = 4096
 _PARTS = np.sqrt([0.45, 0.45, 0.1])  # the parts' lengths in one record's contribution, whose length is 1
@@ -107,62 +105,57 @@ def sum_everyone(model: int, *, kernel: Kernel, feed: Feed, groups: int, bound: 
     return total
 
 
-def directional(kernel: Kernel, passed: Pass, rows: slice, direction: np.ndarray) -> Tensor:
+def directional(kernel: Kernel, passed: Pass, rows: slice, direction: np.ndarray) -> np.ndarray:
     """Return the inner product of each record's gradient of the logit with `direction` (K, P): (K, rows)."""
-    products: Tensor | None = None
-    layers = zip(
-        kernel.shape.views(torch.from_numpy(direction).float()), passed.activations, passed.deltas, strict=True
-    )
-    for (weights, biases), activation, delta in layers:
-        along = torch.baddbmm(biases, activation[:, rows], weights.transpose(1, 2)).mul_(delta[:, rows]).sum(dim=2)
-        products = along if products is None else products.add_(along)
-    assert products is not None
+    products = np.zeros(passed.logits[:, rows].shape, dtype=np.float32)
+    directions = kernel.shape.views(direction.astype(np.float32))
+    for (weights, biases), (activation, delta) in zip(directions, passed.layers, strict=True):
+        along = np.matmul(activation[:, rows], weights.transpose(0, 2, 1)) + biases
+        products += (along * delta[:, rows]).sum(axis=2)
     return products
 
 
 def _passes(model: int, kernel: Kernel, feed: Feed) -> Iterator[tuple[Pass, Records]]:
     alone = Kernel(kernel.shape, kernel.parameters[model : model + 1])
     for rows in np.array_split(np.arange(feed.n), -(-feed.n // _CHUNK)):
-        features, label = feed.features[model][rows][None], feed.labels[model][rows][None]
-        passed = alone.run(features)
-        code = feed.codes[model][rows][None]
-        yield (
-            passed,
-            Records(passed.logits, torch.sigmoid(passed.logits), passed.norms, label, code, torch.ones_like(label)),
-        )
+        drawn = Drawn([feed.columns[model]], [rows])
+        passed = alone.run(drawn.features, drawn.squares)
+        yield passed, Records(passed, drawn)
 
 
 def _sum(
     passed: Pass, records: Records, rows: slice, *, model: int, groups: int, bound: float, reach: float
 ) -> GroupSums:
-    probability, norms = records.probability[model], records.norms[model]
-    weights, cut = _gradient_weights(probability - records.label[model], norms, bound=bound, reach=reach)
-    here = (records.present[model].bool() & torch.isfinite(norms)).double()
-    group = records.code[model] // 2
-    of_group = torch.nn.functional.one_hot(group, groups).T.double() * here
-    each = torch.cat([of_group * weights, (cut * here)[None]])
-    total = _weighted_sums(passed, rows, model, each, here.bool()).numpy()
-    closeness = (2.0 * probability * (1.0 - probability)).double()
-    return GroupSums(
-        total[:-1], total[-1], of_group.sum(dim=1).numpy(), (of_group @ closeness.nan_to_num_(nan=0.0)).numpy()
+    probability = records.probability[model]
+    norms, deviation, present, code = (
+        np.broadcast_to(values, records.logits.shape)[model]
+        for values in (records.norms, records.deviation, records.present, records.code)
     )
+    weights, cut = _gradient_weights(deviation, norms, bound=bound, reach=reach)
+    here = (present > 0) & np.isfinite(norms)
+    of_group = (code // 2 == np.arange(groups)[:, None]) * here.astype(np.float64)
+    total = _weighted_sums(passed, rows, model, np.concatenate([of_group * weights, (cut * here)[None]]), here)
+    closeness = np.nan_to_num((2.0 * probability * (1.0 - probability)).astype(np.float64), nan=0.0)
+    return GroupSums(total[:-1], total[-1], of_group.sum(axis=1), of_group @ closeness)
 
 
-def _gradient_weights(deviation: Tensor, norms: Tensor, *, bound: float, reach: float) -> tuple[Tensor, Tensor]:
+def _gradient_weights(
+    deviation: np.ndarray, norms: np.ndarray, *, bound: float, reach: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return each record's weight on the logit's gradient: up to C (1 + `reach`), and beyond C alone."""
-    lengths = deviation.abs() * norms
-    kept = clip_factors(lengths, (1.0 + reach) * bound) if np.isfinite(reach) else torch.ones_like(lengths)
-    cut = (kept - (bound * (1.0 - MARGIN) / lengths)).clamp_(min=0.0)
-    whole, beyond = ((deviation * share).double().nan_to_num_(nan=0.0) for share in (kept, cut))
+    lengths = np.abs(deviation) * norms
+    kept = clip_factors(lengths, (1.0 + reach) * bound) if np.isfinite(reach) else np.ones_like(lengths)
+    cut = np.maximum(kept - bound * (1.0 - MARGIN) / lengths, 0.0)
+    whole, beyond = (np.nan_to_num((deviation * share).astype(np.float64), nan=0.0) for share in (kept, cut))
     return whole, beyond
 
 
-def _weighted_sums(passed: Pass, rows: slice, model: int, weights: Tensor, finite: Tensor) -> Tensor:
+def _weighted_sums(passed: Pass, rows: slice, model: int, weights: np.ndarray, finite: np.ndarray) -> np.ndarray:
     """Return the sums (m, P) of the logit's gradients weighted by each row of `weights` (m, B), in float64."""
     parts = []
-    for activation, delta in zip(passed.activations, passed.deltas, strict=True):
-        inputs = torch.where(finite[:, None], activation[model, rows].double(), 0.0)
-        outputs = torch.where(finite[:, None], delta[model, rows].double(), 0.0)
+    for activation, delta in passed.layers:
+        inputs = np.where(finite[:, None], activation[model, rows].astype(np.float64), 0.0)
+        outputs = np.where(finite[:, None], delta[model, rows].astype(np.float64), 0.0)
         scaled = weights[:, :, None] * outputs
-        parts += [(scaled.transpose(1, 2) @ inputs).flatten(1), scaled.sum(dim=1)]
-    return torch.cat(parts, dim=1)
+        parts += [(scaled.transpose(0, 2, 1) @ inputs).reshape(len(weights), -1), scaled.sum(axis=1)]
+    return np.concatenate(parts, axis=1)

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum
-from fairpriv_core.engine.records import Feed, Indices, Records
+from fairpriv_core.engine.records import Feed, Indices, Records, join_samples
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.rules import fermi_terms as terms
-from fairpriv_core.methods.rules.fermi_releases import JACOBIAN, Pair, release_pair
+from fairpriv_core.methods.rules.fermi_releases import JACOBIAN, Pairs, StepRelease
 from fairpriv_core.methods.rules.pf_ld_releases import release_counts
 from fairpriv_core.methods.rules.setting import Setting
-from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.privacy.event import Relation
 
 
 @dataclass
@@ -30,16 +29,21 @@ class FermiRule(OneSum):
     """Public batch: loss, psi's first term, the public remainder. Secret sample: what depends on groups, noised."""
 
     setting: Setting[DpFermi]
+    relation: ClassVar[Relation] = "replace"
     uses_batches: bool = True
     conditions: terms.Conditions = field(init=False)
     pursued: list[int] = field(init=False)
-    clip: Tensor = field(init=False)
-    multiplier: Tensor = field(init=False)
+    clip: np.ndarray = field(init=False)
+    multiplier: np.ndarray = field(init=False)
     shares: np.ndarray = field(init=False)
     w: np.ndarray = field(init=False)
     batch: terms.Averages = field(init=False)
-    public: Tensor = field(init=False)
-    _centred: Tensor = field(init=False)
+    public: np.ndarray = field(init=False)
+    step_release: StepRelease = field(init=False)
+    _expected: np.ndarray = field(init=False)
+    _dual_step: np.ndarray = field(init=False)
+    _dual_norm: np.ndarray = field(init=False)
+    _centred: np.ndarray = field(init=False)
     _radius: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,6 +56,11 @@ class FermiRule(OneSum):
         for k in self.pursued:
             if self.setting.trainings[k].checkpoint is None:
                 counts[k] = self.sizes(k)
+        self._expected = np.array(self.setting.rates) * self.setting.n
+        self._dual_step, self._dual_norm = (
+            self.setting.column(name).astype(np.float64)[..., None, None] for name in ("dual_step", "dual_norm")
+        )
+        self.step_release = StepRelease(self.setting, self.relation)
         self.shares = self.conditions.shares(counts)
         self.w = terms.independent(self.shares)
         self.set_tables()
@@ -63,48 +72,51 @@ class FermiRule(OneSum):
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         if not self.pursued:
             return None
-        each = [self._sample(k, epoch, len(batches)) for k in range(len(self.w))]
-        return [list(step) for step in zip(*each, strict=True)]
+        return join_samples([self._sample(k, epoch, len(batches)) for k in range(len(self.w))])
 
-    def public_weights(self, records: Records) -> Tensor:
-        rows = records.label.shape[1]
-        loss = (records.probability - records.label) / rows
+    def public_weights(self, records: Records) -> np.ndarray:
+        loss = records.deviation / np.float32(records.count)
         if not self.pursued:
             return loss
         self.batch = self.conditions.average(records)
-        penalty = self.public.gather(1, records.code % LABELS).mul_(terms.clipped_slopes(records, self.clip))
-        return loss.addcmul_(self.multiplier, penalty, value=1.0 / rows)
-
-    def secret_weights(self, records: Records) -> Tensor:
-        weights = self._centred.gather(1, records.code) * terms.clipped_slopes(records, self.clip)
-        return weights.nan_to_num_(nan=0.0) * records.present
-
-    def release(self, totals: Tensor, records: Records, step: int) -> Tensor:
-        update = torch.zeros_like(totals)
-        for k in self.pursued:
-            method, shares = self.setting.methods[k], self.shares[k]
-            expected = method.rate(self.setting.n) * self.setting.n
-            u = self.batch.means[k]
-            pair = Pair(
-                theta=totals[k].double().numpy(),
-                theta_bound=self._radius[k] * float(self.clip[k]),
-                w=terms.centred_pull(self.conditions.group_sums(records, k, centre=u), shares),
-                w_bound=terms.largest_pull(shares, u),
-            )
-            theta, w = release_pair(self.setting, k, pair, relation="replace", step=step)
-            update[k] = torch.from_numpy(theta * (method.multiplier / expected))
-            decay = 2.0 * self.batch.weights[k][:, None, None] * (self.w[k] - np.sqrt(shares)[..., None])
-            ascent = terms.without_excess(w, shares) / expected - decay * u[:, None, :]
-            self.w[k] = terms.project(self.w[k] + method.dual_step * ascent, method.dual_norm)
-        self.set_tables()
+        penalty = terms.clipped_slopes(records, self.clip)
+        penalty *= records.look_up(self.public) * (self.multiplier / np.float32(records.count))
+        update: np.ndarray = np.add(loss, penalty, out=penalty)
         return update
+
+    def secret_weights(self, records: Records) -> np.ndarray:
+        weights = terms.clipped_slopes(records, self.clip)
+        weights *= records.look_up(self._centred)
+        return records.keep(weights)
+
+    def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
+        u, shares = self.batch.means, self.shares
+        pairs = Pairs(
+            theta=totals.astype(np.float64),
+            theta_bound=self._radius * self.clip[:, 0],
+            w=terms.centred_pull(self.conditions.group_sums(records, centre=u), shares),
+            w_bound=terms.largest_pull(shares, u),
+        )
+        theta, w = self.step_release.release(pairs, step=step)
+        decay = 2.0 * self.batch.weights[..., None, None] * (self.w - np.sqrt(shares)[..., None])
+        ascent = terms.without_excess(w, shares) / self._expected[:, None, None, None] - decay * u[..., None, :]
+        self.ascend(ascent)
+        update: np.ndarray = (theta * (self.multiplier / self._expected[:, None])).astype(np.float32)
+        return update
+
+    def ascend(self, ascent: np.ndarray) -> None:
+        """Move W of the models that pursue the notion along `ascent` (K, conditions, k, l), and set what follows."""
+        moved = self.w + self._dual_step * ascent
+        pursued = self.multiplier[..., None, None] > 0
+        self.w = np.where(pursued, terms.project(moved, self._dual_norm), self.w)
+        self.set_tables()
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         return None
 
-    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         return {
-            "gradient_norm": (terms.slopes(records) * records.norms, float(self.clip[0])),
+            "gradient_norm": (terms.slopes(records) * records.norms, float(self.clip[0, 0])),
             "output": (records.probability, None),
         }
 
@@ -130,7 +142,7 @@ class FermiRule(OneSum):
         self.set_tables()
 
     def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
-        if k not in self.pursued:
+        if k not in self.pursued and self.setting.trainings[k].mechanism.stream_name is None:
             return [np.zeros(0, dtype=np.int64)] * steps
         rate = self.setting.methods[k].rate(self.setting.n)
         return self.setting.trainings[k].mechanism.sample(n=self.setting.n, rate=rate, epoch=epoch, steps=steps)
@@ -143,6 +155,7 @@ class FermiRule(OneSum):
         slopes = terms.group_slopes(self.w, self.shares)
         midrange = (slopes.max(axis=2) + slopes.min(axis=2)) / 2.0
         centred = self.conditions.by_code(slopes - midrange[..., None]).astype(np.float32)
-        self.public = torch.from_numpy(self.conditions.by_label(terms.public_slopes(self.w) + midrange)).float()
-        self._centred = torch.from_numpy(centred)
+        public = self.conditions.by_label(terms.public_slopes(self.w) + midrange)
+        self.public = np.tile(public, self.conditions.groups).astype(np.float32)
+        self._centred = centred
         self._radius = np.abs(centred).max(axis=1).astype(np.float64)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairpriv_core.engine.records import Indices, Records
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods.rules import fermi_terms as terms
 from fairpriv_core.methods.rules.fermi import FermiRule
-from fairpriv_core.methods.rules.fermi_releases import JACOBIAN, Pair, release_pair
-from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.methods.rules.fermi_releases import JACOBIAN, Pairs
+from fairpriv_core.privacy.event import Relation
 
 
 class PublishedFermiRule(FermiRule):
@@ -21,6 +20,8 @@ class PublishedFermiRule(FermiRule):
 
     docs/methods/dp_fermi.md says what this leaves unprotected.
     """
+
+    relation: ClassVar[Relation] = "add_remove"
 
     def sizes(self, k: int) -> np.ndarray:
         """Return the cells' exact sizes (cells,); RunFailed, naming the cell, where one is empty."""
@@ -36,32 +37,35 @@ class PublishedFermiRule(FermiRule):
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         return batches if self.pursued else None
 
-    def secret_weights(self, records: Records) -> Tensor:
-        return (self._slopes.gather(1, records.code) * terms.clipped_slopes(records, self.clip)).nan_to_num_(nan=0.0)
+    def secret_weights(self, records: Records) -> np.ndarray:
+        weights = terms.clipped_slopes(records, self.clip)
+        weights *= records.look_up(self._slopes)
+        return records.keep(weights)
 
-    def release(self, totals: Tensor, records: Records, step: int) -> Tensor:
-        update = torch.zeros_like(totals)
-        rows = records.label.shape[1]
-        for k in self.pursued:
-            method, shares = self.setting.methods[k], self.shares[k]
-            shift = math.sqrt(8.0 / shares.min())  # of W's sum, in the proof of Theorem 3.3
-            sums = self.conditions.group_sums(records, k, centre=np.zeros((self.conditions.count, LABELS)))
-            pair = Pair(
-                theta=totals[k].double().numpy(),
-                theta_bound=shift * method.dual_norm * float(self.clip[k]) * JACOBIAN,
-                w=2.0 * sums / np.sqrt(shares)[..., None],
-                w_bound=shift,
-            )
-            theta, w = release_pair(self.setting, k, pair, relation="add_remove", step=step)
-            update[k] = torch.from_numpy(theta * (method.multiplier / rows))
-            averages = self.batch
-            mean = averages.means[k] * averages.weights[k][:, None]
-            ascent = w / rows - 2.0 * self.w[k] * mean[:, None, :]
-            self.w[k] = terms.project(self.w[k] + method.dual_step * method.multiplier * ascent, method.dual_norm)
-        self.set_tables()
-        return update
+    def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
+        shares, averages = self.shares, self.batch
+        shift = np.sqrt(8.0 / shares.min(axis=(1, 2)))  # of W's sum, in the proof of Theorem 3.3
+        sums = self.conditions.group_sums(records, centre=np.zeros_like(averages.means))
+        pairs = Pairs(
+            theta=totals.astype(np.float64),
+            theta_bound=shift * self._norm_bound,
+            w=2.0 * sums / np.sqrt(shares)[..., None],
+            w_bound=shift,
+        )
+        theta, w = self.step_release.release(pairs, step=step)
+        mean = averages.means * averages.weights[..., None]
+        ascent = w / records.count - 2.0 * self.w * mean[..., None, :]
+        self.ascend(self.multiplier[..., None, None] * ascent)
+        return (theta * (self.multiplier / records.count)).astype(np.float32)
+
+    @cached_property
+    def _norm_bound(self) -> np.ndarray:
+        """D times the bound on |dF| of each model (K,)."""
+        bound: np.ndarray = (self.setting.column("dual_norm") * self.clip)[:, 0].astype(np.float64) * JACOBIAN
+        return bound
 
     def set_tables(self) -> None:
         """Derive the step's tables from W and the shares."""
-        self.public = torch.from_numpy(self.conditions.by_label(terms.public_slopes(self.w))).float()
-        self._slopes = torch.from_numpy(self.conditions.by_code(terms.group_slopes(self.w, self.shares))).float()
+        public = self.conditions.by_label(terms.public_slopes(self.w))
+        self.public = np.tile(public, self.conditions.groups).astype(np.float32)
+        self._slopes = self.conditions.by_code(terms.group_slopes(self.w, self.shares)).astype(np.float32)

@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from fairpriv_core.engine.clipping import clip_factors
+from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.records import Records
 from fairpriv_core.methods.rules import fermi_terms as terms
@@ -44,23 +42,24 @@ class DpFermiRecordRule(NoisySumsRule):
     def share(self, model: int) -> float:
         return float(self.setting.methods[model].share_of_w)
 
-    def secret_update(self, sampled: Sampled) -> Tensor:
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
         update = super().secret_update(sampled)
         self._set_table()
         return update
 
-    def weights(self, sampled: Sampled) -> Tensor:
+    def weights(self, sampled: Sampled) -> np.ndarray:
         records = sampled.records
         weights = self._slopes(records)
-        factors = clip_factors(weights.abs() * records.norms, self.column_of(self.bounds()).float())
-        return weights.mul_(factors).nan_to_num_(nan=0.0) * records.present
+        return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
 
-    def statistics(self, records: Records) -> Tensor | None:
+    def statistics(self, records: Records) -> np.ndarray | None:
         if not bool(self._multiplier.any()):
             return None
         centres = self.kept["centres"]
-        sums = [self.conditions.sums_of(1, records, k, centre=centre) for k, centre in enumerate(centres)]
-        return torch.from_numpy(np.stack(sums) / _reach(centres)[..., None]).flatten(start_dim=1)
+        both = np.stack([1.0 - centres, centres], axis=-1)
+        sums = self.conditions.group_sums(records, centre=both)[..., 1]
+        values: np.ndarray = (sums / _reach(centres)[..., None]).reshape(len(centres), -1)
+        return values
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         method = self.setting.methods[model]
@@ -76,9 +75,9 @@ class DpFermiRecordRule(NoisySumsRule):
         w[model] = terms.project(w[model] + method.dual_step * ascent, method.dual_norm)
         centres[model] += (1.0 - _MEMORY) * (positive.sum(axis=1) / sizes.sum(axis=1) - centres[model])
 
-    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         return {
-            "gradient_norm": (self._slopes(records).abs() * records.norms, float(self.bounds()[0])),
+            "gradient_norm": (np.abs(self._slopes(records)) * records.norms, float(self.bounds()[0])),
             "output": (records.probability, None),
         }
 
@@ -99,10 +98,11 @@ class DpFermiRecordRule(NoisySumsRule):
         super().load(model, state)
         self._set_table()
 
-    def _slopes(self, records: Records) -> Tensor:
+    def _slopes(self, records: Records) -> np.ndarray:
         """Return each record's derivative of loss + lambda psi with respect to the logit (K, B)."""
-        penalty = self._table.gather(1, records.code).mul_(terms.slopes(records))
-        return (records.probability - records.label).addcmul_(self._multiplier, penalty)
+        penalty = records.look_up(self._table) * terms.slopes(records)
+        values: np.ndarray = records.deviation + self._multiplier * penalty
+        return values
 
     def _multipliers(self, model: int) -> np.ndarray:
         shares = self.conditions.shares(self.kept["noisy_counts"])[model]
@@ -112,7 +112,7 @@ class DpFermiRecordRule(NoisySumsRule):
         """Derive each (group, label)'s factor of dh from W and the sizes, both released."""
         shares, w = self.conditions.shares(self.kept["noisy_counts"]), self.kept["adversary"]
         factors = terms.group_slopes(w, shares) + terms.public_slopes(w)[..., None]
-        self._table = torch.from_numpy(self.conditions.by_code(factors)).float()
+        self._table = self.conditions.by_code(factors).astype(np.float32)
 
 
 def _reach(centres: np.ndarray) -> np.ndarray:

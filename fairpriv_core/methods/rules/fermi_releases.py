@@ -15,32 +15,48 @@ JACOBIAN = math.sqrt(2.0)  # the rows of F's Jacobian are dh and -dh: its Froben
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two sums over one sample, each with a bound on the L2 norm of what one record adds to it (0: it is 0)."""
+class Pairs:
+    """K models' two sums over one sample each: `theta` (K, P) and `w` (K, conditions, k, l).
+
+    The bounds (K,) are on the L2 norm of what one record adds to a sum (theta's may be 0: the sum is 0 then).
+    """
 
     theta: np.ndarray
-    theta_bound: float
+    theta_bound: np.ndarray
     w: np.ndarray
-    w_bound: float
+    w_bound: np.ndarray
 
 
-def release_pair(
-    setting: Setting[DpFermi], k: int, pair: Pair, *, relation: Relation, step: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return both sums of model k with noise: one sampled Gaussian on the vector that holds them.
+class StepRelease:
+    """Releases the pairs of every step with the noise of each model's method; models of multiplier 0 release nothing.
 
     Each sum is scaled to the root of its share of the budget, so a record adds at most 1 to the vector: a multiplier
     sigma on the whole is sigma / sqrt(share) on each part (docs/methods/dp_fermi.md).
     """
-    method, share = setting.methods[k], setting.methods[k].share_of_w
-    theta_unit, w_unit = pair.theta_bound / math.sqrt(1.0 - share), pair.w_bound / math.sqrt(share)
-    theta = pair.theta / theta_unit if theta_unit else np.zeros_like(pair.theta)
-    noisy = setting.trainings[k].mechanism.sampled_gaussian(
-        np.concatenate([theta, pair.w.ravel() / w_unit]),
-        radius=1.0,
-        noise_multiplier=method.noise("noise_primal"),
-        sampling_rate=method.rate(setting.n),
-        relation=relation,
-        step=step,
-    )
-    return noisy[: theta.size] * theta_unit, noisy[theta.size :].reshape(pair.w.shape) * w_unit
+
+    def __init__(self, setting: Setting[DpFermi], relation: Relation) -> None:
+        self._setting = setting
+        self._relation: Relation = relation
+        pursued = [method.multiplier > 0 for method in setting.methods]
+        self._radii = [float(each) for each in pursued]
+        self._noises = [
+            method.noise("noise_primal") if each else 0.0 for method, each in zip(setting.methods, pursued, strict=True)
+        ]
+        shares = np.array([method.share_of_w for method in setting.methods])
+        self._of_w, self._of_theta = np.sqrt(shares), np.sqrt(1.0 - shares)
+
+    def release(self, pairs: Pairs, *, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return both sums of each model with noise: one sampled Gaussian on the vector that holds them."""
+        theta_unit, w_unit = (pairs.theta_bound / self._of_theta)[:, None], (pairs.w_bound / self._of_w)[:, None]
+        theta = pairs.theta / np.where(theta_unit > 0, theta_unit, np.inf)
+        w = pairs.w.reshape(len(theta), -1) / w_unit
+        noisy = self._setting.release_sums(
+            np.concatenate([theta, w], axis=1),
+            radii=self._radii,
+            noise_multipliers=self._noises,
+            sampling_rates=self._setting.rates,
+            relation=self._relation,
+            step=step,
+        )
+        size = theta.shape[1]
+        return noisy[:, :size] * theta_unit, (noisy[:, size:] * w_unit).reshape(pairs.w.shape)

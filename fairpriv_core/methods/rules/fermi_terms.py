@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from fairpriv_core.engine.clipping import MARGIN, clip_factors
+from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.records import Records
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import slope
@@ -37,7 +35,7 @@ class Conditions:
     groups: int = field(init=False)
     count: int = field(init=False)
     of_label: np.ndarray = field(init=False)
-    _cell_of_code: np.ndarray = field(init=False)
+    _members: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         of = self.cells.of
@@ -46,7 +44,8 @@ class Conditions:
         object.__setattr__(self, "count", self.cells.count // groups)
         first = of[0] // groups  # cells are numbered condition by condition, group by group
         object.__setattr__(self, "of_label", np.where(of[0] == NO_CELL, self.count, first))
-        object.__setattr__(self, "_cell_of_code", np.where(of == NO_CELL, self.cells.count, of).reshape(-1))
+        members = of.reshape(-1)[:, None] == np.arange(self.cells.count)  # (codes, cells)
+        object.__setattr__(self, "_members", members.astype(np.float64))
 
     def shares(self, counts: np.ndarray) -> np.ndarray:
         """Return p_r within each condition (K, conditions, k) from the cells' `counts` (K, cells)."""
@@ -56,29 +55,35 @@ class Conditions:
 
     def average(self, records: Records) -> Averages:
         """Return the public batch's mean of F and share of rows under each condition; uniform where there is none."""
-        label = records.code % LABELS
-        rows = torch.stack([(label == y).sum(dim=1) for y in range(LABELS)], dim=1).double().numpy()
-        of_label = torch.stack([(records.probability * (label == y)).sum(dim=1) for y in range(LABELS)], dim=1)
+        codes = self.groups * LABELS
+        of_label = records.sum_by_code(records.probability, codes).reshape(-1, self.groups, LABELS).sum(axis=1)
+        rows = records.count_codes(codes).reshape(-1, self.groups, LABELS).sum(axis=1)
         member = self.of_label[None, :] == np.arange(self.count)[:, None]
-        people, positive = rows @ member.T, of_label.double().numpy() @ member.T
+        people, positive = rows @ member.T, of_label @ member.T
         mean = np.where(people > 0, positive / np.maximum(people, 1.0), 0.5).clip(0.0, 1.0)
-        return Averages(np.stack([1.0 - mean, mean], axis=-1), people / records.label.shape[1])
+        weights = np.broadcast_to(people / records.count, mean.shape)
+        return Averages(np.stack([1.0 - mean, mean], axis=-1), weights)
 
-    def group_sums(self, records: Records, model: int, *, centre: np.ndarray) -> np.ndarray:
-        """Return the sum of F - u over the records of each group, u = `centre` (conditions, l): (conditions, k, l)."""
-        return np.stack([self.sums_of(j, records, model, centre=centre[:, j]) for j in range(LABELS)], axis=-1)
+    def group_sums(self, records: Records, *, centre: np.ndarray) -> np.ndarray:
+        """Return the sums of F - u over the records of each group: (K, conditions, k, l); u = `centre`, (K, .., l).
 
-    def sums_of(self, label: int, records: Records, model: int, *, centre: np.ndarray) -> np.ndarray:
-        """Return the sum of F_j - u, j = `label`, over the records of each group: (conditions, k); u = `centre`.
-
-        Records that are not present, under no condition, or whose prediction is not finite add nothing.
+        Records that are not present, under no condition, or whose prediction is not a number add nothing.
         """
-        cell = self._cell_of_code[records.code[model].numpy()]
-        positive = records.probability[model].double().numpy().clip(MARGIN, 1.0 - MARGIN)
-        counted = (cell < self.cells.count) & (records.present[model].numpy() > 0) & np.isfinite(positive)
-        cell, positive = cell[counted], positive[counted]
-        deviation = (positive if label else 1.0 - positive) - centre[cell // self.groups]
-        return np.bincount(cell, weights=deviation, minlength=self.cells.count).reshape(self.count, self.groups)
+        codes = self.groups * LABELS
+        positive, counts = records.probability.clip(MARGIN, 1.0 - MARGIN), records.count_codes(codes)
+        sums = records.sum_by_code(positive, codes)
+        if not np.isfinite(sums).all():
+            known = ~np.isnan(positive)
+            sums = records.sum_by_code(np.where(known, positive, 0.0), codes)
+            counts = records.sum_by_code(known.astype(positive.dtype), codes)
+        positive, counts = (self._by_cell(each) for each in (sums, counts))
+        both = np.stack([counts - positive, positive], axis=-1)
+        centred: np.ndarray = both - counts[..., None] * centre[:, :, None]
+        return centred
+
+    def _by_cell(self, by_code: np.ndarray) -> np.ndarray:
+        cells: np.ndarray = (by_code @ self._members).reshape(len(by_code), self.count, self.groups)
+        return cells
 
     def by_label(self, values: np.ndarray) -> np.ndarray:
         """Return values of conditions (K, conditions) for each label (K, 2), 0 where a label is under none."""
@@ -90,15 +95,16 @@ class Conditions:
         return padded[:, self.of_label].transpose(0, 2, 1).reshape(len(values), -1)
 
 
-def slopes(records: Records) -> Tensor:
+def slopes(records: Records) -> np.ndarray:
     """Return each record's dh/do (K, B), o the logit."""
     return slope("score", records.probability, records.label)
 
 
-def clipped_slopes(records: Records, bound: Tensor) -> Tensor:
+def clipped_slopes(records: Records, bound: np.ndarray) -> np.ndarray:
     """Return each record's dh/do (K, B), scaled down where its gradient of h is longer than `bound` (K, 1)."""
-    unclipped = slopes(records)
-    return unclipped.mul_(clip_factors(unclipped * records.norms, bound))
+    unclipped = slopes(records)  # never negative
+    sums: np.ndarray = np.minimum(unclipped, bound * (1.0 - MARGIN) / records.norms, out=unclipped)
+    return sums
 
 
 def independent(shares: np.ndarray) -> np.ndarray:
@@ -106,8 +112,8 @@ def independent(shares: np.ndarray) -> np.ndarray:
     return np.repeat(np.sqrt(shares)[..., None], LABELS, axis=-1)
 
 
-def project(w: np.ndarray, radius: float) -> np.ndarray:
-    """Return W scaled back, each condition's (conditions, k, l), to Frobenius norm `radius` where it is above."""
+def project(w: np.ndarray, radius: float | np.ndarray) -> np.ndarray:
+    """Return W scaled back, each condition's (..., k, l), to Frobenius norm `radius` where it is above."""
     norms = np.sqrt((w**2).sum(axis=(-2, -1), keepdims=True))
     scaled: np.ndarray = w * np.minimum(1.0, radius / np.maximum(norms, _SMALL))
     return scaled
@@ -133,30 +139,31 @@ def multipliers(w: np.ndarray, shares: np.ndarray, multiplier: float) -> np.ndar
 
 
 def centred_pull(sums: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return what the records of `sums` (conditions, k, l) add to W's sum: 2 (e_s / sqrt(p_s) - c) (F - u)^T each.
+    """Return what the records of `sums` (..., conditions, k, l) add to W's sum: 2 (e_s / sqrt(p_s) - c) (F - u)^T each.
 
     c_r = (1 / sqrt(p_r) + (2 - k) sqrt(p_r)) / 2 is equally far from all k points e_r / sqrt(p_r).
     """
-    groups = shares.shape[1]
+    groups = shares.shape[-1]
     weights = (1.0 + (2.0 - groups) * shares)[..., None]
-    pull: np.ndarray = (2.0 * sums - weights * sums.sum(axis=1, keepdims=True)) / np.sqrt(shares)[..., None]
+    pull: np.ndarray = (2.0 * sums - weights * sums.sum(axis=-2, keepdims=True)) / np.sqrt(shares)[..., None]
     return pull
 
 
-def largest_pull(shares: np.ndarray, centre: np.ndarray) -> float:
-    """Return the largest norm that one record's `centred_pull` can have, whatever its group and prediction.
+def largest_pull(shares: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """Return the largest norm that one record's `centred_pull` can have, whatever its group and prediction: (K,).
 
     |e_r / sqrt(p_r) - c|^2 = (sum_r 1 / p_r - (k - 2)^2) / 4; |F - u| is largest at a corner of the simplex.
     """
-    corners = np.eye(centre.shape[-1]) - centre[:, None, :]
-    farthest = np.sqrt((corners**2).sum(axis=2)).max(axis=1)
-    spread = (1.0 / shares).sum(axis=1) - (shares.shape[1] - 2) ** 2
-    return float((farthest * np.sqrt(spread)).max())
+    corners = np.eye(centre.shape[-1]) - centre[..., None, :]
+    farthest = np.sqrt((corners**2).sum(axis=-1)).max(axis=-1)
+    spread = (1.0 / shares).sum(axis=-1) - (shares.shape[-1] - 2) ** 2
+    largest: np.ndarray = (farthest * np.sqrt(spread)).max(axis=-1)
+    return largest
 
 
 def without_excess(pull: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return a noisy `centred_pull` less what can only be noise: sum_j and sum_r sqrt(p_r) of the exact one are 0."""
     root = np.sqrt(shares)[..., None]
     across = pull - pull.mean(axis=-1, keepdims=True)
-    kept: np.ndarray = across - root * (root * across).sum(axis=1, keepdims=True)
+    kept: np.ndarray = across - root * (root * across).sum(axis=-2, keepdims=True)
     return kept

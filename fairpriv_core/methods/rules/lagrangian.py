@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from fairpriv_core.engine.clipping import clip_factors
+from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum
 from fairpriv_core.engine.records import Feed, Indices, Records
@@ -38,6 +36,10 @@ class LagrangianRule(OneSum):
     _violations: np.ndarray = field(init=False)
     _limits: np.ndarray = field(init=False)
     _terms: BatchTerms = field(init=False)
+    _clip: np.ndarray = field(init=False)
+    _shifts: np.ndarray = field(init=False)
+    _noises: list[float] = field(init=False)
+    _rates: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
         self._cells = self.setting.cells
@@ -45,40 +47,44 @@ class LagrangianRule(OneSum):
         self._multipliers = np.zeros((len(self.setting.methods), self._cells.count))
         self._violations = np.zeros_like(self._multipliers)
         self._limits = np.array([method.multiplier_max for method in self.setting.methods])
+        if self.private and self._limits.any():
+            methods, n = self.setting.methods, self.setting.n
+            self._clip = self.setting.column("clip_primal")
+            self._shifts = 2.0 * self._clip[:, 0].astype(np.float64) * self._limits
+            self._noises = [method.noise("noise_primal") if method.multiplier_max else 0.0 for method in methods]
+            self._rates = [method.published_rate(n) for method in methods]
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         return batches if self.private and self._limits.any() else None
 
-    def public_weights(self, records: Records) -> Tensor:
-        self._terms = batch_terms(
-            self._table,
-            multipliers=torch.from_numpy(self._multipliers).float(),
-            code=records.code,
-            values=output(self.setting.target, records.logits, records.label),
+    def public_weights(self, records: Records) -> np.ndarray:
+        loss = records.deviation / np.float32(records.count)
+        if not self._limits.any():
+            return loss
+        values = output(self.setting.target, records.logits, records.label)
+        self._terms = batch_terms(self._table, multipliers=self._multipliers, records=records, values=values)
+        factors = self._terms.population if self.private else self._terms.population - self._terms.group
+        penalty = self._slope(records) * records.look_up(factors)
+        result: np.ndarray = np.add(loss, penalty, out=penalty)
+        return result
+
+    def secret_weights(self, records: Records) -> np.ndarray:
+        clipped = clip_weights(self._slope(records), records.norms, self._clip)
+        clipped *= records.look_up(self._terms.group)
+        return records.keep(clipped)
+
+    def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
+        radii = self._shifts / (self._terms.smallest - 1.0)  # eq. 7
+        noisy = self.setting.release_sums(
+            totals.astype(np.float64),
+            radii=radii.tolist(),
+            noise_multipliers=self._noises,
+            sampling_rates=self._rates,
+            relation="add_remove",
+            step=step,
         )
-        loss = (records.probability - records.label) / records.label.shape[1]
-        per_record = self._terms.population if self.private else self._terms.population - self._terms.group
-        return loss + self._slope(records) * per_record
-
-    def secret_weights(self, records: Records) -> Tensor:
-        slopes = self._slope(records)
-        factors = clip_factors(slopes.abs() * records.norms, self.setting.column("clip_primal"))
-        return (slopes * factors * self._terms.group).nan_to_num_(nan=0.0)
-
-    def release(self, totals: Tensor, records: Records, step: int) -> Tensor:
-        noisy = np.zeros(totals.shape)
-        for k in np.flatnonzero(self._limits).tolist():
-            method, training = self.setting.methods[k], self.setting.trainings[k]
-            shift = 2.0 * method.clip_primal * method.multiplier_max / (float(self._terms.smallest[k]) - 1.0)  # eq. 7
-            noisy[k] = training.mechanism.sampled_gaussian(
-                totals[k].double().numpy(),
-                radius=shift,
-                noise_multiplier=method.noise("noise_primal"),
-                sampling_rate=method.published_rate(self.setting.n),
-                relation="add_remove",
-                step=step,
-            )
-        return torch.from_numpy(noisy).float().neg_()
+        result: np.ndarray = np.negative(noisy, dtype=np.float32, casting="same_kind")
+        return result
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         for k in np.flatnonzero(self._limits).tolist():
@@ -87,9 +93,9 @@ class LagrangianRule(OneSum):
             raised = self._multipliers[k] + method.dual_step * self._violations[k]
             self._multipliers[k] = raised.clip(0.0, method.multiplier_max)
 
-    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         first = self.setting.methods[0]
-        norms = self._slope(records).abs() * records.norms
+        norms = np.abs(self._slope(records)) * records.norms
         values = output(self.setting.target, records.logits, records.label)
         return {
             "gradient_norm": (norms, first.clip_primal if self.private else None),
@@ -109,7 +115,7 @@ class LagrangianRule(OneSum):
         self._multipliers[model] = state["multipliers"]
         self._violations[model] = state["violations"]
 
-    def _slope(self, records: Records) -> Tensor:
+    def _slope(self, records: Records) -> np.ndarray:
         return slope(self.setting.target, records.probability, records.label)
 
     def _violation(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> np.ndarray:

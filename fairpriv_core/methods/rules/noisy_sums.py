@@ -8,18 +8,16 @@ variants); published variants read the step's own sample first (`look`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from fairpriv_core.engine.clipping import clip_factors
+from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.records import Feed, Indices, Records
+from fairpriv_core.engine.records import Feed, Indices, Records, join_samples
 from fairpriv_core.methods.rules.plain import loss_gradient_norms
 from fairpriv_core.methods.rules.setting import Setting
 
@@ -37,6 +35,10 @@ class NoisySumsRule:
     setting: Setting[Any]
     uses_batches: bool = False
     kept: dict[str, np.ndarray] = field(init=False, default_factory=dict)
+    _noises: list[float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._noises = [method.noise() for method in self.setting.methods]
 
     def look(self, sampled: Sampled) -> None:
         """Read the step's own sample; only a published variant does."""
@@ -45,11 +47,11 @@ class NoisySumsRule:
         """Return how long a record's gradient may be in this step's sum, for each model (K,)."""
         return np.array([method.clip_primal for method in self.setting.methods])
 
-    def weights(self, sampled: Sampled) -> Tensor | Sequence[Tensor]:
-        """Return each record's weight on the logit's gradient, (K, S) or one such tensor a layer."""
-        return clipped_loss_weights(sampled.records, self.column_of(self.bounds()).float())
+    def weights(self, sampled: Sampled) -> np.ndarray:
+        """Return each record's weight on the logit's gradient, (K, S) or (layers, K, S)."""
+        return clipped_loss_weights(sampled.records, self.column_of(self.bounds()).astype(np.float32))
 
-    def statistics(self, records: Records) -> Tensor | None:
+    def statistics(self, records: Records) -> np.ndarray | None:
         """Return what is summed over the sample beside the gradients (K, m): a record adds at most 1, in L2."""
         return None
 
@@ -60,17 +62,16 @@ class NoisySumsRule:
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         """Take in a step's release: noisy statistics (m,) and the noisy sum of gradients (P,)."""
 
-    def column_of(self, values: np.ndarray) -> Tensor:
+    def column_of(self, values: np.ndarray) -> np.ndarray:
         """Return one value a model (K,) as (K, 1)."""
-        return torch.from_numpy(values).unsqueeze(1)
+        return values[:, None]
 
     def divisor(self, model: int) -> float:
         """Return what a sum of gradients is divided by."""
-        return self.setting.n * float(self.setting.methods[model].rate(self.setting.n))
+        return self.setting.n * self.setting.rates[model]
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
-        each = [self.draw(k, epoch) for k in range(len(self.setting.methods))]
-        return [list(step) for step in zip(*each, strict=True)]
+        return join_samples([self.draw(k, epoch) for k in range(len(self.setting.methods))])
 
     def draw(self, model: int, epoch: int) -> list[np.ndarray]:
         """Return one model's secret samples of an epoch."""
@@ -79,45 +80,45 @@ class NoisySumsRule:
             n=n, rate=method.rate(n), epoch=epoch, steps=method.steps_per_epoch(n)
         )
 
-    def public_weights(self, records: Records) -> Tensor:
+    def public_weights(self, records: Records) -> np.ndarray:
         raise AssertionError("no public batch is drawn")
 
-    def secret_update(self, sampled: Sampled) -> Tensor:
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
         self.look(sampled)
         bounds, beside = self.bounds(), self.statistics(sampled.records)
-        totals = sampled.sum(self.weights(sampled)).double().numpy()
-        updates = np.empty_like(totals)
-        for k, total in enumerate(totals):
-            counts = np.empty(0) if beside is None else beside[k].double().numpy()
-            gradient, noisy = self._release(k, total, counts, float(bounds[k]), sampled.step)
-            self.learn(k, noisy, gradient)
-            updates[k] = gradient / self.divisor(k)
-        return torch.from_numpy(updates).float()
+        totals = sampled.sum(self.weights(sampled)).astype(np.float64)
+        counts = totals[:, :0] if beside is None else beside
+        gradients, noisy = self._release(totals, counts, bounds, sampled.step)
+        for k, gradient in enumerate(gradients):
+            self.learn(k, noisy[k], gradient)
+        divisors = np.array([self.divisor(k) for k in range(len(gradients))])
+        gradients *= 1.0 / divisors[:, None]
+        return gradients.astype(np.float32)
 
     def _release(
-        self, model: int, total: np.ndarray, counts: np.ndarray, bound: float, step: int
+        self, totals: np.ndarray, counts: np.ndarray, bounds: np.ndarray, step: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return noisy gradients and counts: one vector [g, w b] with |g| <= C, |b| <= 1 and w = C sqrt(s / (1 - s)).
 
         A record's contribution has length at most sqrt(C^2 + w^2) = C / sqrt(1 - s), s the counts' share.
         """
-        method, n = self.setting.methods[model], self.setting.n
-        share = self.share(model) if counts.size else 0.0
-        weight = bound * math.sqrt(share / (1.0 - share))
-        noisy = self.setting.trainings[model].mechanism.sampled_gaussian(
-            np.concatenate([total, weight * counts]),
-            radius=bound / math.sqrt(1.0 - share),
-            noise_multiplier=method.noise(),
-            sampling_rate=method.rate(n),
+        models, size = totals.shape
+        shares = np.array([self.share(k) if counts.size else 0.0 for k in range(models)])
+        weights = (bounds * np.sqrt(shares / (1.0 - shares)))[:, None]
+        noisy = self.setting.release_sums(
+            np.concatenate([totals, weights * counts], axis=1) if counts.size else totals,
+            radii=(bounds / np.sqrt(1.0 - shares)).tolist(),
+            noise_multipliers=self._noises,
+            sampling_rates=self.setting.rates,
             relation="add_remove",
             step=step,
         )
-        return noisy[: total.size], noisy[total.size :] / (weight or 1.0)
+        return noisy[:, :size], noisy[:, size:] / np.where(weights > 0, weights, 1.0)
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         return None
 
-    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         return {"gradient_norm": (loss_gradient_norms(records), float(self.bounds()[0]))}
 
     def scalars(self, model: int) -> dict[str, float]:
@@ -134,15 +135,14 @@ class NoisySumsRule:
             value[model] = state[name]
 
 
-def clipped_loss_weights(records: Records, bounds: Tensor) -> Tensor:
+def clipped_loss_weights(records: Records, bounds: np.ndarray) -> np.ndarray:
     """Return (p - y) min(1, C / norm) of each record (K, S), `bounds` (K, 1) or (K, S); 0 where not present."""
-    clipped = clip_factors(loss_gradient_norms(records), bounds)
-    return ((records.probability - records.label) * clipped).nan_to_num_(nan=0.0) * records.present
+    return records.keep(clip_weights(records.deviation, records.norms, bounds))
 
 
 def raw_norms(records: Records) -> list[np.ndarray]:
     """Return the norms of each model's sample, without noise: for published variants alone."""
-    norms, present = loss_gradient_norms(records).double().numpy(), records.present.bool().numpy()
+    norms, present = loss_gradient_norms(records).astype(np.float64), records.present > 0
     return [own[here & np.isfinite(own)] for own, here in zip(norms, present, strict=True)]
 
 
@@ -151,10 +151,10 @@ def within_reach(bound: float, start: float) -> float:
     return min(max(bound, start / REACH), start * REACH)
 
 
-def count_by(of: Tensor, chosen: Tensor, size: int) -> Tensor:
+def count_by(of: np.ndarray, chosen: np.ndarray, size: int) -> np.ndarray:
     """Return how many records are `chosen` (K, S) of each kind `of` (K, S) in 0..size-1: (K, size), exact."""
-    counts = torch.zeros(len(of), size, dtype=torch.float64)
-    return counts.scatter_add_(1, of, chosen.double())
+    each = zip(*np.broadcast_arrays(of, chosen), strict=True)
+    return np.stack([np.bincount(own, here, size) for own, here in each])
 
 
 def running_mean(mean: np.ndarray, new: np.ndarray) -> np.ndarray:

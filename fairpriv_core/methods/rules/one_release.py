@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import NetworkShape, logits
@@ -46,22 +44,28 @@ class OneReleaseRule(PlainRule):
         self._batches = batches
         return None
 
-    def public_weights(self, records: Records) -> Tensor:
+    def public_weights(self, records: Records) -> np.ndarray:
         drawn = self._batches[self._step % len(self._batches)]
         self._step += 1
-        factors = torch.stack([each[torch.from_numpy(rows)] for each, rows in zip(self._factors, drawn, strict=True)])
-        slopes = slope("score", records.probability, records.label)
-        return (records.probability - records.label).addcmul_(slopes, factors).div_(records.label.shape[1])
+        factors = self._factors[:, drawn[0]] if len(drawn) == 1 else self._gather(drawn)
+        weights = slope("score", records.probability, records.label)
+        weights *= factors
+        weights += records.deviation
+        weights /= np.float32(records.count)
+        return weights
+
+    def _gather(self, drawn: Indices) -> np.ndarray:
+        return np.stack([each[rows] for each, rows in zip(self._factors, drawn, strict=True)])
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         for k, method in enumerate(self.setting.methods):
             parameters = kernel.parameters[k]
             counted = epoch - method.first_averaged()
             if counted >= 0:
-                self._means[k] += (parameters.double().numpy() - self._means[k]) / (counted + 1)
+                self._means[k] += (parameters - self._means[k]) / (counted + 1)
             if epoch + 1 == method.epochs:
-                parameters.copy_(torch.from_numpy(self._means[k]))
-            decided = (logits(kernel.shape, kernel.parameters[k : k + 1], feed.features[k])[0] > 0).numpy()
+                parameters[:] = self._means[k]
+            decided = logits(kernel.shape, kernel.parameters[k : k + 1], feed.columns[k].features)[0] > 0
             self._gaps[k] = self._estimates[k].gaps(decided)
             if epoch + 1 < method.epochs:  # multipliers after the last epoch would change nothing
                 self._take_dual_step(k, decided)
@@ -114,10 +118,11 @@ class OneReleaseRule(PlainRule):
 
         It is for the mean over a batch. Where the notion compares errors, dh/dp is -1 for label 1.
         """
-        self._factors = []
+        factors = []
         for multipliers, weights, estimate in zip(self._multipliers, self._weights, self._estimates, strict=True):
             signs = 1.0 - 2.0 * estimate.y if self.setting.target == "loss" else 1.0
-            self._factors.append(torch.from_numpy(self.setting.n * (multipliers @ weights) * signs).float())
+            factors.append(self.setting.n * (multipliers @ weights) * signs)
+        self._factors = np.stack(factors).astype(np.float32)
 
 
 def move_multipliers(

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from torch import Tensor
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
@@ -28,9 +27,10 @@ class OptQRule(NoisySumsRule):
     def bounds(self) -> np.ndarray:
         return self.kept["clip"].copy()
 
-    def statistics(self, records: Records) -> Tensor | None:
-        above = loss_gradient_norms(records).double() > self.column_of(self.kept["clip"])
-        return (above * records.present).sum(dim=1, keepdim=True)
+    def statistics(self, records: Records) -> np.ndarray | None:
+        above = loss_gradient_norms(records).astype(np.float64) > self.column_of(self.kept["clip"])
+        above_clip: np.ndarray = (above * records.present).sum(axis=1, keepdims=True, dtype=np.float64)
+        return above_clip
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         method = self.setting.methods[model]
@@ -54,7 +54,7 @@ class OptQPublishedRule(OptQRule):
                 method = self.setting.methods[k]
                 self.kept["clip"][k] = within_reach(float(np.quantile(norms, method.target())), method.clip_primal)
 
-    def statistics(self, records: Records) -> Tensor | None:
+    def statistics(self, records: Records) -> np.ndarray | None:
         return None
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:

@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from fairpriv_core.engine.clipping import clip_factors
+from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum
-from fairpriv_core.engine.records import Feed, Indices, Records
+from fairpriv_core.engine.records import Feed, Indices, Records, join_samples
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.rules.pf_ld_releases import choose_clip, release_counts, release_violations
 from fairpriv_core.methods.rules.setting import Setting
@@ -32,74 +30,77 @@ class PfLdRule(OneSum):
     setting: Setting[PfLd]
     uses_batches: bool = True
     _cells: Cells = field(init=False)
-    _condition: Tensor = field(init=False)
     _counts: np.ndarray = field(init=False)
     _multipliers: np.ndarray = field(init=False)
     _violations: np.ndarray = field(init=False)
-    _clip: Tensor = field(init=False)
-    _population: Tensor = field(init=False)
-    _multiplier_sum: Tensor = field(init=False)
-    _remainder: Tensor = field(init=False)
-    _centred: Tensor = field(init=False)
+    _clip: np.ndarray = field(init=False)
+    _everyone: bool = field(init=False)
+    _noises: list[float] = field(init=False)
+    _multiplier_sum: np.ndarray = field(init=False)
+    _remainder: np.ndarray = field(init=False)
+    _centred: np.ndarray = field(init=False)
     _radius: list[float] = field(init=False)
+    _reach: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
         self._cells = self.setting.cells
-        self._condition = torch.from_numpy(self._cells.conditions)
-        self._clip = torch.tensor([[_chosen(method.clip_primal)] for method in self.setting.methods])
+        self._everyone = bool((self._cells.label == NO_CELL).all())
+        self._clip = np.array([[_chosen(method.clip_primal)] for method in self.setting.methods], dtype=np.float32)
         self._multipliers = np.zeros((len(self.setting.methods), self._cells.count))
         self._violations = np.zeros_like(self._multipliers)
         self._counts = np.ones_like(self._multipliers)
         for k, training in enumerate(self.setting.trainings):
             if training.checkpoint is None:
                 self._counts[k] = release_counts(self.setting, k)
+        self._noises = [
+            method.noise("noise_primal") if method.multiplier_max > 0 else 0.0 for method in self.setting.methods
+        ]
         self._set_tables()
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         if not any(self._radius):
             return None
-        each = [self._sample(k, epoch, len(batches)) for k in range(len(self._radius))]
-        return [list(step) for step in zip(*each, strict=True)]
+        return join_samples([self._sample(k, epoch, len(batches)) for k in range(len(self._radius))])
 
-    def public_weights(self, records: Records) -> Tensor:
-        rows = records.label.shape[1]
-        loss = (records.probability - records.label) / rows
+    def public_weights(self, records: Records) -> np.ndarray:
+        loss = records.deviation / np.float32(records.count)
         if not any(self._radius):
             return loss
-        label = records.code % LABELS
         slopes = slope(self.setting.target, records.probability, records.label)
-        factors = clip_factors(slopes.abs() * records.norms, self._clip)
-        remainder = self._remainder.gather(1, label).mul_(factors).mul_(self.setting.n / rows)
-        return loss.addcmul_(slopes, self._population_terms(label).sub(remainder))
+        remainder = clip_weights(slopes, records.norms, self._clip)
+        remainder *= records.look_up(self._remainder * np.float32(self.setting.n / records.count))
+        slopes *= self._population_terms(records)
+        slopes += loss
+        slopes -= remainder
+        return slopes
 
-    def _population_terms(self, label: Tensor) -> Tensor:
+    def _population_terms(self, records: Records) -> np.ndarray:
         """Return each record's factor of dh in sum_i lambda_i grad mu(B_P,i): (K, B), or (K, 1) where all are alike."""
-        if bool((self._cells.label == NO_CELL).all()):
-            return self._multiplier_sum / label.shape[1]
-        of_label = torch.stack([(label == y).sum(dim=1) for y in range(LABELS)], dim=1).float()
-        people = (of_label @ self._condition.T).clamp_(min=1.0)
-        return ((self._population / people) @ self._condition).gather(1, label)
+        if self._everyone:
+            return self._multiplier_sum / np.float32(records.count)
+        of_label = (
+            records.count_codes(len(self._cells.of) * LABELS).reshape(-1, len(self._cells.of), LABELS).sum(axis=1)
+        )
+        people = np.maximum(of_label @ self._cells.conditions.T, 1.0)
+        factors = (self._multipliers / people) @ self._cells.conditions
+        return records.look_up(np.tile(factors, len(self._cells.of)).astype(np.float32))
 
-    def secret_weights(self, records: Records) -> Tensor:
+    def secret_weights(self, records: Records) -> np.ndarray:
         slopes = slope(self.setting.target, records.probability, records.label)
-        factors = clip_factors(slopes.abs() * records.norms, self._clip)
-        weights = self._centred.gather(1, records.code) * slopes.mul_(factors).neg_()  # the group terms are taken off
-        return weights.nan_to_num_(nan=0.0) * records.present
+        weights = clip_weights(slopes, records.norms, self._clip)
+        weights *= records.look_up(self._centred)
+        return records.keep(weights)
 
-    def release(self, totals: Tensor, records: Records, step: int) -> Tensor:
-        update = torch.zeros_like(totals)
-        for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
-            if self._radius[k]:
-                noisy = training.mechanism.sampled_gaussian(
-                    totals[k].double().numpy(),
-                    radius=self._radius[k] * float(self._clip[k]),
-                    noise_multiplier=method.noise("noise_primal"),
-                    sampling_rate=method.rate(self.setting.n),
-                    relation="replace",
-                    step=step,
-                )
-                update[k] = torch.from_numpy(noisy)
-        return update
+    def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
+        noisy = self.setting.release_sums(
+            totals.astype(np.float64),
+            radii=self._reach,
+            noise_multipliers=self._noises,
+            sampling_rates=self.setting.rates,
+            relation="replace",
+            step=step,
+        )
+        return noisy.astype(np.float32)
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         if epoch + 1 >= self.setting.methods[0].epochs:
@@ -116,10 +117,10 @@ class PfLdRule(OneSum):
                 self._multipliers[k] = moved.clip(-method.multiplier_max, method.multiplier_max)
         self._set_tables()
 
-    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
-        norms = slope(self.setting.target, records.probability, records.label).abs() * records.norms
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+        norms = np.abs(slope(self.setting.target, records.probability, records.label)) * records.norms
         values = output(self.setting.target, records.logits, records.label)
-        bound = float(self._clip[0])
+        bound = float(self._clip[0, 0])
         return {
             "gradient_norm": (norms, bound if np.isfinite(bound) else None),
             "output": (values, self.setting.methods[0].clip_dual),
@@ -133,7 +134,7 @@ class PfLdRule(OneSum):
         return {
             "multipliers": dict(zip(names, self._multipliers[model].tolist(), strict=True)),
             "noisy_counts": dict(zip(names, self._counts[model].tolist(), strict=True)),
-            "clip_primal": float(self._clip[model]) if np.isfinite(float(self._clip[model])) else None,
+            "clip_primal": float(self._clip[model, 0]) if np.isfinite(float(self._clip[model, 0])) else None,
         }
 
     def state(self, model: int) -> dict[str, np.ndarray]:
@@ -141,18 +142,18 @@ class PfLdRule(OneSum):
             "multipliers": self._multipliers[model].copy(),
             "violations": self._violations[model].copy(),
             "noisy_counts": self._counts[model].copy(),
-            "clip_primal": self._clip[model].numpy().copy(),
+            "clip_primal": self._clip[model].copy(),
         }
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         self._multipliers[model] = state["multipliers"]
         self._violations[model] = state["violations"]
         self._counts[model] = state["noisy_counts"]
-        self._clip[model] = torch.from_numpy(state["clip_primal"])
+        self._clip[model] = state["clip_primal"]
         self._set_tables()
 
     def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
-        if not self._radius[k]:
+        if not self._radius[k] and self.setting.trainings[k].mechanism.stream_name is None:
             return [np.zeros(0, dtype=np.int64)] * steps
         rate = self.setting.methods[k].rate(self.setting.n)
         return self.setting.trainings[k].mechanism.sample(n=self.setting.n, rate=rate, epoch=epoch, steps=steps)
@@ -160,16 +161,18 @@ class PfLdRule(OneSum):
     def _set_tables(self) -> None:
         """Derive the step's tables from multipliers and counts, both released: coefficients, midranges, radius."""
         groups = len(self._cells.of)
-        rates = np.array([[method.rate(self.setting.n)] for method in self.setting.methods])
+        rates = np.array(self.setting.rates)[:, None]
         per_cell = np.append(self._multipliers / (rates * self._counts), np.zeros((len(rates), 1)), axis=1)
         coefficients = per_cell[:, self._cells.of]  # (K, groups, 2); NO_CELL takes the appended zero
         midrange = (coefficients.max(axis=1) + coefficients.min(axis=1)) / 2.0
         centred = (coefficients - midrange[:, None, :]).astype(np.float32)
-        self._population = torch.from_numpy(self._multipliers).float()
-        self._multiplier_sum = self._population.sum(dim=1, keepdim=True)
-        self._remainder = torch.from_numpy(midrange * rates).float()
-        self._centred = torch.from_numpy(centred.reshape(len(rates), groups * LABELS))
-        self._radius = np.abs(centred).max(axis=(1, 2)).astype(np.float64).tolist()
+        self._multiplier_sum = self._multipliers.sum(axis=1, keepdims=True).astype(np.float32)
+        self._remainder = np.tile(midrange * rates, groups).astype(np.float32)
+        self._centred = -centred.reshape(len(rates), groups * LABELS)  # group terms are taken off
+        radius = np.abs(centred).max(axis=(1, 2)).astype(np.float64)
+        self._radius = radius.tolist()
+        bounds = self._clip[:, 0].astype(np.float64)
+        self._reach = np.where(radius > 0, radius * bounds, 0.0).tolist() if radius.any() else [0.0] * len(radius)
 
 
 def _chosen(bound: float | None) -> float:

@@ -8,14 +8,12 @@ gradient of the logit and are clipped as one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from fairpriv_core.engine.clipping import clip_factors
+from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.records import Feed, Records
@@ -38,17 +36,16 @@ class PfLdRecordRule(NoisySumsRule):
         shape = (len(setting.methods), self._cells.count)
         self.kept["multipliers"], self.kept["violations"] = np.zeros(shape), np.zeros(shape)
         self.kept["noisy_counts"] = np.ones(shape)
-        self.kept["centres"] = setting.column("clip_dual").double().numpy() / 2.0 * np.ones(shape)
+        self.kept["centres"] = setting.column("clip_dual").astype(np.float64) / 2.0 * np.ones(shape)
         for k, (method, training) in enumerate(zip(setting.methods, setting.trainings, strict=True)):
             if method.pursues and training.checkpoint is None:
                 self.kept["noisy_counts"][k] = release_counts(setting, k, shift=1.0)
         self._set_factors()
 
-    def weights(self, sampled: Sampled) -> Tensor | Sequence[Tensor]:
+    def weights(self, sampled: Sampled) -> np.ndarray:
         records = sampled.records
         weights = self._slopes(records)
-        factors = clip_factors(weights.abs() * records.norms, self.column_of(self.bounds()).float())
-        return weights.mul_(factors).nan_to_num_(nan=0.0) * records.present
+        return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         if epoch + 1 >= self.setting.methods[0].epochs:
@@ -61,10 +58,10 @@ class PfLdRecordRule(NoisySumsRule):
                 self._take_dual_step(k, sums)
         self._set_factors()
 
-    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         first = self.setting.methods[0]
         return {
-            "gradient_norm": (self._slopes(records).abs() * records.norms, first.clip_primal),
+            "gradient_norm": (np.abs(self._slopes(records)) * records.norms, first.clip_primal),
             "output": (output(self.setting.target, records.logits, records.label), first.clip_dual),
         }
 
@@ -80,10 +77,11 @@ class PfLdRecordRule(NoisySumsRule):
         super().load(model, state)
         self._set_factors()
 
-    def _slopes(self, records: Records) -> Tensor:
+    def _slopes(self, records: Records) -> np.ndarray:
         """Return each record's derivative of its share of the Lagrangian with respect to the logit (K, B)."""
         slopes = slope(self.setting.target, records.probability, records.label)
-        return (records.probability - records.label).addcmul_(slopes, self._factors.gather(1, records.code))
+        slopes_of_all: np.ndarray = records.deviation + slopes * records.look_up(self._factors)
+        return slopes_of_all
 
     def _take_dual_step(self, k: int, sums: np.ndarray) -> None:
         """Move multipliers and centres of model k by noisy sums of h - m_i; a cell's step is s times d_i / p_i.
@@ -113,4 +111,4 @@ class PfLdRecordRule(NoisySumsRule):
             per_cell = self._alike @ (multipliers / self._people(k)) - multipliers / self.kept["noisy_counts"][k]
             rows.append(self.setting.n * np.append(per_cell, 0.0)[self._cells.of].reshape(-1))  # NO_CELL takes the 0
         lowest = -1.0 if self.setting.target == "loss" else -np.inf
-        self._factors = torch.from_numpy(np.stack(rows).clip(min=lowest)).float()
+        self._factors = np.stack(rows).clip(min=lowest).astype(np.float32)

@@ -72,7 +72,7 @@ def release_deviations(
     """
     method, cells = setting.methods[k], setting.cells
     bound = method.clip_dual
-    cell = cells.of.reshape(-1)[feed.codes[k].numpy()]
+    cell = cells.of.reshape(-1)[feed.columns[k].codes]
     inside = cell != NO_CELL
     values = outputs(k, target=setting.target, kernel=kernel, feed=feed)[inside]
     deviations = finite(values.clip(bound * MARGIN, bound * (1.0 - MARGIN)) - centres[cell[inside]])

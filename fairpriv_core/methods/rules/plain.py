@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
@@ -25,16 +24,16 @@ class PlainRule:
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         return None
 
-    def public_weights(self, records: Records) -> Tensor:
-        return (records.probability - records.label) / records.label.shape[1]
+    def public_weights(self, records: Records) -> np.ndarray:
+        return records.deviation / np.float32(records.count)
 
-    def secret_update(self, sampled: Sampled) -> Tensor:
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
         raise AssertionError("no sample is drawn")
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         return None
 
-    def watched(self, records: Records) -> dict[str, tuple[Tensor, float | None]]:
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         return {"gradient_norm": (loss_gradient_norms(records), None)}
 
     def scalars(self, model: int) -> dict[str, float]:
@@ -50,6 +49,7 @@ class PlainRule:
         return None
 
 
-def loss_gradient_norms(records: Records) -> Tensor:
+def loss_gradient_norms(records: Records) -> np.ndarray:
     """Return the norm of each record's gradient of the cross-entropy: |p - y| |do|."""
-    return (records.probability - records.label).abs_().mul_(records.norms)
+    lengths: np.ndarray = np.abs(records.deviation) * records.norms
+    return lengths

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.seeds import public_generator
 
 
-def bound_scoring_layer(parameters: Tensor, inputs: int, bounds: Tensor) -> None:
+def bound_scoring_layer(parameters: np.ndarray, inputs: int, bounds: np.ndarray) -> None:
     """Scale each model's last layer (K, P), inputs + 1 values with its bias, to a norm of at most `bounds` (K, 1)."""
     scoring = parameters[:, -(inputs + 1) :]
-    norms = torch.linalg.vector_norm(scoring, dim=1, keepdim=True)
-    scoring.mul_((bounds / norms).clamp_(max=1.0).nan_to_num_(nan=1.0))
+    norms = np.linalg.norm(scoring, axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scoring *= np.nan_to_num(np.minimum(bounds / norms, 1.0), nan=1.0)
 
 
 def draw_micro_batches(seed: int, *, n: int, parts: int) -> np.ndarray:
@@ -30,17 +29,16 @@ def deal_micro_batches(inside: np.ndarray, parts: int) -> np.ndarray:
     return dealt
 
 
-def sum_by_micro_batch(sampled: Sampled, weights: Tensor, micro: Sequence[np.ndarray], parts: int) -> np.ndarray:
+def sum_by_micro_batch(sampled: Sampled, weights: np.ndarray, micro: Sequence[np.ndarray], parts: int) -> np.ndarray:
     """Return the sums of weight times the last layer's gradient over each micro-batch: (K, parts, inputs + 1).
 
     `weights` (K, S), 0 where a record is left out; `micro[k]` gives the micro-batches of model k's own records.
     """
-    inputs = sampled.passed.activations[-1][:, sampled.rows]
-    factors = weights.unsqueeze(2)
-    gradients = torch.cat([inputs, torch.ones_like(inputs[:, :, :1])], dim=2) * factors
-    kept = torch.where(factors != 0, gradients, 0.0).double()
-    empty = torch.zeros(parts, kept.shape[2], dtype=torch.float64)
-    sums = [
-        empty.index_add(0, torch.from_numpy(of), rows[: len(of)]).numpy() for of, rows in zip(micro, kept, strict=True)
-    ]
-    return np.stack(sums)
+    inputs = sampled.passed.layers[-1][0][:, sampled.rows]
+    factors = weights[:, :, None]
+    gradients = np.concatenate([inputs, np.ones_like(inputs[:, :, :1])], axis=2) * factors
+    kept = np.where(factors != 0, gradients, 0.0).astype(np.float64)
+    sums = np.zeros((len(kept), parts, kept.shape[2]))
+    for total, of, rows in zip(sums, micro, kept, strict=True):
+        np.add.at(total, of, rows[: len(of)])
+    return sums

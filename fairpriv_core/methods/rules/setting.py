@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Rule, Schedule, train
@@ -17,6 +17,7 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.fields import TrainsNetwork
 from fairpriv_core.notions.cells import Cells, build_cells
 from fairpriv_core.notions.notion import Target
+from fairpriv_core.privacy.mechanism import Mechanism
 
 M = TypeVar("M", bound=TrainsNetwork)
 
@@ -29,12 +30,12 @@ class Setting(Generic[M]):
     trains: Sequence[Dataset]
     trainings: Sequence[Training]
 
-    @property
+    @cached_property
     def n(self) -> int:
         """The number of training rows."""
         return self.trains[0].n
 
-    @property
+    @cached_property
     def target(self) -> Target:
         """The notion's h: "score" or "loss"."""
         return self.trainings[0].notion.target
@@ -50,12 +51,21 @@ class Setting(Generic[M]):
         first = self.methods[0]
         return NetworkShape(self.trains[0].d, first.hidden_layers, first.width)
 
-    def column(self, name: str) -> Tensor:
+    @cached_property
+    def rates(self) -> list[float]:
+        """Each method's chance of a row to be in a step's secret sample."""
+        return [float(method.rate(self.n)) for method in self.methods]  # type: ignore[attr-defined]
+
+    def column(self, name: str) -> np.ndarray:
         """Return the hyper-parameter `name` of each method as (K, 1) float32."""
-        return torch.tensor([[float(getattr(method, name))] for method in self.methods])
+        return np.array([[getattr(method, name)] for method in self.methods], dtype=np.float32)
+
+    def release_sums(self, totals: np.ndarray, **how: Any) -> np.ndarray:
+        """Release the K sums (K, P) of a step, each with its own noise; see `Mechanism.sum_together`."""
+        return Mechanism.sum_together([training.mechanism for training in self.trainings], totals, **how)
 
     def run(
-        self, rule: Rule, project: Callable[[Tensor], None] | None = None, *, batch_size: int | None = None
+        self, rule: Rule, project: Callable[[np.ndarray], None] | None = None, *, batch_size: int | None = None
     ) -> list[Fitted]:
         """Train the K models under `rule`; `project` bounds the parameters (K, P) in place before each step.
 

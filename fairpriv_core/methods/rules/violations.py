@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import logits
 from fairpriv_core.engine.records import Feed
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.notion import Target
-from fairpriv_core.notions.surrogates import output, slope
+from fairpriv_core.notions.surrogates import output, sigmoid, slope
 
 _CHUNK = 4096
 
@@ -28,25 +27,25 @@ class Means:
 
 def outputs(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
     """Return h of every training row of one model (n,), float64."""
-    scores = logits(kernel.shape, kernel.parameters[model : model + 1], feed.features[model])[0]
-    return output(target, scores, feed.labels[model]).double().numpy()
+    columns = feed.columns[model]
+    scores = logits(kernel.shape, kernel.parameters[model : model + 1], columns.features)[0]
+    return output(target, scores, columns.labels).astype(np.float64)
 
 
 def constraint_norms(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
     """Return |dh| of every training row of one model (n,), float64; public where x and y are."""
     alone = Kernel(kernel.shape, kernel.parameters[model : model + 1])
-    parts = []
-    for rows, labels in zip(
-        torch.split(feed.features[model], _CHUNK), torch.split(feed.labels[model], _CHUNK), strict=True
-    ):
-        passed = alone.run(rows.unsqueeze(0))
-        parts.append(slope(target, torch.sigmoid(passed.logits[0]), labels).abs() * passed.norms[0])
-    return torch.cat(parts).double().numpy()
+    columns, parts = feed.columns[model], []
+    for start in range(0, feed.n, _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        passed = alone.run(columns.features[rows][None])
+        parts.append(np.abs(slope(target, sigmoid(passed.logits[0]), columns.labels[rows])) * passed.norms[0])
+    return np.concatenate(parts).astype(np.float64)
 
 
 def cell_means(model: int, *, cells: Cells, values: np.ndarray, group_values: np.ndarray, feed: Feed) -> Means:
     """Return population means of `values` and group sums of `group_values`, both (n,), over the cells."""
-    code = feed.codes[model].numpy()
+    code = feed.columns[model].codes
     label = code % LABELS
     cell = cells.of.reshape(-1)[code]
     inside = cell != NO_CELL
