@@ -5,20 +5,18 @@ Exit codes: 0, 1 for a failed run, 2 for bad input.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
-from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.cli_output import Failed, check_folder, open_talk, print_answer, report, say, write_out
+from fairpriv_core.cli_sweep import sweep
+from fairpriv_core.errors import FairprivError
 from fairpriv_core.runs import answers, audit_answers, foreground, ledger_answers
-from fairpriv_core.runs.answers import Answer
 from fairpriv_core.runs.audit_method import AuditPlan
-from fairpriv_core.runs.holding import Talk
 from fairpriv_core.runs.request import read_method_options, read_request
 from fairpriv_core.runs.selection import WAYS, Wish
 
@@ -42,21 +40,21 @@ def cli() -> None:
 @_json
 def datasets(as_json: bool) -> None:
     """List the data sets."""
-    _print(answers.answer_catalogue("datasets"), as_json)
+    print_answer(answers.answer_catalogue("datasets"), as_json)
 
 
 @cli.command()
 @_json
 def methods(as_json: bool) -> None:
     """List the methods: what each protects, and its parameters (--json)."""
-    _print(answers.answer_catalogue("methods"), as_json)
+    print_answer(answers.answer_catalogue("methods"), as_json)
 
 
 @cli.command()
 @_json
 def notions(as_json: bool) -> None:
     """List the fairness notions."""
-    _print(answers.answer_catalogue("notions"), as_json)
+    print_answer(answers.answer_catalogue("notions"), as_json)
 
 
 @cli.command()
@@ -87,9 +85,9 @@ def notions(as_json: bool) -> None:
 @_json
 def train(out: str | None, again: bool, as_json: bool, **given: Any) -> None:
     """Train a model and print its record."""
-    _check_folder(out)
-    row, record = foreground.train(read_request(given), _talk(), again=again)
-    _report(answers.answer_run(row, record), out, as_json)
+    check_folder(out)
+    row, record = foreground.train(read_request(given), open_talk(), again=again)
+    report(answers.answer_run(row, record), out, as_json)
 
 
 @cli.command()
@@ -98,9 +96,9 @@ def train(out: str | None, again: bool, as_json: bool, **given: Any) -> None:
 @_json
 def resume(key: str, out: str | None, as_json: bool) -> None:
     """Go on with an interrupted run and print its record."""
-    _check_folder(out)
-    row, record = foreground.resume(key, _talk())
-    _report(answers.answer_run(row, record), out, as_json)
+    check_folder(out)
+    row, record = foreground.resume(key, open_talk())
+    report(answers.answer_run(row, record), out, as_json)
 
 
 @cli.command()
@@ -115,14 +113,14 @@ def resume(key: str, out: str | None, as_json: bool) -> None:
 def account(method: str, variant: str | None, assignments: tuple[str, ...], as_json: bool, **sizes: Any) -> None:
     """Say what noise a budget asks for; needs no data."""
     named = read_method_options(method, None, variant, assignments)
-    _print(answers.answer_account(named, **sizes), as_json)
+    print_answer(answers.answer_account(named, **sizes), as_json)
 
 
 @cli.command()
 @_json
 def runs(as_json: bool) -> None:
     """List the runs in the store, newest first."""
-    _print(answers.answer_runs(), as_json)
+    print_answer(answers.answer_runs(), as_json)
 
 
 @cli.command()
@@ -132,8 +130,8 @@ def runs(as_json: bool) -> None:
 @_json
 def predict(key: str, source: str, target: str, as_json: bool) -> None:
     """Predict the rows of a file with a run's model."""
-    _check_folder(target)
-    _print(answers.answer_prediction(key, source, target), as_json)
+    check_folder(target)
+    print_answer(answers.answer_prediction(key, source, target), as_json)
 
 
 @cli.command()
@@ -141,7 +139,7 @@ def predict(key: str, source: str, target: str, as_json: bool) -> None:
 @_json
 def certificate(key: str, as_json: bool) -> None:
     """Print what a run certifies of its gap, where its method does."""
-    _print(answers.answer_certificate(key), as_json)
+    print_answer(answers.answer_certificate(key), as_json)
 
 
 @cli.command()
@@ -153,7 +151,7 @@ def certificate(key: str, as_json: bool) -> None:
 def audit(key: str, runs: int, seed: int, again: bool, as_json: bool) -> None:
     """Attack a run's method and model: lower bounds on epsilon, membership and attribute inference."""
     plan = AuditPlan(runs=runs, seed=seed)
-    _print(audit_answers.answer_audit(key, plan, _say, again=again), as_json)
+    print_answer(audit_answers.answer_audit(key, plan, say, again=again), as_json)
 
 
 @cli.group(invoke_without_command=True)
@@ -166,7 +164,7 @@ def audit(key: str, runs: int, seed: int, again: bool, as_json: bool) -> None:
 def ledger(context: click.Context, /, as_json: bool, **asked: Any) -> None:
     """Tell what all runs on a data set have spent together, for each thing that is protected."""
     if context.invoked_subcommand is None:
-        _print(ledger_answers.answer_ledger(**asked), as_json)
+        print_answer(ledger_answers.answer_ledger(**asked), as_json)
 
 
 @ledger.command()
@@ -179,7 +177,7 @@ def ledger(context: click.Context, /, as_json: bool, **asked: Any) -> None:
 @_json
 def cap(data: str, column: str | None, as_json: bool, **limit: Any) -> None:
     """Cap what may be spent of DATA, a data set of the catalogue or a file."""
-    _print(ledger_answers.answer_cap(data, column, **limit), as_json)
+    print_answer(ledger_answers.answer_cap(data, column, **limit), as_json)
 
 
 @cli.command()
@@ -192,7 +190,7 @@ def cap(data: str, column: str | None, as_json: bool, **limit: Any) -> None:
 @_json
 def select(keys: tuple[str, ...], again: bool, as_json: bool, **wish: Any) -> None:
     """Choose the best of several runs, and say what epsilon that leaves."""
-    _print(ledger_answers.answer_selection(keys, Wish(**wish), again=again), as_json)
+    print_answer(ledger_answers.answer_selection(keys, Wish(**wish), again=again), as_json)
 
 
 @cli.command()
@@ -201,12 +199,15 @@ def select(keys: tuple[str, ...], again: bool, as_json: bool, **wish: Any) -> No
 @click.option("--out", help="Write here, in place of standard output.")
 def export(key: str, form: str, out: str | None) -> None:
     """Print a run's record (json) or its curves (csv)."""
-    _check_folder(out)
+    check_folder(out)
     text = answers.export_run(key, form)
     if out is None:
         click.echo(text, nl=False)
     else:
-        _write(out, text)
+        write_out(out, text)
+
+
+cli.add_command(sweep)
 
 
 def main() -> NoReturn:
@@ -217,67 +218,17 @@ def main() -> NoReturn:
         sys.stdout.flush()
         code = 0
     except FairprivError as error:
-        _say(f"Error: {error}")
+        say(f"Error: {error}")
         code = error.exit_code
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        _say("stopped.")
+        say("stopped.")
         code = 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
-    except _Failed:
+    except Failed:
         code = 1
     sys.exit(code)
-
-
-class _Failed(Exception):
-    """A run did not finish; what there is to say has been said."""
-
-
-def _print(answer: Answer, as_json: bool) -> None:
-    click.echo(_to_json(answer) if as_json else answer.text)
-
-
-def _report(answer: Answer, out: str | None, as_json: bool) -> None:
-    if out is not None:
-        _write(out, _to_json(answer) + "\n")
-    _print(answer, as_json)
-    for warning in answer.document.get("warnings", []) if as_json else []:
-        _say(f"Warning: {warning}")
-    if answer.failed:
-        _say(f"Error: {answer.error or answer.text.splitlines()[0]}")
-        raise _Failed
-
-
-def _to_json(answer: Answer) -> str:
-    return json.dumps(answer.document, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _write(out: str, text: str) -> None:
-    try:
-        Path(out).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"out cannot be written: {out} ({error.strerror}).", field="out") from error
-
-
-def _check_folder(out: str | None) -> None:
-    """Refuse, before a long run rather than after it, a place that cannot be written."""
-    if out is not None and (not Path(out).absolute().parent.is_dir() or Path(out).is_dir()):
-        raise BadInput(f"out must be a file in a folder that exists, got {out}.", field="out")
-
-
-def _talk() -> Talk:
-    live = sys.stderr.isatty()
-
-    def show(line: str) -> None:
-        if live:
-            click.echo(f"\r\033[K{line}", err=True, nl=False)
-
-    return Talk(say=_say, show=show)
-
-
-def _say(text: str) -> None:
-    click.echo(f"\r\033[K{text}" if sys.stderr.isatty() else text, err=True)

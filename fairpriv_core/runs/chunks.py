@@ -1,7 +1,7 @@
 """Which runs of a sweep train together: a pure function of all its configs, so that going on gives the same bits.
 
-Runs of one chunk differ only in what a loop takes model by model: seed, budget and real-valued hyper-parameters. A
-hyper-parameter of 0 sets them apart, since it switches a part of a method off.
+Runs of one chunk differ only in what a loop takes model by model: seed, budget, real-valued hyper-parameters, and whose
+release they use. A hyper-parameter of 0 sets them apart, since it switches a part of a method off.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
 from fairpriv_core.runs.config import RunConfig, draws_samples
+from fairpriv_core.runs.store_tables import CHUNK_DIGITS
 
-ID_DIGITS = 16
 _PER_MODEL = ("epsilon", "delta", "seed", "replay_noise")
 _SAMPLING = "sampling_rate"  # models with samples of unlike size would wait for the largest
 _MOST_PARTS = 8  # of one kind of run: so many processes have work
@@ -35,7 +35,7 @@ def form_chunks(configs: Sequence[RunConfig], split_bytes: Mapping[str, int] | N
     """Return the chunks of different configs. `split_bytes` says how large a config's training set is, by its key."""
     kinds: dict[str, list[RunConfig]] = {}
     for config in configs:
-        kinds.setdefault(_kind(config), []).append(config)
+        kinds.setdefault(name_kind(config), []).append(config)
     sizes = split_bytes or {}
     parts = [part for kind in kinds.values() for part in _divide(kind, max(sizes.get(c.key, 0) for c in kind))]
     return [Chunk(_name(part), tuple(part)) for part in parts]
@@ -77,9 +77,9 @@ def _divide(configs: list[RunConfig], split_bytes: int) -> list[list[RunConfig]]
     return parts
 
 
-def _kind(config: RunConfig) -> str:
+def name_kind(config: RunConfig) -> str:
     """Return what runs must have in common to train together."""
-    asked: dict[str, Any] = {**config.to_json(), **dict.fromkeys(_PER_MODEL)}
+    asked: dict[str, Any] = {**config.to_json(), **dict.fromkeys(_PER_MODEL), "reuse": config.reuse is not None}
     varying = _varying(config.method)
     asked["method"] = {name: value == 0 if name in varying else value for name, value in asked["method"].items()}
     return json.dumps(asked, sort_keys=True)
@@ -93,4 +93,4 @@ def _varying(method: Method) -> list[str]:
 
 def _name(configs: Sequence[RunConfig]) -> str:
     keys = sorted(config.key for config in configs)
-    return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:ID_DIGITS]
+    return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:CHUNK_DIGITS]

@@ -83,28 +83,37 @@ def plan_run(config: RunConfig, key: str, *, shelf: Shelf, find_record: Callable
 
 def train_together(plans: Sequence[Plan], trainings: Sequence[Training], journal: Journal) -> list[Outcome]:
     """Train runs of one method in one loop, measure each, and return their outcomes in order; errors as `execute`."""
+    fitted = fit_together(plans, trainings)
+    found = [_measure(*one) for one in zip(plans, trainings, fitted, strict=True)]
+    spent = [journal.spent(place) for place in range(len(plans))]
+    return [_conclude(*one) for one in zip(plans, fitted, found, spent, strict=True)]
+
+
+def fit_together(plans: Sequence[Plan], trainings: Sequence[Training]) -> list[Fitted]:
+    """Train runs of one method in one loop; RunFailed where it cannot go on."""
     given = [
         training if plan.source is None else replace(training, given=plan.source["notes"])
         for plan, training in zip(plans, trainings, strict=True)
     ]
     methods, trains = [plan.method for plan in plans], [plan.train for plan in plans]
-    fitted = type(methods[0]).fit_many(methods, trains, given)
-    each = zip(plans, given, fitted, strict=True)
-    return [
-        _conclude(plan, training, model, journal.spent(place)) for place, (plan, training, model) in enumerate(each)
-    ]
+    return type(methods[0]).fit_many(methods, trains, given)
 
 
-def _conclude(plan: Plan, training: Training, fitted: Fitted, spent: Mapping[str, Any]) -> Outcome:
-    """Measure a trained model and state what it cost."""
-    draft, test = plan.draft, plan.test
+def _measure(plan: Plan, training: Training, fitted: Fitted) -> dict[str, Any]:
+    """Return what is found of a trained model, in the record's terms, and what finding it released."""
+    test, mechanism = plan.test, training.mechanism
     metrics = evaluate(fitted.network, fitted.parameters, test)
-    paid, found = evaluate_privately(
-        fitted, test, planned=plan.evaluation, mechanism=training.mechanism, threat_model=draft.threat_model
+    paid, private = evaluate_privately(
+        fitted, test, planned=plan.evaluation, mechanism=mechanism, threat_model=plan.draft.threat_model
     )
-    notes = {**fitted.notes, **name_stream(training.mechanism)}
-    made = {"steps": fitted.steps, "notes": notes, "metrics_private": found, **spent}
-    record = finished_record(draft, plan.method, events=with_evaluation(fitted.events, paid), metrics=metrics, **made)
+    notes = {**fitted.notes, **name_stream(mechanism)}
+    events = with_evaluation(fitted.events, paid)
+    return {"events": events, "metrics": metrics, "metrics_private": private, "notes": notes}
+
+
+def _conclude(plan: Plan, fitted: Fitted, found: Mapping[str, Any], spent: Mapping[str, Any]) -> Outcome:
+    """State what a trained model cost."""
+    record = finished_record(plan.draft, plan.method, steps=fitted.steps, **found, **spent)
     return Outcome(record, fitted, plan.train)
 
 

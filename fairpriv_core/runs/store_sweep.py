@@ -14,7 +14,7 @@ from fairpriv_core.runs.rows import ENDED, RunRow, is_lost, read_row
 from fairpriv_core.runs.shelf import Shelf
 from fairpriv_core.runs.store import LOCAL_OWNER, RunStore, name_next
 from fairpriv_core.runs.store_ledger import admit
-from fairpriv_core.runs.store_tables import run
+from fairpriv_core.runs.store_tables import run, whole_chunk
 
 _SHORT = [column for column in run.c if column.name != "record"]
 _IDLE = {"request": None, "worker": None, "lease_expires": None}
@@ -76,20 +76,37 @@ class SweepStore:
             ]
             connection.execute(update(run).where(run.c.key.in_(idle)).values(status="paused", **_IDLE))
 
-    def count(self, keys: Sequence[str]) -> dict[str, tuple[int, float]]:
-        """Return how many of the runs have each status, and the sum of the shares of their steps that are made."""
-        share = case((run.c.steps > 0, run.c.step * 1.0 / run.c.steps), else_=0.0)
-        query = select(run.c.status, func.count(), func.sum(share)).where(run.c.config_key.in_(keys))
-        query = query.where(_newest()).group_by(run.c.status)
+    def progress(self, keys: Sequence[str]) -> tuple[dict[str, int], float]:
+        """Return how many of the runs have each status, and how many runs' worth of steps are made."""
+        ended = run.c.status.in_(ENDED)
+        share = case((ended, 1.0), (run.c.steps > 0, run.c.step * 1.0 / run.c.steps), else_=0.0)
+        query = select(run.c.status, func.count(), func.sum(share)).where(run.c.config_key.in_(keys), _newest())
         with self._database.read() as connection:
-            return {status: (count, float(made)) for status, count, made in connection.execute(query)}
+            found = connection.execute(query.group_by(run.c.status)).all()
+        return {status: count for status, count, _ in found}, sum(float(made) for _, _, made in found)
 
     def waiting(self, chunks: Sequence[str]) -> int:
         """Return how many runs of chunks, or of what became of them, wait or are at work."""
-        whole = func.substr(run.c.chunk, 1, len(chunks[0])) if chunks else run.c.chunk
-        query = select(func.count()).where(run.c.status.in_(("queued", "running")), whole.in_(chunks))
+        query = select(func.count()).where(run.c.status.in_(("queued", "running")), whole_chunk().in_(chunks))
         with self._database.read() as connection:
             return int(connection.scalar(query) or 0)
+
+    def configs(self, chunks: Sequence[str]) -> list[Mapping[str, Any]]:
+        """Return the JSON of the configs of the runs of chunks, or of what became of them."""
+        with self._database.read() as connection:
+            return list(connection.scalars(select(run.c.config).where(whole_chunk().in_(chunks))))
+
+    def at_work(self, chunks: Sequence[str]) -> int:
+        """Return how many runs of chunks, or of what became of them, are at work."""
+        query = select(func.count()).where(run.c.status == "running", whole_chunk().in_(chunks))
+        with self._database.read() as connection:
+            return int(connection.scalar(query) or 0)
+
+    def queued(self, chunks: Sequence[str]) -> list[str]:
+        """Return the names of chunks, or of the parts that they became, of which a run waits; the oldest first."""
+        query = select(run.c.chunk).where(run.c.status == "queued", whole_chunk().in_(chunks)).group_by(run.c.chunk)
+        with self._database.read() as connection:
+            return [str(name) for name in connection.scalars(query.order_by(func.min(run.c.created)))]
 
 
 def _find(connection: Connection, keys: Sequence[str]) -> dict[str, RowMapping]:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Column, Double, ForeignKey, Integer, LargeBinary, MetaData, String, Table
+from sqlalchemy import (
+    JSON,
+    Column,
+    ColumnElement,
+    Double,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    func,
+)
 
 SCHEMA_VERSION = 3
 
@@ -46,6 +58,14 @@ run = Table(
     Column("reserved", JSON(none_as_null=True)),
     Column("chunk", String, index=True),
 )
+
+CHUNK_DIGITS = 16
+
+
+def whole_chunk() -> ColumnElement[str]:
+    """Return the chunk that a run was in before its chunk was split: parts are named "<chunk>.0", "<chunk>.1"."""
+    return func.substr(run.c.chunk, 1, CHUNK_DIGITS)
+
 
 metric = Table(
     "metric",

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, update
 
 from fairpriv_core.privacy.event import from_json, to_json
 from fairpriv_core.runs.checkpoint import Checkpoint
@@ -22,7 +22,7 @@ from fairpriv_core.runs.store_crashes import FREE, halve, settle_crash
 from fairpriv_core.runs.store_database import Database, upsert
 from fairpriv_core.runs.store_ledger import admit_drafts
 from fairpriv_core.runs.store_previews import PreviewStore
-from fairpriv_core.runs.store_tables import artifact, checkpoint, metric, run, snapshot
+from fairpriv_core.runs.store_tables import artifact, checkpoint, metric, run, snapshot, whole_chunk
 
 Claims = Sequence[Claim]
 
@@ -39,14 +39,15 @@ class WorkStore:
         self.previews = PreviewStore(database)
         self._database = database
 
-    def claim(self, key: str | None = None, chunk: str | None = None) -> tuple[Claim, ...]:
-        """Claim the run `key` alone, or the oldest queued one (of `chunk` or its parts) with all that it trains with.
+    def claim(self, key: str | None = None, chunk: str | Sequence[str] | None = None) -> tuple[Claim, ...]:
+        """Claim the run `key` alone, or the oldest queued one with all that it trains with; () if there is none.
 
-        Those are the queued runs of its chunk at the same step. () if there is none.
+        Those are the queued runs of its chunk at the same step. `chunk` names one chunk, or several, to take it from;
+        what a chunk was split into belongs to it.
         """
         waiting = run.c.status == "queued"
         if chunk is not None:
-            waiting &= or_(run.c.chunk == chunk, run.c.chunk.startswith(f"{chunk}.", autoescape=True))
+            waiting &= whole_chunk().in_([chunk] if isinstance(chunk, str) else chunk)
         waiting &= _is_first() if key is None else run.c.key == key
         with self._database.read() as connection:
             if not connection.scalar(select(exists().where(waiting))):

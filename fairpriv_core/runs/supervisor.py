@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 
 from fairpriv_core.errors import FairprivError, StoreError
@@ -20,6 +21,7 @@ from fairpriv_core.runs.store_work import open_work
 from fairpriv_core.runs.worker import run_child
 
 POLL_SECONDS = 0.1
+TROUBLE_SECONDS = 1.0
 RECOVER_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0
 CHUNK_PATIENCE_SECONDS = 12.0  # a chunk hears of it by its heartbeat, and its commit takes longer
@@ -27,10 +29,17 @@ MOST_PREVIEWS = 2  # so that curves need not wait for an audit
 
 
 class Supervisor:
-    """Runs up to `slots` runs at a time (as many as there are cores), and a few previews beside them."""
+    """Runs up to `slots` runs at a time (as many as there are cores), and a few previews beside them.
 
-    def __init__(self, place: str | None = None, *, slots: int | None = None) -> None:
-        self._place, self._slots = place, slots or count_cores()
+    With `chunks` it works on these alone, and on no previews. Runs of one chunk are one child.
+    """
+
+    def __init__(
+        self, place: str | None = None, *, slots: int | None = None, chunks: Sequence[str] | None = None
+    ) -> None:
+        self._place, self._slots, self._chunks = place, slots or count_cores(), chunks
+        self._most_previews = MOST_PREVIEWS if chunks is None else 0
+        self._trouble = ""
         self._work = open_work(place)
         self._nursery = Nursery()
         self._jobs: dict[tuple[Claim, ...], Child] = {}
@@ -39,17 +48,20 @@ class Supervisor:
 
     def serve(self, stopping: threading.Event) -> None:
         """Work until `stopping` is set; then end the children and hand their runs back to the queue."""
-        trouble = ""
         while not stopping.is_set():
-            try:
-                self.tick()
-                trouble = ""
-            except StoreError as error:
-                if str(error) != trouble:
-                    print(f"fairpriv: {error} Trying again.", file=sys.stderr)
-                trouble = str(error)
-            stopping.wait(1.0 if trouble else POLL_SECONDS)
+            stopping.wait(self.attend())
         self.stop()
+
+    def attend(self) -> float:
+        """Do what is due, and return for how many seconds nothing is; a store that cannot be used is tried again."""
+        try:
+            self.tick()
+            self._trouble = ""
+        except StoreError as error:
+            if str(error) != self._trouble:
+                print(f"fairpriv: {error} Trying again.", file=sys.stderr)
+            self._trouble = str(error)
+        return TROUBLE_SECONDS if self._trouble else POLL_SECONDS
 
     def tick(self) -> None:
         """Do what is due: reap, hasten, recover, start."""
@@ -59,9 +71,13 @@ class Supervisor:
             self._recovered = time.monotonic()
             self._work.recover()
             self._work.previews.recover()
-        while len(self._jobs) < self._slots and (claims := self._work.claim()):
+        while len(self._jobs) < self._slots and (claims := self._work.claim(chunk=self._chunks)):
             self._jobs[claims] = self._nursery.start(run_child, self._place, claims)
-        while len(self._previews) < MOST_PREVIEWS and (key := self._work.previews.claim()) is not None:
+        while (
+            self._chunks is None
+            and len(self._previews) < MOST_PREVIEWS
+            and (key := self._work.previews.claim()) is not None
+        ):
             self._previews.append(self._nursery.start(run_preview, self._place, key))
 
     def stop(self) -> None:

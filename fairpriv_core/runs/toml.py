@@ -10,12 +10,12 @@ from typing import Any
 from fairpriv_core.errors import BadInput
 
 
-def read_toml(text: str) -> dict[str, Any]:
-    """Return the mapping that `text` holds; BadInput where it is not TOML."""
+def read_toml(text: str, *, what: str = "the config") -> dict[str, Any]:
+    """Return the mapping that `text` holds; BadInput where it is not TOML, which calls the text `what`."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"the config is not valid TOML: {error}.", field="config") from error
+        raise BadInput(f"{what} is not valid TOML: {error}.", field="config") from error
 
 
 def write_toml(plain: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from fairpriv_core.runs.store_sweep import SweepStore
 from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
 
+CHUNK, OTHER = "c" * 16, "d" * 16
 Configure = Callable[..., RunConfig]
 NAMES = ("accuracy", "balanced_accuracy", "roc_auc", "demographic_parity_gap", "equalized_odds_gap")
 
@@ -33,8 +34,8 @@ def commit_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def submit(store: RunStore, configs: Sequence[RunConfig]) -> list[str]:
-    """Queue runs as one chunk, named "c"; return their keys."""
-    SweepStore(store).submit([(config, "c") for config in configs])
+    """Queue runs as one chunk; return their keys."""
+    SweepStore(store).submit([(config, CHUNK) for config in configs])
     return [config.key for config in configs]
 
 
@@ -139,7 +140,7 @@ def test_a_chunk_that_was_interrupted_gives_the_same_bits(
             assert record.resumed_from_step >= 30
             assert (record.metrics, record.event, record.notes) == (expected.metrics, expected.event, expected.notes)
             assert np.array_equal(parameters(local, key), parameters(other, key))
-            assert local.row(key).chunk == "c" and record.seconds > 0
+            assert local.row(key).chunk == CHUNK and record.seconds > 0
 
 
 def interrupt(progress: Progress, stop: int) -> None:
@@ -230,18 +231,18 @@ def test_an_error_in_the_code_is_pinned_on_one_run(
 def test_claims_are_of_a_whole_chunk_at_one_step(store: RunStore, configure: Configure) -> None:
     configs = [configure(seed=seed) for seed in range(6)]
     sweeps, work = SweepStore(store), WorkStore(store.database)
-    sweeps.submit([(config, "c" if config.seed < 4 else "d") for config in configs])
+    sweeps.submit([(config, CHUNK if config.seed < 4 else OTHER) for config in configs])
     keys = [config.key for config in configs]
     alone = work.claim(keys[1])
     assert [claim.key for claim in alone] == [keys[1]]
-    assert {claim.key for claim in work.claim(chunk="d")} == set(keys[4:])
+    assert {claim.key for claim in work.claim(chunk=OTHER)} == set(keys[4:])
     rest = work.claim()
     assert {claim.key for claim in rest} == {keys[0], *keys[2:4]} and work.claim() == ()
     work.split(rest, [None] * len(rest))
-    parts = [work.claim(chunk="c"), work.claim(chunk="c")]
-    assert sorted(len(part) for part in parts) == [1, 2] and work.claim(chunk="c") == ()
-    assert {key for part in parts for key in chunk_of(store, part)} == {"c.0", "c.1"}
-    assert sweeps.waiting(["c"]) == 4 and sweeps.waiting(["x"]) == 0
+    parts = [work.claim(chunk=CHUNK), work.claim(chunk=CHUNK)]
+    assert sorted(len(part) for part in parts) == [1, 2] and work.claim(chunk=CHUNK) == ()
+    assert {key for part in parts for key in chunk_of(store, part)} == {f"{CHUNK}.0", f"{CHUNK}.1"}
+    assert sweeps.waiting([CHUNK]) == 4 and sweeps.waiting([OTHER, CHUNK]) == 6
 
 
 def chunk_of(store: RunStore, claims: Sequence[Claim]) -> set[str | None]:

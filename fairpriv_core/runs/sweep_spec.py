@@ -1,0 +1,142 @@
+"""A sweep's file: what all runs have in common, as for one run, and axes along which they differ."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from fairpriv_core import checks
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.toml import read_toml
+
+#: so many runs start without being asked for twice
+MOST_RUNS = 100
+_INVALID = ("refuse", "skip")
+_DATA = tuple(item.name for item in fields(DataSpec))
+_FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("file_sha256", "share_samples"))
+_OPTIONS = ("invalid", "share_samples", "share_release", "max_runs")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is asked for.
+
+    Attributes:
+        base: fields of a config, as `build_config` reads them.
+        axes: name -> values, one or more; the runs are all combinations. Names are fields of a config, of its data, or
+            "method." and a hyper-parameter.
+        invalid: what becomes of a combination that no run can have: "refuse" the sweep or "skip" it.
+        share_samples: whether runs on one split draw the same secret samples.
+        share_release: whether runs that could make the same release make it once.
+        max_runs: how many runs start without being asked for twice.
+    """
+
+    base: Mapping[str, Any]
+    axes: Mapping[str, tuple[Any, ...]]
+    invalid: Literal["refuse", "skip"] = "refuse"
+    share_samples: bool = False
+    share_release: bool = False
+    max_runs: int = MOST_RUNS
+
+
+def read_sweep(path: str) -> Sweep:
+    """Return the sweep that the TOML file at `path` asks for.
+
+    Raises:
+        BadInput: the file is missing or no TOML, or an axis is unknown, empty, no list or names a value twice.
+    """
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the sweep's file cannot be read: {path} ({error}).", field="sweep") from error
+    return build_sweep(read_toml(text, what=f"the sweep's file {path}"))
+
+
+def build_sweep(raw: Mapping[str, Any]) -> Sweep:
+    """Return the sweep that `raw` asks for: a config's fields and the tables `axes` and `sweep`; errors as above."""
+    base = {name: value for name, value in raw.items() if name not in ("axes", "sweep")}
+    checks.known_names("setting", tuple(base), (*_FIELDS, "axes", "sweep"))
+    axes, options = _read_table(raw, "axes"), _read_table(raw, "sweep")
+    if not axes:
+        raise BadInput("the sweep has no [axes]: name at least one, such as seed = [0, 1, 2].", field="axes")
+    checks.known_names("setting of [sweep]", tuple(options), _OPTIONS)
+    flat = _flatten(axes)
+    named = list_methods(base, flat.get("method", []))
+    return Sweep(base, {name: _read_axis(name, flat[name]) for name in _check_names(flat, named)}, **_read(options))
+
+
+def list_methods(base: Mapping[str, Any], axis: Any) -> list[str]:
+    """Return the names of the methods of a sweep, those that there are."""
+    own = _name_method(base.get("method"))
+    values = axis if isinstance(axis, list) and axis else [own]
+    return [name for name in dict.fromkeys(_name_method(value) or own for value in values) if name in methods()]
+
+
+def _name_method(value: Any) -> Any:
+    return value.get("name") if isinstance(value, Mapping) else value
+
+
+def _read_table(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = raw.get(name, {})
+    if not isinstance(table, Mapping):
+        raise BadInput(f"{name} must be a table, [{name}], got {table!r}.", field=name)
+    return table
+
+
+def _flatten(axes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return axes by name: tables within [axes] as "method.epochs"; a field of the data by its own name."""
+    flat: dict[str, Any] = {}
+    for name, values in axes.items():
+        inner = {f"{name}.{part}": value for part, value in values.items()} if isinstance(values, Mapping) else {}
+        flat |= inner or {name: values}
+    return {_shorten(name): values for name, values in flat.items()}
+
+
+def _shorten(name: str) -> str:
+    table, dot, part = name.partition(".")
+    return part if dot and table == "data" and part in _DATA else name
+
+
+def _check_names(axes: Mapping[str, Any], named: Sequence[str]) -> list[str]:
+    """Return the axes' names, each of them known; BadInput names the nearest."""
+    own = dict.fromkeys(part for name in named for part in parameters(methods()[name]))
+    known = [*_FIELDS, *_DATA, *(f"method.{part}" for part in own)]
+    for name in axes:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.4) or [f"method.{name}"]
+            meant = f"did you mean '{near[0]}'?" if near[0] in known else f"choose from {', '.join(known)}."
+            raise BadInput(f"unknown axis '{name}'; {meant}", field="axes")
+    return list(axes)
+
+
+def _read_axis(name: str, values: Any) -> tuple[Any, ...]:
+    if not isinstance(values, list):
+        raise BadInput(f"axis '{name}' must be a list, such as [{json.dumps(values)}], got {values!r}.", field=name)
+    if not values:
+        raise BadInput(f"axis '{name}' is empty; give it one value or more, or leave it out.", field=name)
+    seen = [json.dumps(float(value) if _is_number(value) else value, sort_keys=True) for value in values]
+    twice = next((value for at, value in enumerate(values) if seen[at] in seen[:at]), None)
+    if twice is not None:
+        raise BadInput(f"axis '{name}' names {twice!r} twice; name each value once.", field=name)
+    return tuple(values)
+
+
+def _read(options: Mapping[str, Any]) -> dict[str, Any]:
+    for name in ("share_samples", "share_release"):
+        if not isinstance(options.get(name, False), bool):
+            raise BadInput(f"{name} must be true or false, got {options[name]!r}.", field=name)
+    checks.one_of(_INVALID, invalid=options.get("invalid", "refuse"))
+    checks.whole(low=1, max_runs=options.get("max_runs", MOST_RUNS))
+    return dict(options)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
