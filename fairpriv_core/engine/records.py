@@ -76,11 +76,9 @@ class Records:
         return expand(self._drawn.present[:, self._rows], len(self.logits))
 
     def keep(self, weights: np.ndarray) -> np.ndarray:
-        """Return `weights` (…, K, B), changed in place: 0 for rows that only pad and where they are not a number."""
+        """Return `weights` (…, K, B), changed in place: 0 for rows that only pad."""
         if self._drawn.present is not None:
             np.multiply(weights, self.present, out=weights)
-        if np.isnan(np.sum(weights)):
-            np.nan_to_num(weights, copy=False, nan=0.0)
         return weights
 
     def look_up(self, table: np.ndarray) -> np.ndarray:

@@ -38,6 +38,7 @@ class FermiRule(OneSum):
     shares: np.ndarray = field(init=False)
     w: np.ndarray = field(init=False)
     batch: terms.Averages = field(init=False)
+    clipped: np.ndarray = field(init=False)
     public: np.ndarray = field(init=False)
     step_release: StepRelease = field(init=False)
     _expected: np.ndarray = field(init=False)
@@ -75,14 +76,14 @@ class FermiRule(OneSum):
         return join_samples([self._sample(k, epoch, len(batches)) for k in range(len(self.w))])
 
     def public_weights(self, records: Records) -> np.ndarray:
-        loss = records.deviation / np.float32(records.count)
         if not self.pursued:
-            return loss
+            return records.deviation / np.float32(records.count)
         self.batch = self.conditions.average(records)
-        penalty = terms.clipped_slopes(records, self.clip)
-        penalty *= records.look_up(self.public) * (self.multiplier / np.float32(records.count))
-        update: np.ndarray = np.add(loss, penalty, out=penalty)
-        return update
+        self.clipped = terms.clipped_slopes(records, self.clip)
+        weights: np.ndarray = self.clipped * records.look_up(self.public * self.multiplier)
+        weights += records.deviation
+        weights /= np.float32(records.count)
+        return weights
 
     def secret_weights(self, records: Records) -> np.ndarray:
         weights = terms.clipped_slopes(records, self.clip)

@@ -38,9 +38,7 @@ class PublishedFermiRule(FermiRule):
         return batches if self.pursued else None
 
     def secret_weights(self, records: Records) -> np.ndarray:
-        weights = terms.clipped_slopes(records, self.clip)
-        weights *= records.look_up(self._slopes)
-        return records.keep(weights)
+        return records.keep(self.clipped * records.look_up(self._slopes))  # the sample is the public batch
 
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
         shares, averages = self.shares, self.batch
