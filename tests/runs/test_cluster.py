@@ -1,0 +1,197 @@
+"""Sweeps on a Dask cluster with the store on PostgreSQL: what is refused, and what survives kill -9."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.postgres import find_port
+from fairpriv_core.data import download
+from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.runs import cluster, cluster_sweep
+from fairpriv_core.runs.cluster_sweep import Cluster
+from fairpriv_core.runs.cluster_task import Terms, Unfit, find_fault, read_versions, work_on_chunk
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.execute import execute
+from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.runs.store_sweep import SweepStore
+from tests.runs.clusters import Processes
+
+Configure = Callable[..., RunConfig]
+PASSWORD = "hush-hush"  # the server takes any
+CHUNKS, MODELS, LONE = 8, 8, 2
+
+
+@pytest.fixture
+def shared(postgres_place: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunStore]:
+    """Return an empty PostgreSQL store, the default one of this test and of its processes."""
+    monkeypatch.setenv("FAIRPRIV_STORE", postgres_place.replace("fairpriv@", f"fairpriv:{PASSWORD}@"))
+    with open_store() as store:
+        yield store
+
+
+def list_runs(configure: Configure) -> list[tuple[RunConfig, str]]:
+    """Return (config, chunk): two chunks that take a while, more that do not, and runs that show their epochs."""
+
+    def build(chunk: int, **given: object) -> tuple[RunConfig, str]:
+        return configure(hidden_layers=0, **given), f"{chunk:016x}"
+
+    long = [build(at, epochs=25, learning_rate=0.01 * (1 + k), seed=at) for at in range(2) for k in range(MODELS)]
+    short = [
+        build(at, epochs=2, learning_rate=0.01 * (1 + k), seed=at) for at in range(2, CHUNKS) for k in range(MODELS)
+    ]
+    return long + short + [build(at, epochs=12, seed=at) for at in range(CHUNKS, CHUNKS + LONE)]
+
+
+class Mischief:
+    """Kills a worker at work, then the scheduler; holds the store to what it had acknowledged."""
+
+    def __init__(self, store: RunStore, processes: Processes, shown: list[str]) -> None:
+        self.killed: list[str] = []
+        self._store, self._processes, self._shown = store, processes, shown
+        self._steps: dict[str, int] = {}
+        self._curves: dict[str, set[tuple[int, str, float | None]]] = {}
+
+    def look(self) -> None:
+        rows = self._store.rows()
+        for row in rows:
+            assert row.step >= self._steps.get(row.key, 0)
+            self._steps[row.key] = row.step
+        for key in self._shown:
+            curve = set(self._store.metrics(key))
+            assert curve >= self._curves.get(key, set())
+            self._curves[key] = curve
+        if not self.killed:
+            victim = self._processes.workers[0]
+            if any(row.status == "running" and row.step and f":{victim.pid}:" in (row.worker or "") for row in rows):
+                self.killed.append("worker")
+                victim.kill()
+        elif self.killed == ["worker"] and sum(row.status == "finished" for row in rows) * 3 > len(rows):
+            self.killed.append("scheduler")
+            self._processes.restart()
+            self._processes.start_worker({"FAIRPRIV_STORE": None})
+
+
+def test_each_run_ends_once_though_a_worker_and_the_scheduler_are_killed(
+    shared: RunStore, configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_sweep, "POLL_SECONDS", 0.2)
+    runs, said = list_runs(configure), list[str]()
+    with Processes(tmp_path, workers=2) as processes, Cluster(processes.address, said.append) as crowd:
+        SweepStore(shared).submit(runs)
+        mischief = Mischief(shared, processes, [config.key for config, _ in runs[-LONE:]])
+        crowd.run(None, list(dict.fromkeys(chunk for _, chunk in runs)), mischief.look)
+    assert mischief.killed == ["worker", "scheduler"], said
+    assert f"the scheduler at {processes.address} is back." in said
+    assert any("has no FAIRPRIV_STORE" in sentence and sentence.endswith("It is left out.") for sentence in said)
+    rows = shared.rows()
+    assert {row.config_key for row in rows} == {config.key for config, _ in runs} and len(rows) == len(runs) >= 60
+    assert {row.status for row in rows} == {"finished"}
+    assert any(row.attempt > 1 and row.resumed_from_step > 0 for row in rows)
+    for row in rows:
+        record = shared.record(row.key)
+        assert record is not None and record.status == "finished" and record.steps == row.step
+        assert shared.artifact(row.key, "model.json") and shared.artifact(row.key, "model.npz")
+    for config, _ in runs[-LONE:]:
+        expected, record = execute(config, SilentJournal()).record, shared.record(config.key)
+        assert record is not None and record.metrics == expected.metrics
+        assert len([name for _, name, _ in shared.metrics(config.key) if name == "test/accuracy"]) == 12
+
+
+def test_ctrl_c_hands_back_what_workers_hold(shared: RunStore, configure: Configure, tmp_path: Path) -> None:
+    chunk, said = "a" * 16, list[str]()
+    key = configure(epochs=500).key
+
+    def interrupt() -> None:
+        if shared.row(key).step > 0:
+            raise KeyboardInterrupt
+
+    with Processes(tmp_path, workers=1) as processes, Cluster(processes.address, said.append) as crowd:
+        SweepStore(shared).submit([(configure(epochs=500), chunk), (configure(epochs=500, seed=1), "b" * 16)])
+        with pytest.raises(KeyboardInterrupt):
+            crowd.run(None, [chunk, "b" * 16], interrupt)
+        rows = {row.key: row for row in shared.rows()}
+    assert {row.status for row in rows.values()} == {"queued"} and {row.crashes for row in rows.values()} == {0}
+    assert rows[key].step > 0 and sum(row.attempt for row in rows.values()) == 1
+    assert "FAIRPRIV_STORE" not in processes.told() and PASSWORD not in processes.told()
+
+
+def test_a_worker_that_is_not_fit_is_refused_by_its_name(
+    shared: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_sweep, "WORKER_SECONDS", 0.5)
+    with Processes(tmp_path) as processes:
+        with pytest.raises(BadInput, match=rf"no worker of the scheduler at {processes.address} was free for 0"):
+            Cluster(processes.address, print)
+        monkeypatch.setattr(cluster_sweep, "WORKER_SECONDS", 60.0)
+        processes.start_worker({"FAIRPRIV_STORE": str(tmp_path / "runs.db")})
+        with pytest.raises(BadInput, match=r"worker tcp://127\.0\.0\.1:\d+ has a SQLite file in FAIRPRIV_STORE; set"):
+            Cluster(processes.address, print)
+
+
+def test_a_cluster_that_cannot_be_is_refused_in_a_sentence(
+    shared: RunStore, own_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = f"tcp://127.0.0.1:{find_port()}"
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1.0)
+    with pytest.raises(BadInput, match=rf"no Dask scheduler answered at {nowhere} for 1 seconds; start it"):
+        Cluster(nowhere, print)
+    for address in ("localhost:8786", "http://localhost:8786", "tcp://", "tcp://a b:x"):
+        with pytest.raises(BadInput, match=r"a scheduler's address is like tcp://host:8786, got '"):
+            Cluster(address, print)
+    monkeypatch.setattr(cluster_sweep, "resolve_name", refuse_dask)
+    with pytest.raises(BadInput, match="a cluster needs the package 'distributed'; install fairpriv with the extra"):
+        Cluster(nowhere, print)
+    monkeypatch.setenv("FAIRPRIV_STORE", str(own_store))
+    with pytest.raises(BadInput, match=r"is a SQLite file, .* set FAIRPRIV_STORE to a PostgreSQL URL, here and for"):
+        Cluster(nowhere, print)
+    monkeypatch.setenv("FAIRPRIV_STORE", f"postgresql://me:secret@127.0.0.1:{find_port()}/runs")
+    with pytest.raises(StoreError, match="could not be reached for 10 seconds") as caught:
+        Cluster(nowhere, print)
+    assert "secret" not in str(caught.value)
+
+
+def refuse_download(*_: object, **__: object) -> None:
+    raise OSError("no network")
+
+
+def refuse_dask(name: str) -> None:
+    raise ModuleNotFoundError(name, name="distributed")
+
+
+def test_a_worker_says_what_it_lacks(
+    shared: RunStore, postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, versions = read_versions()
+    terms = Terms("token", code, versions, shared.database.identify(), shared.database.where)
+    assert find_fault(terms) is None and PASSWORD.encode() not in pickle.dumps(terms)
+    own = tmp_path / "own.csv"
+    for change, fault in (
+        ({"code": "0" * 64}, "has fairpriv's sources .* where this machine has 000000000000; install"),
+        ({"versions": {**versions, "torch": "1.0"}}, r"has torch 2\..* where this machine has 1\.0; install"),
+        (
+            {"store": "another"},
+            r"has another run store \(postgresql.*/postgres\); set FAIRPRIV_STORE there to the URL of",
+        ),
+        ({"data": ((None, str(own), "0" * 64),)}, f"cannot read {own}; a file of one's own must lie at the same path"),
+        ({"data": (("adult", None, None),)}, "cannot have adult: "),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setenv("FAIRPRIV_DATA", str(tmp_path))
+            patch.setattr(download, "cache_folder", lambda: tmp_path)
+            patch.setattr(download.pooch, "retrieve", refuse_download)
+            assert re.match(fault, find_fault(replace(terms, **change)) or "")
+    own.write_text("changed")
+    assert (find_fault(replace(terms, data=((None, str(own), "0" * 64),))) or "").startswith("has another file at")
+    with pytest.raises(Unfit, match=r"the process \d+ on .* has fairpriv's sources"):
+        work_on_chunk("a" * 16, replace(terms, code="0" * 64))
+    monkeypatch.setenv("FAIRPRIV_STORE", "postgresql://me:secret@127.0.0.1:1/runs")
+    assert "cannot open its run store: " in (find_fault(terms) or "") and "secret" not in (find_fault(terms) or "")
+    monkeypatch.delenv("FAIRPRIV_STORE")
+    assert (find_fault(terms) or "").startswith("has no FAIRPRIV_STORE; set")
