@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +24,8 @@ from fairpriv_core.engine.sampling import public_batches, steps_per_epoch
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.engine.watch import build_snapshot
 from fairpriv_core.errors import RunFailed
+
+_ELSEWHERE = "fairpriv_core.engine.device"  # needs torch, which takes seconds to load
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ class _Loop:
     ) -> None:
         self._rule, self._schedule, self._feed, self._trainings = rule, schedule, feed, trainings
         start = np.stack([shape.initial(training.seed) for training in trainings])
-        self._kernel = Kernel(shape, start)
+        self._kernel = _open_kernel(shape, start, trainings[0].device)
         rates = np.array(schedule.learning_rates, dtype=start.dtype).reshape(-1, 1)
         self._optimizer = build_optimizer(schedule.optimizer, rates, self._kernel.parameters)
         self.steps_per_epoch = steps_per_epoch(feed.n, schedule.batch_size)
@@ -243,6 +246,13 @@ class _Loop:
         for k, held in enumerate(checkpoints):
             self._kernel.parameters[k] = held["parameters"]
             self._rule.load(k, held)
+
+
+def _open_kernel(shape: NetworkShape, parameters: np.ndarray, device: str) -> Kernel:
+    if device == "cpu":
+        return Kernel(shape, parameters)
+    kernel: Kernel = import_module(_ELSEWHERE).DeviceKernel(shape, parameters, device)
+    return kernel
 
 
 def _add(update: np.ndarray, released: np.ndarray) -> np.ndarray:

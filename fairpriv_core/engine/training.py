@@ -85,6 +85,7 @@ class Training:
     `checkpoint` is None, or the mapping that an earlier attempt committed: the fit then goes on from there and gives
     the same bits as one that was never stopped. `seed` is public; everything secret comes from `mechanism`. `given` is
     None, or the notes of an earlier fit on the same rows, whose release this one uses instead of making its own.
+    `device` is where gradient methods multiply: "cpu", or another that PyTorch knows, such as "cuda".
     """
 
     notion: Notion
@@ -93,6 +94,7 @@ class Training:
     observer: Observer
     checkpoint: Mapping[str, np.ndarray] | None = None
     given: Mapping[str, Any] | None = None
+    device: str = "cpu"
 
 
 @dataclass(frozen=True)
