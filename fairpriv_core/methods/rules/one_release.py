@@ -55,7 +55,8 @@ class OneReleaseRule(PlainRule):
         return weights
 
     def _gather(self, drawn: Indices) -> np.ndarray:
-        return np.stack([each[rows] for each, rows in zip(self._factors, drawn, strict=True)])
+        models = len(self._factors) // len(drawn)  # of each stream, one after the other
+        return np.stack([each[drawn[k // models]] for k, each in enumerate(self._factors)])
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         for k, method in enumerate(self.setting.methods):
