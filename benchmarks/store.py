@@ -75,20 +75,21 @@ def stream(place: str, together: Barrier, draft: RunRecord, *, seconds: float, p
 
 def watch(place: str, together: Barrier, *, seconds: float) -> Tally:
     """Look at runs at work, one after another, for `seconds`."""
-    with open_store(place) as store:
-        tally, keys = Tally(), list[str]()
-        together.wait(PATIENCE)
-        end = time.monotonic() + seconds
-        while (begun := time.monotonic()) < end:
-            try:
-                if len(tally.looks) % 20 == 0:
-                    keys = [row.key for row in store.rows() if row.status == "running"]
-                begun = time.monotonic()
-                look(store, keys[len(tally.looks) % len(keys)])
-                tally.looks.append(time.monotonic() - begun)
-            except StoreError as error:
-                tally.errors[str(error)] += 1
-            time.sleep(max(0.0, begun + LOOK - time.monotonic()))
+    store, tally, keys = open_store(place), Tally(), list[str]()
+    together.wait(PATIENCE)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        begun = time.monotonic()
+        try:
+            if len(tally.looks) % 20 == 0:
+                keys = [row.key for row in store.rows() if row.status == "running"]
+            begun = time.monotonic()
+            look(store, keys[len(tally.looks) % len(keys)])
+            tally.looks.append(time.monotonic() - begun)
+        except StoreError as error:
+            tally.errors[str(error)] += 1
+        time.sleep(max(0.0, begun + LOOK - time.monotonic()))
+    store.close()
     return tally
 
 

@@ -92,20 +92,20 @@ class Cluster:
         try:
             self._crew.require(tuple(dict.fromkeys(name_data(config) for config in self._sweeps.configs(chunks))))
             self._muster()
-            while self._attend(chunks):
-                watch()
+            while self._attend(chunks, watch):
                 self._news.wait(POLL_SECONDS)
                 self._news.clear()
         except KeyboardInterrupt:
             self._dismiss(chunks)
             raise
 
-    def _attend(self, chunks: Sequence[str]) -> bool:
+    def _attend(self, chunks: Sequence[str], watch: Callable[[], None]) -> bool:
         """Do what is due; return whether a run still waits or is at work."""
         try:
             going_on = self._sweeps.waiting(chunks) > 0
             if going_on:
                 self._tick(chunks)
+            watch()
             self._troubled = None
             return going_on
         except StoreError as error:

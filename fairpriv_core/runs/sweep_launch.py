@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.crew import Executor
 from fairpriv_core.runs.holding import Talk
@@ -65,13 +66,14 @@ class Launch:
         return cost
 
     def run(self, path: str) -> None:
-        """Run what is missing, one phase after the other."""
+        """Run what is missing, one phase after the other; where that is broken off, pause what nobody works on."""
         try:
             for phase in self.plan.phases:
                 self._run_phase([(config, chunk.id) for chunk in phase for config in chunk.configs])
-        except KeyboardInterrupt:
-            self._sweeps.pause(self.plan.keys)
-            self._talk.say(f"{self._describe()} the rest is paused; fairpriv sweep {path} --resume goes on.")
+        except (KeyboardInterrupt, FairprivError):
+            with suppress(StoreError):
+                self._sweeps.pause(self.plan.keys)
+                self._talk.say(f"{self._describe()} the rest is paused; fairpriv sweep {path} --resume goes on.")
             raise
 
     def _run_phase(self, runs: Sequence[tuple[RunConfig, str]]) -> None:
