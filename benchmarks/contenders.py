@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import fmean
 from typing import Any
 
 from benchmarks.measuring import read_clock
@@ -85,12 +85,13 @@ def build_training(
 
 
 def time_epoch(case: Case, work: Work, *, epochs: int = 5, watched: bool = False) -> float:
-    """Return the seconds of a steady epoch of one model: the median of all but the first and the last of `epochs`.
+    """Return the seconds of a steady epoch of one model: the mean of all but the first and the last of `epochs`.
 
-    With `watched` they count the losses and histograms that the dashboard draws after each epoch.
+    Some epochs draw a block of noise more than others, so a median would not do. With `watched` they count
+    what the dashboard draws after each.
     """
     method = case.build(work, epochs=epochs)
     steps = method.steps(work.data.n) // epochs
     watch = Stopwatch(steps, work.device, watches=True) if watched else Unseen(steps, work.device)
     method.fit(work.data, build_training(watch))
-    return median(watch.steady())
+    return fmean(watch.steady())

@@ -38,7 +38,7 @@ TABLE = (
     Case("pf_ld", "proved"),
 )
 FERMI = (Case("none"), Case("dp_fermi", "published"), Case("dp_fermi", "proved"))
-EPOCHS = 5
+STEPS = 400  # of a measurement of ours at least, in 5 epochs or more
 
 
 def measure(work: Work, cases: tuple[Case, ...], *, rounds: int) -> list[dict[str, Any]]:
@@ -46,10 +46,11 @@ def measure(work: Work, cases: tuple[Case, ...], *, rounds: int) -> list[dict[st
     plain, opacus = Rival(work, private=False), Rival(work, private=True)
     for rival in (plain, opacus):
         rival.train(5)  # first calls set things up
+    epochs = max(5, 2 + STEPS * work.batch // work.data.n)
     timed: dict[str, Callable[[], float]] = {"n": partial(plain.time_epoch, 3), "opacus": opacus.time_epoch}
     for index, case in enumerate(cases):
-        timed[f"{index}"] = partial(time_epoch, case, work, epochs=EPOCHS)
-        timed[f"{index} watched"] = partial(time_epoch, case, work, epochs=EPOCHS, watched=True)
+        timed[f"{index}"] = partial(time_epoch, case, work, epochs=epochs)
+        timed[f"{index} watched"] = partial(time_epoch, case, work, epochs=epochs, watched=True)
     taken = alternate(timed, rounds)
     return [
         {
