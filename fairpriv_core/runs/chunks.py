@@ -69,8 +69,9 @@ def _divide(configs: list[RunConfig], split_bytes: int) -> list[list[RunConfig]]
         alike = [config for config in configs if config.seed == seed]
         for start in range(0, len(alike), size):
             piece = alike[start : start + size]
-            fits = parts and len(parts[-1]) < size and len(parts[-1]) + len(piece) <= most
-            if fits and len({config.seed for config in parts[-1]}) < seeds:
+            held = len({config.seed for config in parts[-1]}) if parts else 0
+            even = held and len(parts[-1]) == held * len(piece)  # as many of each seed: they share its batches
+            if even and held < seeds and len(parts[-1]) < size and len(parts[-1]) + len(piece) <= most:
                 parts[-1] += piece
             else:
                 parts.append(piece)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.engine.training import Snapshot, Training
 from fairpriv_core.errors import StoreError
 from fairpriv_core.privacy.event import Events
+from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.runs.checkpoint import Checkpoint, bind, check_binding, pack
 from fairpriv_core.runs.claim import LEASE_SECONDS, Beginning, Claim, Progress
 from fairpriv_core.runs.execute import Plan
-from fairpriv_core.runs.noise import Noise, share_noise
+from fairpriv_core.runs.noise import note_stream, open_mechanisms
 from fairpriv_core.runs.observer import Watch
 from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.reuse import name_stream
 from fairpriv_core.runs.store_work import WorkStore
 
 COMMIT_SECONDS = 0.2
@@ -54,13 +53,12 @@ class Seat:
         if self.saved is not None:
             check_binding(self.saved, self._binding, self.claim.key)
 
-    def open(self, noise: Noise | None) -> Training:
+    def open(self, mechanism: Mechanism, checkpoint: Mapping[str, Any] | None) -> Training:
         """Return what the fit is given; the record says whose secret samples the run uses as well."""
         assert self.watch is not None
-        training = self.watch.open(self, None if self.saved is None else self.saved.arrays(), noise=noise)
-        plan, self._start = self.watch.plan, training.mechanism.state()
-        notes = {**plan.draft.notes, **name_stream(training.mechanism)}
-        self.watch.plan = replace(plan, draft=replace(plan.draft, notes=notes))
+        training = self.watch.open(self, mechanism, checkpoint)
+        self._start = mechanism.state()
+        self.watch.plan = note_stream(self.watch.plan, mechanism)
         return training
 
     def start(self) -> Checkpoint | None:
@@ -83,8 +81,7 @@ class Seat:
     def show(self, snapshot: Snapshot) -> None:
         """Measure the end of an epoch; kept until the next commit."""
         assert self.watch is not None
-        if self.watches:
-            self.watch.show(snapshot)
+        self.watch.show(snapshot)
 
     def commit(self, *, step: int, events: Events, checkpoint: Mapping[str, Any]) -> None:
         """Take a checkpoint; the last run's stores those of all."""
@@ -117,7 +114,9 @@ class StoreJournal:
     def begin(self, plans: Sequence[Plan]) -> list[Training]:
         """Store the drafts; return what the fits are given. BadInput where that is beyond a cap."""
         self._begun = time.monotonic()
-        trainings = [seat.open(noise) for seat, noise in zip(self.seats, share_noise(plans), strict=True)]
+        held = [None if seat.saved is None else seat.saved.arrays() for seat in self.seats]
+        opened = zip(self.seats, open_mechanisms(plans, held), held, strict=True)
+        trainings = [seat.open(mechanism, checkpoint) for seat, mechanism, checkpoint in opened]
         known = [seat.watch.plan for seat in self.seats if seat.watch is not None]
         self._work.begin(self.claims, [Beginning(plan.draft, plan.method.steps(plan.train.n)) for plan in known])
         for seat in self.seats:

@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.execute import Plan
+from fairpriv_core.runs.reuse import count_shared, name_stream
+
+Arrays = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Noise:
-    """Secret streams, which of their models a run is, and which of their samples it takes (None: its own)."""
+def open_mechanisms(plans: Sequence[Plan], checkpoints: Sequence[Arrays | None]) -> list[Mechanism]:
+    """Return the mechanisms of runs that begin together: their checkpoints' (as arrays), else new ones.
 
-    randomness: Randomness
-    model: int = 0
-    stream: int | None = None
-
-    def open(self, released: Events) -> Mechanism:
-        """Return the run's mechanism; `released` is what it has released already."""
-        shared: dict[str, Any] = {} if self.stream is None else {"stream": self.stream}
-        return Mechanism(self.randomness, model=self.model, released=released, **shared)
-
-
-def open_randomness(config: RunConfig) -> Randomness:
-    """Return secret streams under a fresh key, or repeatable ones."""
-    return Randomness.fresh() if config.replay_noise is None else Randomness.replay(config.replay_noise)
-
-
-def share_noise(plans: Sequence[Plan]) -> list[Noise | None]:
-    """Return the noise of runs that begin together: None for one that has its own.
-
-    Those that share samples draw them from one stream a seed, under one key; their noise is independent.
+    New noise is under a fresh key or, in replay mode, a repeatable one. Runs that share samples draw them from one
+    stream a seed, under one key; their noise is independent.
     """
+    restored = iter(Mechanism.from_states([held for held in checkpoints if held is not None]))
     opened: dict[int | None, Randomness] = {}
-    shared: list[Noise | None] = []
-    for model, config in enumerate(plan.config for plan in plans):
-        if config.share_samples and config.replay_noise not in opened:
-            opened[config.replay_noise] = open_randomness(config)
-        shared.append(Noise(opened[config.replay_noise], model, config.seed) if config.share_samples else None)
-    return shared
+    found = []
+    for model, (plan, held) in enumerate(zip(plans, checkpoints, strict=True)):
+        found.append(next(restored) if held is not None else _open(plan, model, opened))
+    return found
+
+
+def note_stream(plan: Plan, mechanism: Mechanism) -> Plan:
+    """Return a plan whose draft says which secret samples the run shares."""
+    return replace(plan, draft=replace(plan.draft, notes={**plan.draft.notes, **name_stream(mechanism)}))
+
+
+def _open(plan: Plan, model: int, opened: dict[int | None, Randomness]) -> Mechanism:
+    config, released = plan.config, count_shared(plan.draft.notes)
+    if not config.share_samples:
+        return Mechanism(_open_randomness(config), released=released)
+    if config.replay_noise not in opened:
+        opened[config.replay_noise] = _open_randomness(config)
+    return Mechanism(opened[config.replay_noise], model=model, released=released, stream=config.seed)
+
+
+def _open_randomness(config: RunConfig) -> Randomness:
+    return Randomness.fresh() if config.replay_noise is None else Randomness.replay(config.replay_noise)

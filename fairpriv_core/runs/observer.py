@@ -14,8 +14,6 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.runs.execute import Plan
-from fairpriv_core.runs.noise import Noise, open_randomness
-from fairpriv_core.runs.reuse import count_shared
 
 _CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
 
@@ -42,20 +40,13 @@ class Watch:
         if alone and planned and plan.method.unproved_reason() is None:
             self._live = LiveEpsilon(planned, plan.config.delta)
 
-    def open(
-        self, observer: Observer, checkpoint: Mapping[str, Any] | None = None, *, noise: Noise | None = None
-    ) -> Training:
-        """Return what the fit is given: its own noise (None), its part of a common one, or the checkpoint's."""
-        config = self.plan.config
-        if checkpoint is not None:
-            self.mechanism = Mechanism.from_state(checkpoint)
-        else:
-            noise = noise or Noise(open_randomness(config))
-            self.mechanism = noise.open(released=count_shared(self.plan.draft.notes))
+    def open(self, observer: Observer, mechanism: Mechanism, checkpoint: Mapping[str, Any] | None = None) -> Training:
+        """Return what the fit is given: `mechanism`, and the arrays that it goes on from (None: it begins)."""
+        self.mechanism = mechanism
         return Training(
-            notion=notions()[config.notion],
-            seed=config.seed,
-            mechanism=self.mechanism,
+            notion=notions()[self.plan.config.notion],
+            seed=self.plan.config.seed,
+            mechanism=mechanism,
             observer=observer,
             checkpoint=None if checkpoint is None or is_start(checkpoint) else checkpoint,
         )

@@ -54,7 +54,7 @@ def count_shared(notes: Mapping[str, Any]) -> Events:
 
 def name_stream(mechanism: Mechanism) -> dict[str, Any]:
     """Return the note by which the ledger knows whose secret samples a run uses as well; {} where it has its own."""
-    name = getattr(mechanism, "stream_name", None)
+    name = mechanism.stream_name
     return {} if name is None else {SAMPLE_STREAM: name}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from fairpriv_core.engine.training import Training, Unwatched
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.execute import Plan
+from fairpriv_core.runs.noise import open_mechanisms
 from fairpriv_core.runs.observer import Watch
 
 
@@ -26,7 +27,9 @@ class SilentJournal:
     def begin(self, plans: Sequence[Plan]) -> list[Training]:
         """Return what each fit is given."""
         self._begun, self._runs = time.monotonic(), len(plans)
-        return [Watch(plan, alone=False).open(Unwatched()) for plan in plans]
+        mechanisms = open_mechanisms(plans, [None] * len(plans))
+        each = zip(plans, mechanisms, strict=True)
+        return [Watch(plan, alone=False).open(Unwatched(), mechanism) for plan, mechanism in each]
 
     def spent(self, place: int) -> dict[str, Any]:
         """Return the record's `seconds`: an equal share of what all took."""

@@ -13,7 +13,7 @@ from fairpriv_core.methods.base import FitsAlone
 from fairpriv_core.runs.chunks import Chunk, name_kind
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.execute import fit_together, plan_run
-from fairpriv_core.runs.noise import share_noise
+from fairpriv_core.runs.noise import open_mechanisms
 from fairpriv_core.runs.observer import Watch
 from fairpriv_core.runs.shelf import Shelf
 
@@ -74,8 +74,8 @@ def _time(configs: Sequence[RunConfig], find_record: Find) -> float | None:
     begun, shelf, watch = time.monotonic(), Shelf(), _Stopwatch()
     plans = [plan_run(config, config.key, shelf=shelf, find_record=find_record) for config in configs]
     observers = [watch, *[Unwatched() for _ in plans[1:]]]
-    each = zip(plans, observers, share_noise(plans), strict=True)
-    trainings = [Watch(plan, alone=False).open(observer, noise=noise) for plan, observer, noise in each]
+    each = zip(plans, observers, open_mechanisms(plans, [None] * len(plans)), strict=True)
+    trainings = [Watch(plan, alone=False).open(observer, mechanism) for plan, observer, mechanism in each]
     try:
         fit_together(plans, trainings)
     except _Enough:

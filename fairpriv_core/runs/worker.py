@@ -24,7 +24,8 @@ def work_on(work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Pr
     A run whose plan cannot be made fails alone. Where training cannot go on, the chunk is queued again as two halves,
     until the run that fails is alone. Raises StoreError or LeaseLost where the end could not be written.
     """
-    journal = StoreJournal(work, claims, on_commit=on_commit)
+    ordered = sorted(claims, key=lambda claim: (claim.config["seed"], claim.key))  # models of one seed share batches
+    journal = StoreJournal(work, ordered, on_commit=on_commit)
     with keep_lease(work, journal):
         try:
             plans = _plan_each(work, journal)

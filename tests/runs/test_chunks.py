@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.runs import journal, worker
 from fairpriv_core.runs.chunks import Chunk, form_chunks
 from fairpriv_core.runs.claim import Claim, Progress
 from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.ledger_entry import post_record
+from fairpriv_core.runs.record import SHARED_SAMPLES_ASSUMED, RunRecord
+from fairpriv_core.runs.reuse import SAMPLE_STREAM
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_crashes import MOST_CRASHES
 from fairpriv_core.runs.store_sweep import SweepStore
@@ -117,16 +120,18 @@ def test_a_chunk_gives_what_its_runs_give_alone(
 
 
 @pytest.mark.usefixtures("commit_often")
+@pytest.mark.parametrize("shared", [False, True])
 def test_a_chunk_that_was_interrupted_gives_the_same_bits(
-    tmp_path: Path, local: RunStore, configure: Configure
+    shared: bool, tmp_path: Path, local: RunStore, configure: Configure
 ) -> None:
-    configs = [configure("dp_fermi", replay_noise=at, multiplier=0.5 + at, seed=at % 2, epochs=3) for at in range(3)]
+    cells = [configure("dp_fermi", replay_noise=1, multiplier=0.5 + at, seed=at % 2) for at in range(4)]
+    configs = [replace(cell, share_samples=shared) for cell in cells]
     with open_store(str(tmp_path / "other.db")) as other:
         keys = submit(other, configs)
         work_off(other)
         submit(local, configs)
         work = WorkStore(local.database)
-        for stop in (2, 7, 30):
+        for stop in (2, 7, 20):
             claims = work.claim()
             with pytest.raises(KeyboardInterrupt):
                 work_on(work, claims, on_commit=lambda progress, stop=stop: interrupt(progress, stop))
@@ -137,10 +142,24 @@ def test_a_chunk_that_was_interrupted_gives_the_same_bits(
         assert work_off(local) == [tuple(sorted(keys))]
         for key in keys:
             record, expected = finished(local, key), finished(other, key)
-            assert record.resumed_from_step >= 30
+            assert record.resumed_from_step >= 20
             assert (record.metrics, record.event, record.notes) == (expected.metrics, expected.event, expected.notes)
             assert np.array_equal(parameters(local, key), parameters(other, key))
             assert local.row(key).chunk == CHUNK and record.seconds > 0
+
+
+def test_runs_of_a_seed_share_samples_where_that_is_asked(local: RunStore, configure: Configure) -> None:
+    cells = [configure("dp_sgd", clip_primal=0.5 + at, seed=at % 2) for at in range(4)]
+    keys = submit(local, [replace(cell, share_samples=True) for cell in cells])
+    work_off(local)
+    records = [finished(local, key) for key in keys]
+    streams = [record.notes[SAMPLE_STREAM] for record in records]
+    assert streams[0] == streams[2] != streams[1] == streams[3]
+    assert all(SHARED_SAMPLES_ASSUMED in record.assumptions for record in records)
+    assert all(0.99 < (record.epsilon or 0.0) <= 1 for record in records)
+    entries = [line.planned for line in local.ledger.lines(post_record(records[0].to_json()).data)]
+    joint, own = compose(entries, None), compose([replace(entry, stream=None) for entry in entries], None)
+    assert joint.epsilon(1e-5) > 1.1 * own.epsilon(1e-5)
 
 
 def interrupt(progress: Progress, stop: int) -> None:
