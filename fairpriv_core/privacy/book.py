@@ -139,7 +139,7 @@ class Book:
     def _share_sample(self, index: tuple[int, ...], *, rate: float, keep: np.ndarray | None) -> list[np.ndarray]:
         assert self._stream is not None
         if keep is not None:
-            raise BadInput("keep cannot thin samples that several models share.", field="keep")
+            raise BadInput("samples that are thinned by group cannot be shared by several models.", field="keep")
         _, n, steps = index[:3]
         return self._randomness.share(
             self._stream, index, lambda stream: draw_poisson_samples(stream, n=n, rate=rate, steps=steps)

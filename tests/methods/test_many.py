@@ -11,6 +11,7 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
+from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
@@ -22,6 +23,8 @@ from fairpriv_core.methods.pf_ld_record import PfLdRecord
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
+from fairpriv_core.runs.config import draws_samples
+from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import Watcher, make_data
 
 DATA = make_data(n=400)
@@ -131,3 +134,25 @@ def test_data_that_models_share_are_held_once() -> None:
     trainings = [Training(notions()["demographic_parity"], 0, _mechanism(k, None), Unwatched()) for k in range(2)]
     first, second = Plain.fit_many(methods, copies, trainings)
     assert np.array_equal(first.parameters, second.parameters)
+
+
+SAMPLING = [
+    method
+    for examples in EXAMPLES.values()
+    for method in examples
+    if draws_samples(method) and method.info.name != "dp_is_sgd"  # which thins its samples by group
+]
+
+
+@pytest.mark.parametrize("method", SAMPLING, ids=[f"{each.info.name}-{n}" for n, each in enumerate(SAMPLING)])
+def test_every_method_that_draws_samples_can_share_them(method: Method) -> None:
+    notion, randomness = method.info.notions[0], Randomness.replay(7)
+    together = _train([method] * 2, [Mechanism(randomness, model=k, stream=4) for k in range(2)], notion, (0, 0))
+    alone = [_train([method], [_mechanism(k, 4)], notion, [0])[0] for k in range(2)]
+    _assert_alike(together, alone)
+
+
+def test_samples_that_are_thinned_cannot_be_shared() -> None:
+    (method, *_) = EXAMPLES["dp_is_sgd"]
+    with pytest.raises(BadInput, match="samples that are thinned by group cannot be shared by several models"):
+        _train([method], [_mechanism(0, 4)], method.info.notions[0], [0])

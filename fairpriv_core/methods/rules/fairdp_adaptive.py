@@ -115,7 +115,7 @@ class FairDpPublishedRule(FairDpRule):
 
     def look(self, sampled: Sampled) -> None:
         records = sampled.records
-        kinds, here = np.broadcast_arrays(self.kinds_of(records), records.present > 0)
+        kinds, here, _ = np.broadcast_arrays(self.kinds_of(records), records.present > 0, records.logits)
         finite = np.isfinite(loss_gradient_norms(records))
         total = sampled.sum(records.deviation * records.present).astype(np.float64)
         for k, norms in enumerate(raw_norms(records)):

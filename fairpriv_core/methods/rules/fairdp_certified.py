@@ -10,7 +10,7 @@ import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.records import Feed, Indices
+from fairpriv_core.engine.records import Feed, Indices, Records
 from fairpriv_core.methods.rules.fairdp_releases import certify, release_sizes
 from fairpriv_core.methods.rules.noisy_sums import NoisySumsRule, clipped_loss_weights
 from fairpriv_core.methods.rules.scoring_layer import (
@@ -89,11 +89,12 @@ class FairDpCertifiedRule(NoisySumsRule):
         step = sampled.step % self.setting.methods[0].steps_per_epoch(self.setting.n)
         micro = []
         for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
-            index = self._samples[step][k]
+            drawn = self._samples[step]
+            index = drawn[k * len(drawn) // len(self.setting.methods)]
             if method.proved:
                 micro.append(draw_micro_batches(training.seed, n=self.setting.n, parts=method.ensemble)[index])
             else:
-                inside = sampled.records.code[k, : len(index)] // LABELS == group
+                inside = self._code_of(sampled.records, k)[: len(index)] // LABELS == group
                 micro.append(deal_micro_batches(inside, method.ensemble))
         return sum_by_micro_batch(sampled, weights, micro, self.setting.methods[0].ensemble)
 
@@ -114,11 +115,17 @@ class FairDpCertifiedRule(NoisySumsRule):
         method = self.setting.methods[model]
         if method.proved:
             return float(method.rate(self.setting.n) * self.kept["noisy_counts"][model, group] / parts)
-        inside = (sampled.records.code[model] // LABELS == group) * sampled.records.present[model]
+        records = sampled.records
+        present = np.broadcast_to(records.present, records.logits.shape)[model]
+        inside = (self._code_of(records, model) // LABELS == group) * present
         members = int(inside.sum())
         sizes = np.array([len(range(part, members, parts)) for part in range(parts)], dtype=np.float64)
         divisors: np.ndarray = sizes.clip(min=1.0).reshape(-1, 1)
         return divisors
+
+    def _code_of(self, records: Records, model: int) -> np.ndarray:
+        codes: np.ndarray = np.broadcast_to(records.code, records.logits.shape)[model]
+        return codes
 
 
 def _whole_sums(sums: np.ndarray) -> np.ndarray:

@@ -142,8 +142,9 @@ def clipped_loss_weights(records: Records, bounds: np.ndarray) -> np.ndarray:
 
 def raw_norms(records: Records) -> list[np.ndarray]:
     """Return the norms of each model's sample, without noise: for published variants alone."""
-    norms, present = loss_gradient_norms(records).astype(np.float64), records.present > 0
-    return [own[here & np.isfinite(own)] for own, here in zip(norms, present, strict=True)]
+    norms = loss_gradient_norms(records).astype(np.float64)
+    kept = (records.present > 0) & np.isfinite(norms)
+    return [own[here] for own, here in zip(norms, kept, strict=True)]
 
 
 def within_reach(bound: float, start: float) -> float:
