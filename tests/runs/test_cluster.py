@@ -44,7 +44,7 @@ def list_runs(configure: Configure) -> list[tuple[RunConfig, str]]:
     def build(chunk: int, **given: object) -> tuple[RunConfig, str]:
         return configure(hidden_layers=0, **given), f"{chunk:016x}"
 
-    long = [build(at, epochs=25, learning_rate=0.01 * (1 + k), seed=at) for at in range(2) for k in range(MODELS)]
+    long = [build(at, epochs=1000, learning_rate=0.01 * (1 + k), seed=at) for at in range(2) for k in range(MODELS)]
     short = [
         build(at, epochs=2, learning_rate=0.01 * (1 + k), seed=at) for at in range(2, CHUNKS) for k in range(MODELS)
     ]
