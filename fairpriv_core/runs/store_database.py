@@ -269,7 +269,7 @@ def _say(where: str, cause: str) -> str:
     if _is_unreachable(lower):
         cause = cause.removeprefix("connection failed: ")
         return (
-            f"the run store {where} could not be reached for {_CONNECT_SECONDS} seconds ({cause}); start the database "
+            f"the run store {where} could not be reached within {_CONNECT_SECONDS} seconds ({cause}); start the database "
             f"or {_ELSEWHERE}."
         )
     return f"the run store {where} cannot be used ({cause}); nothing stored was changed."

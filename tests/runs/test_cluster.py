@@ -154,7 +154,7 @@ def test_a_cluster_that_cannot_be_is_refused_in_a_sentence(
     with pytest.raises(BadInput, match=r"is a SQLite file, .* set FAIRPRIV_STORE to a PostgreSQL URL, here and for"):
         Cluster(nowhere, print)
     monkeypatch.setenv("FAIRPRIV_STORE", f"postgresql://me:secret@127.0.0.1:{find_port()}/runs")
-    with pytest.raises(StoreError, match="could not be reached for 10 seconds") as caught:
+    with pytest.raises(StoreError, match="could not be reached within 10 seconds") as caught:
         Cluster(nowhere, print)
     assert "secret" not in str(caught.value)
 

@@ -102,7 +102,7 @@ def test_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="a run store is a SQLite file or a PostgreSQL URL, got 'mysql'"):
         open_store("mysql://someone@host/name")
     for given in ("someone:secret@127.0.0.1:1/name", "someone@127.0.0.1:1/name?password=secret"):
-        with pytest.raises(StoreError, match="could not be reached for 10 seconds") as caught:
+        with pytest.raises(StoreError, match="could not be reached within 10 seconds") as caught:
             open_store(f"postgresql://{given}")
         assert "secret" not in str(caught.value) and "\n" not in str(caught.value)
 
