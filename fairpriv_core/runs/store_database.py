@@ -269,8 +269,8 @@ def _say(where: str, cause: str) -> str:
     if _is_unreachable(lower):
         cause = cause.removeprefix("connection failed: ")
         return (
-            f"the run store {where} could not be reached within {_CONNECT_SECONDS} seconds ({cause}); start the database "
-            f"or {_ELSEWHERE}."
+            f"the run store {where} could not be reached within {_CONNECT_SECONDS} seconds ({cause}); "
+            f"start the database or {_ELSEWHERE}."
         )
     return f"the run store {where} cannot be used ({cause}); nothing stored was changed."
 
