@@ -22,7 +22,8 @@ def describe_cost(cost: Json) -> str:
     """Return what a sweep will do and cost."""
     stored = f", {cost['ended']} have ended already" if cost["ended"] else ""
     begun = f", {cost['unfinished']} go on" if cost["unfinished"] else ""
-    pairs = [("runs", f"{cost['runs']} in {cost['chunks']} chunks: {cost['new']} new{begun}{stored}")]
+    chunks = f"{cost['chunks']} {'chunk' if cost['chunks'] == 1 else 'chunks'}"
+    pairs = [("runs", f"{cost['runs']} in {chunks}: {cost['new']} new{begun}{stored}")]
     same = cost["combinations"] - cost["runs"] - len(cost["skipped"])
     if same:
         pairs.append(("", f"{same} of {cost['combinations']} combinations ask for the same as others"))

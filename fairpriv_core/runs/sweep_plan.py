@@ -94,6 +94,7 @@ def _look_at_each(configs: Mapping[str, RunConfig], find_record: Find) -> dict[s
 def _look_at(config: RunConfig, shelf: Shelf, find_record: Find) -> _Look | str:
     try:
         plan = plan_run(config, config.key, shelf=shelf, find_record=find_record)
+        plan.method.steps(plan.train.n)  # says what does not fit this many rows
     except DataUnavailable:
         raise
     except (BadInput, Unsupported) as error:
