@@ -10,7 +10,7 @@ from pages.widgets.groups import show_groups, show_revealing
 from pages.widgets.guard import plain
 from pages.widgets.reference import write_reference
 from pages.widgets.roles import choose_benchmark, choose_file
-from pages.widgets.session import find_dataset, find_spec
+from pages.widgets.session import find_outline, find_spec
 from pages.widgets.state import choose, enter, keep, mount_default, publish, value
 
 _SOURCES = {"benchmark": "A benchmark", "file": "Your own file"}
@@ -60,19 +60,21 @@ def _follow_reference() -> None:
 
 
 def _describe(spec: DataSpec) -> None:
-    dataset = find_dataset(spec)
-    if dataset is None:
+    outline = find_outline(spec)
+    if outline is None:
         return
+    dataset = outline.dataset
     reference = write_reference(spec)
     choose("data", reference)
     st.session_state["data_shown"] = reference
     st.badge("raw statistics, for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
     st.markdown(
-        f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{dataset.d}** encoded features. Predicted: "
-        f"whether the label is **{plain(dataset.label_names[1])}** (positive) or **{plain(dataset.label_names[0])}**."
+        f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{len(dataset.feature_names)}** encoded features. "
+        f"Predicted: whether the label is **{plain(dataset.label_names[1])}** (positive) or "
+        f"**{plain(dataset.label_names[0])}**."
     )
     show_groups(dataset)
-    show_revealing(dataset)
+    show_revealing(outline.revealing)
     with st.expander("What an ε on this data takes as given", key="data_assumptions"):
         for threat, sentences in dataset.assumptions.items():
             for said in sentences:

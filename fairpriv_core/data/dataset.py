@@ -13,7 +13,7 @@ from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.groups import Groups
 from fairpriv_core.data.mapped import select_rows
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.rows import assemble
+from fairpriv_core.data.rows import Rows, assemble
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
@@ -88,10 +88,16 @@ class Dataset:
 def load_dataset(spec: DataSpec) -> Dataset:
     """Return the data that `spec` names, encoded; raises BadInput, or DataUnavailable for a file that cannot be had."""
     rows = assemble(spec)
-    encoder, declared = Encoder(rows.plan.features), rows.material.declared
+    encoder = Encoder(rows.plan.features)
+    return describe_rows(rows, spec, encoder, encoder.transform(rows.material.table))
+
+
+def describe_rows(rows: Rows, spec: DataSpec, encoder: Encoder, X: np.ndarray) -> Dataset:
+    """Return the rows of `spec` with `X` as what `encoder` makes of them."""
+    declared = rows.material.declared
     compared = tuple(declared.columns[grouping.column] for grouping in rows.plan.groupings)
     return Dataset(
-        X=encoder.transform(rows.material.table),
+        X=X,
         y=rows.y,
         group=rows.group,
         feature_names=encoder.feature_names,

@@ -40,12 +40,12 @@ def check_file(path: Path, *, limit_bytes: int | None = None) -> None:
             raise _fault(f"{path.name} is {kind}.")
 
 
-def check_size(name: str, size: int, *, limit_bytes: int | None) -> None:
-    """Raise BadInput for a file of `size` bytes above the limit; None is no limit."""
+def check_size(name: str, size: int, *, limit_bytes: int | None, unpacked: bool = False) -> None:
+    """Raise BadInput for a file of `size` bytes, or so many once it is unpacked, above the limit; None is no limit."""
     if limit_bytes is not None and size > limit_bytes:
         raise _fault(
-            f"{name} has {size / _MEGABYTE:.1f} MB and the limit is {limit_bytes / _MEGABYTE:g} MB; "
-            f"use fewer rows, or give the path of a file on the server."
+            f"{name} has {size / _MEGABYTE:.1f} MB{' unpacked' if unpacked else ''} and the limit is "
+            f"{limit_bytes / _MEGABYTE:g} MB; use fewer rows, or fairpriv train --csv, which takes a file of any size."
         )
 
 

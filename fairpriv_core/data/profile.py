@@ -12,11 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.dataset import Dataset, describe_rows
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.guess import check_columns, guess_column, sort_values
+from fairpriv_core.data.mapped import ROWS_AT_ONCE
+from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.rows import assemble
 from fairpriv_core.data.stream import read_table
-from fairpriv_core.data.table import Codes, Column, find_missing, to_codes
+from fairpriv_core.data.table import Codes, Column, Table, find_missing, take_rows, to_codes
 from fairpriv_core.errors import BadInput
 
 #: a group with fewer records than TINY ends a private run; one with fewer than SMALL gives wide intervals
@@ -75,6 +78,17 @@ class FileReport:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Outline:
+    """A data set whose `X` is left out, (n, 0), and how well each of its columns alone tells the group.
+
+    `revealing` has (column, AUC of predicting the group from it), highest first; 0.5 says nothing, 1 gives it away.
+    """
+
+    dataset: Dataset
+    revealing: tuple[tuple[str, float], ...]
+
+
 def profile_groups(dataset: Dataset) -> list[GroupProfile]:
     """Return size and base rate of each declared group, in the order of the groups' numbers."""
     sizes = np.bincount(dataset.group, minlength=dataset.groups)
@@ -96,17 +110,19 @@ def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def revealing_features(dataset: Dataset) -> list[tuple[str, float]]:
-    """Return (column, AUC of predicting the group from it alone), highest first; 0.5 says nothing, 1 gives it away.
+def outline_data(spec: DataSpec) -> Outline:
+    """Return what is told of the data that `spec` names; errors as `load_dataset`. No more than a column is encoded.
 
-    With more than two groups it is the largest of one group against the rest. Each column is cut into at most 100
-    cells, and a row is scored by the group's share among the other half of the rows of its cell, so the direction of a
-    relation does not matter and chance finds nothing.
+    The AUC is the largest of one group against the rest. Each column is cut into at most 100 cells, and a row is scored
+    by the group's share among the other half of the rows of its cell, so the direction of a relation does not matter
+    and chance finds nothing.
     """
-    sources = np.array(Encoder.from_json(dataset.encoder).sources)
-    columns = list(dict.fromkeys(sources.tolist()))
-    found = [(column, _reveal(dataset.X[:, sources == column], dataset.group, dataset.groups)) for column in columns]
-    return sorted(found, key=lambda pair: -pair[1])
+    rows = assemble(spec)
+    table, groups = rows.material.table, len(rows.plan.group_names)
+    found = [(column.name, _reveal(_cut_cells(column, table), rows.group, groups)) for column in rows.plan.features]
+    unseen = np.empty((len(rows.y), 0), dtype=np.float32)
+    described = describe_rows(rows, spec, Encoder(rows.plan.features), unseen)
+    return Outline(described, tuple(sorted(found, key=lambda pair: -pair[1])))
 
 
 def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileReport:
@@ -135,9 +151,8 @@ def _profile(name: str, size: int, positives: int, total: int) -> GroupProfile:
     return GroupProfile(name, size, size / total, positives, positives / size, low, high, flag)
 
 
-def _reveal(block: np.ndarray, group: np.ndarray, groups: int) -> float:
-    """Return the largest AUC of one group against the rest, from the counts of the groups in each cell of the block."""
-    cells = _cut_cells(block)
+def _reveal(cells: np.ndarray, group: np.ndarray, groups: int) -> float:
+    """Return the largest AUC of one group against the rest, from the counts of the groups in each of `cells` (n,)."""
     shape = (2, int(cells.max()) + 1, groups)
     place = np.ravel_multi_index((np.arange(len(group)) % 2, cells, group), shape)
     counts = np.bincount(place, minlength=math.prod(shape)).reshape(shape)
@@ -146,17 +161,28 @@ def _reveal(block: np.ndarray, group: np.ndarray, groups: int) -> float:
     return max(0.5, *areas)
 
 
-def _cut_cells(block: np.ndarray) -> np.ndarray:
+def _cut_cells(column: Numeric | Categorical, table: Table) -> np.ndarray:
     """Return a cell (n,) for each row: equal rows share one; many different rows are cut at quantiles."""
-    one_hot = bool(np.isin(block, (0, 1)).all())
-    values = block @ np.arange(1.0, block.shape[1] + 1) if one_hot else block[:, 0].astype(np.float64)
+    values = _place_rows(column, table)
     _, cells = np.unique(values, return_inverse=True)
-    most = max(2, min(_CELLS, len(block) // 50))
+    most = max(2, min(_CELLS, len(values) // 50))
     if cells.max() >= most:
         edges = np.unique(np.quantile(values, np.linspace(0, 1, most + 1)[1:-1]))
         cells = np.searchsorted(edges, values, side="right")
     numbered: np.ndarray = np.asarray(cells)
     return numbered
+
+
+def _place_rows(column: Numeric | Categorical, table: Table) -> np.ndarray:
+    """Return a number (n,) for each row of an encoded column: which feature is 1 if all are 0 or 1, else the first."""
+    encoder, rows = Encoder((column,)), len(table[column.name])
+    first, position, one_hot = np.empty(rows), np.empty(rows), True
+    for start in range(0, rows, ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        block = encoder.transform(take_rows({column.name: table[column.name]}, part))
+        one_hot = one_hot and bool(np.isin(block, (0, 1)).all())
+        first[part], position[part] = block[:, 0], block @ np.arange(1.0, block.shape[1] + 1)
+    return position if one_hot else first
 
 
 def _cross_area(inside: np.ndarray, outside: np.ndarray) -> float:

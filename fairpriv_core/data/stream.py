@@ -15,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from fairpriv_core.data.faults import check_file, check_header, explain, no_rows, read_header
+from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows, read_header
 from fairpriv_core.data.problem import Layout
 from fairpriv_core.data.table import Codes, Column, Numbers, parse_number
 
 MOST_VALUES = 20_000
 _BLOCK = 8 << 20
 _BATCH = 1 << 16
+_CELL_BYTES = 4  # a value in memory, about
 _THREADS_FROM = 64 << 20
 _PLAIN = Layout()
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -101,7 +102,7 @@ def read_table(path: Path, *, exact: str = "", limit_bytes: int | None = None) -
     with path.open("rb") as file:
         is_parquet = file.read(4) == b"PAR1"
     if is_parquet:
-        return _read_parquet(path, exact)
+        return _read_parquet(path, exact, limit_bytes)
     blank, header = read_header(path)
     check_header(path, header)
     reading = read_csv(
@@ -225,11 +226,13 @@ def _as_numbers(column: Codes) -> Column:
     return Numbers(numbers[column.codes]) if np.isfinite(numbers[:-1]).all() and column.values else column
 
 
-def _read_parquet(path: Path, exact: str) -> Reading:
+def _read_parquet(path: Path, exact: str, limit_bytes: int | None) -> Reading:
     try:
         file = parquet.ParquetFile(path)
         schema = file.schema_arrow
         check_header(path, schema.names)
+        size = _CELL_BYTES * file.metadata.num_rows * len(schema)
+        check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
         unused = _find_unused(schema)
         usable = {found.name: bool(_is_number(found.type)) for found in schema if found.name not in unused}
         growing = {name: _Growing(numeric=numeric) for name, numeric in usable.items()}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.data.profile import GroupProfile, profile_groups, revealing_features
+from fairpriv_core.data.profile import GroupProfile, profile_groups
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.report.wording import RAW, percent
 from pages.widgets.charts import show_figure
@@ -46,10 +47,9 @@ def show_groups(dataset: Dataset) -> None:
         show_figure(replace(group_bars([bars], rate="base_rate"), caption=caption), "group_bars")
 
 
-def show_revealing(dataset: Dataset) -> None:
-    """List the features that almost give the group away."""
+def show_revealing(found: Sequence[tuple[str, float]]) -> None:
+    """List the features that almost give the group away, of all that were `found` with their AUC."""
     st.subheader("Features that give the group away", anchor=False)
-    found = _find_revealing(dataset.digest, dataset)
     strong = [name for name, area in found if area >= _REVEALING]
     if strong:
         st.markdown(
@@ -67,11 +67,6 @@ def show_revealing(dataset: Dataset) -> None:
         column_config={"AUC": bar},
         alt="Features by how well each alone predicts the group; 0.5 says nothing, 1 gives it away.",
     )
-
-
-@st.cache_data(max_entries=16, show_spinner="Looking for features that tell the group …")
-def _find_revealing(digest: str, _dataset: Dataset) -> list[tuple[str, float]]:
-    return revealing_features(_dataset)
 
 
 def _as_row(profile: GroupProfile, *, flagged: bool) -> dict[str, object]:

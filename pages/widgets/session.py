@@ -7,8 +7,9 @@ from typing import Literal
 
 import streamlit as st
 
-from fairpriv_core.data.dataset import Dataset, load_dataset
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.profile import Outline, outline_data
 from fairpriv_core.runs.store import RunStore, open_store
 from pages.widgets.guard import attempt
 from pages.widgets.reference import read_reference
@@ -25,9 +26,15 @@ def find_spec(reference: str) -> DataSpec | None:
     return None if store is None else attempt(lambda: read_reference(reference, store.database.folder / "uploads"))
 
 
+def find_outline(spec: DataSpec) -> Outline | None:
+    """Return what is told of the data, read once for all pages; None after showing why it cannot be read."""
+    return attempt(lambda: _outline(spec.dataset, spec.file, spec.label, spec.positive, spec.sensitive))
+
+
 def find_dataset(spec: DataSpec) -> Dataset | None:
-    """Return the data, read once for all pages; None after showing why it cannot be read."""
-    return attempt(lambda: _load(spec.dataset, spec.file, spec.label, spec.positive, spec.sensitive))
+    """Return the outline's data: their labels and groups, and of their features only the names."""
+    outline = find_outline(spec)
+    return None if outline is None else outline.dataset
 
 
 def theme_name() -> Literal["light", "dark"]:
@@ -41,5 +48,5 @@ def _open(url: str | None) -> RunStore:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the data …")
-def _load(dataset: str | None, file: str | None, label: str | None, positive: str | None, sensitive: str) -> Dataset:
-    return load_dataset(DataSpec(dataset=dataset, file=file, label=label, positive=positive, sensitive=sensitive))
+def _outline(dataset: str | None, file: str | None, label: str | None, positive: str | None, sensitive: str) -> Outline:
+    return outline_data(DataSpec(dataset=dataset, file=file, label=label, positive=positive, sensitive=sensitive))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.faults import check_size
@@ -116,11 +119,21 @@ def test_sixty_megabytes_against_a_limit_of_fifty(tmp_path: Path) -> None:
         file.truncate(60_000_000)
     report = inspect_file(path, limit_bytes=50_000_000)
     assert report.errors == (
-        "large.csv has 60.0 MB and the limit is 50 MB; use fewer rows, or give the path of a file on the server.",
+        "large.csv has 60.0 MB and the limit is 50 MB; use fewer rows, or fairpriv train --csv, which takes a file of "
+        "any size.",
     )
     with pytest.raises(BadInput, match="the limit is 50 MB"):
         check_size("large.csv", 60_000_000, limit_bytes=50_000_000)
     check_size("large.csv", 60_000_000, limit_bytes=None)
+
+
+def test_a_small_file_of_many_rows_counts_as_what_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "tight.parquet"
+    parquet.write_table(pa.table({"sex": np.tile(["f", "m"], 10_000), "paid": np.arange(20_000) // 10_000}), path)
+    assert path.stat().st_size < 20_000
+    (said,) = inspect_file(path, limit_bytes=100_000).errors
+    assert said.startswith("tight.parquet has 0.2 MB unpacked and the limit is 0.1 MB; use fewer rows")
+    assert inspect_file(path, limit_bytes=200_000).errors == ()
 
 
 def test_a_bad_byte_past_the_first_block_is_named(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,9 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score
 
-from fairpriv_core.data.dataset import load_dataset
+from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.profile import inspect_file, profile_groups, revealing_features, wilson_interval
+from fairpriv_core.data.profile import inspect_file, outline_data, profile_groups, wilson_interval
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 10), (3, 10), (10, 10), (450, 1_000), (1, 1)])
@@ -46,9 +47,20 @@ def test_small_and_empty_groups_are_flagged(tmp_path: Path) -> None:
     assert profile_groups(dataset)[3].base_rate is None
 
 
+def test_an_outline_is_the_data_without_their_features() -> None:
+    spec = DataSpec(dataset="synthetic", sensitive="group+region")
+    outline, dataset = outline_data(spec).dataset, load_dataset(spec)
+    assert outline.X.shape == (dataset.n, 0)
+    assert outline.y.tobytes() == dataset.y.tobytes() and outline.group.tobytes() == dataset.group.tobytes()
+    assert profile_groups(outline) == profile_groups(dataset)
+    for field in fields(dataset):
+        if field.name not in ("X", "y", "group"):
+            assert getattr(outline, field.name) == getattr(dataset, field.name)
+    assert [part.n for part in split_dataset(outline, seed=1)] == [part.n for part in split_dataset(dataset, seed=1)]
+
+
 def test_features_that_give_sex_away_on_adult(real_data: Path) -> None:
-    dataset = load_dataset(DataSpec(dataset="adult", sensitive="sex"))
-    found = dict(revealing_features(dataset))
+    found = dict(outline_data(DataSpec(dataset="adult", sensitive="sex")).revealing)
     assert next(iter(found)) == "relationship" and found["relationship"] > 0.85
     assert len(found) == 12 and all(0.5 <= area <= 1 for area in found.values())
 
@@ -62,7 +74,7 @@ def test_the_area_agrees_with_scikit_learn_and_sees_any_direction(tmp_path: Path
     rows = zip(group, level, folded, copy, generator.normal(size=5_000), generator.integers(0, 2, 5_000), strict=True)
     path = tmp_path / "people.csv"
     path.write_text("g,level,folded,copy,noise,paid\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
-    found = dict(revealing_features(load_dataset(DataSpec(file=str(path), label="paid", sensitive="g"))))
+    found = dict(outline_data(DataSpec(file=str(path), label="paid", sensitive="g")).revealing)
     assert found["level"] == pytest.approx(roc_auc_score(group, -level), abs=0.01)
     assert found["copy"] == 1 and found["folded"] > 0.85 and found["noise"] < 0.53
     assert list(found) == sorted(found, key=lambda name: -found[name])
