@@ -10,7 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.runs.config import build_config
 from fairpriv_core.runs.store import open_store
+from fairpriv_core.runs.store_sweep import SweepStore
 from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.runs.worker import work_on
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]
@@ -87,3 +89,17 @@ def test_a_failed_run_says_why(open_page: Open) -> None:
     assert "has 12 noisy records" in page.error[0].value
     assert "\\<b\\>" in page.error[0].value
     assert not any("first numbers" in item.value for item in page.caption)
+
+
+def test_a_run_of_a_sweep_shows_what_it_found_without_curves(open_page: Open, charts_of: Charts) -> None:
+    configs = [build_config({**RAW, "method": {"name": "pf_ld", "epochs": 2}, "epsilon": 1 + at}) for at in range(2)]
+    with open_store() as store:
+        SweepStore(store).submit([(config, "c" * 16) for config in configs])
+        work = WorkStore(store.database)
+        page = open_page("run", run=configs[0].key)
+        assert not page.exception, "waiting"
+        work_on(work, work.claim())
+    page = open_page("run", run=configs[0].key)
+    assert not page.exception and not page.error
+    assert {item.label for item in page.metric} >= {"Accuracy", "Fairness gap", "ε spent"}
+    assert not open_page("compare").exception and not open_page("start").exception
