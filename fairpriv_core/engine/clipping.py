@@ -15,6 +15,12 @@ def clip_weights(weights: np.ndarray, norms: np.ndarray, bound: float | np.ndarr
     return clipped
 
 
+def clip_positive(weights: np.ndarray, norms: np.ndarray, bound: float | np.ndarray) -> np.ndarray:
+    """Return what `clip_weights` does of weights that are never negative."""
+    clipped: np.ndarray = np.minimum(weights, (bound * (1.0 - MARGIN)) / norms)
+    return clipped
+
+
 def clip_factors(norms: np.ndarray, bound: float | np.ndarray) -> np.ndarray:
     """Return min(1, bound (1 - MARGIN) / norm) for each norm; 1 for a norm of 0, 0 for one that is not finite."""
     factors: np.ndarray = np.minimum((bound * (1.0 - MARGIN)) / norms, 1.0)

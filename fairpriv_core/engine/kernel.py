@@ -176,12 +176,12 @@ def multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
     elif streams in (1, len(out)):
         np.matmul(left, right, out=out)
     else:
-        by_stream = [part.reshape(streams, -1, *part.shape[1:]) for part in (left, right)]
+        by_stream = [part.reshape(streams, len(part) // streams, *part.shape[1:]) for part in (left, right)]
         np.matmul(by_stream[0], by_stream[1], out=divide(out, streams))
 
 
 def divide(models: np.ndarray, streams: int) -> np.ndarray:
     """Return a view of `models` (K, ...) as (streams, K / streams, ...), those that share rows together."""
     view = models.view()
-    view.shape = (streams, -1, *models.shape[1:])  # fails where it would be a copy
+    view.shape = (streams, len(models) // streams, *models.shape[1:])  # fails where it would be a copy
     return view

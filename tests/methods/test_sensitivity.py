@@ -218,7 +218,7 @@ def test_the_mutant_without_centring_is_caught(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pf_ld_rule, "clip_weights", lambda weights, norms, bound: weights.copy())
+    monkeypatch.setattr(pf_ld_rule, "clip_positive", lambda weights, norms, bound: weights.copy())
     _, fullest = _contributions(PROVED, _ordinary(2), "demographic_parity")
     assert fullest > 1.5
 

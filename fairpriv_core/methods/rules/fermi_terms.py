@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairpriv_core.engine.clipping import MARGIN
+from fairpriv_core.engine.clipping import MARGIN, clip_positive
 from fairpriv_core.engine.records import Records
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import slope
@@ -102,9 +102,7 @@ def slopes(records: Records) -> np.ndarray:
 
 def clipped_slopes(records: Records, bound: np.ndarray) -> np.ndarray:
     """Return each record's dh/do (K, B), scaled down where its gradient of h is longer than `bound` (K, 1)."""
-    unclipped = slopes(records)  # never negative
-    sums: np.ndarray = np.minimum(unclipped, bound * (1.0 - MARGIN) / records.norms, out=unclipped)
-    return sums
+    return clip_positive(slopes(records), records.norms, bound)
 
 
 def independent(shares: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairpriv_core.engine.clipping import clip_weights
+from fairpriv_core.engine.clipping import clip_positive, clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum
 from fairpriv_core.engine.records import Feed, Indices, Records
@@ -36,6 +36,7 @@ class LagrangianRule(OneSum):
     _violations: np.ndarray = field(init=False)
     _limits: np.ndarray = field(init=False)
     _terms: BatchTerms = field(init=False)
+    _slopes: np.ndarray = field(init=False)
     _clip: np.ndarray = field(init=False)
     _shifts: np.ndarray = field(init=False)
     _noises: list[float] = field(init=False)
@@ -61,17 +62,19 @@ class LagrangianRule(OneSum):
         loss = records.deviation / np.float32(records.count)
         if not self._limits.any():
             return loss
-        values = output(self.setting.target, records.logits, records.label)
+        score = self.setting.target == "score"
+        values = records.probability if score else output("loss", records.logits, records.label)
         self._terms = batch_terms(self._table, multipliers=self._multipliers, records=records, values=values)
+        self._slopes = self._slope(records)
         factors = self._terms.population if self.private else self._terms.population - self._terms.group
-        penalty = self._slope(records) * records.look_up(factors)
-        result: np.ndarray = np.add(loss, penalty, out=penalty)
-        return result
+        loss += self._slopes * records.look_up(factors)
+        return loss
 
     def secret_weights(self, records: Records) -> np.ndarray:
-        clipped = clip_weights(self._slope(records), records.norms, self._clip)
+        clip = clip_positive if self.setting.target == "score" else clip_weights
+        clipped = clip(self._slopes, records.norms, self._clip)  # the sample is the public batch
         clipped *= records.look_up(self._terms.group)
-        return records.keep(clipped)
+        return clipped
 
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
         radii = self._shifts / (self._terms.smallest - 1.0)  # eq. 7
