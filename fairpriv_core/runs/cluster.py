@@ -20,7 +20,15 @@ from distributed import Client, Future, KilledWorker
 from distributed.versions import VersionMismatchWarning
 
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.runs.cluster_task import DataNames, Terms, find_fault, hand_back, work_on_chunk
+from fairpriv_core.runs.cluster_task import (
+    DataNames,
+    Terms,
+    find_fault,
+    find_other_version,
+    hand_back,
+    read_versions,
+    work_on_chunk,
+)
 
 CONNECT_SECONDS = 30.0
 RECONNECT_SECONDS = 300.0
@@ -120,10 +128,10 @@ class Crew:
         for known in (self.fit, self.refused, self._checks):
             for address in [address for address in known if address not in present]:
                 del known[address]
-        for address in present:
-            if address not in self.fit and address not in self.refused and address not in self._checks:
-                self._checks[address] = self._check(client, address)
-        refused = []
+        before = set(self.refused)
+        new = [name for name in present if name not in {**self.fit, **self.refused, **self._checks}]
+        if new:
+            self._greet(client, new)
         for address, check in [one for one in self._checks.items() if one[1].status != "pending"]:
             del self._checks[address]
             fault = _read_fault(check)
@@ -131,8 +139,23 @@ class Crew:
                 self.fit[address] = int(present[address]["nthreads"])
             elif fault:
                 self.refused[address] = fault
-                refused.append(f"worker {address} {fault}")
-        return refused
+        return [f"worker {address} {fault}" for address, fault in self.refused.items() if address not in before]
+
+    def _greet(self, client: Client, new: list[str]) -> None:
+        """Ask new workers for their versions, then those that have the same for the rest.
+
+        The first is no task: a worker that cannot load a task ends.
+        """
+        for address, answer in client.run(read_versions, workers=new, on_error="return").items():
+            if isinstance(answer, OSError):
+                continue  # it is gone
+            if isinstance(answer, Exception):
+                self.refused[address] = f"cannot run fairpriv ({answer}); install the same version there."
+            elif (fault := find_other_version(self._terms, *answer)) is not None:
+                self.refused[address] = fault
+            else:
+                key = f"fairpriv-check-{uuid4().hex[:8]}"
+                self._checks[address] = client.submit(find_fault, self._terms, key=key, pure=False, workers=[address])
 
     def require(self, data: DataNames) -> None:
         """Ask all workers again, now for these data as well."""
@@ -159,10 +182,6 @@ class Crew:
         """Let all workers hand back what they work on."""
         client.run(hand_back, self._terms.token, workers=list(self.fit), on_error="ignore")
 
-    def _check(self, client: Client, address: str) -> Future:
-        key = f"fairpriv-check-{uuid4().hex[:8]}"
-        return client.submit(find_fault, self._terms, key=key, pure=False, workers=[address])
-
 
 def _read_fault(check: Future) -> str | None:
     """Return why a worker may not work, None where it may, "" where it was lost while it was asked."""
@@ -175,7 +194,7 @@ def _read_fault(check: Future) -> str | None:
         raise BadInput(
             "the scheduler cannot load fairpriv; it needs the same packages as the workers.", field="scheduler"
         )
-    return f"cannot run fairpriv ({type(error).__name__}: {error}); install the same version there."
+    return f"cannot say whether it may work ({type(error).__name__}: {error})."
 
 
 def _result(task: Future) -> Any:

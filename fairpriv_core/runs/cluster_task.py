@@ -10,6 +10,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -54,8 +55,14 @@ class Unfit(FairprivError):
 
 
 def find_fault(terms: Terms) -> str | None:
-    """Return why this process may not work on a sweep, as what comes after "worker ... "; None where it may."""
-    return _find_other_version(terms) or _find_other_store(terms) or _find_missing_data(terms)
+    """Return why this process may not work on a sweep, as what comes after "worker ... "; None where it may.
+
+    One that may has loaded all that it needs: sources that change later change nothing until it is started again.
+    """
+    fault = find_other_version(terms, *read_versions()) or _find_other_store(terms) or _find_missing_data(terms)
+    if fault is None:
+        _load_trainer()
+    return fault
 
 
 def work_on_chunk(chunk: str, terms: Terms) -> int:
@@ -64,12 +71,10 @@ def work_on_chunk(chunk: str, terms: Terms) -> int:
     Safe to call twice, or on two workers: whoever comes second finds nothing to claim. Raises Unfit, and StoreError or
     LeaseLost where an end could not be written.
     """
-    fault = _find_other_version(terms) or _find_other_store(terms)
+    fault = find_other_version(terms, *read_versions()) or _find_other_store(terms)
     if fault is not None:
         raise Unfit(f"the process {os.getpid()} on {socket.gethostname()} {fault}")
-    use_one_thread()
-    work_on: Callable[..., None] = resolve_name("fairpriv_core.runs.worker:work_on")
-    database = Database()
+    work_on, database = _load_trainer(), Database()
     try:
         work = WorkStore(database)
         claims = () if terms.token in _HANDED_BACK else work.claim(chunk=chunk)
@@ -85,9 +90,16 @@ def hand_back(token: str) -> None:
     _HANDED_BACK.add(token)
 
 
+@cache
 def read_versions() -> tuple[str, Mapping[str, str]]:
-    """Return the SHA-256 of fairpriv's sources, and the versions that a result depends on."""
+    """Return the SHA-256 of fairpriv's sources as this process found them, and the versions of what a result needs."""
     return hash_code(), library_versions()
+
+
+def _load_trainer() -> Callable[..., None]:
+    use_one_thread()
+    work_on: Callable[..., None] = resolve_name("fairpriv_core.runs.worker:work_on")
+    return work_on
 
 
 def _obey(token: str) -> None:
@@ -96,8 +108,8 @@ def _obey(token: str) -> None:
         raise interrupted
 
 
-def _find_other_version(terms: Terms) -> str | None:
-    code, versions = read_versions()
+def find_other_version(terms: Terms, code: str, versions: Mapping[str, str]) -> str | None:
+    """Return what of `read_versions` is not as the terms ask, in the words of `find_fault`; None where all is."""
     for name, wanted in terms.versions.items():
         if versions.get(name) != wanted:
             return f"has {name} {versions.get(name)} where this machine has {wanted}; install the same versions there."
