@@ -235,24 +235,31 @@ def test_a_transaction_of_the_ledger_survives_a_power_cut(local: RunStore) -> No
         assert mode(connection) == 1
 
 
-def test_a_store_of_the_first_version_is_brought_to_this_one(place: str) -> None:
+OLDER = {
+    1: (
+        "ALTER TABLE run DROP COLUMN reserved",
+        "ALTER TABLE tombstone DROP COLUMN post",
+        "DROP TABLE charge",
+        "DROP TABLE cap",
+    ),
+    2: (),
+}
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_a_store_of_an_older_version_is_brought_to_this_one(place: str, version: int) -> None:
     with open_store(place) as store:
-        key = finish(store, config(), PF_LD)
-        store.delete(key)
+        finish(store, config(), PF_LD)
+        store.delete(finish(store, config(seed=2), PF_LD))
         with store.database.write() as connection:
-            for statement in (
-                "DROP INDEX ix_run_chunk",
-                "ALTER TABLE run DROP COLUMN chunk",
-                "ALTER TABLE run DROP COLUMN reserved",
-                "ALTER TABLE tombstone DROP COLUMN post",
-                "DROP TABLE charge",
-                "DROP TABLE cap",
-                "UPDATE store_info SET version = 1",
-            ):
+            for statement in ("DROP INDEX ix_run_chunk", "ALTER TABLE run DROP COLUMN chunk", *OLDER[version]):
                 connection.execute(text(statement))
+            connection.execute(text(f"UPDATE store_info SET version = {version}"))
     with open_store(place) as store:
-        [line] = store.ledger.lines(name())
-        assert line.status == "deleted" and "earlier version" in total(store).unbounded[0]
+        kept, deleted = store.ledger.lines(name())
+        assert (kept.status, deleted.status) == ("finished", "deleted") and store.rows()[0].chunk is None
+        unbounded = total(store).unbounded
+        assert "earlier version" in unbounded[0] if version == 1 else unbounded == ()
         with store.database.read() as connection:
             assert {"charge", "cap"} <= set(inspect(connection).get_table_names())
             assert "ix_run_chunk" in {index["name"] for index in inspect(connection).get_indexes("run")}
