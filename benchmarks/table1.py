@@ -14,6 +14,7 @@ the data, 10 layers at batch 1024 (memory.py, a process for each).
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -38,7 +39,7 @@ TABLE = (
     Case("pf_ld", "proved"),
 )
 FERMI = (Case("none"), Case("dp_fermi", "published"), Case("dp_fermi", "proved"))
-STEPS = 400  # of a measurement of ours at least, in 5 epochs or more
+STEPS = 400  # of a measurement at least, in whole epochs
 
 
 def measure(work: Work, cases: tuple[Case, ...], *, rounds: int) -> list[dict[str, Any]]:
@@ -46,11 +47,11 @@ def measure(work: Work, cases: tuple[Case, ...], *, rounds: int) -> list[dict[st
     plain, opacus = Rival(work, private=False), Rival(work, private=True)
     for rival in (plain, opacus):
         rival.train(5)  # first calls set things up
-    epochs = max(5, 2 + STEPS * work.batch // work.data.n)
-    timed: dict[str, Callable[[], float]] = {"n": partial(plain.time_epoch, 3), "opacus": opacus.time_epoch}
+    steady = math.ceil(STEPS * work.batch / work.data.n)
+    timed: dict[str, Callable[[], float]] = {"n": partial(plain.time_epoch, steady), "opacus": opacus.time_epoch}
     for index, case in enumerate(cases):
-        timed[f"{index}"] = partial(time_epoch, case, work, epochs=epochs)
-        timed[f"{index} watched"] = partial(time_epoch, case, work, epochs=epochs, watched=True)
+        timed[f"{index}"] = partial(time_epoch, case, work, epochs=steady + 2)
+        timed[f"{index} watched"] = partial(time_epoch, case, work, epochs=steady + 2, watched=True)
     taken = alternate(timed, rounds)
     return [
         {
