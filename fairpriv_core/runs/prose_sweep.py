@@ -39,7 +39,7 @@ def describe_progress(counts: Mapping[str, int], runs: int, left: float | None) 
     """Return how many runs have ended, and about how many seconds are left."""
     ended = {name: counts.get(name, 0) for name in ("finished", "failed", "cancelled") if counts.get(name)}
     told = ", ".join(f"{count} {name}" for name, count in ended.items()) or "none finished"
-    return f"{told} of {runs} runs" + (f"; about {say_seconds(left)} left" if left is not None else ";")
+    return f"{told} of {runs} runs" + (f"; about {say_seconds(left)} left" if left is not None else "")
 
 
 def describe_results(results: Sequence[Json], table: Sequence[Json]) -> str:

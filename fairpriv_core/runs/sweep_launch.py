@@ -73,7 +73,9 @@ class Launch:
         except (KeyboardInterrupt, FairprivError):
             with suppress(StoreError):
                 self._sweeps.pause(self.plan.keys)
-                self._talk.say(f"{self._describe()} the rest is paused; fairpriv sweep {path} --resume goes on.")
+                counts, _ = self._sweeps.progress(self.plan.keys)
+            told = describe_progress(counts, len(self.plan.keys), None)
+            self._talk.say(f"{told}; the rest is paused, and fairpriv sweep {path} --resume goes on.")
             raise
 
     def _run_phase(self, runs: Sequence[tuple[RunConfig, str]]) -> None:

@@ -61,7 +61,7 @@ def _describe(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, RunR
         return {**line, "epsilon": None, **dict.fromkeys(("gap", *METRICS))}
     record = records.get(row.key)
     metrics = record.metrics if record is not None else None
-    waits = None if row.ended else f"run {row.key} is {row.status}."
+    waits = None if row.status == "finished" else f"run {row.key} is {row.status}."
     stated = record.epsilon if record is not None and row.ended else None
     line |= {"key": row.key, "status": row.status, "reason": row.error or waits, "epsilon": stated}
     line["gap"] = None if metrics is None else violation(cell.config.notion, metrics)
