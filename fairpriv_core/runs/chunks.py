@@ -54,8 +54,8 @@ def most_models(config: RunConfig) -> int:
 def _least_models(config: RunConfig) -> int:
     """Return how many models a loop should have before another process gets some.
 
-    Measured: with fewer a model's step costs more (8 networks 0.9 of 32, 16 logistic regressions 1.07 of 32, 64 that
-    share batches 1.5 of 160), with more hardly less.
+    On Adult a model's step hardly gets cheaper beyond 8 networks, 16 logistic regressions with samples of their own, or
+    some 64 that share batches.
     """
     if getattr(config.method, "hidden_layers", 0):
         return 8
