@@ -9,14 +9,16 @@ import logging
 import re
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import dask
 from distributed import Client, Future, KilledWorker
+from distributed.client import ClosedClientError
 from distributed.versions import VersionMismatchWarning
 
 from fairpriv_core.errors import BadInput, RunFailed
@@ -84,6 +86,12 @@ class Link:
         if self._connect() is not None:
             self._say(f"the scheduler at {self.address} is back.")
         return self._client
+
+    @contextmanager
+    def breaking(self) -> Iterator[None]:
+        """Leave the block where the connection breaks in it; `client` tells and sees to it."""
+        with suppress(OSError, CancelledError, ClosedClientError):
+            yield
 
     def close(self) -> None:
         """Disconnect; the scheduler drops the tasks that no worker has begun."""
@@ -158,13 +166,13 @@ class Crew:
                 self._checks[address] = client.submit(find_fault, self._terms, key=key, pure=False, workers=[address])
 
     def require(self, data: DataNames) -> None:
-        """Ask all workers again, now for these data as well."""
+        """Ask the fit workers again, now for these data as well."""
         self._terms = replace(self._terms, data=data)
         self.forget()
 
     def forget(self) -> None:
-        """Forget all, as after another scheduler has taken over."""
-        self.fit, self.refused, self._checks = {}, {}, {}
+        """Forget who is fit, as after another scheduler has taken over: they are asked again."""
+        self.fit, self._checks = {}, {}
 
     def give(self, client: Client, chunk: str) -> Future:
         """Let one of the workers work on a chunk."""

@@ -30,7 +30,8 @@ IDLE_SECONDS = 300.0
 HAND_BACK_SECONDS = 15.0
 POLL_SECONDS = 0.5
 _RECOVER_SECONDS = 1.0
-_MOST_MISSES = 20
+MOST_MISSES = 30
+_MOST_REST_SECONDS = 10.0
 
 Say = Callable[[str], None]
 
@@ -50,6 +51,7 @@ class Cluster:
         self._sweeps, self._work = SweepStore(self._store), WorkStore(self._store.database)
         self._tasks: dict[str, Any] = {}
         self._misses: Counter[str] = Counter()
+        self._resting: dict[str, float] = {}
         self._told: set[str] = set()
         self._news = threading.Event()
         self._recovered = 0.0
@@ -127,12 +129,19 @@ class Cluster:
             self._generation = self._link.generation
             self._crew.forget()
             self._tasks = {}
-        for sentence in self._crew.update(client):
-            self._say(f"{sentence} It is left out.")
-        self._check_crew()
-        self._collect()
-        room = sum(self._crew.fit.values()) + len(self._crew.fit) - len(self._tasks)  # one more each, in reserve
-        waiting = [chunk for chunk in self._sweeps.queued(chunks) if chunk not in self._tasks]
+        with self._link.breaking():
+            for sentence in self._crew.update(client):
+                self._say(f"{sentence} It is left out.")
+            self._check_crew()
+            self._collect()
+            self._give_out(client, chunks)
+
+    def _give_out(self, client: Any, chunks: Sequence[str]) -> None:
+        """Give out what waits, so that each thread has a chunk and each worker one in reserve."""
+        now = time.monotonic()
+        room = sum(self._crew.fit.values()) + len(self._crew.fit) - len(self._tasks)
+        queued = self._sweeps.queued(chunks)
+        waiting = [chunk for chunk in queued if chunk not in self._tasks and self._resting.get(chunk, 0.0) <= now]
         for chunk in waiting[: max(room, 0)]:
             self._tasks[chunk] = self._crew.give(client, chunk.partition(".")[0])
             self._tasks[chunk].add_done_callback(lambda _: self._news.set())
@@ -150,25 +159,29 @@ class Cluster:
             raise RunFailed(f"no worker of {self._link.address} may work; {why}")
 
     def _collect(self) -> None:
-        """Let go of tasks that ended. A chunk that waits again is given out again, but not for ever."""
+        """Let go of tasks that ended. A chunk that no worker took is given out again later, but not for ever."""
         for chunk, task in [one for one in self._tasks.items() if one[1].status != "pending"]:
             del self._tasks[chunk]
             outcome = self._crew.read(task)
             self._misses[chunk] = 0 if isinstance(outcome, int) and outcome else self._misses[chunk] + 1
-            if isinstance(outcome, str) and outcome not in self._told:
-                self._told.add(outcome)
-                self._say(f"a worker could not work on a chunk: {outcome}")
-            if self._misses[chunk] > _MOST_MISSES:
-                raise RunFailed(f"chunk {chunk} was given out {_MOST_MISSES} times and no worker took it: {outcome}.")
+            self._resting[chunk] = time.monotonic() + min(self._misses[chunk] * POLL_SECONDS, _MOST_REST_SECONDS)
+            if isinstance(outcome, str):
+                self._crew.forget()
+                if outcome not in self._told:
+                    self._told.add(outcome)
+                    self._say(f"a worker could not work on a chunk: {outcome}")
+            if self._misses[chunk] > MOST_MISSES:
+                raise RunFailed(f"chunk {chunk} was given out {MOST_MISSES} times and no worker took it: {outcome}.")
 
     def _muster(self) -> None:
-        """Wait for the first workers; BadInput where there is none, or one that is not fit."""
+        """Wait until each worker was asked; BadInput where there is none, or one is found not fit."""
         end, told = time.monotonic() + WORKER_SECONDS, False
         while not self._crew.settled:
             client = self._link.client()
-            refused = [] if client is None else self._crew.update(client)
-            if refused:
-                raise BadInput(refused[0], field="scheduler")
+            with self._link.breaking():
+                refused = [] if client is None else self._crew.update(client)
+                if refused:
+                    raise BadInput(refused[0], field="scheduler")
             if time.monotonic() > end:
                 raise BadInput(
                     f"no worker of the scheduler at {self._link.address} was free for {WORKER_SECONDS:.0f} seconds; "

@@ -6,15 +6,18 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from benchmarks.postgres import find_port
 from fairpriv_core import cli
 from fairpriv_core.data import download
-from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.errors import BadInput, RunFailed, StoreError
 from fairpriv_core.runs import cluster, cluster_sweep
 from fairpriv_core.runs.cluster_sweep import Cluster
 from fairpriv_core.runs.cluster_task import Terms, Unfit, find_fault, read_versions, work_on_chunk
@@ -165,6 +168,63 @@ def refuse_download(*_: object, **__: object) -> None:
 
 def refuse_dask(name: str) -> None:
     raise ModuleNotFoundError(name, name="distributed")
+
+
+class Useless:
+    """In place of a link and a crew: workers that are there and take nothing, or are gone."""
+
+    address, generation, settled, refused = "tcp://host:8786", 1, True, {"tcp://host:1": "has torch 1.0."}
+
+    def __init__(self, outcome: int | str | None, *, fit: bool = True) -> None:
+        self.outcome, self.fit = outcome, {"tcp://host:2": 1} if fit else {}
+        self.given: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        answers = {"update": [], "read": self.outcome, "breaking": nullcontext(), "client": self}
+        return lambda *_, **__: answers.get(name)
+
+    def give(self, client: object, chunk: str) -> Any:
+        self.given.append(chunk)
+        return SimpleNamespace(status="finished", add_done_callback=lambda call: call(None))
+
+
+@pytest.mark.parametrize(
+    ("useless", "sentence"),
+    [
+        (Useless(0), "chunk a{16} was given out 3 times and no worker took it"),
+        (Useless("StoreError: no database"), "given out 3 times and no worker took it: StoreError: no database"),
+        (Useless(None), "given out 3 times and no worker took it"),
+        (Useless(1, fit=False), r"no worker of tcp://host:8786 may work; worker tcp://host:1 has torch 1\.0\."),
+    ],
+)
+def test_a_cluster_that_stays_useless_is_given_up(
+    useless: Useless, sentence: str, shared: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("POLL_SECONDS", "IDLE_SECONDS"):
+        monkeypatch.setattr(cluster_sweep, name, 0.01)
+    monkeypatch.setattr(cluster_sweep, "MOST_MISSES", 3)
+    monkeypatch.setattr(cluster_sweep, "resolve_name", lambda _: lambda *_: useless)
+    SweepStore(shared).submit([(configure(), "a" * 16)])
+    with Cluster("tcp://host:8786", print) as crowd, pytest.raises(RunFailed, match=sentence):
+        crowd.run(None, ["a" * 16], lambda: None)
+    assert useless.given == ["a" * 16] * (4 if useless.fit else 0)
+
+
+def test_a_store_that_stays_away_is_given_up(
+    shared: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(cluster_sweep, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(cluster_sweep, "STORE_SECONDS", 0.1)
+    monkeypatch.setattr(cluster_sweep, "resolve_name", lambda _: lambda *_: Useless(0))
+
+    def break_off() -> None:
+        raise StoreError("the store is away.")
+
+    SweepStore(shared).submit([(configure(), "a" * 16)])
+    with Cluster("tcp://host:8786", said.append) as crowd, pytest.raises(StoreError, match="the store is away"):
+        crowd.run(None, ["a" * 16], break_off)
+    assert said == ["the store is away. Trying again."]
 
 
 def test_a_worker_says_what_it_lacks(
