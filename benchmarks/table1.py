@@ -39,15 +39,15 @@ TABLE = (
     Case("pf_ld", "proved"),
 )
 FERMI = (Case("none"), Case("dp_fermi", "published"), Case("dp_fermi", "proved"))
-STEPS = 400  # of a measurement at least, in whole epochs
+STEPS, QUICK_STEPS = 400, 160  # of a measurement at least, in whole epochs
 
 
-def measure(work: Work, cases: tuple[Case, ...], *, rounds: int) -> list[dict[str, Any]]:
+def measure(work: Work, cases: tuple[Case, ...], *, rounds: int, steps: int = STEPS) -> list[dict[str, Any]]:
     """Return one cell for each case: its ratios to N and to Opacus on this work."""
     plain, opacus = Rival(work, private=False), Rival(work, private=True)
     for rival in (plain, opacus):
         rival.train(5)  # first calls set things up
-    steady = math.ceil(STEPS * work.batch / work.data.n)
+    steady = math.ceil(steps * work.batch / work.data.n)
     timed: dict[str, Callable[[], float]] = {"n": partial(plain.time_epoch, steady), "opacus": opacus.time_epoch}
     for index, case in enumerate(cases):
         timed[f"{index}"] = partial(time_epoch, case, work, epochs=steady + 2)
@@ -84,12 +84,12 @@ def show(cell: dict[str, Any]) -> None:
     say(f"{name} {cell['ratio_to_n']:>6.2f} {cell['ratio_to_opacus']:>9.3f} {cell['ratio_watched']:>9.2f}")
 
 
-def collect(works: list[tuple[Work, tuple[Case, ...]]], *, rounds: int) -> list[dict[str, Any]]:
+def collect(works: list[tuple[Work, tuple[Case, ...]]], *, rounds: int, steps: int = STEPS) -> list[dict[str, Any]]:
     """Return the cells of all `works`, printed as they are known; small batches take long and get fewer rounds."""
     say("layers  batch  method    variant      / N  / Opacus   watched / N")
     cells = []
     for work, cases in works:
-        for cell in measure(work, cases, rounds=rounds if work.batch >= 256 else min(rounds, 3)):
+        for cell in measure(work, cases, rounds=rounds if work.batch >= 256 else min(rounds, 3), steps=steps):
             show(cell)
             cells.append(cell)
     return cells
@@ -110,7 +110,9 @@ def main() -> None:
     options = start(parser)
     say("; ".join(f"{name} {value}" for name, value in describe_machine(options.device).items()))
     rows = 8_192 if options.quick else None
-    cells = collect(list_works(rows=rows, quick=options.quick, device=options.device), rounds=2 if options.quick else 5)
+    rounds, steps = (2, QUICK_STEPS) if options.quick else (5, STEPS)
+    works = list_works(rows=rows, quick=options.quick, device=options.device)
+    cells = collect(works, rounds=rounds, steps=steps)
     memory = collect_memory(MEMORY_CASES, rows=rows) if options.device == "cpu" else []
     write_result(options, {"cells": cells, "memory": memory})
 
