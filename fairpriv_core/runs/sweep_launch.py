@@ -71,12 +71,17 @@ class Launch:
             for phase in self.plan.phases:
                 self._run_phase([(config, chunk.id) for chunk in phase for config in chunk.configs])
         except (KeyboardInterrupt, FairprivError):
-            with suppress(StoreError):
-                self._sweeps.pause(self.plan.keys)
-                counts, _ = self._sweeps.progress(self.plan.keys)
-            told = describe_progress(counts, len(self.plan.keys), None)
-            self._talk.say(f"{told}; the rest is paused, and fairpriv sweep {path} --resume goes on.")
+            self._leave(path)
             raise
+
+    def _leave(self, path: str) -> None:
+        """Pause what nobody works on, and say how to go on; nothing where nothing was launched."""
+        with suppress(StoreError):
+            self._sweeps.pause(self.plan.keys)
+            counts, _ = self._sweeps.progress(self.plan.keys)
+            if counts:
+                told = describe_progress(counts, len(self.plan.keys), None)
+                self._talk.say(f"{told}; the rest is paused, and fairpriv sweep {path} --resume goes on.")
 
     def _run_phase(self, runs: Sequence[tuple[RunConfig, str]]) -> None:
         ready = self._find_ready(runs)
@@ -110,8 +115,10 @@ class Launch:
 
     def _check_room(self, runs: int) -> None:
         database = self._store.database
+        if database.path is None:
+            return
         needed, free = runs * _BYTES_A_RUN, shutil.disk_usage(database.folder).free
-        if database.path is not None and free < needed:
+        if free < needed:
             raise StoreError(
                 f"{runs} runs need about {needed / 1e6:.0f} MB in the run store {database.where}, and its disk has "
                 f"{free / 1e6:.0f} MB left; free some space or set FAIRPRIV_STORE to another place."
