@@ -16,15 +16,13 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
 
 import dp_accounting
 import numpy as np
-from dp_accounting.pld import common
-from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.rdp import RdpAccountant
 
 from fairpriv_core import checks
@@ -39,22 +37,12 @@ from fairpriv_core.privacy.event import (
     SampledGaussian,
     merge,
 )
-from fairpriv_core.privacy.gaussian import approximate_mu
+from fairpriv_core.privacy.losses import WIDEST, choose_cell, distribution, has_no_noise, resolved
 
 FINE = 1e-4  # cells of the number that is shown
 COARSE = 8 * FINE  # unions of fine cells, so the bound is never below the fine one
 
-_RELATIONS = {
-    "add_remove": dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
-    "replace": dp_accounting.NeighboringRelation.REPLACE_ONE,
-}
 _MOST_CASES = 64
-_MOST_CELLS = 2**20  # of a discretised distribution; beyond it the cells widen, and epsilon stays an upper bound
-_FOURIER_ERROR = 2.0**-50  # of delta, a release: thirty times what we measured against the closed form
-_FINEST = 12  # halvings of the interval at most
-_WIDEST = 0.25  # cells this wide mean an epsilon of some 100,000: as good as none
-_LEAST_NOISE = 1e-3  # below it, and above the largest pure epsilon, a release counts as one without noise
-_LARGEST_PURE = 500.0
 # an order whose series does not converge is left out, which is safe; dp_accounting says so each time
 logging.getLogger("absl").setLevel(logging.ERROR)
 _ORDERS = np.concatenate([np.arange(1.01, 2, 0.01), np.arange(2, 12, 0.1), np.arange(12, 64), 2 ** np.arange(6, 15)])
@@ -97,11 +85,6 @@ def epsilon(events: Events, delta: float, *, interval: float = FINE) -> float:
 def coarse_epsilon(events: Events, delta: float) -> float:
     """Return `epsilon` on coarse cells: about 0.01 s, at most about 1 % above, never below. For curves and searches."""
     return epsilon(events, delta, interval=COARSE)
-
-
-def epsilon_curve(checkpoints: Sequence[Events], delta: float) -> list[float]:
-    """Return the coarse epsilon at each of `checkpoints`, what was released by then; right under either relation."""
-    return [coarse_epsilon(events, delta) for events in checkpoints]
 
 
 def rdp_epsilon(events: Events, delta: float) -> float:
@@ -171,32 +154,15 @@ def _worst_cases(events: Events) -> list[Events]:
 
 @lru_cache(maxsize=256)  # runs of a sweep often release the same
 def _case_epsilon(events: Events, delta: float, interval: float) -> float:
-    if any(_has_no_noise(event) for event in events):
+    if any(has_no_noise(event) for event in events):
         return math.inf
-    width = _cell(events, interval)
-    if width > _WIDEST:
+    width = choose_cell(events, interval)
+    if width > WIDEST:
         return math.inf
     parts = [_composed(event, width) for event in _one_gaussian(events)]
     if not parts:
         return 0.0
-    return float(reduce(lambda left, right: left.compose(right), parts).get_epsilon_for_delta(_resolved(events, delta)))
-
-
-def _resolved(events: Events, delta: float) -> float:
-    """Return `delta` less what Fourier transforms of the composition may have lost of it; Unsupported past half."""
-    error = _FOURIER_ERROR * sum(getattr(event, "count", 1) for event in events)
-    if error > delta / 2:
-        raise Unsupported(f"delta {delta:g} cannot be resolved for so many releases; it must be >= {2 * error:.2g}.")
-    return delta - error
-
-
-def _has_no_noise(event: Event) -> bool:
-    match event:
-        case SampledGaussian(noise) | Gaussian(noise) | Laplace(noise):
-            return noise < _LEAST_NOISE
-        case RandomizedResponse(pure):
-            return pure > _LARGEST_PURE
-    return False
+    return float(reduce(lambda left, right: left.compose(right), parts).get_epsilon_for_delta(resolved(events, delta)))
 
 
 def _one_gaussian(events: Events) -> Events:
@@ -208,61 +174,15 @@ def _one_gaussian(events: Events) -> Events:
     return (*rest, Gaussian(sum(event.count * event.noise_multiplier**-2 for event in gaussians) ** -0.5))
 
 
-def _cell(events: Events, interval: float) -> float:
-    """Return `interval` times a power of two: narrow beside one release's loss, wide enough for the memory at hand.
-
-    A release whose loss is small beside the cell is rounded to a far larger one, which counts when there are many.
-    """
-    mu, count = approximate_mu(events), sum(getattr(event, "count", 1) for event in events)
-    narrow = min(interval, mu / (4 * math.sqrt(count)) if count else interval)
-    wide = max([mu * (mu / 2 + 14) / _MOST_CELLS, *(4 * _reach(event) / _MOST_CELLS for event in events)], default=0.0)
-    power = max(math.floor(math.log2(narrow / interval)), -_FINEST) if narrow > 0 else 0
-    return interval * 2.0 ** max(power, math.ceil(math.log2(wide / interval)) if wide > 0 else power)
-
-
-def _reach(event: Event) -> float:
-    """Return about how far the privacy loss of one release goes, out to the tails that are kept."""
-    match event:
-        case SampledGaussian(noise, _, _, relation):
-            shift = 2 if relation == "replace" else 1
-            return (shift / noise) ** 2 + 20 * shift / noise
-        case Gaussian(noise):
-            return noise**-2 + 20 / noise
-        case Laplace(noise):
-            return 2 / noise
-    return 0.0
-
-
 def _composed(event: Event, interval: float) -> Any:
     if isinstance(event, SampledGaussian | Gaussian | Laplace) and event.count > 1:
-        return _distribution(replace(event, count=1), interval).self_compose(event.count)
-    return _distribution(event, interval)
-
-
-@lru_cache(maxsize=16)
-def _distribution(event: Event, interval: float) -> Any:
-    """Return the pessimistic privacy-loss distribution of one release."""
-    match event:
-        case SampledGaussian(noise, rate, _, relation):
-            return pld.from_gaussian_mechanism(
-                noise,
-                sensitivity=1,
-                sampling_prob=rate,
-                neighboring_relation=_RELATIONS[relation],
-                value_discretization_interval=interval,
-            )
-        case Gaussian(noise):
-            return pld.from_gaussian_mechanism(noise, sensitivity=1, value_discretization_interval=interval)
-        case Laplace(scale):
-            return pld.from_laplace_mechanism(scale, sensitivity=1, value_discretization_interval=interval)
-        case RandomizedResponse(pure):
-            return pld.from_privacy_parameters(common.DifferentialPrivacyParameters(pure, 0), interval)
-    raise Unsupported(f"no accountant knows the event {type(event).__name__}.")
+        return distribution(replace(event, count=1), interval).self_compose(event.count)
+    return distribution(event, interval)
 
 
 @lru_cache(maxsize=256)
 def _case_rdp_epsilon(events: Events, delta: float) -> float:
-    if any(_has_no_noise(event) for event in events):
+    if any(has_no_noise(event) for event in events):
         return math.inf
     accountant = RdpAccountant(_ORDERS, dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE)
     for event in events:

@@ -7,7 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon_curve
+from fairpriv_core.privacy.accountants import coarse_epsilon
+from fairpriv_core.privacy.composition import epsilon_curve
 from fairpriv_core.privacy.event import Counted, Event, Events, Parallel, merge
 
 _POINTS = 32

@@ -30,7 +30,7 @@ def test_the_live_number_is_never_below_the_proved_one(relation: Relation) -> No
     for step in (0, 1, 7, 99, 100, 101, 640, 1300, 1999, 2000):
         proved = epsilon(at_step(step, relation), DELTA)
         shown.append(live.epsilon_at(at_step(step, relation)))
-        assert proved <= shown[-1] <= proved + 0.08 * total
+        assert proved <= shown[-1] <= proved + 0.09 * total
     assert shown == sorted(shown)
     assert shown[-1] == pytest.approx(total, rel=0.01)
 
