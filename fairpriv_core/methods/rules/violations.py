@@ -45,21 +45,28 @@ def constraint_norms(model: int, *, target: Target, kernel: Kernel, feed: Feed) 
 
 def cell_means(model: int, *, cells: Cells, values: np.ndarray, group_values: np.ndarray, feed: Feed) -> Means:
     """Return population means of `values` and group sums of `group_values`, both (n,), over the cells."""
-    code = feed.columns[model].codes
-    label = code % LABELS
-    cell = cells.of.reshape(-1)[code]
-    inside = cell != NO_CELL
-    by_label = np.bincount(label, weights=values, minlength=LABELS)
-    people = np.bincount(label, minlength=LABELS)
+    cell_of, codes = cells.of.reshape(-1), feed.columns[model].codes
+    by_label, people = np.zeros(LABELS), np.zeros(LABELS, dtype=np.int64)
+    sums, sizes = np.zeros(cells.count), np.zeros(cells.count)
+    for start in range(0, feed.n, _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        label, cell = codes[rows] % LABELS, cell_of[codes[rows]]
+        inside = cell != NO_CELL
+        by_label = _add_in_order(by_label, label, values[rows])
+        people += np.bincount(label, minlength=LABELS)
+        sums = _add_in_order(sums, cell[inside], group_values[rows][inside])
+        sizes += np.bincount(cell[inside], minlength=cells.count)
     population = [
         by_label.sum() / people.sum() if condition < 0 else by_label[condition] / max(people[condition], 1)
         for condition in cells.label
     ]
-    return Means(
-        population=np.array(population),
-        sum=np.bincount(cell[inside], weights=group_values[inside], minlength=cells.count),
-        size=np.bincount(cell[inside], minlength=cells.count).astype(np.float64),
-    )
+    return Means(population=np.array(population), sum=sums, size=sizes)
+
+
+def _add_in_order(totals: np.ndarray, places: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return `totals` with each value added at its place, one after the other: no bit depends on where chunks end."""
+    first = np.arange(len(totals))
+    return np.bincount(np.concatenate([first, places]), np.concatenate([totals, values]), len(totals))
 
 
 def finite(values: np.ndarray) -> np.ndarray:
