@@ -175,7 +175,8 @@ def test_a_run_that_fails_in_a_chunk_ends_alone(tmp_path: Path, local: RunStore,
     keys = submit(local, configs)
     claimed = work_off(local)
     assert [local.row(key).status for key in keys] == ["finished", "failed", "finished", "finished"]
-    assert [len(taken) for taken in claimed] == [4, 2, 2, 1, 1] or [len(taken) for taken in claimed] == [4, 2, 1, 1, 2]
+    sizes = [len(taken) for taken in claimed]
+    assert sizes[:2] == [4, 2] and sorted(sizes[2:]) == [1, 1, 2], "each half again, whichever is claimed first"
     failed, row = local.record(keys[1]), local.row(keys[1])
     assert failed is not None and failed.status == "failed" and row.error_kind == "failed"
     assert row.error == failed.error and "noisy" in (row.error or "")

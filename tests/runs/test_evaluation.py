@@ -80,7 +80,7 @@ def test_without_it_nothing_changes(configure: Configure) -> None:
     config = configure("pf_ld")
     record = finish(config)
     assert record.metrics_private is None and all(event["kind"] != "parallel" for event in record.event)
-    later = ("private_evaluation", "reuse")  # settings that came after the first keys were made
+    later = ("private_evaluation", "reuse", "share_samples")  # settings that came after the first keys were made
     asked = {name: value for name, value in config.to_json().items() if name not in later}
     text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     assert config.key == hashlib.sha256(text.encode()).hexdigest()[:16] != ask(config).key
