@@ -174,7 +174,7 @@ def main() -> None:
                 cell = measure(place, draft, kind=kind, pace=pace, seconds=seconds / (5 if options.quick else 1))
                 cells.append(cell | {"passes": passes(cell)})
                 show(cells[-1])
-    write_result(options, {"gate": GATE, "writers": WRITERS, "readers": READERS, "cells": cells})
+    write_result(options, {"clock": "wall time", "gate": GATE, "writers": WRITERS, "readers": READERS, "cells": cells})
 
 
 def show(cell: dict[str, Any]) -> None:
