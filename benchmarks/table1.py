@@ -39,6 +39,7 @@ TABLE = (
     Case("pf_ld", "proved"),
 )
 FERMI = (Case("none"), Case("dp_fermi", "published"), Case("dp_fermi", "proved"))
+WATCHED_FROM = 256  # smaller batches take long, and what is drawn after an epoch is little beside them
 STEPS, QUICK_STEPS = 400, 160  # of a measurement at least, in whole epochs
 
 
@@ -51,7 +52,8 @@ def measure(work: Work, cases: tuple[Case, ...], *, rounds: int, steps: int = ST
     timed: dict[str, Callable[[], float]] = {"n": partial(plain.time_epoch, steady), "opacus": opacus.time_epoch}
     for index, case in enumerate(cases):
         timed[f"{index}"] = partial(time_epoch, case, work, epochs=steady + 2)
-        timed[f"{index} watched"] = partial(time_epoch, case, work, epochs=steady + 2, watched=True)
+        if work.batch >= WATCHED_FROM:
+            timed[f"{index} watched"] = partial(time_epoch, case, work, epochs=steady + 2, watched=True)
     taken = alternate(timed, rounds)
     return [
         {
@@ -63,7 +65,7 @@ def measure(work: Work, cases: tuple[Case, ...], *, rounds: int, steps: int = ST
             "seconds": round(median(taken[f"{index}"]), 5),
             "ratio_to_n": ratio(taken, f"{index}", "n"),
             "ratio_to_opacus": ratio(taken, f"{index}", "opacus"),
-            "ratio_watched": ratio(taken, f"{index} watched", "n"),
+            "ratio_watched": ratio(taken, f"{index} watched", "n") if work.batch >= WATCHED_FROM else None,
             "opacus_to_n": ratio(taken, "opacus", "n"),
         }
         for index, case in enumerate(cases)
@@ -81,7 +83,7 @@ def list_works(*, rows: int | None, quick: bool, device: str) -> list[tuple[Work
 def show(cell: dict[str, Any]) -> None:
     """Print one line of the table."""
     name = f"{cell['layers']:>6} {cell['batch']:>6}  {cell['method']:<9} {cell['variant']:<9}"
-    say(f"{name} {cell['ratio_to_n']:>6.2f} {cell['ratio_to_opacus']:>9.3f} {cell['ratio_watched']:>9.2f}")
+    say(f"{name} {cell['ratio_to_n']:>6.2f} {cell['ratio_to_opacus']:>9.3f} {cell['ratio_watched'] or math.nan:>9.2f}")
 
 
 def collect(works: list[tuple[Work, tuple[Case, ...]]], *, rounds: int, steps: int = STEPS) -> list[dict[str, Any]]:
@@ -89,7 +91,7 @@ def collect(works: list[tuple[Work, tuple[Case, ...]]], *, rounds: int, steps: i
     say("layers  batch  method    variant      / N  / Opacus   watched / N")
     cells = []
     for work, cases in works:
-        for cell in measure(work, cases, rounds=rounds if work.batch >= 256 else min(rounds, 3), steps=steps):
+        for cell in measure(work, cases, rounds=rounds if work.batch >= 256 else 2, steps=steps):
             show(cell)
             cells.append(cell)
     return cells
@@ -110,7 +112,7 @@ def main() -> None:
     options = start(parser)
     say("; ".join(f"{name} {value}" for name, value in describe_machine(options.device).items()))
     rows = 8_192 if options.quick else None
-    rounds, steps = (2, QUICK_STEPS) if options.quick else (5, STEPS)
+    rounds, steps = (2, QUICK_STEPS) if options.quick else (4, STEPS)
     works = list_works(rows=rows, quick=options.quick, device=options.device)
     cells = collect(works, rounds=rounds, steps=steps)
     memory = collect_memory(MEMORY_CASES, rows=rows) if options.device == "cpu" else []

@@ -8,13 +8,13 @@ the means of hard decisions, so that what is reported is what is driven to the g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import NetworkShape, logits
-from fairpriv_core.engine.records import Feed, Indices, Records
+from fairpriv_core.engine.records import Feed, Indices, Records, count_streams
 from fairpriv_core.methods.one_release import OneRelease
 from fairpriv_core.methods.rules.one_release_estimate import Estimate
 from fairpriv_core.methods.rules.plain import PlainRule
@@ -30,7 +30,8 @@ class OneReleaseRule(PlainRule):
         super().__init__(setting)
         self._cells = setting.cells
         self._estimates = estimates
-        self._weights = [estimate.cell_weights(self._cells) for estimate in estimates]
+        weights = {id(estimate): estimate.cell_weights(self._cells) for estimate in estimates}
+        self._weights = [weights[id(estimate)] for estimate in estimates]
         self._multipliers = np.zeros((len(estimates), self._cells.count))
         self._gaps = np.full((len(estimates), len(notions())), np.nan)
         first = setting.methods[0]
@@ -59,18 +60,28 @@ class OneReleaseRule(PlainRule):
         return np.stack([each[drawn[k // models]] for k, each in enumerate(self._factors)])
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        last = epoch + 1 == self.setting.methods[0].epochs
         for k, method in enumerate(self.setting.methods):
             parameters = kernel.parameters[k]
             counted = epoch - method.first_averaged()
             if counted >= 0:
                 self._means[k] += (parameters - self._means[k]) / (counted + 1)
-            if epoch + 1 == method.epochs:
+            if last:
                 parameters[:] = self._means[k]
-            decided = logits(kernel.shape, kernel.parameters[k : k + 1], feed.columns[k].features)[0] > 0
-            self._gaps[k] = self._estimates[k].gaps(decided)
-            if epoch + 1 < method.epochs:  # multipliers after the last epoch would change nothing
+        for k, decided in enumerate(self._decide(kernel, feed)):
+            if last or self.setting.trainings[k].observer.watches:
+                self._gaps[k] = self._estimates[k].gaps(decided)
+            if not last:  # multipliers after the last epoch would change nothing
                 self._take_dual_step(k, decided)
         self._set_factors()
+
+    def _decide(self, kernel: Kernel, feed: Feed) -> Iterator[np.ndarray]:
+        """Yield each model's decisions on its training rows (n,), at once for models of one data set."""
+        alike = count_streams([id(columns) for columns in feed.columns])
+        models = len(feed.columns) // alike
+        for first in range(0, len(feed.columns), models):
+            shared = kernel.parameters[first : first + models]
+            yield from logits(kernel.shape, shared, feed.columns[first].features) > 0
 
     def scalars(self, model: int) -> dict[str, float]:
         curves = self._cells.name_curves(multiplier=self._multipliers[model])

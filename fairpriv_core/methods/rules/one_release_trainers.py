@@ -21,8 +21,21 @@ def train_one_release(
 ) -> list[Fitted]:
     """Train K models, each on a release of its own, on one that it is given, or, resumed, on its first attempt's."""
     setting = Setting(methods, trains, trainings)
+    known: dict[tuple[object, ...], Estimate] = {}  # models that are given one release share what follows from it
     each = zip(methods, trains, trainings, strict=True)
-    return setting.run(OneReleaseRule(setting, [_estimate(*one) for one in each]))
+    return setting.run(OneReleaseRule(setting, [_share_estimate(*one, known=known) for one in each]))
+
+
+def _share_estimate(
+    method: OneRelease, train: Dataset, training: Training, *, known: dict[tuple[object, ...], Estimate]
+) -> Estimate:
+    statistic = _known_statistic(training)
+    if statistic is None:
+        return _estimate(method, train, training)
+    name = (id(train), statistic.tobytes(), *(getattr(method, field) for field in method.info.reuses))
+    if name not in known:
+        known[name] = _estimate(method, train, training)
+    return known[name]
 
 
 def _known_statistic(training: Training) -> np.ndarray | None:
