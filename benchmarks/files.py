@@ -23,7 +23,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 FORMATS = ("csv", "parquet")
-METHOD = ("--method", "pf_ld", "--epsilon", "1", "--set", "epochs=2", "--set", "batch_size=1024")
+METHOD = ("--method", "pf_ld", "--epsilon", "1", "--delta", "1e-8", "--set", "epochs=2", "--set", "batch_size=1024")
 _CATEGORIES = (3, 5, 8, 12, 2, 6, 4)
 _NUMBERS = 6
 _BLOCK = 1 << 18
