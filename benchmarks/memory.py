@@ -38,6 +38,7 @@ def measure_memory(case: Case, *, rows: int | None, shape: str = "bank", layers:
         "batch": BATCH,
         "method": case.method,
         "variant": case.variant,
+        "ours": case.method not in _RIVALS,
         **json.loads(found.stdout),
     }
 
