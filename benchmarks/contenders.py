@@ -6,7 +6,7 @@ The first epoch (multipliers still 0) and the last (nothing released at its end)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
@@ -93,5 +93,5 @@ def time_epoch(case: Case, work: Work, *, epochs: int = 5, watched: bool = False
     method = case.build(work, epochs=epochs)
     steps = method.steps(work.data.n) // epochs
     watch = Stopwatch(steps, work.device, watches=True) if watched else Unseen(steps, work.device)
-    method.fit(work.data, build_training(watch))
+    method.fit(work.data, replace(build_training(watch), device=work.device))
     return fmean(watch.steady())

@@ -185,6 +185,13 @@ class TrainsNetwork(Protocol):
     def width(self) -> int: ...
 
 
+class DrawsSamples(Protocol):
+    """A method that draws secret samples."""
+
+    def rate(self, n_train: int) -> float:
+        """Return the chance of each of `n_train` rows to be in a step's sample."""
+
+
 def check_network(method: TrainsNetwork) -> None:
     """Raise BadInput for a shared hyper-parameter out of range."""
     checks.whole(low=1, epochs=method.epochs, batch_size=method.batch_size, width=method.width)

@@ -11,6 +11,7 @@ import pytest
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.evaluate import evaluate
+from fairpriv_core.engine.records import Records
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.rules import fairdp_certified as rule
@@ -99,8 +100,8 @@ def test_a_record_moves_counts_and_certificate_in_one_cell() -> None:
 
 
 def test_micro_batches_of_one_that_forgets_to_clip_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unclipped(records: object, bounds: object) -> object:
-        return (records.probability - records.label) * records.present  # type: ignore[attr-defined]
+    def unclipped(records: Records, bounds: object) -> np.ndarray:
+        return records.deviation * records.present
 
     monkeypatch.setattr(rule, "clipped_loss_weights", unclipped)
     sizes = [np.linalg.norm(release.value) / release.bound for _, release in _sums_of_single_records(METHOD, _huge(2))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from fairpriv_core.engine.loop import Rule, Schedule, train
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.records import Feed
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods.fields import TrainsNetwork
+from fairpriv_core.methods.fields import DrawsSamples, TrainsNetwork
 from fairpriv_core.notions.cells import Cells, build_cells
 from fairpriv_core.notions.notion import Target
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -54,7 +54,7 @@ class Setting(Generic[M]):
     @cached_property
     def rates(self) -> list[float]:
         """Each method's chance of a row to be in a step's secret sample."""
-        return [float(method.rate(self.n)) for method in self.methods]  # type: ignore[attr-defined]
+        return [float(method.rate(self.n)) for method in cast(Sequence[DrawsSamples], self.methods)]
 
     def column(self, name: str) -> np.ndarray:
         """Return the hyper-parameter `name` of each method as (K, 1) float32."""
