@@ -50,7 +50,8 @@ class Rule(Protocol):
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         """Return the secret samples of an epoch, [step][stream] -> row indices; None when nothing will be released.
 
-        A step may be the public batch itself (the same object), which the published variant of PF-LD samples from.
+        A step may be the public batch itself (the same object), which published variants sample from: the whole update
+        is then `secret_update`'s.
         """
 
     def public_weights(self, records: Records) -> np.ndarray:
@@ -173,8 +174,10 @@ class _Loop:
     def _take_step(self, batch: Indices | None, sample: Indices | None) -> None:
         if self._schedule.project is not None:
             self._schedule.project(self._kernel.parameters)
-        if batch is not None and sample is not None and len(batch) == len(sample):
+        if batch is not None and sample is not None and sample is not batch and len(batch) == len(sample):
             update = self._learn_together(batch, sample)
+        elif sample is batch and sample is not None:
+            update = self._learn_secretly(sample)
         else:
             parts = [] if batch is None else [self._learn_publicly(batch)]
             parts += [] if sample is None else [self._learn_secretly(sample)]
@@ -184,12 +187,9 @@ class _Loop:
 
     def _learn_together(self, batch: Indices, sample: Indices) -> np.ndarray:
         """Return the update of a public batch and a secret sample, gathered and passed through as one."""
-        joint, size = batch, 0
-        if sample is not batch:
-            joint, size = [np.concatenate(pair) for pair in zip(batch, sample, strict=True)], len(batch[0])
-        passed, records = self._pass(joint)
-        public = slice(0, size) if size else slice(None)
-        secret = slice(size, None) if size else slice(None)
+        size = len(batch[0])
+        passed, records = self._pass([np.concatenate(pair) for pair in zip(batch, sample, strict=True)])
+        public, secret = slice(0, size), slice(size, None)
         update = self._kernel.weighted_sum(passed, self._rule.public_weights(records.part(public)), public)
         return _add(update, self._release(passed, records.part(secret), secret))
 

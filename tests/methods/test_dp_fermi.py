@@ -191,7 +191,7 @@ def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_mutant_that_samples_the_public_batch_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FermiRule, "samples", lambda rule, epoch, batches: batches)
+    monkeypatch.setattr(FermiRule, "samples", lambda rule, epoch, batches: [list(batch) for batch in batches])
     recorder = RecordingMechanism(forced=lambda epoch, step: np.zeros(0, dtype=np.int64))
     train(METHOD, [_ordinary(2)], [recorder])
     assert any(release.value.any() for release in _sums(recorder))
@@ -234,7 +234,7 @@ def test_as_published_a_person_outside_the_batch_changes_what_the_batch_gives() 
 
 
 def test_the_published_noise_is_that_of_theorem_3_3(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both deviations, on means over the batch; rho is the smallest share of a group."""
+    """Both deviations, on means over the batch, theta's times lambda; rho is the smallest share of a group."""
     given: list[Pairs] = []
     honest = StepRelease.release
 
@@ -247,9 +247,10 @@ def test_the_published_noise_is_that_of_theorem_3_3(monkeypatch: pytest.MonkeyPa
     method = dataclasses.replace(PUBLISHED, noise_primal=None).calibrated(epsilon=epsilon, delta=delta, n_train=data.n)
     train(method, [data], [RecordingMechanism()])
     root = 4.0 * np.sqrt(method.steps(data.n) * np.log(1 / delta) / (80 / 500)) / (epsilon * data.n)
-    of_a_part = method.noise("noise_primal") * np.sqrt(2.0) / method.batch_size
-    assert given[0].w_bound[0] * of_a_part == pytest.approx(root)
-    assert given[0].theta_bound[0] * of_a_part == pytest.approx(root * method.clip_primal * method.dual_norm)
+    of_a_part = method.noise("noise_primal") * np.sqrt(2.0)
+    assert given[0].w_bound[0] * of_a_part / method.batch_size == pytest.approx(root)
+    on_the_update = root * method.multiplier * method.clip_primal * method.dual_norm
+    assert given[0].theta_bound[0] * of_a_part == pytest.approx(on_the_update)
     assert method.published_epsilon(data.n, delta) == pytest.approx(epsilon)
 
 

@@ -78,7 +78,7 @@ class FermiRule(OneSum):
     def public_weights(self, records: Records) -> np.ndarray:
         if not self.pursued:
             return records.deviation / np.float32(records.count)
-        self.batch = self.conditions.average(records)
+        self.batch = self.conditions.average(self.conditions.count_rows(records))
         self.clipped = terms.clipped_slopes(records, self.clip)
         weights: np.ndarray = self.clipped * records.look_up(self.public * self.multiplier)
         weights += records.deviation

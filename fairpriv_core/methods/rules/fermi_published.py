@@ -38,23 +38,32 @@ class PublishedFermiRule(FermiRule):
         return batches if self.pursued else None
 
     def secret_weights(self, records: Records) -> np.ndarray:
-        return records.keep(self.clipped * records.look_up(self._slopes))  # the sample is the public batch
+        """Return the weights of the whole update: the sample is the public batch, and the loss is public.
+
+        A group moves the sum by as much as psi's terms alone, which are what is clipped and noised.
+        """
+        weights = terms.clipped_slopes(records, self.clip)
+        weights *= records.look_up(self.public * self.multiplier)
+        weights += records.deviation
+        weights *= np.float32(1.0 / records.count)
+        return weights
 
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
-        shares, averages = self.shares, self.batch
+        sums, shares = self.conditions.count_rows(records), self.shares
+        scale = self.multiplier / records.count
         shift = np.sqrt(8.0 / shares.min(axis=(1, 2)))  # of W's sum, in the proof of Theorem 3.3
-        sums = self.conditions.group_sums(records, centre=np.zeros_like(averages.means))
         pairs = Pairs(
             theta=totals.astype(np.float64),
-            theta_bound=shift * self._norm_bound,
-            w=2.0 * sums / np.sqrt(shares)[..., None],
+            theta_bound=shift * self._norm_bound * scale[:, 0],
+            w=2.0 * self.conditions.total(sums) / np.sqrt(shares)[..., None],
             w_bound=shift,
         )
         theta, w = self.step_release.release(pairs, step=step)
+        averages = self.conditions.average(sums)
         mean = averages.means * averages.weights[..., None]
         ascent = w / records.count - 2.0 * self.w * mean[..., None, :]
         self.ascend(self.multiplier[..., None, None] * ascent)
-        return (theta * (self.multiplier / records.count)).astype(np.float32)
+        return np.where(scale > 0, theta, totals).astype(np.float32, copy=False)
 
     @cached_property
     def _norm_bound(self) -> np.ndarray:
@@ -63,7 +72,7 @@ class PublishedFermiRule(FermiRule):
         return bound
 
     def set_tables(self) -> None:
-        """Derive the step's tables from W and the shares."""
-        public = self.conditions.by_label(terms.public_slopes(self.w))
-        self.public = np.tile(public, self.conditions.groups).astype(np.float32)
-        self._slopes = self.conditions.by_code(terms.group_slopes(self.w, self.shares)).astype(np.float32)
+        """Derive the step's table from W and the shares."""
+        of_label = self.conditions.by_label(terms.public_slopes(self.w))
+        of_group = self.conditions.by_code(terms.group_slopes(self.w, self.shares))
+        self.public = (np.tile(of_label, self.conditions.groups) + of_group).astype(np.float32)

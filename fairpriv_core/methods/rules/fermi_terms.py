@@ -28,6 +28,15 @@ class Averages:
 
 
 @dataclass(frozen=True)
+class CodeSums:
+    """Of `count` records, by code (K, codes): the sums of their probabilities `positive`, and how many `rows`."""
+
+    positive: np.ndarray
+    rows: np.ndarray
+    count: int
+
+
+@dataclass(frozen=True)
 class Conditions:
     """The cells of a notion as k groups under each condition; the last index of a table stands for none."""
 
@@ -53,16 +62,24 @@ class Conditions:
         shares: np.ndarray = shaped / shaped.sum(axis=2, keepdims=True)
         return shares
 
-    def average(self, records: Records) -> Averages:
-        """Return the public batch's mean of F and share of rows under each condition; uniform where there is none."""
+    def count_rows(self, records: Records) -> CodeSums:
+        """Return the sums of the records' probabilities, and how many records there are, by code."""
         codes = self.groups * LABELS
-        of_label = records.sum_by_code(records.probability, codes).reshape(-1, self.groups, LABELS).sum(axis=1)
-        rows = records.count_codes(codes).reshape(-1, self.groups, LABELS).sum(axis=1)
+        return CodeSums(records.sum_by_code(records.probability, codes), records.count_codes(codes), records.count)
+
+    def average(self, sums: CodeSums) -> Averages:
+        """Return the public batch's mean of F and share of rows under each condition; uniform where there is none."""
+        by_label = (each.reshape(-1, self.groups, LABELS).sum(axis=1) for each in (sums.positive, sums.rows))
         member = self.of_label[None, :] == np.arange(self.count)[:, None]
-        people, positive = rows @ member.T, of_label @ member.T
+        positive, people = (each @ member.T for each in by_label)
         mean = np.where(people > 0, positive / np.maximum(people, 1.0), 0.5).clip(0.0, 1.0)
-        weights = np.broadcast_to(people / records.count, mean.shape)
+        weights = np.broadcast_to(people / sums.count, mean.shape)
         return Averages(np.stack([1.0 - mean, mean], axis=-1), weights)
+
+    def total(self, sums: CodeSums) -> np.ndarray:
+        """Return the sums of F over the records of each group: (K, conditions, k, l)."""
+        positive, rows = (self._by_cell(each) for each in (sums.positive, sums.rows))
+        return np.stack([rows - positive, positive], axis=-1)
 
     def group_sums(self, records: Records, *, centre: np.ndarray) -> np.ndarray:
         """Return the sums of F - u over the records of each group: (K, conditions, k, l); u = `centre`, (K, .., l).
@@ -76,9 +93,8 @@ class Conditions:
             known = ~np.isnan(positive)
             sums = records.sum_by_code(np.where(known, positive, 0.0), codes)
             counts = records.sum_by_code(known.astype(positive.dtype), codes)
-        positive, counts = (self._by_cell(each) for each in (sums, counts))
-        both = np.stack([counts - positive, positive], axis=-1)
-        centred: np.ndarray = both - counts[..., None] * centre[:, :, None]
+        both = self.total(CodeSums(sums, counts, records.count))
+        centred: np.ndarray = both - self._by_cell(counts)[..., None] * centre[:, :, None]
         return centred
 
     def _by_cell(self, by_code: np.ndarray) -> np.ndarray:

@@ -36,7 +36,6 @@ class LagrangianRule(OneSum):
     _violations: np.ndarray = field(init=False)
     _limits: np.ndarray = field(init=False)
     _terms: BatchTerms = field(init=False)
-    _slopes: np.ndarray = field(init=False)
     _clip: np.ndarray = field(init=False)
     _shifts: np.ndarray = field(init=False)
     _noises: list[float] = field(init=False)
@@ -60,21 +59,24 @@ class LagrangianRule(OneSum):
 
     def public_weights(self, records: Records) -> np.ndarray:
         loss = records.deviation / np.float32(records.count)
-        if not self._limits.any():
-            return loss
-        score = self.setting.target == "score"
-        values = records.probability if score else output("loss", records.logits, records.label)
-        self._terms = batch_terms(self._table, multipliers=self._multipliers, records=records, values=values)
-        self._slopes = self._slope(records)
-        factors = self._terms.population if self.private else self._terms.population - self._terms.group
-        loss += self._slopes * records.look_up(factors)
+        if self._limits.any():
+            terms = self._batch_terms(records)
+            loss += self._slope(records) * records.look_up(terms.population - terms.group)
         return loss
 
     def secret_weights(self, records: Records) -> np.ndarray:
+        """Return the weights of the whole update: the sample is the public batch, and loss and population are public.
+
+        One attribute moves their sum by as much as the group terms alone, which are what is clipped and noised.
+        """
+        self._terms, slopes = self._batch_terms(records), self._slope(records)
         clip = clip_positive if self.setting.target == "score" else clip_weights
-        clipped = clip(self._slopes, records.norms, self._clip)  # the sample is the public batch
+        clipped = clip(slopes, records.norms, self._clip)
         clipped *= records.look_up(self._terms.group)
-        return clipped
+        slopes *= records.look_up(self._terms.population)
+        slopes -= clipped
+        slopes += records.deviation * np.float32(1.0 / records.count)
+        return slopes
 
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
         radii = self._shifts / (self._terms.smallest - 1.0)  # eq. 7
@@ -86,8 +88,7 @@ class LagrangianRule(OneSum):
             relation="add_remove",
             step=step,
         )
-        result: np.ndarray = np.negative(noisy, dtype=np.float32, casting="same_kind")
-        return result
+        return np.where(self._limits[:, None] > 0, noisy, totals).astype(np.float32, copy=False)
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         for k in np.flatnonzero(self._limits).tolist():
@@ -117,6 +118,11 @@ class LagrangianRule(OneSum):
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         self._multipliers[model] = state["multipliers"]
         self._violations[model] = state["violations"]
+
+    def _batch_terms(self, records: Records) -> BatchTerms:
+        score = self.setting.target == "score"
+        values = records.probability if score else output("loss", records.logits, records.label)
+        return batch_terms(self._table, multipliers=self._multipliers, records=records, values=values)
 
     def _slope(self, records: Records) -> np.ndarray:
         return slope(self.setting.target, records.probability, records.label)
