@@ -19,7 +19,8 @@ from functools import cached_property
 import numpy as np
 
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.engine.norms import jacobian_norms, layer_norms, with_bias
+from fairpriv_core.engine.norms import layer_squares, with_bias
+from fairpriv_core.engine.products import divide, expand, multiply, turn
 
 
 @dataclass
@@ -28,26 +29,30 @@ class Pass:
 
     `rows` (S, B, d) are those of S streams, each shared by K / S models that follow each other, and `squares` (S, B)
     `with_bias` of them;
-    `hidden` are the hidden layers' outputs and `deltas` the logit's derivatives with respect to their inputs, each
-    (K, B, width); `logits` (K, B).
+    `hidden` are the L hidden layers' outputs and `deltas` the logit's derivatives with respect to their inputs, each
+    (L, K, B, width); `logits` (K, B).
     """
 
     rows: np.ndarray
     squares: np.ndarray
-    hidden: Sequence[np.ndarray]
-    deltas: Sequence[np.ndarray]
+    hidden: np.ndarray | Sequence[np.ndarray]
+    deltas: np.ndarray | Sequence[np.ndarray]
     logits: np.ndarray
 
     @cached_property
     def norms(self) -> np.ndarray:
         """The L2 norm of each record's gradient of the logit, over all parameters: (K, B), or (1, B) of shared rows."""
-        return jacobian_norms(expand(self.squares, len(self.logits)), self.hidden, self.deltas)
+        norms: np.ndarray = np.sqrt(self._layer_squares().sum(axis=0))
+        return norms
 
     @property
     def layer_norms(self) -> np.ndarray:
         """The L2 norm of each record's gradient of the logit for each layer alone: (L + 1, K, B)."""
-        each = layer_norms(expand(self.squares, len(self.logits)), self.hidden, self.deltas)
-        return np.stack([np.broadcast_to(norms, self.logits.shape) for norms in each])
+        norms: np.ndarray = np.sqrt(self._layer_squares())
+        return np.broadcast_to(norms, (len(norms), *self.logits.shape))
+
+    def _layer_squares(self) -> np.ndarray:
+        return layer_squares(expand(self.squares, len(self.logits)), self.hidden, self.deltas)
 
     @property
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -57,27 +62,24 @@ class Pass:
         return list(zip([rows, *self.hidden], [*self.deltas, np.ones_like(self.logits)[:, :, None]], strict=True))
 
 
-def expand(streams: np.ndarray, models: int) -> np.ndarray:
-    """Return values of S streams (S, ...) as they are where S is 1 or K, else each as often as it has models."""
-    return streams if len(streams) in (1, models) else np.repeat(streams, models // len(streams), axis=0)
-
-
 @dataclass
 class Kernel:
     """K networks of one shape over a flat array (K, P) that is updated in place."""
 
     shape: NetworkShape
     parameters: np.ndarray
-    _layers: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(init=False)
-    _sums: list[tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]] = field(init=False)
+    _layers: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
+    _total: np.ndarray = field(init=False)
+    _sums: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
+    _turned: np.ndarray = field(init=False)
     _held: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        self._layers = [
-            (weights, weights.transpose(0, 2, 1), biases) for weights, biases in self.shape.views(self.parameters)
-        ]
-        buffers = [np.empty_like(self.parameters) for _ in range(2)]
-        self._sums = [(buffer, self.shape.views(buffer)) for buffer in buffers]
+        self._layers = self.shape.views(self.parameters)
+        self._total = np.empty_like(self.parameters)
+        self._sums = self.shape.views(self._total)
+        size = max(self.shape.inputs, self.shape.width) * self.shape.width
+        self._turned = np.empty((len(self.parameters), size), dtype=self.parameters.dtype)
         self._held = self._new_block(0)
 
     def run(self, rows: np.ndarray, squares: np.ndarray | None = None) -> Pass:
@@ -87,8 +89,8 @@ class Kernel:
         """
         hidden, deltas, scratch = self._block(rows.shape[1])
         below = rows
-        for (_, transposed, biases), output in zip(self._layers, hidden, strict=False):
-            multiply(below, transposed, output)
+        for (weights, biases), output in zip(self._layers, hidden, strict=False):
+            multiply(below, turn(weights, self._turned), output)
             output += biases
             np.maximum(output, 0.0, out=output)
             below = output
@@ -99,36 +101,27 @@ class Kernel:
         """Return sum_j weights_j do_j over the records in `rows` of the pass: (K, P).
 
         `weights` is (K, rows), or (L + 1, K, rows) where each layer has its own. With `bounded` a record of weight 0,
-        or that is not finite, contributes exactly nothing. The result lies in one of two buffers that take turns: it
-        is overwritten by the call after next.
+        or that is not finite, contributes exactly nothing. The result is overwritten by the next call.
         """
-        total, views = self._sums[0]
-        self._sums.reverse()
         inputs = [passed.rows[:, rows], *(output[:, rows] for output in passed.hidden)]
         deltas = [delta[:, rows] for delta in passed.deltas]
-        self._add_up(views, inputs, deltas, weights)
-        if bounded and not math.isfinite(float(total.sum())):
+        self._add_up(inputs, deltas, weights)
+        if bounded and not math.isfinite(float(self._total.sum())):
             norms = np.broadcast_to(passed.norms, passed.logits.shape)[:, rows]
             kept = np.isfinite(norms) & (np.isfinite(weights) & (weights != 0)).reshape(-1, *norms.shape).all(axis=0)
             inputs, deltas = (
                 [np.where(kept[:, :, None], expand(part, len(kept)), 0.0) for part in each] for each in (inputs, deltas)
             )
-            self._add_up(views, inputs, deltas, np.where(kept, weights, 0.0))
-        return total
+            self._add_up(inputs, deltas, np.where(kept, weights, 0.0))
+        return self._total
 
-    def _add_up(
-        self,
-        views: list[tuple[np.ndarray, np.ndarray]],
-        inputs: list[np.ndarray],
-        deltas: list[np.ndarray],
-        weights: np.ndarray,
-    ) -> None:
-        """Write the sums into `views`; `inputs` and `deltas` are those of every layer, but for the last delta, 1."""
-        each = weights if weights.ndim == 3 else [weights] * len(views)
-        for (weight_sum, bias_sum), fed, delta, own in zip(views, inputs, deltas, each, strict=False):
+    def _add_up(self, inputs: list[np.ndarray], deltas: list[np.ndarray], weights: np.ndarray) -> None:
+        """Write the sums; `inputs` and `deltas` are those of every layer, but for the last delta, 1."""
+        each = weights if weights.ndim == 3 else [weights] * len(self._sums)
+        for (weight_sum, bias_sum), fed, delta, own in zip(self._sums, inputs, deltas, each, strict=False):
             multiply((delta * own[:, :, None]).transpose(0, 2, 1), fed, weight_sum)
             np.matmul(own[:, None], delta, out=bias_sum)
-        last, last_bias = views[-1]
+        last, last_bias = self._sums[-1]
         streams = len(inputs[-1])
         if streams == len(last) > 1:
             np.matmul(each[-1][:, None], inputs[-1], out=last)
@@ -137,16 +130,16 @@ class Kernel:
         np.sum(each[-1], axis=1, out=last_bias[:, 0, 0])
 
     def _logits(self, below: np.ndarray) -> np.ndarray:
-        weights, transposed, biases = self._layers[-1]
+        weights, biases = self._layers[-1]
         if len(below) == len(weights) > 1:
-            logits: np.ndarray = np.matmul(below, transposed)[:, :, 0]
+            logits: np.ndarray = np.matmul(below, weights.transpose(0, 2, 1))[:, :, 0]
         else:
             logits = np.matmul(divide(weights[:, 0], len(below)), below.transpose(0, 2, 1))
             logits = logits.reshape(len(weights), -1)
         logits += biases[:, 0]
         return logits
 
-    def _fill_deltas(self, deltas: list[np.ndarray], hidden: list[np.ndarray], scratch: np.ndarray) -> None:
+    def _fill_deltas(self, deltas: np.ndarray, hidden: np.ndarray, scratch: np.ndarray) -> None:
         """Back-propagate the unit seed; relu passes on what came in where its output is positive."""
         for layer in range(len(deltas) - 1, -1, -1):
             above, active = self._layers[layer + 1][0], np.greater(hidden[layer], 0.0, out=scratch)
@@ -156,32 +149,13 @@ class Kernel:
             else:
                 np.multiply(active, above, out=deltas[layer])
 
-    def _block(self, length: int) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+    def _block(self, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return memory that is used again and again: outputs and deltas of L layers, and flags (K, length, width)."""
         if self._held.shape[3] < length:
             self._held = self._new_block(length)
         block = self._held[:, :, :, :length]
-        return list(block[0]), list(block[1]), np.empty(block.shape[2:], dtype=bool)
+        return block[0], block[1], np.empty(block.shape[2:], dtype=bool)
 
     def _new_block(self, length: int) -> np.ndarray:
         size = (2, self.shape.hidden_layers, len(self.parameters), length, self.shape.width)
         return np.empty(size, dtype=self.parameters.dtype)
-
-
-def multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
-    """Write the products of matrices `left` (S or K, n, m) and `right` (S or K, m, l) into `out` (K, n, l)."""
-    streams = min(len(left), len(right))
-    if len(out) == 1:
-        np.dot(left[0], right[0], out=out[0])
-    elif streams in (1, len(out)):
-        np.matmul(left, right, out=out)
-    else:
-        by_stream = [part.reshape(streams, len(part) // streams, *part.shape[1:]) for part in (left, right)]
-        np.matmul(by_stream[0], by_stream[1], out=divide(out, streams))
-
-
-def divide(models: np.ndarray, streams: int) -> np.ndarray:
-    """Return a view of `models` (K, ...) as (streams, K / streams, ...), those that share rows together."""
-    view = models.view()
-    view.shape = (streams, len(models) // streams, *models.shape[1:])  # fails where it would be a copy
-    return view

@@ -174,24 +174,30 @@ class _Loop:
     def _take_step(self, batch: Indices | None, sample: Indices | None) -> None:
         if self._schedule.project is not None:
             self._schedule.project(self._kernel.parameters)
-        if batch is not None and sample is not None and sample is not batch and len(batch) == len(sample):
-            update = self._learn_together(batch, sample)
-        elif sample is batch and sample is not None:
-            update = self._learn_secretly(sample)
-        else:
-            parts = [] if batch is None else [self._learn_publicly(batch)]
-            parts += [] if sample is None else [self._learn_secretly(sample)]
-            update = parts[0] if len(parts) == 1 else _add(*parts)
-        self._optimizer.update(self._kernel.parameters, update)
+        self._optimizer.update(self._kernel.parameters, self._update(batch, sample))
         self.step += 1
+
+    def _update(self, batch: Indices | None, sample: Indices | None) -> np.ndarray:
+        if sample is not None and (batch is None or sample is batch):
+            return self._learn_secretly(sample)
+        assert batch is not None, "a rule draws batches, samples or both"
+        if sample is None:
+            return self._learn_publicly(batch)
+        if len(batch) == len(sample):
+            return self._learn_together(batch, sample)
+        update = self._learn_publicly(batch).copy()
+        update += self._learn_secretly(sample)
+        return update
 
     def _learn_together(self, batch: Indices, sample: Indices) -> np.ndarray:
         """Return the update of a public batch and a secret sample, gathered and passed through as one."""
         size = len(batch[0])
         passed, records = self._pass([np.concatenate(pair) for pair in zip(batch, sample, strict=True)])
         public, secret = slice(0, size), slice(size, None)
-        update = self._kernel.weighted_sum(passed, self._rule.public_weights(records.part(public)), public)
-        return _add(update, self._release(passed, records.part(secret), secret))
+        weights = self._rule.public_weights(records.part(public))
+        update = self._release(passed, records.part(secret), secret)
+        update += self._kernel.weighted_sum(passed, weights, public)
+        return update
 
     def _learn_publicly(self, batch: Indices) -> np.ndarray:
         passed, records = self._pass(batch)
@@ -253,8 +259,3 @@ def _open_kernel(shape: NetworkShape, parameters: np.ndarray, device: str) -> Ke
         return Kernel(shape, parameters)
     kernel: Kernel = import_module(_ELSEWHERE).DeviceKernel(shape, parameters, device)
     return kernel
-
-
-def _add(update: np.ndarray, released: np.ndarray) -> np.ndarray:
-    update += released
-    return update

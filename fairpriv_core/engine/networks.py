@@ -11,10 +11,11 @@ import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.engine.predict import NETWORK_KIND
+from fairpriv_core.engine.products import multiply
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
-_CHUNK = 4096
+_CHUNK = 1024  # rows whose activations a processor keeps at hand
 
 
 @dataclass(frozen=True)
@@ -77,20 +78,24 @@ class NetworkShape:
 def logits(shape: NetworkShape, flat: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the logits (K, n) of K models (K, P) on `rows` (n, d), evaluated in chunks."""
     layers = shape.views(flat)
-    parts = [_forward(layers, rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK)]
-    return np.concatenate(parts, axis=1)
+    hidden = [(np.ascontiguousarray(weights.transpose(0, 2, 1)), biases) for weights, biases in layers[:-1]]
+    starts = range(0, len(rows), _CHUNK)
+    return np.concatenate([_forward(hidden, layers[-1], rows[start : start + _CHUNK]) for start in starts], axis=1)
 
 
-def _forward(layers: list[tuple[np.ndarray, np.ndarray]], rows: np.ndarray) -> np.ndarray:
-    hidden = rows[None]
-    for weights, biases in layers[:-1]:
-        hidden = np.matmul(hidden, weights.transpose(0, 2, 1))
-        hidden += biases
-        np.maximum(hidden, 0.0, out=hidden)
-    weights, biases = layers[-1]
-    if len(hidden) == 1:
-        scores: np.ndarray = np.matmul(weights[:, 0], hidden[0].T)
+def _forward(
+    hidden: list[tuple[np.ndarray, np.ndarray]], last: tuple[np.ndarray, np.ndarray], rows: np.ndarray
+) -> np.ndarray:
+    below = rows[None]
+    for turned, biases in hidden:
+        output = np.empty((len(turned), len(rows), turned.shape[2]), dtype=turned.dtype)
+        multiply(below, turned, output)
+        output += biases
+        below = np.maximum(output, 0.0, out=output)
+    weights, biases = last
+    if len(below) == 1:
+        scores: np.ndarray = np.matmul(weights[:, 0], below[0].T)
     else:
-        scores = np.matmul(hidden, weights.transpose(0, 2, 1))[:, :, 0]
+        scores = np.matmul(below, weights.transpose(0, 2, 1))[:, :, 0]
     scores += biases[:, 0]
     return scores

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.kernel import Pass, divide, expand
+from fairpriv_core.engine.kernel import Pass
 from fairpriv_core.engine.norms import with_bias
+from fairpriv_core.engine.products import divide, expand
 from fairpriv_core.notions.surrogates import sigmoid
 
 _CHUNK = 65536
@@ -98,21 +99,20 @@ class Records:
         streams = len(self._drawn.code)
         chosen = values if self._drawn.present is None else values * self.present
         if streams == len(values):
-            return np.stack([np.bincount(own, each, codes) for own, each in zip(self.code, chosen, strict=True)])
+            return np.array([np.bincount(own, each, codes) for own, each in zip(self.code, chosen, strict=True)])
         exact = np.ascontiguousarray(chosen, dtype=np.float64)
         sums = np.matmul(divide(exact, streams), self._indicate(np.empty((0, codes))))
         totals: np.ndarray = sums.reshape(len(values), codes)
         return totals
 
     def count_codes(self, codes: int) -> np.ndarray:
-        """Return how many records have each code, padding left out: (K, codes), or (1, codes) if all share them."""
+        """Return how many records have each code, padding left out: (K, codes) or, of shared rows, (1, codes)."""
         code, kept = self._drawn.code[:, self._rows], self._drawn.present
         if kept is None:
             counts = [np.bincount(own, minlength=codes) for own in code]
         else:
-            pairs = zip(code, kept[:, self._rows], strict=True)
-            counts = [np.bincount(own, here, codes) for own, here in pairs]
-        return expand(np.stack(counts), len(self.logits))
+            counts = [np.bincount(own, here, codes) for own, here in zip(code, kept[:, self._rows], strict=True)]
+        return expand(np.array(counts, dtype=np.float64), len(self.logits))
 
     def _indicate(self, table: np.ndarray) -> np.ndarray:
         """Return 1 for each record's code, else 0: (S, B, codes), for a product with `table` (K, codes)."""

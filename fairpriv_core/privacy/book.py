@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Mapping, Sequence
-from importlib import import_module
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn, Self
 
 import numpy as np
@@ -20,11 +19,9 @@ from fairpriv_core.privacy.counter import Counter
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.privacy.sampling import draw_poisson_samples, thin_samples
+from fairpriv_core.privacy.step_noise import StepNoise
 
-_BLOCK_VALUES = 2**19  # normals drawn at a time (4 MiB), at most _BLOCK_STEPS steps' worth
-_BLOCK_STEPS = 64
 _SAMPLE = "sample"
-_NORMALS = "fairpriv_core.privacy.normals"  # needs torch, which is loaded by then; commands that release nothing do not
 
 
 class Book:
@@ -43,7 +40,7 @@ class Book:
         self._drawn: tuple[float, int] | None = None  # rate of the latest samples, and how many there are
         self._used: dict[str, int] = {}  # of the latest samples, by part
         self._used_whole = 0
-        self._blocks: dict[str, tuple[tuple[int, int], np.ndarray]] = {}
+        self._noises: dict[tuple[str, int], StepNoise] = {}
 
     @property
     def events(self) -> Events:
@@ -159,17 +156,13 @@ class Book:
         else:
             self._used_whole += 1
 
-    def _step_noise(self, name: str, step: int, size: int) -> np.ndarray:
-        """Return the step's standard normals (size,), a row of a block that is drawn at once."""
-        steps = min(max(_BLOCK_VALUES // max(size, 1), 1), _BLOCK_STEPS)
-        block, row = divmod(operator.index(step), steps)
-        held, normals = self._blocks.get(name, (None, np.empty(0)))
-        if held != (block, size):
-            stream = self._randomness.stream(name, self._model, block, size)
-            normals = import_module(_NORMALS).draw_normals(stream, steps * size).reshape(steps, size)
-            self._blocks[name] = ((block, size), normals)
-        noise: np.ndarray = normals[row]
-        return noise
+    def _step_noise(self, name: str, step: int, size: int) -> Iterator[np.ndarray]:
+        """Yield the step's standard normals (size,) piece by piece; see `StepNoise`."""
+        noise = self._noises.get((name, size))
+        if noise is None:
+            noise = StepNoise(size, lambda block: self._randomness.stream(name, self._model, block, size))
+            self._noises[name, size] = noise
+        return noise.pieces(step)
 
 
 def _chances(keep: np.ndarray, n: int) -> np.ndarray:

@@ -17,8 +17,10 @@ from fairpriv_core.privacy.book import Book
 from fairpriv_core.privacy.event import Gaussian, Laplace, RandomizedResponse, Relation, SampledGaussian
 from fairpriv_core.privacy.grid import noise_scale, release_on_grid
 from fairpriv_core.privacy.sampling import draw_responses
+from fairpriv_core.privacy.step_noise import AT_ONCE
 
 _SUM = "sampled_gaussian"
+_FEW = 2048  # parameters up to which the noise of several models is added at once
 
 
 class Mechanism(Book):
@@ -41,7 +43,9 @@ class Mechanism(Book):
         step: int,
         part: str = "",
     ) -> np.ndarray:
-        """Release `total` (P,) with noise of standard deviation noise_multiplier * radius; returns float64 (P,).
+        """Release `total` (P,) with noise of standard deviation noise_multiplier * radius; returns a new (P,).
+
+        It is float64, or rounded to float32 where `total` is float32.
 
         `total` is the sum over the step's secret sample of contributions that all lie in the ball of `radius`,
         relative to an absent record under either relation. With a `part` named, records of that part alone contribute;
@@ -51,7 +55,7 @@ class Mechanism(Book):
         """
         std = noise_scale(radius, noise_multiplier, "radius")
         self._count_sum(_once(float(noise_multiplier), float(sampling_rate), relation), step, part)
-        return release_on_grid(total, std, self._step_noise(_name_sum(part), step, np.size(total)))
+        return self._add_noise(_name_sum(part), step, np.asarray(total), std)
 
     @staticmethod
     def sum_together(
@@ -75,9 +79,10 @@ class Mechanism(Book):
 
         if len(mechanisms) == 1 and radii[0]:
             return release(0)[None]
-        released = np.zeros_like(totals)
+        released, size = np.zeros_like(totals), totals.shape[1]
         chosen = [k for k, radius in enumerate(radii) if radius]
-        if any(type(mechanisms[k]) is not Mechanism or not noise_multipliers[k] for k in chosen):
+        observed = any(type(mechanisms[k]) is not Mechanism or not noise_multipliers[k] for k in chosen)
+        if observed or size > _FEW:
             for k in chosen:
                 released[k] = release(k)
         elif chosen:
@@ -85,7 +90,7 @@ class Mechanism(Book):
             for k in chosen:
                 event = _once(float(noise_multipliers[k]), float(sampling_rates[k]), relation)
                 mechanisms[k]._count_sum(event, step, "")
-            noise = np.stack([mechanisms[k]._step_noise(_SUM, step, totals.shape[1]) for k in chosen])
+            noise = np.stack([piece for k in chosen for piece in mechanisms[k]._step_noise(_SUM, step, size)])
             released[chosen] = release_on_grid(totals[chosen], np.array(deviations)[:, None], noise)
         return released
 
@@ -151,6 +156,14 @@ class Mechanism(Book):
         self._counter.add(RandomizedResponse(float(epsilon)))
         stream = self._randomness.stream(name, self._model, index)
         return int(np.argmax(truth * (epsilon / (2 * shift)) + stream.gumbel(size=truth.size)))
+
+    def _add_noise(self, name: str, step: int, total: np.ndarray, std: float) -> np.ndarray:
+        """Return `total` (P,) with the step's noise: piece by piece, each drawn, added and rounded before the next."""
+        released = np.empty(total.shape, dtype=np.float32 if total.dtype == np.float32 else np.float64)
+        pieces = (slice(start, start + AT_ONCE) for start in range(0, total.size, AT_ONCE))
+        for piece, noise in zip(pieces, self._step_noise(name, step, total.size), strict=True):
+            released[piece] = release_on_grid(total[piece], std, noise)
+        return released
 
     def _count_sum(self, event: SampledGaussian, step: int, part: str) -> None:
         """Take one sample of the epoch for one release, and count it, before any noise is added."""

@@ -1,4 +1,4 @@
-"""Standard normal noise by inversion: some three times as fast as numpy's, and as fine in the tails.
+"""Standard normal noise by inversion: twice as fast as numpy's, and as fine in the tails.
 
 A uniform number u of 53 bits becomes sqrt(2) erfinv(2 u - 1). Far out, neighbouring u would give values further apart
 than the grid on which releases lie (grid.py), and which value came out would say more than a normal does. So a value
@@ -16,24 +16,17 @@ from scipy.special import log_ndtr, ndtri_exp
 
 TAIL = 3.0
 _LOG_BEYOND = float(log_ndtr(-TAIL))
-_CHUNK = 2**15  # what a processor keeps at hand
+_ROOT = math.sqrt(2.0)
 _HALF = 2.0**-53  # half of the distance between two uniform numbers, so that 0 and 1 are as far from the nearest
 
 
-def draw_normals(stream: np.random.Generator, size: int) -> np.ndarray:
-    """Return `size` independent standard normals, float64; what is drawn of `stream` depends on its bits alone."""
-    values = np.empty(size)
-    for start in range(0, size, _CHUNK):
-        _fill(stream, values[start : start + _CHUNK])
-    return values
-
-
-def _fill(stream: np.random.Generator, values: np.ndarray) -> None:
+def fill_normals(stream: np.random.Generator, values: np.ndarray) -> None:
+    """Fill float64 `values` with independent standard normals; what is drawn of `stream` depends on its bits alone."""
     stream.random(out=values)
     values *= 2.0
     values -= 1.0 - _HALF
     torch.from_numpy(values).erfinv_()
-    values *= math.sqrt(2.0)
+    values *= _ROOT
     beyond = np.flatnonzero(np.abs(values) > TAIL)
     distances = -ndtri_exp(_LOG_BEYOND - stream.standard_exponential(beyond.size))
     values[beyond] = np.copysign(distances, values[beyond])

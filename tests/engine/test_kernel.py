@@ -88,7 +88,7 @@ def test_each_layer_may_have_weights_of_its_own(hidden_layers: int) -> None:
     passed = kernel.run(rows)
     total = kernel.weighted_sum(
         passed, np.stack([(1.0 + layer) * WEIGHTS for layer in range(hidden_layers + 1)]), slice(None)
-    )
+    ).copy()
     for layer, (weights, biases) in enumerate(kernel.shape.views(kernel.weighted_sum(passed, WEIGHTS, slice(None)))):
         own_weights, own_biases = kernel.shape.views(total)[layer]
         assert np.allclose(own_weights, (1.0 + layer) * weights) and np.allclose(own_biases, (1.0 + layer) * biases)
@@ -98,7 +98,7 @@ def test_weighted_sum_of_a_slice_leaves_the_other_records_out() -> None:
     kernel, rows = _kernel(2)
     weights = np.ones((MODELS, ROWS))
     passed = kernel.run(rows)
-    parts = [kernel.weighted_sum(passed, weights[:, part], part) for part in (slice(0, 6), slice(6, None))]
+    parts = [kernel.weighted_sum(passed, weights[:, part], part).copy() for part in (slice(0, 6), slice(6, None))]
     assert np.allclose(parts[0] + parts[1], kernel.weighted_sum(passed, weights, slice(None)))
 
 

@@ -32,7 +32,8 @@ class CellTable:
 class BatchTerms:
     """Per code and model (K, codes): `group` and `population` are the factors of dh in the gradient of the penalty.
 
-    `smallest` (K,) is the smallest number of members among the groups that give a term, `_LEAST` if none does.
+    `smallest`, (K,) or (1,) of shared rows, is the smallest number of members among the groups that give a term,
+    `_LEAST` if none does.
     """
 
     group: np.ndarray
@@ -45,12 +46,17 @@ def batch_terms(table: CellTable, *, multipliers: np.ndarray, records: Records, 
     inside, cells = table.inside, multipliers.shape[1]
     sizes = records.count_codes(inside.shape[1]) @ inside.T
     people = np.maximum(sizes, 1.0)
-    means = (records.sum_by_code(values, inside.shape[1]) @ inside.T) / people
-    counted = sizes[:, :cells] >= _LEAST
-    signed = multipliers * np.sign(means[:, cells:] - means[:, :cells]) * counted
-    smallest = np.min(sizes[:, :cells], axis=1, initial=np.inf, where=counted)
+    means = records.sum_by_code(values, inside.shape[1]) @ inside.T
+    means /= people
+    members = sizes[:, :cells]
+    counted = members >= _LEAST
+    signed = np.sign(means[:, cells:] - means[:, :cells])
+    signed *= multipliers
+    signed *= counted
+    smallest = np.where(counted, members, np.inf).min(axis=1)
+    smallest[smallest == np.inf] = _LEAST
     return BatchTerms(
         group=((signed / people[:, :cells]) @ inside[:cells]).astype(np.float32),
         population=((signed / people[:, cells:]) @ inside[cells:]).astype(np.float32),
-        smallest=np.where(smallest < np.inf, smallest, float(_LEAST)) * np.ones(len(signed)),
+        smallest=smallest,
     )

@@ -81,14 +81,16 @@ class LagrangianRule(OneSum):
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
         radii = self._shifts / (self._terms.smallest - 1.0)  # eq. 7
         noisy = self.setting.release_sums(
-            totals.astype(np.float64),
+            totals,
             radii=radii.tolist(),
             noise_multipliers=self._noises,
             sampling_rates=self._rates,
             relation="add_remove",
             step=step,
         )
-        return np.where(self._limits[:, None] > 0, noisy, totals).astype(np.float32, copy=False)
+        if not self._limits.all():  # models without a multiplier release nothing
+            noisy[self._limits == 0] = totals[self._limits == 0]
+        return noisy
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         for k in np.flatnonzero(self._limits).tolist():

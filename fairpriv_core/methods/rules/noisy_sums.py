@@ -86,14 +86,14 @@ class NoisySumsRule:
     def secret_update(self, sampled: Sampled) -> np.ndarray:
         self.look(sampled)
         bounds, beside = self.bounds(), self.statistics(sampled.records)
-        totals = sampled.sum(self.weights(sampled)).astype(np.float64)
+        totals = sampled.sum(self.weights(sampled))
         counts = totals[:, :0] if beside is None else beside
         gradients, noisy = self._release(totals, counts, bounds, sampled.step)
         for k, gradient in enumerate(gradients):
             self.learn(k, noisy[k], gradient)
         divisors = np.array([self.divisor(k) for k in range(len(gradients))])
         gradients *= 1.0 / divisors[:, None]
-        return gradients.astype(np.float32)
+        return gradients.astype(np.float32, copy=False)
 
     def _release(
         self, totals: np.ndarray, counts: np.ndarray, bounds: np.ndarray, step: int

@@ -96,15 +96,14 @@ class PfLdRule(OneSum):
         return records.keep(weights)
 
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
-        noisy = self.setting.release_sums(
-            totals.astype(np.float64),
+        return self.setting.release_sums(
+            totals,
             radii=self._reach,
             noise_multipliers=self._noises,
             sampling_rates=self.setting.rates,
             relation="replace",
             step=step,
         )
-        return noisy.astype(np.float32)
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         if epoch + 1 >= self.setting.methods[0].epochs:
