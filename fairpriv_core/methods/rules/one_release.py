@@ -9,6 +9,8 @@ the means of hard decisions, so that what is reported is what is driven to the g
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -23,6 +25,14 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.surrogates import slope
 
 
+@dataclass(frozen=True)
+class _Tables:
+    """What follows of an estimate: the cells' `weights` w (cells, n), and the `factors` n w dh/dp of dp (n, cells)."""
+
+    weights: np.ndarray
+    factors: np.ndarray
+
+
 class OneReleaseRule(PlainRule):
     """Public batches alone, weighted by what was estimated for each of the K models."""
 
@@ -30,8 +40,9 @@ class OneReleaseRule(PlainRule):
         super().__init__(setting)
         self._cells = setting.cells
         self._estimates = estimates
-        weights = {id(estimate): estimate.cell_weights(self._cells) for estimate in estimates}
-        self._weights = [weights[id(estimate)] for estimate in estimates]
+        unlike = {id(estimate): estimate for estimate in estimates}
+        tables = {name: self._tables(estimate) for name, estimate in unlike.items()}
+        self._each = [tables[id(estimate)] for estimate in estimates]
         self._multipliers = np.zeros((len(estimates), self._cells.count))
         self._gaps = np.full((len(estimates), len(notions())), np.nan)
         first = setting.methods[0]
@@ -39,7 +50,6 @@ class OneReleaseRule(PlainRule):
         self._means = np.zeros((len(estimates), shape.size))
         self._batches: list[Indices] = []
         self._step = 0
-        self._set_factors()
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         self._batches = batches
@@ -48,16 +58,31 @@ class OneReleaseRule(PlainRule):
     def public_weights(self, records: Records) -> np.ndarray:
         drawn = self._batches[self._step % len(self._batches)]
         self._step += 1
-        factors = self._factors[:, drawn[0]] if len(drawn) == 1 else self._gather(drawn)
         weights = slope("score", records.probability, records.label)
-        weights *= factors
+        weights *= self._factors(drawn)
         weights += records.deviation
         weights /= np.float32(records.count)
         return weights
 
-    def _gather(self, drawn: Indices) -> np.ndarray:
-        models = len(self._factors) // len(drawn)  # of each stream, one after the other
-        return np.stack([each[drawn[k // models]] for k, each in enumerate(self._factors)])
+    def _tables(self, estimate: Estimate) -> _Tables:
+        weights = estimate.cell_weights(self._cells)
+        signs = 1.0 - 2.0 * estimate.y if self.setting.target == "loss" else 1.0
+        factors = np.ascontiguousarray((self.setting.n * weights * signs).T, dtype=np.float32)
+        return _Tables(weights.astype(np.float32), factors)
+
+    def _factors(self, drawn: Indices) -> np.ndarray:
+        """Return each drawn record's factor of dp, p the chance of a 1: n sum_i lambda_i w_zi dh/dp, (K, B).
+
+        It is for the mean over a batch. Where the notion compares errors, dh/dp is -1 for label 1.
+        """
+        multipliers, models = self._multipliers.astype(np.float32), len(self._each) // len(drawn)
+        parts, first = [], 0
+        for (stream, _), alike in groupby(enumerate(self._each), lambda pair: (pair[0] // models, id(pair[1]))):
+            after = first + len(list(alike))
+            rows = self._each[first].factors.take(drawn[stream], axis=0)
+            parts.append(multipliers[first:after] @ rows.T)
+            first = after
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         last = epoch + 1 == self.setting.methods[0].epochs
@@ -73,7 +98,6 @@ class OneReleaseRule(PlainRule):
                 self._gaps[k] = self._estimates[k].gaps(decided)
             if not last:  # multipliers after the last epoch would change nothing
                 self._take_dual_step(k, decided)
-        self._set_factors()
 
     def _decide(self, kernel: Kernel, feed: Feed) -> Iterator[np.ndarray]:
         """Yield each model's decisions on its training rows (n,), at once for models of one data set."""
@@ -111,11 +135,11 @@ class OneReleaseRule(PlainRule):
         self._means[model] = state["mean_parameters"]
         self._gaps[model] = state["gaps"]
         self._step = int(state["taken"])
-        self._set_factors()
 
     def _take_dual_step(self, k: int, decided: np.ndarray) -> None:
         wrong = decided != (self._estimates[k].y == 1)
-        means = self._weights[k] @ (wrong if self.setting.target == "loss" else decided)
+        counted = wrong if self.setting.target == "loss" else decided
+        means = (self._each[k].weights @ counted.astype(np.float32)).astype(np.float64)
         self._multipliers[k] = move_multipliers(
             self._multipliers[k], means, among=self._cells.label, method=self.setting.methods[k]
         )
@@ -124,17 +148,6 @@ class OneReleaseRule(PlainRule):
         """Return the gap of each notion by the name of its metric; None where the release tells none."""
         known = zip(notions().values(), self._gaps[model].tolist(), strict=True)
         return {notion.metric: gap if np.isfinite(gap) else None for notion, gap in known}
-
-    def _set_factors(self) -> None:
-        """Derive each record's factor of dp, p the chance of a 1, from the multipliers: n sum_i lambda_i w_zi dh/dp.
-
-        It is for the mean over a batch. Where the notion compares errors, dh/dp is -1 for label 1.
-        """
-        factors = []
-        for multipliers, weights, estimate in zip(self._multipliers, self._weights, self._estimates, strict=True):
-            signs = 1.0 - 2.0 * estimate.y if self.setting.target == "loss" else 1.0
-            factors.append(self.setting.n * (multipliers @ weights) * signs)
-        self._factors = np.stack(factors).astype(np.float32)
 
 
 def move_multipliers(
