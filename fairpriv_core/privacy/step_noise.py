@@ -32,9 +32,9 @@ class StepNoise:
         block, row = divmod(operator.index(step), _BLOCK)
         if block != self._block or (row < self._next and row not in self._held):
             self._stream, self._block, self._next = self._open(block), block, 0
-        while row >= self._next:
+        while row >= self._next and self._size:
             yield from (piece for piece in self._draw() if row < self._next and not self._held)
-        if row in self._held:
+        if row in self._held and self._size:
             place = row - self._held.start
             yield self._piece[place * self._size : (place + 1) * self._size]
 

@@ -16,11 +16,11 @@ from fairpriv_core.audit.one_run import best_bound, guess_coins
 from fairpriv_core.audit.sensitivity import measure_noise, measure_reach, record_runs
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.privacy import mechanism as mechanism_module
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, RandomizedResponse, SampledGaussian
 from fairpriv_core.privacy.mechanism import Mechanism
 from tests.audit.fakes import Fit, release_counts, sum_clipped, trainer
+from tests.noise import scale_noise
 
 DATA = make_data(rows=60, isolated=2, groups=2, seed=0)
 DELTA = 1e-5
@@ -74,10 +74,9 @@ def test_without_noise_the_attack_wins() -> None:
 
 def test_halved_noise_is_caught_by_the_attack_and_by_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     """The accountant believes in a multiplier of 2; the noise has half of that."""
-    honest = mechanism_module.Mechanism._step_noise
     true = epsilon((SampledGaussian(2.0, 1.0, 4, "add_remove"),), 0.1)
     assert bound(attack(sum_clipped(2.0, rate=1.0), nulled=True), 0.1) <= true
-    monkeypatch.setattr(mechanism_module.Mechanism, "_step_noise", lambda self, *what: 0.5 * honest(self, *what))
+    scale_noise(monkeypatch, 0.5)
     assert bound(attack(sum_clipped(2.0, rate=1.0), nulled=True), 0.1) > true
     noise = measure_noise(record_runs(trainer(sum_clipped(2.0)), DATA, runs=50, seed=0))
     assert noise is not None and noise.high < 0.6

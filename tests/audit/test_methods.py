@@ -15,9 +15,9 @@ from fairpriv_core.methods.base import FitsAlone, Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.pf_ld import PfLd
-from fairpriv_core.privacy import mechanism as mechanism_module
 from fairpriv_core.runs.audit_method import AuditPlan, attack_pair
 from fairpriv_core.runs.audit_schedule import make_trainer, shorten, with_fields
+from tests.noise import scale_noise
 
 DELTA = 1e-5
 PRIVATE = [name for name, kind in methods().items() if kind.info.threat_model is not None]
@@ -56,16 +56,14 @@ def test_halved_noise_is_caught_in_every_gradient_method(name: str, monkeypatch:
     method = prepare(name)
     honest = noise_of(method)
     assert honest is None or honest.low <= 1.0 <= honest.high
-    step_noise = mechanism_module.Mechanism._step_noise
-    monkeypatch.setattr(mechanism_module.Mechanism, "_step_noise", lambda self, *what: 0.5 * step_noise(self, *what))
+    scale_noise(monkeypatch, 0.5)
     releases = record_runs(trainer_of(method), make_data(rows=800, isolated=2, groups=2, seed=0), runs=20, seed=0)
     halved = measure_noise([[one for one in run if one.kind == SUM] for run in releases])
     assert halved is None or halved.high < 0.75
 
 
 def test_halved_noise_is_refuted_by_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
-    step_noise = mechanism_module.Mechanism._step_noise
-    monkeypatch.setattr(mechanism_module.Mechanism, "_step_noise", lambda self, *what: 0.5 * step_noise(self, *what))
+    scale_noise(monkeypatch, 0.5)
     assert attack_dp_sgd(DpSgd(noise_primal=1.4, clip_primal=0.3), runs=500)["refuted"] is True
 
 

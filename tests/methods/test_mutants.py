@@ -17,8 +17,8 @@ from fairpriv_core.methods.rules import pf_ld as pf_ld_rule
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.methods.rules.violations import constraint_norms
 from fairpriv_core.privacy import book
-from fairpriv_core.privacy import mechanism as mechanism_module
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
+from tests.noise import scale_noise
 
 METHOD = PfLd(
     epochs=21,
@@ -102,8 +102,7 @@ def test_noise_has_the_scale_that_is_counted(method: PfLd | DpSgd) -> None:
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_halved_or_doubled_noise_is_caught(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = mechanism_module.Mechanism._step_noise
-    monkeypatch.setattr(mechanism_module.Mechanism, "_step_noise", lambda self, *what: factor * honest(self, *what))
+    scale_noise(monkeypatch, factor)
     assert abs(_noise_deviation(METHOD) - 1.0) > 0.4
 
 

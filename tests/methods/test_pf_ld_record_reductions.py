@@ -23,17 +23,14 @@ from fairpriv_core.methods.rules.pf_ld_record import PfLdRecordRule
 from fairpriv_core.methods.rules.pf_ld_releases import release_counts
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.privacy import mechanism as mechanism_module
 from tests.methods.harness import RecordingMechanism, make_data, with_group
 from tests.methods.test_pf_ld_record import METHOD, find_contributions, find_moves, measure_noise, ordinary, train
+from tests.noise import scale_noise
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_halved_or_doubled_noise_is_caught(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = mechanism_module.Mechanism._step_noise
-    monkeypatch.setattr(
-        mechanism_module.Mechanism, "_step_noise", lambda *args, **kwargs: factor * honest(*args, **kwargs)
-    )
+    scale_noise(monkeypatch, factor)
     assert abs(measure_noise(METHOD)[""] - 1.0) > 0.4
 
 

@@ -179,7 +179,7 @@ def published_excess() -> float:
         clip_primal=0.1,
         multiplier_max=1.0,
         dual_step=1e6,
-        noise_primal=1e-6,
+        noise_primal=1e-3,
         noise_dual=1e-6,
     )
     data = make_data(n=100, d=2)

@@ -80,7 +80,17 @@ def test_the_value_is_left_alone_and_the_release_is_new() -> None:
     assert (total == np.arange(50.0)).all()
     assert not np.shares_memory(released, total)
     assert released.dtype == np.float64
-    assert release(Mechanism(Randomness.fresh()), 0, np.zeros(50, dtype=np.float32)).dtype == np.float64
+    counts = np.zeros(50, dtype=np.int64)
+    assert release(Mechanism(Randomness.fresh()), 0, counts).dtype == np.float64
+
+
+@pytest.mark.parametrize("size", [50, 70_000])
+def test_a_float32_sum_comes_back_as_float32_and_else_the_same(size: int) -> None:
+    total = np.linspace(-1.0, 1.0, size, dtype=np.float32)
+    single = release(Mechanism(Randomness.replay(3)), 0, total)
+    double = release(Mechanism(Randomness.replay(3)), 0, total.astype(np.float64))
+    assert single.dtype == np.float32
+    assert np.array_equal(single, double.astype(np.float32))
 
 
 @pytest.mark.parametrize("call", [release, release_plain])
@@ -204,9 +214,10 @@ def test_a_value_that_is_not_finite_is_refused(bad: float) -> None:
 
 def test_a_value_that_drowns_the_noise_is_refused() -> None:
     """From 2**52 grid steps on, float64 itself is coarser than the grid and the noise would lose its low bits."""
-    release(Mechanism(Randomness.fresh()), 0, np.array([2.0**31]))
-    with pytest.raises(RunFailed, match="too large"):
-        release(Mechanism(Randomness.fresh()), 0, np.array([2.0**33]))
+    for size in (1, 70_000):
+        release(Mechanism(Randomness.fresh()), 0, np.full(size, 2.0**29))
+        with pytest.raises(RunFailed, match="too large"):
+            release(Mechanism(Randomness.fresh()), 0, np.append(np.zeros(size - 1), -(2.0**30)))
 
 
 @pytest.mark.parametrize(
