@@ -41,7 +41,9 @@ def draw_run(store: RunStore, row: RunRow) -> None:
     if record is not None and row.ended:
         show_outcome(store, row, record)
     if not history:
-        if not row.ended:
+        if row.chunk is not None:
+            st.caption("This run trains in one loop with others of its sweep, which keep no numbers of single epochs.")
+        elif not row.ended:
             st.caption("The first numbers appear at the end of the first epoch.")
         return
     _draw_curves(row, record, history)

@@ -103,3 +103,12 @@ def test_a_run_of_a_sweep_shows_what_it_found_without_curves(open_page: Open, ch
     assert not page.exception and not page.error
     assert {item.label for item in page.metric} >= {"Accuracy", "Fairness gap", "ε spent"}
     assert not open_page("compare").exception and not open_page("start").exception
+
+
+def test_a_run_that_trains_with_others_says_why_it_has_no_curves(open_page: Open) -> None:
+    key = submit(1.0)
+    with open_store().database.write() as connection:
+        connection.exec_driver_sql("update run set chunk = 'together'")
+    page = open_page("run", run=key)
+    assert not page.exception
+    assert any("one loop with others of its sweep" in item.value for item in page.caption)
