@@ -38,7 +38,6 @@ class FermiRule(OneSum):
     shares: np.ndarray = field(init=False)
     w: np.ndarray = field(init=False)
     batch: terms.Averages = field(init=False)
-    clipped: np.ndarray = field(init=False)
     public: np.ndarray = field(init=False)
     step_release: StepRelease = field(init=False)
     _expected: np.ndarray = field(init=False)
@@ -79,8 +78,8 @@ class FermiRule(OneSum):
         if not self.pursued:
             return records.deviation / np.float32(records.count)
         self.batch = self.conditions.average(self.conditions.count_rows(records))
-        self.clipped = terms.clipped_slopes(records, self.clip)
-        weights: np.ndarray = self.clipped * records.look_up(self.public * self.multiplier)
+        weights = terms.clipped_slopes(records, self.clip)
+        weights *= records.look_up(self.public * self.multiplier)
         weights += records.deviation
         weights /= np.float32(records.count)
         return weights

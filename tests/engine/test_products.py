@@ -1,0 +1,36 @@
+"""Products of K models' matrices, of rows that each has or that streams share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairpriv_core.engine.products import expand, multiply, turn
+
+DRAW = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 127, 128, 129, 300])
+@pytest.mark.parametrize(("streams", "models"), [(1, 1), (1, 4), (2, 4), (4, 4)])
+def test_rows_are_multiplied_by_their_own_models_matrix(rows: int, streams: int, models: int) -> None:
+    left, right = DRAW.normal(size=(streams, rows, 5)), DRAW.normal(size=(models, 5, 3))
+    held = np.full((models, rows + 7, 3), np.nan)  # results lie in the first rows of a larger block
+    multiply(left, right, held[:, :rows])
+    assert np.allclose(held[:, :rows], expand(left, models) @ right)
+    assert np.isnan(held[:, rows:]).all()
+
+
+@pytest.mark.parametrize("rows", [3, 200])
+def test_sums_over_rows_that_streams_share(rows: int) -> None:
+    weighted, fed = DRAW.normal(size=(4, rows, 5)), DRAW.normal(size=(2, rows, 3))
+    out = np.empty((4, 5, 3))
+    multiply(weighted.transpose(0, 2, 1), fed, out)
+    assert np.allclose(out, np.einsum("kbn,kbm->knm", weighted, expand(fed, 4)))
+
+
+def test_turned_weights_lie_in_the_memory_that_is_given() -> None:
+    weights, memory = DRAW.normal(size=(2, 3, 4)), np.empty((2, 20))
+    turned = turn(weights, memory)
+    assert np.array_equal(turned, weights.transpose(0, 2, 1))
+    assert np.shares_memory(turned, memory)
+    assert turned[0].flags.c_contiguous
