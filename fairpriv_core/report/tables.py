@@ -13,6 +13,7 @@ from scipy.special import stdtr, stdtrit
 from fairpriv_core.report.wording import ONE_SEED
 
 Record = Mapping[str, Any]
+REPLAYED = "replayed"
 _SEEDS = ("seed", "replay_noise")
 
 
@@ -36,7 +37,8 @@ class Outcome:
     """What one finished run came to; shares in [0, 1].
 
     `epsilon` is the budget asked for, None if not private; of a run on another one's release, what that release cost.
-    `setting` is the config without its seeds as JSON text: runs that share it differ by seed alone.
+    A run whose noise can be repeated has the variant REPLAYED: no epsilon, and nothing is protected. `setting` is the
+    config without its seeds as JSON text: runs that share it differ by seed alone.
     """
 
     method: str
@@ -96,8 +98,9 @@ def mean_interval(values: Iterable[float | None]) -> Mean:
 def read_outcome(record: Record) -> Outcome:
     """Return what a record's JSON came to; accuracy and gap are None while it has no metrics."""
     config, metrics = record["config"], record.get("metrics") or {}
-    data = config["data"]
-    asked = {name: value for name, value in config.items() if name not in _SEEDS}
+    data, replayed = config["data"], config.get("replay_noise") is not None
+    asked = {name: value for name, value in config.items() if name not in _SEEDS} | {"replayed": replayed}
+    epsilon = record.get("epsilon") if config.get("reuse") else config.get("epsilon")
     return Outcome(
         method=config["method"]["name"],
         notion=config["notion"],
@@ -106,9 +109,9 @@ def read_outcome(record: Record) -> Outcome:
         seed=config["seed"],
         accuracy=metrics.get("accuracy"),
         gap=metrics.get(f"{config['notion']}_gap"),
-        epsilon=record.get("epsilon") if config.get("reuse") else config.get("epsilon"),
-        threat_model=record.get("threat_model"),
-        variant=record.get("variant"),
+        epsilon=None if replayed else epsilon,
+        threat_model=None if replayed else record.get("threat_model"),
+        variant=REPLAYED if replayed else record.get("variant"),
         key=record["key"],
         setting=json.dumps(asked, sort_keys=True),
     )

@@ -12,7 +12,7 @@ from fairpriv_core.report import live, wording
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.report.folding import fold_curves
 from fairpriv_core.report.looks import method_look
-from fairpriv_core.report.tables import TableRow, parameter_diff
+from fairpriv_core.report.tables import REPLAYED, TableRow, parameter_diff
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.charts import show_figure
 from pages.widgets.guard import attempt, plain
@@ -24,6 +24,7 @@ _RATES = ("positive_rate", "true_positive_rate", "false_positive_rate", "accurac
 def name_row(row: TableRow) -> str:
     """Return a row as a list names it."""
     budget = "" if row.epsilon is None else f" · ε = {row.epsilon:g}{_claim(row)}"
+    budget = " · replayed noise" if row.variant == REPLAYED else budget
     seeds = f"{len(row.seeds)} seeds" if len(row.seeds) > 1 else "1 seed"
     data = row.dataset.rpartition("/")[2][:24]
     name = f"{method_look(row.method).title}{budget} · {data}:{row.sensitive} · {row.notion.replace('_', ' ')}"
@@ -42,7 +43,9 @@ def show_table(rows: Sequence[TableRow]) -> None:
         "95 % interval.",
         column_config={
             "ε": number(help="The budget asked for"),
-            "accounting": st.column_config.TextColumn(help="published: the paper's claim, which is not proved to hold"),
+            "accounting": st.column_config.TextColumn(
+                help="published: the paper's claim, which is not proved to hold; replayed: the noise can be repeated"
+            ),
             "accuracy %": number(format="%.2f", help="Mean over seeds, on the test split"),
             "± acc.": number(format="%.2f", help="Half the 95 % interval of the mean; empty for one seed"),
             "gap pp": number(format="%.2f", help="Mean gap of the run's own notion, in percentage points"),
@@ -74,6 +77,9 @@ def show_comparison(store: RunStore, rows: Sequence[TableRow], records: Records)
 
 def _draw_curves(store: RunStore, letters: Mapping[str, TableRow]) -> None:
     histories = {letter: [_read_history(store, key) for key in row.keys] for letter, row in letters.items()}
+    if not any(history for each in histories.values() for history in each):
+        st.caption("No curves: these runs trained in one loop with others of their sweep, without epochs' numbers.")
+        return
     notions = dict.fromkeys(row.notion for row in letters.values())
     metrics = ["accuracy", *(f"{notion}_gap" for notion in notions)]
     columns = st.columns(2, gap="medium")

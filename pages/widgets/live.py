@@ -92,7 +92,7 @@ def _describe_heartbeat(row: RunRow) -> str:
 
 def _describe_steps(row: RunRow) -> str:
     if row.status == "finished":  # a search may end before its last step
-        return f"{row.step:,} steps" + (f", {row.epoch} epochs" if "epochs" in row.config["method"] else "")
+        return f"{row.step:,} steps" + (f", {row.epoch} epochs" if row.epoch else "")
     return f"step {row.step:,} of {row.steps:,}, epoch {row.epoch}" if row.steps else f"step {row.step:,}"
 
 

@@ -69,7 +69,9 @@ def describe_config(config: Mapping[str, Any]) -> str:
     'none · adult:sex'
     """
     parts = [config["method"]["name"]]
-    if config.get("epsilon") is not None:
+    if config.get("replay_noise") is not None:
+        parts.append("replayed noise")
+    elif config.get("epsilon") is not None:
         claim = " as published" if config["method"].get("variant") == "published" else ""
         parts.append(f"ε = {config['epsilon']:g}{claim}")
     parts.append(write_reference(DataSpec(**config["data"])).partition("?")[0])

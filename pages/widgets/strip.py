@@ -46,13 +46,15 @@ def _tell_choice() -> dict[str, str]:
 
 def _tell_run(row: RunRow) -> dict[str, str]:
     config: Mapping[str, Any] = row.config
-    return _tell(
+    told = _tell(
         data=write_reference(DataSpec(**config["data"])),
         notion=config["notion"],
         method=config["method"]["name"],
         epsilon=row.epsilon if config["epsilon"] is None else config["epsilon"],
         delta=config["delta"],
     )
+    replayed = config.get("replay_noise") is not None
+    return {**told, "ε": "none: its noise can be repeated", "protects": "nothing"} if replayed else told
 
 
 def _tell(*, data: str, notion: str, method: str, epsilon: float | None, delta: float) -> dict[str, str]:

@@ -112,3 +112,10 @@ def test_a_run_that_trains_with_others_says_why_it_has_no_curves(open_page: Open
     page = open_page("run", run=key)
     assert not page.exception
     assert any("one loop with others of its sweep" in item.value for item in page.caption)
+
+
+def test_a_replayed_run_states_no_epsilon(open_page: Open) -> None:
+    config = build_config({**RAW, "method": "pf_ld", "epsilon": 9.0, "replay_noise": 3})
+    page = open_page("run", run=open_store().submit(config).key)
+    assert "replayed noise" in page.selectbox("run").options[0]
+    assert "ε = 9" not in page.selectbox("run").options[0]

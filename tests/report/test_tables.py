@@ -8,7 +8,14 @@ import pytest
 from scipy import stats
 
 from fairpriv_core.report import wording
-from fairpriv_core.report.tables import mean_interval, paired_difference, parameter_diff, read_outcome, run_table
+from fairpriv_core.report.tables import (
+    REPLAYED,
+    mean_interval,
+    paired_difference,
+    parameter_diff,
+    read_outcome,
+    run_table,
+)
 from tests.report.samples import record
 
 
@@ -126,3 +133,11 @@ def test_outcomes_are_json() -> None:
 def test_a_run_on_a_release_has_that_releases_epsilon() -> None:
     again = {**changed(0, epsilon=None, reuse="key0"), "epsilon": 0.99}
     assert [read_outcome(each).epsilon for each in (again, changed(0, epsilon=None))] == [0.99, None]
+
+
+def test_a_replayed_run_has_no_epsilon_protects_nothing_and_folds_with_its_like_alone() -> None:
+    secret, replayed = record(0), {**changed(1, replay_noise=7), "variant": "proved", "threat_model": "attribute"}
+    found = read_outcome(replayed)
+    assert (found.epsilon, found.threat_model, found.variant) == (None, None, REPLAYED)
+    rows = run_table([secret, replayed, changed(2, replay_noise=8)])
+    assert sorted(len(row.seeds) for row in rows) == [1, 2]
