@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Literal, Protocol, Self
@@ -118,7 +119,7 @@ class Method(Protocol):
         """Train K models, in one loop where the method can: training sets of one size, networks of one shape."""
 
 
-class FitsMany:
+class FitsMany(ABC):
     """Mixin of a method that trains K models in one loop: a single fit is K = 1."""
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
@@ -126,17 +127,17 @@ class FitsMany:
         return self.fit_many([self], [train], [training])[0]
 
     @classmethod
+    @abstractmethod
     def fit_many(cls, methods: Sequence[Any], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
         """Train K models in one loop."""
-        raise NotImplementedError
 
 
-class FitsAlone:
+class FitsAlone(ABC):
     """Mixin of a method that trains one model at a time."""
 
+    @abstractmethod
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; raises RunFailed where the run cannot go on."""
-        raise NotImplementedError
 
     @classmethod
     def fit_many(cls, methods: Sequence[Any], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:

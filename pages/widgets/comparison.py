@@ -78,7 +78,7 @@ def show_comparison(store: RunStore, rows: Sequence[TableRow], records: Records)
 def _draw_curves(store: RunStore, letters: Mapping[str, TableRow]) -> None:
     histories = {letter: [_read_history(store, key) for key in row.keys] for letter, row in letters.items()}
     if not any(history for each in histories.values() for history in each):
-        st.caption("No curves: these runs trained in one loop with others of their sweep, without epochs' numbers.")
+        st.caption("No curves: these runs keep no numbers of single epochs, as runs of a sweep that train together.")
         return
     notions = dict.fromkeys(row.notion for row in letters.values())
     metrics = ["accuracy", *(f"{notion}_gap" for notion in notions)]

@@ -42,7 +42,7 @@ def draw_run(store: RunStore, row: RunRow) -> None:
         show_outcome(store, row, record)
     if not history:
         if row.chunk is not None:
-            st.caption("This run trains in one loop with others of its sweep, which keep no numbers of single epochs.")
+            st.caption("Runs of a sweep that train in one loop keep no numbers of single epochs.")
         elif not row.ended:
             st.caption("The first numbers appear at the end of the first epoch.")
         return

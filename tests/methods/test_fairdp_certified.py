@@ -16,6 +16,7 @@ from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.rules import fairdp_certified as rule
 from fairpriv_core.methods.rules import fairdp_releases as releases
+from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, SampledGaussian
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
@@ -121,9 +122,9 @@ def test_exact_counts_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     assert replayed()
     true_sizes = releases.release_sizes
 
-    def exact(setting: object, k: int) -> np.ndarray:
-        true_sizes(setting, k)  # type: ignore[arg-type]
-        counts: np.ndarray = np.bincount(setting.trains[k].group).astype(float)  # type: ignore[attr-defined]
+    def exact(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
+        true_sizes(setting, k)
+        counts: np.ndarray = np.bincount(setting.trains[k].group).astype(float)
         return counts
 
     monkeypatch.setattr(rule, "release_sizes", exact)

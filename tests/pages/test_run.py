@@ -111,7 +111,7 @@ def test_a_run_that_trains_with_others_says_why_it_has_no_curves(open_page: Open
         connection.exec_driver_sql("update run set chunk = 'together'")
     page = open_page("run", run=key)
     assert not page.exception
-    assert any("one loop with others of its sweep" in item.value for item in page.caption)
+    assert any("keep no numbers of single epochs" in item.value for item in page.caption)
 
 
 def test_a_replayed_run_states_no_epsilon(open_page: Open) -> None:

@@ -38,7 +38,7 @@ class FermiRule(OneSum):
     shares: np.ndarray = field(init=False)
     w: np.ndarray = field(init=False)
     batch: terms.Averages = field(init=False)
-    public: np.ndarray = field(init=False)
+    slopes: np.ndarray = field(init=False)
     step_release: StepRelease = field(init=False)
     _expected: np.ndarray = field(init=False)
     _dual_step: np.ndarray = field(init=False)
@@ -78,8 +78,12 @@ class FermiRule(OneSum):
         if not self.pursued:
             return records.deviation / np.float32(records.count)
         self.batch = self.conditions.average(self.conditions.count_rows(records))
+        return self.batch_weights(records)
+
+    def batch_weights(self, records: Records) -> np.ndarray:
+        """Return each batch record's weight (K, B): that of the loss, and psi's by `slopes`."""
         weights = terms.clipped_slopes(records, self.clip)
-        weights *= records.look_up(self.public * self.multiplier)
+        weights *= records.look_up(self.slopes * self.multiplier)
         weights += records.deviation
         weights /= np.float32(records.count)
         return weights
@@ -156,6 +160,6 @@ class FermiRule(OneSum):
         midrange = (slopes.max(axis=2) + slopes.min(axis=2)) / 2.0
         centred = self.conditions.by_code(slopes - midrange[..., None]).astype(np.float32)
         public = self.conditions.by_label(terms.public_slopes(self.w) + midrange)
-        self.public = np.tile(public, self.conditions.groups).astype(np.float32)
+        self.slopes = np.tile(public, self.conditions.groups).astype(np.float32)
         self._centred = centred
         self._radius = np.abs(centred).max(axis=1).astype(np.float64)

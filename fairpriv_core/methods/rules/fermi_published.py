@@ -38,15 +38,11 @@ class PublishedFermiRule(FermiRule):
         return batches if self.pursued else None
 
     def secret_weights(self, records: Records) -> np.ndarray:
-        """Return the weights of the whole update: the sample is the public batch, and the loss is public.
+        """Return the weights of the whole update: the sample is the public batch itself.
 
-        A group moves the sum by as much as psi's terms alone, which are what is clipped and noised.
+        Psi's terms alone are clipped, and the noise is scaled to them: the paper takes the loss as public.
         """
-        weights = terms.clipped_slopes(records, self.clip)
-        weights *= records.look_up(self.public * self.multiplier)
-        weights += records.deviation
-        weights *= np.float32(1.0 / records.count)
-        return weights
+        return self.batch_weights(records)
 
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
         sums, shares = self.conditions.count_rows(records), self.shares
@@ -75,4 +71,4 @@ class PublishedFermiRule(FermiRule):
         """Derive the step's table from W and the shares."""
         of_label = self.conditions.by_label(terms.public_slopes(self.w))
         of_group = self.conditions.by_code(terms.group_slopes(self.w, self.shares))
-        self.public = (np.tile(of_label, self.conditions.groups) + of_group).astype(np.float32)
+        self.slopes = (np.tile(of_label, self.conditions.groups) + of_group).astype(np.float32)

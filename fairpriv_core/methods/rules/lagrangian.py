@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fairpriv_core.engine.clipping import clip_positive, clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum
 from fairpriv_core.engine.records import Feed, Indices, Records
@@ -65,13 +64,12 @@ class LagrangianRule(OneSum):
         return loss
 
     def secret_weights(self, records: Records) -> np.ndarray:
-        """Return the weights of the whole update: the sample is the public batch, and loss and population are public.
+        """Return the weights of the whole update: the sample is the public batch itself.
 
-        One attribute moves their sum by as much as the group terms alone, which are what is clipped and noised.
+        The group terms alone are clipped, and the noise is scaled to them: the paper takes all else as public.
         """
         self._terms, slopes = self._batch_terms(records), self._slope(records)
-        clip = clip_positive if self.setting.target == "score" else clip_weights
-        clipped = clip(slopes, records.norms, self._clip)
+        clipped = self.setting.clip_slopes(slopes, records, self._clip)
         clipped *= records.look_up(self._terms.group)
         slopes *= records.look_up(self._terms.population)
         slopes -= clipped

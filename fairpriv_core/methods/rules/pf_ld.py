@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairpriv_core.engine.clipping import clip_positive, clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum
 from fairpriv_core.engine.records import Feed, Indices, Records, join_samples
@@ -67,16 +66,12 @@ class PfLdRule(OneSum):
         if not any(self._radius):
             return loss
         slopes = slope(self.setting.target, records.probability, records.label)
-        remainder = self._clip_slopes(slopes, records)
+        remainder = self.setting.clip_slopes(slopes, records, self._clip)
         remainder *= records.look_up(self._remainder * np.float32(self.setting.n / records.count))
         slopes *= self._population_terms(records)
         slopes += loss
         slopes -= remainder
         return slopes
-
-    def _clip_slopes(self, slopes: np.ndarray, records: Records) -> np.ndarray:
-        clip = clip_positive if self.setting.target == "score" else clip_weights
-        return clip(slopes, records.norms, self._clip)
 
     def _population_terms(self, records: Records) -> np.ndarray:
         """Return each record's factor of dh in sum_i lambda_i grad mu(B_P,i): (K, B), or (K, 1) where all are alike."""
@@ -91,7 +86,7 @@ class PfLdRule(OneSum):
 
     def secret_weights(self, records: Records) -> np.ndarray:
         slopes = slope(self.setting.target, records.probability, records.label)
-        weights = self._clip_slopes(slopes, records)
+        weights = self.setting.clip_slopes(slopes, records, self._clip)
         weights *= records.look_up(self._centred)
         return records.keep(weights)
 

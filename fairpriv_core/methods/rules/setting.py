@@ -10,9 +10,10 @@ from typing import Any, Generic, TypeVar, cast
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.clipping import clip_positive, clip_weights
 from fairpriv_core.engine.loop import Rule, Schedule, train
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.engine.records import Feed
+from fairpriv_core.engine.records import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.fields import DrawsSamples, TrainsNetwork
 from fairpriv_core.notions.cells import Cells, build_cells
@@ -59,6 +60,11 @@ class Setting(Generic[M]):
     def column(self, name: str) -> np.ndarray:
         """Return the hyper-parameter `name` of each method as (K, 1) float32."""
         return np.array([[getattr(method, name)] for method in self.methods], dtype=np.float32)
+
+    def clip_slopes(self, slopes: np.ndarray, records: Records, bounds: np.ndarray) -> np.ndarray:
+        """Return the notion's dh/do (K, B), scaled down where a gradient of h is longer than its bound, (K, 1)."""
+        clip = clip_positive if self.target == "score" else clip_weights
+        return clip(slopes, records.norms, bounds)
 
     def release_sums(self, totals: np.ndarray, **how: Any) -> np.ndarray:
         """Release the K sums (K, P) of a step, each with its own noise; see `Mechanism.sum_together`."""
