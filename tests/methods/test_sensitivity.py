@@ -17,6 +17,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.rules import pf_ld as pf_ld_rule
+from fairpriv_core.methods.rules import setting as setting_module
 from fairpriv_core.methods.rules.pf_ld_releases import release_counts
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.notions.catalog import notions
@@ -218,7 +219,7 @@ def test_the_mutant_without_centring_is_caught(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pf_ld_rule, "clip_positive", lambda weights, norms, bound: weights.copy())
+    monkeypatch.setattr(setting_module, "clip_positive", lambda weights, norms, bound: weights.copy())
     _, fullest = _contributions(PROVED, _ordinary(2), "demographic_parity")
     assert fullest > 1.5
 

@@ -165,9 +165,8 @@ def test_a_cell_that_fails_is_a_row_with_its_reason(local: RunStore, tmp_path: P
     file.write_text("\n".join(["side,size,label", *rows]) + "\n")
     data = f'file = "{file}"\nlabel = "label"\npositive = "yes"\nsensitive = "side"\n'
     base = FEW.replace('dataset = "synthetic"\nsensitive = "group"\n', data)
-    path = write(
-        tmp_path, base.replace('name = "pf_ld"', "").replace("epsilon =", 'method = ["pf_ld", "f_ld"]\nepsilon =')
-    )
+    axes = 'method = ["pf_ld", "f_ld"]\nepsilon = [10, 30]'  # noise that lifts no count of some 8 rows to 30
+    path = write(tmp_path, base.replace('name = "pf_ld"', "").replace("epsilon = [1, 3]", axes))
     answer = run(path)
     assert answer.failed and "4 of 6 runs have not finished; the first:" in str(answer.error)
     failed = [line for line in answer.document["runs"] if line["status"] == "failed"]
