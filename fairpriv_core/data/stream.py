@@ -28,9 +28,7 @@ _PLAIN = Layout()
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "#N/A", "NaT", "<NA>")
 _NULLS = [*_MISSING, *(f" {word}" for word in _MISSING)]
-_NOT_A_NUMBER = re.compile(
-    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to \w+: invalid value '(.*)'", re.S
-)
+_NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to \w+: invalid value '", re.S)
 
 
 @dataclass(frozen=True)
@@ -142,8 +140,8 @@ def read_csv(
                 raise explain(error, path, header, row=opener.ragged) from error
             name = names[int(junk[1])]
             types[name] = _TEXT
-            where = f" in row {junk[2]}" if junk[2] else ""
-            remarks.append(f"column '{name}' is read as text because of '{junk[3][:40]}'{where}.")
+            where = f"row {junk[2]}" if junk[2] else "one of its rows"
+            remarks.append(f"column '{name}' is read as text because {where} holds no number there.")
     return _finish(path, growing, {}, remarks)
 
 

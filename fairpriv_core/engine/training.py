@@ -33,7 +33,7 @@ class Snapshot:
     """What a fit shows of itself at the end of an epoch, computed on raw data: for the analyst alone.
 
     `network` and `parameters` are the model's by then, as in `Fitted`. `scalars` are named `loss`,
-    `multiplier/<cell>`, …; `histograms` are named `gradient_norm` and `output`.
+    `multiplier/<cell>`, `contribution/<group>`, …; `histograms` are named `gradient_norm` and `output`.
     """
 
     epoch: int

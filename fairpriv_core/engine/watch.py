@@ -38,6 +38,7 @@ def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epo
     own = model if len(records.code) > 1 else 0
     groups = records.code[own] // 2
     names = feed.group_names[model]
+    watched = {name: (values[model], bound) for name, (values, bound) in rule.watched(records).items()}
     return Snapshot(
         epoch=epoch + 1,
         step=step,
@@ -46,17 +47,25 @@ def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epo
         scalars={
             "loss": float(output("loss", records.logits[model], records.label[own]).mean()),
             **rule.scalars(model),
+            **_contributions(*watched["gradient_norm"], groups, names),
         },
-        histograms={
-            name: _histogram(values[model], groups, names, bound)
-            for name, (values, bound) in rule.watched(records).items()
-        },
+        histograms={name: _histogram(values, groups, names, bound) for name, (values, bound) in watched.items()},
     )
 
 
 def _draw(feed: Feed) -> Drawn:
     index = np.sort(public_generator(0, "watched rows").permutation(feed.n)[:_ROWS])
     return feed.draw([index] * len(feed.columns))
+
+
+def _contributions(
+    norms: np.ndarray, bound: float | None, groups: np.ndarray, names: tuple[str, ...]
+) -> dict[str, float]:
+    """Return `contribution/<group>`: its share of the sum of all gradients' norms, as they are after clipping."""
+    finite = np.abs(np.nan_to_num(norms.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0))
+    pulls = finite if bound is None else np.minimum(finite, bound)
+    total = float(pulls.sum()) or 1.0
+    return {f"contribution/{name}": float(pulls[groups == g].sum()) / total for g, name in enumerate(names)}
 
 
 def _histogram(values: np.ndarray, groups: np.ndarray, names: tuple[str, ...], bound: float | None) -> Histogram:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from fairpriv_core import checks
 from fairpriv_core.engine.sampling import steps_per_epoch
-from fairpriv_core.errors import BadInput
+from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import Variant, parameter
 
 OPTIMIZERS = ("sgd", "adam")
@@ -198,3 +199,10 @@ def check_network(method: TrainsNetwork) -> None:
     checks.whole(low=0, high=10, hidden_layers=method.hidden_layers)
     checks.positive(learning_rate=method.learning_rate)
     checks.one_of(OPTIMIZERS, optimizer=method.optimizer)
+
+
+def equally_many(rows: Sequence[int]) -> None:
+    """Raise RunFailed where training sets of one loop have unlike numbers of rows: noise and rates are set for one."""
+    sizes = sorted(set(rows))
+    if len(sizes) > 1:
+        raise RunFailed(f"models of one loop need equally many training rows, got {', '.join(map(str, sizes))}.")

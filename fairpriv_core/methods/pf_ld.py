@@ -110,6 +110,11 @@ class PfLd(FitsMany):
             if getattr(self, name) is not None:
                 checks.not_negative(**{name: getattr(self, name)})
 
+    @property
+    def pursues(self) -> bool:
+        """Whether multipliers ever leave 0: only then are violations and group gradients released."""
+        return self.multiplier_max > 0 and (self.variant == "published" or self.epochs > 1)
+
     def noise(self, name: str) -> float:
         """The noise multiplier `name`; BadInput before calibration."""
         return fields.known_noise(**{name: getattr(self, name)})
@@ -131,7 +136,7 @@ class PfLd(FitsMany):
         if self.variant == "published":
             return self._published_event(n_train)
         counts = (Gaussian(self.noise("noise_counts")),)
-        if not self._pursues:
+        if not self.pursues:
             return counts
         steps = self.steps(n_train) // self.epochs * (self.epochs - 1)
         primal = SampledGaussian(self.noise("noise_primal"), self.rate(n_train), steps, "replace")
@@ -163,7 +168,7 @@ class PfLd(FitsMany):
             noise_counts=_or(self.noise_counts, 1.0 / (mu * math.sqrt(self.share_counts))),
             noise_dual=_or(self.noise_dual, math.sqrt(releases / self.share_dual) / mu),
         )
-        if self.noise_primal is not None or not self._pursues:
+        if self.noise_primal is not None or not self.pursues:
             return known
 
         def events_for(noise: float) -> Events:
@@ -193,8 +198,10 @@ class PfLd(FitsMany):
         """Return the bounds of Theorems 4 and 5 over C_p and C_d for this method's noise, from public values alone.
 
         Multipliers are taken at +-1 (the minimiser does not depend on their size) and the groups as equally large,
-        since their sizes are protected. Needs calibrated noise.
+        since their sizes are protected. Needs calibrated noise. {} where multipliers never leave 0: nothing is clipped.
         """
+        if not self.pursues:
+            return {}
         counts = np.full(warmup.groups, warmup.rows / warmup.groups)
         if self.variant == "published":
             smallest = self.batch_size / warmup.groups
@@ -222,13 +229,8 @@ class PfLd(FitsMany):
 
         return train_pf_ld(methods, trains, trainings)
 
-    @property
-    def _pursues(self) -> bool:
-        """Whether multipliers ever leave 0: only then are violations and group gradients released."""
-        return self.multiplier_max > 0 and (self.variant == "published" or self.epochs > 1)
-
     def _published_event(self, n_train: int) -> Events:
-        if not self._pursues:
+        if not self.pursues:
             return ()
         proved = self.variant == "proved"
         rate = self.rate(n_train) if proved else self.published_rate(n_train)

@@ -18,19 +18,33 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Nursery:
-    """Starts children; making one starts the fork server, single-threaded so that runs do not fight for cores."""
+    """Starts children; making one starts the fork server, single-threaded so that runs do not fight for cores.
+
+    `ready` says whether the server has torch loaded: on a busy machine that takes longer than a claim's lease lasts.
+    """
 
     def __init__(self) -> None:
         use_one_thread()
         self._context = get_context("forkserver")
         self._context.set_forkserver_preload(_PRELOADED)
         forkserver.ensure_running()
+        self._loading = threading.Thread(target=self._load, daemon=True)
+        self._loading.start()
+
+    @property
+    def ready(self) -> bool:
+        """Whether a child starts at once."""
+        return not self._loading.is_alive()
 
     def start(self, target: Callable[..., None], *arguments: object) -> Child:
         """Start `target` in a child, which must call `live_with_parent` first."""
         process: BaseProcess = self._context.Process(target=target, args=arguments, daemon=True)
         process.start()
         return Child(process)
+
+    def _load(self) -> None:
+        """Return when a first child, which does nothing, has ended."""
+        self.start(use_one_thread).mishap()
 
 
 class Child:

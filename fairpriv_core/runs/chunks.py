@@ -32,12 +32,16 @@ class Chunk:
 
 
 def form_chunks(configs: Sequence[RunConfig], split_bytes: Mapping[str, int] | None = None) -> list[Chunk]:
-    """Return the chunks of different configs. `split_bytes` says how large a config's training set is, by its key."""
-    kinds: dict[str, list[RunConfig]] = {}
+    """Return the chunks of different configs. `split_bytes` says how large a config's training set is, by its key.
+
+    Runs whose training sets differ in size, as of seeds that split people who have several rows, train apart: noise and
+    sampling rates are calibrated to the number of rows.
+    """
+    kinds: dict[tuple[str, int], list[RunConfig]] = {}
     for config in configs:
-        kinds.setdefault(name_kind(config), []).append(config)
-    sizes = split_bytes or {}
-    parts = [part for kind in kinds.values() for part in _divide(kind, max(sizes.get(c.key, 0) for c in kind))]
+        size = (split_bytes or {}).get(config.key, 0)
+        kinds.setdefault((name_kind(config), size), []).append(config)
+    parts = [part for (_, size), kind in kinds.items() for part in _divide(kind, size)]
     return [Chunk(_name(part), tuple(part)) for part in parts]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -41,14 +41,28 @@ class Effect:
     fits: bool
 
 
-def foresee_launch(store: RunStore, data: str, launch: Entry | None, *, delta: float) -> list[Effect]:
+@dataclass(frozen=True)
+class Page:
+    """A data set's page in the ledger: its lines and its caps, by sensitive column or None for whole records."""
+
+    data: str
+    lines: Sequence[Line]
+    caps: Mapping[str | None, Cap]
+
+
+def read_page(store: RunStore, data: str) -> Page:
+    """Return the page of the data set `data` (by `identify_data`)."""
+    return Page(data, store.ledger.lines(data), store.ledger.caps(data))
+
+
+def foresee_launch(page: Page, launch: Entry | None, *, delta: float) -> list[Effect]:
     """Return the effect of `launch` (None: of nothing) on all that is protected of a data set, at `delta`.
 
     Epsilons are at most about 1 % above those of the ledger.
     """
-    lines, caps = store.ledger.lines(data), store.ledger.caps(data)
+    lines, caps = page.lines, page.caps
     also = () if launch is None else launch.sensitive
-    columns = dict.fromkeys([None, *also, *list_protected(data, lines, caps)])
+    columns = dict.fromkeys([None, *also, *list_protected(page.data, lines, caps)])
     added = [] if launch is None else [launch]
     return [_foresee(column, lines, added, caps.get(column), delta) for column in columns]
 

@@ -1,4 +1,4 @@
-"""Work for a page that needs torch or data (curves, audits): made by a child of the supervisor, kept in the store."""
+"""Work for a page that needs torch or data: curves, audits, sweeps. A child of the supervisor makes it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from fairpriv_core.runs.store_previews import LEASE_SECONDS, PreviewStore
 
 # imported in the child alone: they need torch, the supervisor does not
 _CURVES, _AUDITS = "fairpriv_core.methods.previews", "fairpriv_core.runs.audit"
+_SWEEPS, _CLIPPED = "fairpriv_core.runs.sweep_request", "fairpriv_core.runs.clipped"
 
 
 def run_preview(place: str | None, key: str) -> None:
@@ -38,6 +39,10 @@ def run_preview(place: str | None, key: str) -> None:
 def _make(place: str | None, request: Mapping[str, Any]) -> Mapping[str, Any]:
     if "audit" in request:
         made: Mapping[str, Any] = import_module(_AUDITS).compute(place, request)
+    elif "sweep" in request:
+        made = import_module(_SWEEPS).compute(place, request)
+    elif "clipped" in request:
+        made = import_module(_CLIPPED).compute(place, request)
     else:
         made = import_module(_CURVES).compute(request)
     return made

@@ -29,6 +29,16 @@ DIGEST_ASSUMED = (
     "The record and the run's key name the file by a checksum of its content, which is taken to give nothing away: "
     "whoever knows all of the file but one value could check a guess of it."
 )
+_IN_BRIEF = (
+    "threat_model",
+    "variant",
+    "epsilon",
+    "epsilon_published",
+    "epsilon_reason",
+    "epsilon_if_secret",
+    "delta",
+    "seconds",
+)
 PLANNED_SENTENCE = (
     "The run was stopped by hand while raw curves could be watched: epsilon and event are those of its planned length."
 )
@@ -85,6 +95,18 @@ class RunRecord:
         """Return the JSON form."""
         plain = asdict(self)
         return {**plain, "assumptions": list(self.assumptions), "warnings": list(self.warnings)}
+
+    def to_brief(self) -> dict[str, Any] | None:
+        """Return what tables and charts over thousands of runs need, as JSON; None unless finished.
+
+        `metrics` keeps the single numbers of the whole test split: accuracies, rates, gaps, inequality indices. Key
+        and config are left out: the store's row has them.
+        """
+        if self.status != "finished":
+            return None
+        metrics = self.metrics or {}
+        single = {name: value for name, value in metrics.items() if not isinstance(value, (Mapping, list))}
+        return {**{name: getattr(self, name) for name in _IN_BRIEF}, "metrics": single}
 
     def to_text(self) -> str:
         """Return the JSON document that commands print and export."""

@@ -21,7 +21,7 @@ from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.runs.ledger_entry import Post, post_record
 from fairpriv_core.runs.noisy_choice import choose_noisily, plan_choice, read_counts
 from fairpriv_core.runs.record import RunRecord, method_of
-from fairpriv_core.runs.store import LOCAL_OWNER, RunStore
+from fairpriv_core.runs.store import RunStore
 
 WAYS = ("released", "noisy", "raw")
 ACCURACY = "accuracy"
@@ -77,7 +77,7 @@ def select_run(store: RunStore, keys: Sequence[str], wish: Wish, *, again: bool 
     post = _post(candidates, (), reason)
     found = {**_state(candidates, index, wish.delta, post.entry), **shown, "request": request, "charge": post.entry.key}
     found |= {"epsilon": None, "epsilon_reason": reason}
-    store.ledger.pay(post, found, LOCAL_OWNER)
+    store.ledger.pay(post, found, store.payer)
     return found
 
 
@@ -166,10 +166,10 @@ def _choose_noisily(
     index = choose_noisily(counts, notion, threat_model=threat_model, planned=planned, mechanism=mechanism)
     post = _post(candidates, mechanism.events, None)
     if index is None:
-        store.ledger.pay(post, {}, LOCAL_OWNER)
+        store.ledger.pay(post, {}, store.payer)
         raise RunFailed("a group has fewer than 30 noisy rows, too few to choose by; its noisy size is paid for.")
     found = {**_state(candidates, index, wish.delta, post.entry), "request": request, "charge": post.entry.key}
-    store.ledger.pay(post, found, LOCAL_OWNER)
+    store.ledger.pay(post, found, store.payer)
     return found
 
 

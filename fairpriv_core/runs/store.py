@@ -20,11 +20,12 @@ from fairpriv_core.runs.rows import ENDED, RunRow, is_lost, read_row
 from fairpriv_core.runs.store_database import Database
 from fairpriv_core.runs.store_ledger import LedgerStore, admit, bury, find_withdrawn
 from fairpriv_core.runs.store_previews import PreviewStore
-from fairpriv_core.runs.store_tables import artifact, checkpoint, metric, run, snapshot, tombstone
+from fairpriv_core.runs.store_tables import artifact, charge, checkpoint, metric, run, snapshot, tombstone
 from fairpriv_core.runs.store_uploads import UploadStore
 
 LOCAL_OWNER = "local"
-_SHORT = [column for column in run.c if column.name != "record"]
+Stamp = tuple[int, int, int]
+_SHORT = [column for column in run.c if column.name not in ("record", "brief")]
 _GOING_ON = ("queued", "running", "paused", "finished")
 
 
@@ -38,10 +39,14 @@ def open_store(url: str | None = None) -> RunStore:
 
 
 class RunStore:
-    """The verbs of the run table. Each is one transaction; every read gives copies."""
+    """The verbs of the run table. Each is one transaction; every read gives copies.
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
+    `owner` is whose store this is: what is launched is theirs, lists show theirs, and others' runs can be looked at by
+    their keys but not changed. Without one (the command line) lists show all, and LOCAL_OWNER launches.
+    """
+
+    def __init__(self, database: Database, owner: str | None = None) -> None:
+        self.database, self.owner = database, owner
         self.previews = PreviewStore(database)
         self.uploads = UploadStore(database)
         self.ledger = LedgerStore(database)
@@ -56,7 +61,12 @@ class RunStore:
         """Close the connections; `with open_store() as store:` does."""
         self.database.close()
 
-    def submit(self, config: RunConfig, owner: str = LOCAL_OWNER, *, again: bool = False) -> RunRow:
+    @property
+    def payer(self) -> str:
+        """Who launches and pays here."""
+        return self.owner or LOCAL_OWNER
+
+    def submit(self, config: RunConfig, *, again: bool = False) -> RunRow:
         """Queue a run and return its row; if the same config is queued, running, paused or finished, return that row.
 
         `again` makes a further run of the same config, with its own key "<config key>-2" and so on, fresh noise, and
@@ -71,7 +81,7 @@ class RunStore:
             latest = _latest(connection, config.key)
             if latest is not None and latest["status"] in _GOING_ON and not again:
                 return read_row(latest)
-            values: dict[str, Any] = {**name_next(connection, config.key), "owner": owner, "status": "queued"}
+            values: dict[str, Any] = {**name_next(connection, config.key), "owner": self.payer, "status": "queued"}
             if planned is not None:
                 post = planned.named(values["key"])
                 admit(connection, post)
@@ -85,10 +95,10 @@ class RunStore:
             latest = _latest(connection, config_key)
         return None if latest is None else read_row(latest)
 
-    def rows(self, *, owner: str | None = None, limit: int | None = None) -> list[RunRow]:
-        """Return runs, newest first."""
+    def rows(self, *, limit: int | None = None) -> list[RunRow]:
+        """Return the owner's runs, newest first; all runs where the store has no owner."""
         query = select(*_SHORT).order_by(run.c.created.desc(), run.c.key).limit(limit)
-        query = query if owner is None else query.where(run.c.owner == owner)
+        query = query if self.owner is None else query.where(run.c.owner == self.owner)
         with self.database.read() as connection:
             return [read_row(stored) for stored in connection.execute(query).mappings()]
 
@@ -118,6 +128,31 @@ class RunStore:
             withdrawn = find_withdrawn(connection)
         return {key: _restate(RunRecord.from_json(found[key]), withdrawn) for key in keys if key in found}
 
+    def briefs(self, *, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return finished runs as slim records, as `rows` lists them: thousands in a fraction of a second.
+
+        Each has key, status, created, finished, config and what `RunRecord.to_brief` keeps.
+        """
+        query = select(run.c.key, run.c.created, run.c.finished, run.c.config, run.c.brief)
+        query = query.where(run.c.status == "finished").order_by(run.c.created.desc(), run.c.key).limit(limit)
+        query = query if self.owner is None else query.where(run.c.owner == self.owner)
+        with self.database.read() as connection:
+            withdrawn = find_withdrawn(connection)
+            return [_read_brief(stored, withdrawn) for stored in connection.execute(query).mappings()]
+
+    def stamp(self) -> Stamp:
+        """Return what changes whenever what `briefs` returns does; cheap enough to ask at every turn.
+
+        How many have finished, were deleted (each leaves a tombstone) and were chosen or paid for: the last two only
+        grow, and while they stay the first does too.
+        """
+        counted = select(func.count()).select_from
+        finished = counted(run).where(run.c.status == "finished").scalar_subquery()
+        others = [counted(table).scalar_subquery() for table in (tombstone, charge)]
+        with self.database.read() as connection:
+            runs, deleted, charged = connection.execute(select(finished, *others)).one()
+            return runs, deleted, charged
+
     def metrics(self, key: str, since: int = -1) -> list[tuple[int, str, float | None]]:
         """Return (step, name, value) with step > `since`, by step."""
         query = select(metric.c.step, metric.c.name, metric.c.value)
@@ -146,10 +181,10 @@ class RunStore:
         """Ask for "pause", "stop" or "resume"; at once where nobody works on the run, else within its next commits.
 
         Raises:
-            BadInput: the run's state has no such step; the message says which state it is in.
+            BadInput: the run's state has no such step; the message says which state it is in. Or it is another's.
         """
         with self.database.write() as connection:
-            stored = _row(connection, key)
+            stored = self._own_row(connection, key)
             change = _transition(stored, what) if what != "stop" else _stop(connection, stored)
             if change is None:
                 why = f" ({stored['error']})" if stored["error"] else ""
@@ -160,7 +195,7 @@ class RunStore:
     def delete(self, key: str) -> None:
         """Delete a run that nobody works on; of one that began a tombstone stays: deleting gives no epsilon back."""
         with self.database.ledger() as connection:
-            stored = _row(connection, key)
+            stored = self._own_row(connection, key)
             if stored["status"] == "running" and not is_lost(stored):
                 raise BadInput(f"run {key} is running; stop it before deleting it.", field="key")
             bury(connection, stored)
@@ -173,6 +208,14 @@ class RunStore:
     def preview(self, key: str) -> dict[str, Any] | None:
         """Return {"status", "result", "error"} of a preview; None for an unknown key."""
         return self.previews.look(key)
+
+    def _own_row(self, connection: Connection, key: str) -> RowMapping:
+        stored = _row(connection, key)
+        if self.owner is not None and stored["owner"] != self.owner:
+            raise BadInput(
+                f"run {key} is someone else's: you can look at it, and only they can change it.", field="key"
+            )
+        return stored
 
     def tombstones(self) -> list[dict[str, Any]]:
         """Return what deleted runs released: key, owner, data, threat model, event and time."""
@@ -192,6 +235,14 @@ def _row(connection: Connection, key: str) -> RowMapping:
 def _restate(record: RunRecord, withdrawn: Mapping[str, str]) -> RunRecord:
     reason = withdrawn.get(record.key)
     return record if reason is None or record.epsilon is None else withdrawn_record(record, reason)
+
+
+def _read_brief(stored: RowMapping, withdrawn: Mapping[str, str]) -> dict[str, Any]:
+    own = {name: stored[name] for name in ("key", "created", "finished", "config")}
+    brief = {"status": "finished", **own, **stored["brief"]}
+    if stored["key"] in withdrawn and brief["epsilon"] is not None:
+        brief |= {"epsilon": None, "epsilon_reason": withdrawn[stored["key"]]}
+    return brief
 
 
 def _latest(connection: Connection, config_key: str) -> RowMapping | None:

@@ -28,12 +28,12 @@ from sqlalchemy import (
     make_url,
     select,
     text,
-    update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from fairpriv_core.errors import StoreError
-from fairpriv_core.runs.store_tables import ADDED, SCHEMA_VERSION, schema, store_info
+from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.runs.store_tables import SCHEMA_VERSION, schema, store_info
+from fairpriv_core.runs.store_upgrade import upgrade
 
 _BUSY_SECONDS = 30
 _CONNECT_SECONDS = 10
@@ -46,12 +46,16 @@ _LEDGER_LOCK = 7_461_003  # likewise for transactions of the ledger
 class Database:
     """Connections to one store. `read()` and `write()` give a transaction; `where` names the store in messages."""
 
-    def __init__(self, place: str | None = None) -> None:
-        """Open, and create if it is not there. Raises StoreError; a store of a newer version is left untouched."""
-        self.url = resolve(place)
+    def __init__(self, place: str | None = None, *, frozen: str = "") -> None:
+        """Open, and create if it is not there. Raises StoreError; a store of a newer version is left untouched.
+
+        `frozen` is the sentence with which every write is then refused; the connections themselves cannot write.
+        """
+        self.url, self._frozen = resolve(place), ""
         self.where = self.url.set(query={}).render_as_string(hide_password=True)  # a query may hold a password too
         self.path = Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
         self.writable = True
+        self._file: int | None = None  # the file's number, by which another in its place is known
         if self.path is not None:
             self.where = str(self.path)
             self.writable = self._prepare_file(self.path)
@@ -62,18 +66,24 @@ class Database:
         except StoreError:
             self.close()
             raise
+        if frozen:
+            self.close()
+            self.writable, self._frozen = False, frozen
+            self._engine = self._connect()
+            self._readers = self._engine.execution_options(read_only=True)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Give a connection for reading: one consistent view."""
+        self._follow_file()
         with self._translate(), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
     def write(self, *, durable: bool = False) -> Iterator[Connection]:
         """Give a connection for one transaction, all or nothing; a `durable` one survives a power cut."""
-        if not self.writable:
-            raise StoreError(f"the run store {self.where} is read-only; make it writable or {_ELSEWHERE}.")
+        self.check_writable()
+        self._follow_file()
         with self._translate(), self._engine.execution_options(durable=durable).begin() as connection:
             yield connection
 
@@ -84,6 +94,13 @@ class Database:
             if self.path is None:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_LEDGER_LOCK})"))
             yield connection
+
+    def check_writable(self) -> None:
+        """Raise BadInput where the store was opened frozen, StoreError where it cannot be written."""
+        if self._frozen:
+            raise BadInput(self._frozen)
+        if not self.writable:
+            raise StoreError(f"the run store {self.where} is read-only; make it writable or {_ELSEWHERE}.")
 
     def identify(self) -> str:
         """Return what tells this store from any other, by whatever address it was reached; holds no secret."""
@@ -102,10 +119,21 @@ class Database:
         """Close all connections."""
         self._engine.dispose()
 
+    def _follow_file(self) -> None:
+        """Raise StoreError where a SQLite file is gone: connections would go on with what was moved or deleted."""
+        if self.path is not None and not self.path.exists():
+            raise StoreError(f"the run store {self.where} is gone; put it back or {_ELSEWHERE}.")
+        file = None if self.path is None else self.path.stat().st_ino
+        if self._file not in (None, file):
+            self.close()
+        self._file = file
+
     def _connect(self) -> Engine:
         try:
             if self.path is None:
-                return create_engine(self.url, pool_pre_ping=True, connect_args={"connect_timeout": _CONNECT_SECONDS})
+                limits = {"connect_timeout": _CONNECT_SECONDS}
+                options = {} if self.writable else {"postgresql_readonly": True}
+                return create_engine(self.url, pool_pre_ping=True, connect_args=limits, execution_options=options)
             engine = create_engine(self.url if self.writable else _read_only_url(self.path))
         except ModuleNotFoundError as error:
             raise StoreError(f"a PostgreSQL store needs the package '{error.name}'; pip install it.") from error
@@ -144,7 +172,7 @@ class Database:
             if found is None:
                 connection.execute(insert(store_info).values(version=SCHEMA_VERSION))
             elif found < SCHEMA_VERSION:
-                _upgrade(connection, found)
+                upgrade(connection, found)
 
     @contextmanager
     def _translate(self) -> Iterator[None]:
@@ -152,17 +180,6 @@ class Database:
             yield
         except exc.DBAPIError as error:
             raise StoreError(_say(self.where, str(error.orig))) from error
-
-
-def _upgrade(connection: Connection, version: int) -> None:
-    """Add the columns that a store of an earlier version lacks, and their indexes."""
-    for first, column in ADDED:
-        if version < first:
-            kind = column.type.compile(connection.dialect)
-            connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}"))
-    for index in [each for table in schema.tables.values() for each in table.indexes]:
-        index.create(connection, checkfirst=True)
-    connection.execute(update(store_info).values(version=SCHEMA_VERSION))
 
 
 def resolve(place: str | None) -> URL:

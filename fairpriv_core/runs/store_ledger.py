@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import from_json
@@ -53,6 +53,17 @@ class LedgerStore:
         """Return every line of the data set `data` (by `identify_data`), oldest first."""
         with self._database.read() as connection:
             return _read_lines(connection, data)
+
+    def stamp(self) -> tuple[tuple[object, ...], ...]:
+        """Return how many runs have each status, and what changes with each deletion, payment and cap."""
+        queries = (
+            select(run.c.status, func.count()).group_by(run.c.status).order_by(run.c.status),  # its index suffices
+            select(func.count()).select_from(tombstone),
+            select(func.count()).select_from(charge),
+            select(func.count(), func.sum(cap.c.epsilon), func.sum(cap.c.delta)).select_from(cap),
+        )
+        with self._database.read() as connection:
+            return tuple(tuple(row) for query in queries for row in connection.execute(query))
 
     def data_sets(self) -> dict[str, str]:
         """Return what is known of: the name (as last given) by `identify_data`, oldest first; capped or not."""

@@ -30,11 +30,15 @@ class PreviewStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def ask(self, request: Mapping[str, Any]) -> str:
-        """Queue the preview that `request` (JSON) describes unless it is there or has failed; return its key."""
+    def ask(self, request: Mapping[str, Any], *, again: bool = False) -> str:
+        """Queue the preview that `request` (JSON) describes unless it is there; return its key.
+
+        One that failed is made anew, with `again` also one that is there; one that is being made is left alone.
+        """
         key = name_request(request)
-        if (self.look(key) or {"status": "failed"})["status"] == "failed":
-            fresh = {"request": dict(request), "status": "queued", "created": time.time(), "attempt": 0}
+        old = self.look(key)
+        if old is None or old["status"] == "failed" or (again and old["status"] == "finished"):
+            fresh = {"request": dict(request), "status": "queued", "created": time.time(), "attempt": 0, "result": None}
             with self._database.write() as connection:
                 upsert(connection, preview, [{"key": key, **fresh, "error": None}])
         return key

@@ -12,11 +12,13 @@ from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.ledger_entry import Post
 from fairpriv_core.runs.rows import ENDED, RunRow, is_lost, read_row
 from fairpriv_core.runs.shelf import Shelf
-from fairpriv_core.runs.store import LOCAL_OWNER, RunStore, name_next
+from fairpriv_core.runs.store import RunStore, name_next
 from fairpriv_core.runs.store_ledger import admit
-from fairpriv_core.runs.store_tables import run, whole_chunk
+from fairpriv_core.runs.store_previews import name_request
+from fairpriv_core.runs.store_tables import preview, run, whole_chunk
 
 _SHORT = [column for column in run.c if column.name != "record"]
+Runs = Sequence[tuple[RunConfig, str]]
 _IDLE = {"request": None, "worker": None, "lease_expires": None}
 
 
@@ -31,50 +33,90 @@ class SweepStore:
         with self._database.read() as connection:
             return {key: read_row(stored) for key, stored in _find(connection, keys).items()}
 
-    def submit(self, runs: Sequence[tuple[RunConfig, str]], owner: str = LOCAL_OWNER) -> None:
+    def submit(self, runs: Runs, planned: Mapping[str, Post] | None = None) -> None:
         """Queue runs, (config, chunk) each, all or none; those of one chunk train together.
 
         A config that has a run keeps it, however it ended; one that waits or runs and is in no chunk joins this one.
+        `planned` has by key what those will release that make a release for others of `runs`, and what those others
+        will: they are taken up when that release is there, and hold nothing back from a cap until then.
 
         Raises:
             BadInput: together the new ones would bring their data set beyond a cap; nothing is stored then.
         """
-        keys = [config.key for config, _ in runs]
-        known, shelf = self.find(keys), Shelf(splits=1)
-        sources = {"find_record": self._store.source, "shelf": shelf}
-        posts = {c.key: self._store.ledger.plan(c, **sources) for c, _ in runs if c.key not in known}
-        now, capped = time.time(), any(posts.values())
-        with self._database.ledger() if capped else self._database.write() as connection:
+        keys, posts = [config.key for config, _ in runs], self._plan(runs, planned or {})
+        now, waiting = time.time(), {config.key for config, _ in runs if config.reuse in (planned or {})}
+        with self._database.ledger() if posts else self._database.write() as connection:
             found = _find(connection, keys)
-            rows = [
-                _describe(connection, config, posts.get(config.key)) | {"owner": owner, "chunk": chunk}
-                for config, chunk in runs
-                if config.key not in found
-            ]
-            admit(connection, *[Post.from_json(row["reserved"]) for row in rows if row["reserved"]])
+            rows, owner = [], self._store.payer
+            for config, chunk in [(config, chunk) for config, chunk in runs if config.key not in found]:
+                row = {**name_next(connection, config.key), "status": "queued", "config": config.to_json()}
+                rows.append({**row, "owner": owner, "chunk": chunk, "reserved": None})
+                if config.key in posts:
+                    posts[config.key] = posts[config.key].named(row["key"])
+                    rows[-1]["reserved"] = None if config.key in waiting else posts[config.key].to_json()
+            admit(connection, *posts.values())
             if rows:
                 connection.execute(insert(run), [{**row, "created": now + at / 1e6} for at, row in enumerate(rows)])
             _join(connection, runs, found)
 
-    def go_on(self, keys: Sequence[str]) -> None:
-        """Queue those runs again that are paused, or whose process is gone; they go on from their checkpoints."""
-        with self._database.write() as connection:
-            idle = [
-                stored["key"]
-                for stored in _find(connection, keys).values()
-                if stored["status"] == "paused" or (is_lost(stored) and stored["request"] != "stop")
-            ]
-            connection.execute(update(run).where(run.c.key.in_(idle)).values(status="queued", **_IDLE))
+    def check(self, runs: Runs, planned: Mapping[str, Post]) -> None:
+        """Raise BadInput where `submit` would."""
+        posts = self._plan(runs, planned)
+        with self._database.read() as connection:
+            admit(connection, *posts.values())
 
-    def pause(self, keys: Sequence[str]) -> None:
-        """Pause those runs that nobody works on."""
+    def _find_own(self, connection: Connection, keys: Sequence[str]) -> list[RowMapping]:
+        owner = self._store.owner
+        return [row for row in _find(connection, keys).values() if owner is None or row["owner"] == owner]
+
+    def _plan(self, runs: Runs, planned: Mapping[str, Post]) -> dict[str, Post]:
+        """Return what the new ones of `runs` will release, by key, where a cap asks for it."""
+        known, shelf, ledger = self.find([config.key for config, _ in runs]), Shelf(splits=1), self._store.ledger
+        found: dict[str, Post | None] = {}
+        for config in [config for config, _ in runs if config.key not in known]:
+            if config.key in planned:
+                post = planned[config.key]
+                found[config.key] = post if ledger.caps(post.data) else None
+            else:
+                found[config.key] = ledger.plan(config, find_record=self._store.source, shelf=shelf)
+        return {key: post for key, post in found.items() if post is not None}
+
+    def launched(self, limit: int = 20) -> dict[str, Mapping[str, Any]]:
+        """Return the requests (as `request_cost`) of sweeps that pages launched, by name, newest first."""
+        mine = preview.c.request["owner"].as_string() == self._store.payer
+        query = select(preview.c.request).where(mine).order_by(preview.c.created.desc())
+        with self._database.read() as connection:
+            asked = [request for request in connection.scalars(query) if "launch" in request][:limit]
+        costs = [{name: value for name, value in request.items() if name != "launch"} for request in asked]
+        return {name_request(request): request for request in costs}
+
+    def go_on(self, keys: Sequence[str]) -> None:
+        """Queue those runs again that are paused, or whose process is gone; they go on from their checkpoints.
+
+        Of those that are about to pause nobody asks it any more. Other people's runs are left alone.
+        """
         with self._database.write() as connection:
+            rows = self._find_own(connection, keys)
             idle = [
-                stored["key"]
-                for stored in _find(connection, keys).values()
-                if stored["status"] == "queued" or is_lost(stored)
+                row["key"] for row in rows if row["status"] == "paused" or (is_lost(row) and row["request"] != "stop")
             ]
+            asked = [row["key"] for row in rows if row["request"] == "pause" and row["key"] not in idle]
+            connection.execute(update(run).where(run.c.key.in_(idle)).values(status="queued", **_IDLE))
+            connection.execute(update(run).where(run.c.key.in_(asked)).values(request=None))
+
+    def pause(self, keys: Sequence[str], *, also_working: bool = False) -> None:
+        """Pause those runs that nobody works on; `also_working`: ask the others to pause, which takes seconds.
+
+        Other people's runs are left alone.
+        """
+        with self._database.write() as connection:
+            rows = self._find_own(connection, keys)
+            idle = [row["key"] for row in rows if row["status"] == "queued" or is_lost(row)]
+            working = [row["key"] for row in rows if row["status"] == "running" and row["request"] is None]
             connection.execute(update(run).where(run.c.key.in_(idle)).values(status="paused", **_IDLE))
+            if also_working:
+                held = run.c.key.in_(set(working) - set(idle)) & (run.c.status == "running")
+                connection.execute(update(run).where(held).values(request="pause"))
 
     def progress(self, keys: Sequence[str]) -> tuple[dict[str, int], float]:
         """Return how many of the runs have each status, and how many runs' worth of steps are made."""
@@ -121,13 +163,7 @@ def _newest() -> Any:
     return ~select(other.c.key).where(newer).correlate(run).exists()
 
 
-def _describe(connection: Connection, config: RunConfig, post: Post | None) -> dict[str, Any]:
-    named = name_next(connection, config.key)
-    reserved = None if post is None else post.named(named["key"]).to_json()
-    return {**named, "status": "queued", "config": config.to_json(), "reserved": reserved}
-
-
-def _join(connection: Connection, runs: Sequence[tuple[RunConfig, str]], found: Mapping[str, RowMapping]) -> None:
+def _join(connection: Connection, runs: Runs, found: Mapping[str, RowMapping]) -> None:
     """Put into its chunk each run that was there before, has not ended and is in none."""
     for config, chunk in runs:
         stored = found.get(config.key)

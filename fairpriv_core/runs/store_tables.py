@@ -16,7 +16,7 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 schema = MetaData()
 
@@ -27,6 +27,7 @@ def _key() -> Column[str]:
 
 store_info = Table("store_info", schema, Column("version", Integer, primary_key=True))
 
+# `brief` is what `RunRecord.to_brief` keeps of a finished run.
 # Runs with one `chunk` train together: they are claimed, committed and finished in one transaction each.
 run = Table(
     "run",
@@ -57,6 +58,7 @@ run = Table(
     Column("error_kind", String),
     Column("reserved", JSON(none_as_null=True)),
     Column("chunk", String, index=True),
+    Column("brief", JSON(none_as_null=True)),
 )
 
 CHUNK_DIGITS = 16
@@ -167,4 +169,4 @@ upload = Table(
 )
 
 #: columns that a store of an earlier version lacks: (version that has it first, column)
-ADDED = ((2, run.c.reserved), (2, tombstone.c.post), (3, run.c.chunk))
+ADDED = ((2, run.c.reserved), (2, tombstone.c.post), (3, run.c.chunk), (4, run.c.brief))

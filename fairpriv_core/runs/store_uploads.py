@@ -1,9 +1,13 @@
-"""Files that people bring: `uploads/<sha256>` beside the store, mode 0600, each with its owner, deletable."""
+"""Files that people bring: `uploads/<sha256>` beside the store, mode 0600, each with its owner, deletable.
+
+What a person shares has a second row, owned by "shared:<owner>": everyone sees it, and its owner alone takes it back.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 import time
 from dataclasses import asdict, dataclass
@@ -17,6 +21,8 @@ from fairpriv_core.runs.store_database import Database
 from fairpriv_core.runs.store_tables import upload
 
 _BLOCK = 1 << 20
+_SHARED = "shared:"
+_SHORTEST = 12
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,8 @@ class UploadStore:
 
     def put(self, source: IO[bytes], name: str, owner: str) -> Upload:
         """Store what `source` holds under its SHA-256; the same content is stored once."""
-        suffix = Path(name).suffix.lower()
+        self._database.check_writable()
+        suffix = _read_suffix(name)
         try:
             path, size = _write(source, self._folder, suffix)
         except OSError as error:
@@ -61,19 +68,61 @@ class UploadStore:
             rows = connection.execute(query).mappings().all()
         return [Upload(**dict(row), path=self._place(row["sha256"], row["name"])) for row in rows]
 
-    def delete(self, sha256: str, owner: str) -> None:
-        """Delete a person's upload; the file goes with its last owner. BadInput where there is none."""
-        mine = [item for item in self.rows(owner) if item.sha256 == sha256]
-        if not mine:
-            raise BadInput(f"no upload '{sha256}' of '{owner}'.", field="file")
+    def visible(self, person: str) -> list[Upload]:
+        """Return what `person` may use: their own uploads, then those that others share; each content once."""
+        rows = self.rows()
+        mine = [item for item in rows if item.owner == person]
+        shared = [item for item in rows if item.owner.startswith(_SHARED)]
+        found = {item.sha256: item for item in (*reversed(shared), *mine)}
+        return sorted(found.values(), key=lambda item: (item.owner != person, -item.created))
+
+    def find(self, digits: str, person: str) -> Upload:
+        """Return the upload whose SHA-256 starts with `digits` (12 or more), if `person` may use it; else BadInput."""
+        known = self.visible(person) if len(digits) >= _SHORTEST else []
+        found = next((item for item in known if item.sha256.startswith(digits)), None)
+        if found is None or not found.path.is_file():
+            raise BadInput(
+                f"the file '{digits}' is not among your uploads, nor shared with you; upload it on the Data page.",
+                field="data",
+            )
+        return found
+
+    def share(self, sha256: str, person: str, *, shared: bool) -> None:
+        """Let everyone use an upload of `person`, or them alone again."""
+        mine = self._own(sha256, person)
         with self._database.write() as connection:
-            connection.execute(delete(upload).where(upload.c.sha256 == sha256, upload.c.owner == owner))
-            left = connection.scalar(select(upload.c.owner).where(upload.c.sha256 == sha256))
-        if left is None:
-            mine[0].path.unlink(missing_ok=True)
+            connection.execute(delete(upload).where(upload.c.sha256 == sha256, upload.c.owner == _SHARED + person))
+            if shared:
+                row = {name: value for name, value in asdict(mine).items() if name != "path"}
+                connection.execute(insert(upload).values(**row | {"owner": _SHARED + person}))
+
+    def is_shared(self, sha256: str, person: str) -> bool:
+        """Return whether `person` shares this upload."""
+        return any(item.sha256 == sha256 for item in self.rows(_SHARED + person))
+
+    def delete(self, sha256: str, owner: str) -> None:
+        """Delete a person's upload, shared or not; the file goes with its last owner. BadInput where there is none."""
+        mine, owners = self._own(sha256, owner), (owner, _SHARED + owner)
+        with self._database.write() as connection:
+            connection.execute(delete(upload).where(upload.c.sha256 == sha256, upload.c.owner.in_(owners)))
+            left = connection.scalars(select(upload.c.name).where(upload.c.sha256 == sha256)).all()
+        if mine.path not in [self._place(sha256, name) for name in left]:
+            mine.path.unlink(missing_ok=True)
+
+    def _own(self, sha256: str, person: str) -> Upload:
+        found = next((item for item in self.rows(person) if item.sha256 == sha256), None)
+        if found is None:
+            raise BadInput(f"no upload '{sha256}' of '{person}'.", field="file")
+        return found
 
     def _place(self, sha256: str, name: str) -> Path:
-        return self._folder / f"{sha256}{Path(name).suffix.lower()}"
+        return self._folder / f"{sha256}{_read_suffix(name)}"
+
+
+def _read_suffix(name: str) -> str:
+    """Return what a file's name ends with where that is plain letters, such as ".csv"."""
+    suffix = Path(name).suffix.lower()
+    return suffix if re.fullmatch(r"\.[a-z0-9]{1,8}", suffix) else ""
 
 
 def _write(source: IO[bytes], folder: Path, suffix: str) -> tuple[Path, int]:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam, delete, exists, func, insert, sele
 from fairpriv_core.privacy.event import from_json, to_json
 from fairpriv_core.runs.checkpoint import Checkpoint
 from fairpriv_core.runs.claim import Beginning, Claim, Ending, LeaseLost, Progress, hold
-from fairpriv_core.runs.rows import is_lost
+from fairpriv_core.runs.rows import ENDED, is_lost
 from fairpriv_core.runs.store import RunStore, end_cancelled
 from fairpriv_core.runs.store_crashes import FREE, halve, settle_crash
 from fairpriv_core.runs.store_database import Database, upsert
@@ -42,13 +42,14 @@ class WorkStore:
     def claim(self, key: str | None = None, chunk: str | Sequence[str] | None = None) -> tuple[Claim, ...]:
         """Claim the run `key` alone, or the oldest queued one with all that it trains with; () if there is none.
 
-        Those are the queued runs of its chunk at the same step. `chunk` names one chunk, or several, to take it from;
-        what a chunk was split into belongs to it.
+        Those are the queued runs of its chunk at the same step. A chunk waits while another run has still to make a
+        release that it uses. `chunk` names one chunk, or several, to take it from; what a chunk was split into belongs
+        to it.
         """
         waiting = run.c.status == "queued"
         if chunk is not None:
             waiting &= whole_chunk().in_([chunk] if isinstance(chunk, str) else chunk)
-        waiting &= _is_first() if key is None else run.c.key == key
+        waiting &= _is_ready() & _is_first() if key is None else run.c.key == key
         with self._database.read() as connection:
             if not connection.scalar(select(exists().where(waiting))):
                 return ()
@@ -180,6 +181,16 @@ def _is_first() -> Any:
     return ~exists().where(alike, other.c.key < run.c.key).correlate(run)
 
 
+def _is_ready() -> Any:
+    """Return the condition that neither a run nor those it trains with wait for a release that another has to make."""
+    waits, maker = run.alias(), run.alias()
+    uses = (waits.c.status == "queued") & (maker.c.key == waits.c.config["reuse"].as_string())
+    unmade = [uses, maker.c.status.not_in(ENDED)]
+    chunks = select(waits.c.chunk).where(*unmade, waits.c.chunk.is_not(None))
+    alone = run.c.chunk.is_(None) & run.c.key.not_in(select(waits.c.key).where(*unmade, waits.c.chunk.is_(None)))
+    return alone | run.c.chunk.not_in(chunks)
+
+
 def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
     """Make the runs that `together` selects this process's own, and return the claims on them by key."""
     query = select(run).where(together).order_by(run.c.key).with_for_update()
@@ -215,7 +226,7 @@ def _set_each(connection: Connection, claims: Claims, values: Sequence[Mapping[s
 
 def _ended(end: Ending) -> dict[str, Any]:
     record = end.record
-    ended = {"status": record.status, "record": record.to_json(), "error": record.error}
+    ended = {"status": record.status, "record": record.to_json(), "brief": record.to_brief(), "error": record.error}
     return {**ended, "error_kind": end.error_kind, "finished": time.time()}
 
 

@@ -71,6 +71,8 @@ class Supervisor:
             self._recovered = time.monotonic()
             self._work.recover()
             self._work.previews.recover()
+        if not self._nursery.ready:
+            return
         while len(self._jobs) < self._slots and (claims := self._work.claim(chunk=self._chunks)):
             self._jobs[claims] = self._nursery.start(run_child, self._place, claims)
         while (

@@ -28,7 +28,7 @@ def run_sweep(path: str, order: Order, talk: Talk) -> Answer:
     with open_store() as store:
         launch = Launch(store, plan_sweep(sweep, find_record=store.source), order, talk)
         cost = launch.prepare(path, sweep)
-        launch.run(path)
+        launch.run(f"fairpriv sweep {path} --resume")
         results = list_results(store, launch.plan)
     table = average_results(launch.plan.cells, results)
     wrong = [result for result in results if result["status"] not in ("finished", "left out")]

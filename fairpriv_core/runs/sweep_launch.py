@@ -14,6 +14,7 @@ from fairpriv_core.runs.crew import Executor
 from fairpriv_core.runs.holding import Talk
 from fairpriv_core.runs.prose_sweep import describe_cost, describe_progress
 from fairpriv_core.runs.store import RunStore
+from fairpriv_core.runs.store_database import Database
 from fairpriv_core.runs.store_sweep import SweepStore
 from fairpriv_core.runs.sweep_cost import Json, tell_cost
 from fairpriv_core.runs.sweep_plan import SweepPlan
@@ -62,26 +63,29 @@ class Launch:
                 "[sweep]); nothing was started.",
                 field="yes",
             )
-        self._check_room(len(missing))
+        check_room(self._store.database, len(missing))
         return cost
 
-    def run(self, path: str) -> None:
-        """Run what is missing, one phase after the other; where that is broken off, pause what nobody works on."""
+    def run(self, again: str) -> None:
+        """Run what is missing, one phase after the other; where that is broken off, pause what nobody works on.
+
+        `again` is the command that goes on then.
+        """
         try:
             for phase in self.plan.phases:
                 self._run_phase([(config, chunk.id) for chunk in phase for config in chunk.configs])
         except (KeyboardInterrupt, FairprivError):
-            self._leave(path)
+            self._leave(again)
             raise
 
-    def _leave(self, path: str) -> None:
+    def _leave(self, again: str) -> None:
         """Pause what nobody works on, and say how to go on; nothing where nothing was launched."""
         with suppress(StoreError):
             self._sweeps.pause(self.plan.keys)
             counts, _ = self._sweeps.progress(self.plan.keys)
             if counts:
                 told = describe_progress(counts, len(self.plan.keys), None)
-                self._talk.say(f"{told}; the rest is paused, and fairpriv sweep {path} --resume goes on.")
+                self._talk.say(f"{told}; the rest is paused, and {again} goes on.")
 
     def _run_phase(self, runs: Sequence[tuple[RunConfig, str]]) -> None:
         ready = self._find_ready(runs)
@@ -113,13 +117,14 @@ class Launch:
         left = spent * (len(self.plan.keys) - made) / gained if gained > 0 and spent > _SILENT_SECONDS else None
         return describe_progress(counts, len(self.plan.keys), left)
 
-    def _check_room(self, runs: int) -> None:
-        database = self._store.database
-        if database.path is None:
-            return
-        needed, free = runs * _BYTES_A_RUN, shutil.disk_usage(database.folder).free
-        if free < needed:
-            raise StoreError(
-                f"{runs} runs need about {needed / 1e6:.0f} MB in the run store {database.where}, and its disk has "
-                f"{free / 1e6:.0f} MB left; free some space or set FAIRPRIV_STORE to another place."
-            )
+
+def check_room(database: Database, runs: int) -> None:
+    """Raise StoreError where the disk of `database` has no room for so many more runs."""
+    if database.path is None:
+        return
+    needed, free = runs * _BYTES_A_RUN, shutil.disk_usage(database.folder).free
+    if free < needed:
+        raise StoreError(
+            f"{runs} runs need about {needed / 1e6:.0f} MB in the run store {database.where}, and its disk has "
+            f"{free / 1e6:.0f} MB left; free some space or set FAIRPRIV_STORE to another place."
+        )

@@ -100,7 +100,7 @@ def test_a_text_late_in_a_column_of_numbers_is_found(tmp_path: Path, monkeypatch
     path = write(tmp_path / "late.csv", ["a", "b"], [(1, 2)] * 1_000 + [("oops", 2)])
     reading = read_table(path)
     assert to_list(reading.table["a"])[-2:] == ["1", "oops"]
-    assert reading.remarks == ("column 'a' is read as text because of 'oops' in row 1002.",)
+    assert reading.remarks == ("column 'a' is read as text because row 1002 holds no number there.",)
 
 
 def test_numbers_after_an_empty_first_block_are_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

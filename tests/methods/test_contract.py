@@ -55,6 +55,15 @@ def test_fit_releases_what_was_announced(method: Method, notion: str) -> None:
     assert method.info.needs_group_at_prediction or not needs_group(fitted.network)
 
 
+@pytest.mark.parametrize("method", [case for case in PRIVATE if "epochs" in parameters(case.values[0])])
+def test_a_budget_suffices_for_a_single_epoch(method: Method) -> None:
+    data = make_data()
+    noises = {name: None for name in parameters(method) if name.startswith("noise_") or name == method.info.calibrates}
+    once = dataclasses.replace(method, epochs=1, **noises).calibrated(epsilon=5.0, delta=1e-5, n_train=data.n)
+    (fitted,) = train(once, [data], [RecordingMechanism()], notion=method.info.notions[0])
+    assert set(merge(fitted.events)) == set(merge(once.event(data.n)))
+
+
 @pytest.mark.parametrize("method", ALL)
 def test_settings_are_checked_and_declared(method: Method) -> None:
     declared = parameters(method)

@@ -11,7 +11,7 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
-from fairpriv_core.errors import BadInput
+from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
@@ -150,6 +150,12 @@ def test_every_method_that_draws_samples_can_share_them(method: Method) -> None:
     together = _train([method] * 2, [Mechanism(randomness, model=k, stream=4) for k in range(2)], notion, (0, 0))
     alone = [_train([method], [_mechanism(k, 4)], notion, [0])[0] for k in range(2)]
     _assert_alike(together, alone)
+
+
+def test_models_calibrated_to_unlike_numbers_of_rows_do_not_train_together() -> None:
+    trainings = [Training(notions()["demographic_parity"], 0, _mechanism(k, None), Unwatched()) for k in range(2)]
+    with pytest.raises(RunFailed, match="equally many training rows, got 300, 400"):
+        DpSgd.fit_many(KINDS["dp_sgd"][:2], [DATA, make_data(n=300)], trainings)
 
 
 def test_samples_that_are_thinned_cannot_be_shared() -> None:

@@ -89,7 +89,9 @@ def test_a_chunk_has_as_many_models_as_pay_and_whole_seeds(configure: Configure)
 
     wide = [configure("f_ld", multiplier_max=0.1 + m, seed=s) for s in range(15) for m in range(40)]
     assert sizes(form_chunks(wide)) == [80] * 7 + [40]
-    assert sizes(form_chunks(wide, {wide[0].key: 2**30})) == [40] * 15
+    assert sizes(form_chunks(wide, {config.key: 2**30 for config in wide})) == [40] * 15
+    unlike = {config.key: 4000 + config.seed % 2 for config in wide}
+    assert all(len({config.seed % 2 for config in chunk.configs}) == 1 for chunk in form_chunks(wide, unlike))
     own = [replace(config, method=configure("pf_ld", multiplier_max=1.0 + at).method) for at, config in enumerate(wide)]
     assert max(sizes(form_chunks(own))) == 32
     shared = [replace(config, share_samples=True) for config in own]

@@ -9,7 +9,7 @@ from fairpriv_core.privacy.event import Events, Gaussian
 from fairpriv_core.privacy.filter import Cap, count_against
 from fairpriv_core.privacy.ledger import Entry
 from fairpriv_core.runs.claim import Ending, Progress
-from fairpriv_core.runs.ledger_launch import foresee_launch
+from fairpriv_core.runs.ledger_launch import foresee_launch, read_page
 from fairpriv_core.runs.record import failed_record, method_of
 from fairpriv_core.runs.store import RunStore
 from tests.runs.launched import DELTA, begin, config, finish, name
@@ -35,7 +35,9 @@ def test_a_run_that_took_the_whole_cap_keeps_it_though_it_failed(store: RunStore
     for _ in range(2):
         with pytest.raises(BadInput, match="0 remains"):
             store.submit(config(epsilon=0.2, seed=1))
-        group = next(effect for effect in foresee_launch(store, name(), None, delta=DELTA) if effect.column == "group")
+        group = next(
+            effect for effect in foresee_launch(read_page(store, name()), None, delta=DELTA) if effect.column == "group"
+        )
         assert group.remaining == 0 and group.spent < 0.2
         if store.rows():
             store.delete(key)

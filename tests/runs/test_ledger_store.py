@@ -235,14 +235,17 @@ def test_a_transaction_of_the_ledger_survives_a_power_cut(local: RunStore) -> No
         assert mode(connection) == 1
 
 
+_CHUNK = ("DROP INDEX ix_run_chunk", "ALTER TABLE run DROP COLUMN chunk")
 OLDER = {
     1: (
+        *_CHUNK,
         "ALTER TABLE run DROP COLUMN reserved",
         "ALTER TABLE tombstone DROP COLUMN post",
         "DROP TABLE charge",
         "DROP TABLE cap",
     ),
-    2: (),
+    2: _CHUNK,
+    3: (),
 }
 
 
@@ -251,11 +254,13 @@ def test_a_store_of_an_older_version_is_brought_to_this_one(place: str, version:
     with open_store(place) as store:
         finish(store, config(), PF_LD)
         store.delete(finish(store, config(seed=2), PF_LD))
+        before = store.briefs()
         with store.database.write() as connection:
-            for statement in ("DROP INDEX ix_run_chunk", "ALTER TABLE run DROP COLUMN chunk", *OLDER[version]):
+            for statement in ("ALTER TABLE run DROP COLUMN brief", *OLDER[version]):
                 connection.execute(text(statement))
             connection.execute(text(f"UPDATE store_info SET version = {version}"))
     with open_store(place) as store:
+        assert store.briefs() == before != []
         kept, deleted = store.ledger.lines(name())
         assert (kept.status, deleted.status) == ("finished", "deleted") and store.rows()[0].chunk is None
         unbounded = total(store).unbounded

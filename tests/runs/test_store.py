@@ -52,12 +52,24 @@ def test_the_same_config_is_one_run_until_it_is_asked_for_again(store: RunStore,
     first = store.submit(configure())
     assert store.submit(configure()) == first
     assert (first.status, first.step, first.owner) == ("queued", 0, "local")
-    again = store.submit(configure(), "another", again=True)
+    other = RunStore(store.database, "another")
+    again = other.submit(configure(), again=True)
     assert (again.key, again.repeat) == (f"{first.key}-2", 2)
     found = store.find(configure().key)
     assert found is not None and found.key == again.key
     assert {row.key for row in store.rows()} == {first.key, again.key}
-    assert [row.key for row in store.rows(owner="another")] == [again.key]
+    assert [row.key for row in other.rows()] == [again.key]
+
+
+def test_others_runs_can_be_looked_at_but_not_changed(store: RunStore, configure: Configure) -> None:
+    mine, yours = RunStore(store.database, "me"), RunStore(store.database, "you")
+    row = mine.submit(configure())
+    assert yours.submit(configure()) == row and yours.row(row.key).owner == "me"
+    for change in (lambda: yours.request(row.key, "pause"), lambda: yours.delete(row.key)):
+        with pytest.raises(BadInput, match="someone else's"):
+            change()
+    assert mine.request(row.key, "pause").status == "paused"
+    mine.delete(row.key)
 
 
 def test_four_claimers_get_distinct_runs(place: str, configure: Configure) -> None:

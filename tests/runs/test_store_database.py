@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from fairpriv_core.errors import StoreError
+from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_database import resolve
+from fairpriv_core.runs.store_database import Database, resolve
 from fairpriv_core.runs.store_tables import SCHEMA_VERSION, store_info
 
 Configure = Callable[..., RunConfig]
@@ -141,3 +141,38 @@ def test_a_store_is_told_from_another_by_whatever_address(postgres: str, postgre
 def test_a_database_that_refuses_is_not_taken_for_one_that_is_away(postgres: str) -> None:
     with pytest.raises(StoreError, match=r'cannot be used \(connection failed: .* role "nobody" does not exist'):
         open_store(postgres.replace("fairpriv@", "nobody@"))
+
+
+def test_a_frozen_store_refuses_with_its_sentence_and_its_connections_cannot_write(place: str) -> None:
+    frozen = RunStore(Database(place, frozen="look, do not touch."))
+    assert frozen.rows() == []
+    with pytest.raises(BadInput, match="do not touch"), frozen.database.write():
+        pass
+    with pytest.raises(StoreError), frozen.database.read() as connection:
+        connection.execute(update(store_info).values(version=0))
+    frozen.close()
+    with open_store(place) as store:
+        assert store.rows() == []
+
+
+def test_a_file_that_is_moved_is_missed_and_found_again(tmp_path: Path) -> None:
+    path, away = tmp_path / "runs.db", tmp_path / "away.db"
+    with open_store(str(path)) as store:
+        assert store.rows() == []
+        move(path, away)
+        with pytest.raises(StoreError, match="is gone; put it back"):
+            store.rows()
+        open_store(str(path)).close()  # another one in its place
+        assert store.rows() == []
+        move(path, tmp_path / "other.db")
+        with pytest.raises(StoreError, match="is gone"), store.database.write():
+            pass
+        move(away, path)
+        assert store.rows() == []
+
+
+def move(path: Path, to: Path) -> None:
+    """Move a SQLite file with what belongs to it."""
+    for part in ("", "-wal", "-shm"):
+        if Path(f"{path}{part}").exists():
+            Path(f"{path}{part}").rename(f"{to}{part}")

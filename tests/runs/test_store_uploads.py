@@ -39,3 +39,31 @@ def test_a_shared_file_goes_with_its_last_owner(local: RunStore) -> None:
 def test_a_name_leaves_no_folder(local: RunStore) -> None:
     stored = local.uploads.put(io.BytesIO(CONTENT), "../../etc/passwd", "me")
     assert stored.path.parent == local.database.folder / "uploads"
+    assert local.uploads.put(io.BytesIO(b"1"), "a.c/d\0v", "me").path.suffix == ""
+
+
+def test_an_upload_is_its_owners_until_it_is_shared(local: RunStore) -> None:
+    mine = local.uploads.put(io.BytesIO(CONTENT), "a.csv", "me")
+    digits = mine.sha256[:12]
+    assert local.uploads.find(digits, "me") == mine and local.uploads.visible("you") == []
+    for asked in (digits, mine.sha256, digits[:6], "", "*"):
+        with pytest.raises(BadInput, match="not among your uploads"):
+            local.uploads.find(asked, "you")
+    local.uploads.share(mine.sha256, "me", shared=True)
+    local.uploads.share(mine.sha256, "me", shared=True)
+    assert local.uploads.is_shared(mine.sha256, "me")
+    [seen] = local.uploads.visible("you")
+    assert seen.path == mine.path == local.uploads.find(digits, "you").path
+    assert local.uploads.visible("me") == [mine]
+    for change in (lambda: local.uploads.delete(mine.sha256, "you"), lambda: _unshare(local, mine.sha256, "you")):
+        with pytest.raises(BadInput, match="no upload"):
+            change()
+    _unshare(local, mine.sha256, "me")
+    assert local.uploads.visible("you") == []
+    local.uploads.share(mine.sha256, "me", shared=True)
+    local.uploads.delete(mine.sha256, "me")
+    assert local.uploads.rows() == [] and not mine.path.exists()
+
+
+def _unshare(store: RunStore, sha256: str, person: str) -> None:
+    store.uploads.share(sha256, person, shared=False)

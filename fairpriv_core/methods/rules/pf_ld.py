@@ -51,9 +51,7 @@ class PfLdRule(OneSum):
         for k, training in enumerate(self.setting.trainings):
             if training.checkpoint is None:
                 self._counts[k] = release_counts(self.setting, k)
-        self._noises = [
-            method.noise("noise_primal") if method.multiplier_max > 0 else 0.0 for method in self.setting.methods
-        ]
+        self._noises = [method.noise("noise_primal") if method.pursues else 0.0 for method in self.setting.methods]
         self._set_tables()
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:

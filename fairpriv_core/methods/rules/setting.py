@@ -15,7 +15,7 @@ from fairpriv_core.engine.loop import Rule, Schedule, train
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.records import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods.fields import DrawsSamples, TrainsNetwork
+from fairpriv_core.methods.fields import DrawsSamples, TrainsNetwork, equally_many
 from fairpriv_core.notions.cells import Cells, build_cells
 from fairpriv_core.notions.notion import Target
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -31,9 +31,12 @@ class Setting(Generic[M]):
     trains: Sequence[Dataset]
     trainings: Sequence[Training]
 
+    def __post_init__(self) -> None:
+        equally_many([train.n for train in self.trains])
+
     @cached_property
     def n(self) -> int:
-        """The number of training rows."""
+        """The number of training rows, the same for every model."""
         return self.trains[0].n
 
     @cached_property

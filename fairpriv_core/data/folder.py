@@ -1,0 +1,65 @@
+"""The folder of data files that an operator offers: `FAIRPRIV_DATA_FOLDER`. Only what lies inside it can be named."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+
+from fairpriv_core.errors import BadInput
+
+VARIABLE = "FAIRPRIV_DATA_FOLDER"
+_ENDINGS = (".csv", ".parquet")
+_MOST_LISTED = 500
+
+
+def find_folder() -> Path | None:
+    """Return the folder that is offered; None where there is none. BadInput where it is named but not there."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return None
+    folder = Path(named).expanduser().resolve()
+    if not folder.is_dir():
+        raise BadInput(f"{VARIABLE} names no folder: {named}; its operator corrects that.", field="file")
+    return folder
+
+
+def list_names() -> list[str]:
+    """Return the CSV and Parquet files inside the folder by their names relative to it, at most 500; [] without one."""
+    folder = find_folder()
+    if folder is None:
+        return []
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in _ENDINGS)
+    names = sorted(path.relative_to(folder).as_posix() for path in found if _is_inside(path, folder))
+    return [name for name in names if not any(part.startswith(".") for part in PurePosixPath(name).parts)][
+        :_MOST_LISTED
+    ]
+
+
+def find_named(name: str) -> Path:
+    """Return the file that `name`, relative to the folder, means.
+
+    Raises:
+        BadInput: no folder is offered, or no CSV or Parquet file of that name lies in it: an absolute name, one with
+            "..", or a link that leads out of the folder.
+    """
+    folder = find_folder()
+    if folder is None:
+        raise BadInput(f"no data folder is offered here, so '{name}' cannot be read.", field="data")
+    asked = PurePosixPath(name)
+    plain = not asked.is_absolute() and ".." not in asked.parts and "\0" not in name
+    path = folder / asked
+    if not plain or asked.suffix.lower() not in _ENDINGS or not _is_inside(path, folder):
+        raise BadInput(f"'{name}' is not a CSV or Parquet file inside the data folder of this server.", field="data")
+    return path
+
+
+def name_in_folder(path: str) -> str | None:
+    """Return the name, relative to the folder, of a file inside it; None for any other file."""
+    named = os.environ.get(VARIABLE)
+    folder = Path(named).expanduser().resolve() if named else None
+    return Path(path).relative_to(folder).as_posix() if folder and Path(path).is_relative_to(folder) else None
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    """Return whether `path` is a file that lies in `folder` however its links are followed."""
+    return path.is_file() and path.resolve().is_relative_to(folder)

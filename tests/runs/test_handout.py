@@ -1,0 +1,67 @@
+"""What is handed to a report: runs in words, what they cost together, and no cell of a person's file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.config import build_config
+from fairpriv_core.runs.handout import gather_handout
+from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.runs.told import tell_data, tell_odds
+from fairpriv_core.runs.worker import work_on
+
+RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
+
+
+def run(store: RunStore, method: str, **asked: Any) -> RunRecord:
+    """Train a short run and return its record."""
+    work = WorkStore(store.database)
+    row = store.submit(build_config({**RAW, "method": {"name": method, "epochs": 2}, **asked}))
+    work_on(work, work.claim(row.key))
+    record = store.record(row.key)
+    assert record is not None and record.status == "finished"
+    return record
+
+
+def test_runs_are_told_in_the_order_given_with_what_they_cost_together(own_store: Path) -> None:
+    with open_store(str(own_store)) as store:
+        plain, first, second = run(store, "none"), run(store, "pf_ld", epsilon=1.0), run(store, "dp_sgd", epsilon=2.0)
+        found = gather_handout(store, [second.key, plain.key, first.key, second.key])
+        alone = gather_handout(store, [first.key])
+    assert [told["record"]["key"] for told in found["runs"]] == [second.key, plain.key, first.key]
+    assert [told["odds"]["sure"] for told in found["runs"]] == [88, None, 73]
+    assert found["runs"][2]["data"]["label"] == "label" and found["runs"][2]["data"]["positive"] == "yes"
+    assert found["runs"][0]["config"].startswith('notion = "demographic_parity"')
+    protected = {one["column"]: one for one in found["together"]}
+    assert set(protected) == {None, "group"}
+    assert protected[None]["epsilon"] is None and "not private" in protected[None]["reason"]
+    assert protected["group"]["epsilon"] > 2.0 and protected["group"]["runs"] == 3
+    assert alone["together"][0]["epsilon"] == pytest.approx(1.0, rel=0.02)
+
+
+def test_what_cannot_be_reported_is_told(own_store: Path) -> None:
+    with open_store(str(own_store)) as store:
+        waiting = store.submit(build_config({**RAW, "method": "none"}))
+        for keys, said in (([], "key of one finished run"), (["f" * 16], "no run"), ([waiting.key], "is queued")):
+            with pytest.raises(BadInput, match=said):
+                gather_handout(store, keys)
+
+
+def test_a_replayed_run_protects_nothing_and_a_files_cell_is_not_quoted(own_store: Path) -> None:
+    with open_store(str(own_store)) as store:
+        record = run(store, "pf_ld", epsilon=1.0, replay_noise=3)
+    assert tell_odds(record) == {"sentence": tell_odds(record)["sentence"], "sure": None}
+    assert "Nothing is protected" in tell_odds(record)["sentence"]
+    told = "column 'age' is read as text because of 'Jane Doe, 4.5 m' in row 12."
+    data = {**record.data, "caveats": [told, "3 rows without a label were dropped."]}
+    assert tell_data(replace(record, data=data))["caveats"] == [
+        "column 'age' is read as text because of one of its values.",
+        "3 rows without a label were dropped.",
+    ]

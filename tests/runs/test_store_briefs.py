@@ -1,0 +1,74 @@
+"""Finished runs in brief, on SQLite and on PostgreSQL: the same numbers as the records, and quick to tell a change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from fairpriv_core.report.tables import read_outcome
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.selection import Wish, select_run
+from fairpriv_core.runs.store import RunStore
+from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.runs.worker import work_on
+
+Train = Callable[..., str]
+
+
+@pytest.fixture
+def train(store: RunStore, configure: Callable[..., RunConfig]) -> Train:
+    """Return a function that trains a short run in the store and returns its key."""
+
+    def run(method: str = "none", *, seed: int = 0) -> str:
+        asked = replace(configure(method, seed=seed), epsilon=None if method == "none" else 1.0)
+        work = WorkStore(store.database)
+        work_on(work, work.claim(store.submit(asked).key))
+        return store.find(asked.key).key  # type: ignore[union-attr]
+
+    return run
+
+
+def test_a_brief_says_what_the_record_says(store: RunStore, train: Train) -> None:
+    keys = [train("pf_ld"), train()]
+    for brief in store.briefs():
+        record = store.records(keys)[brief["key"]].to_json()
+        single = {name: value for name, value in record["metrics"].items() if not isinstance(value, (dict, list))}
+        assert brief["metrics"] == single and len(single) > 15
+        assert {name: record[name] for name in brief if name in record and name != "metrics"} == {
+            name: value for name, value in brief.items() if name in record and name != "metrics"
+        }
+        assert read_outcome(brief) == read_outcome(record)
+    assert [brief["key"] for brief in store.briefs()] == keys[::-1]
+
+
+def test_only_finished_runs_are_told(store: RunStore, train: Train, configure: Callable[..., RunConfig]) -> None:
+    train(seed=1)
+    newest = train(seed=2)
+    store.submit(configure(seed=3))
+    assert [brief["key"] for brief in store.briefs(limit=1)] == [newest] and len(store.briefs()) == 2
+    assert RunStore(store.database, "somebody").briefs() == []
+
+
+def test_the_stamp_changes_when_the_briefs_do(store: RunStore, train: Train) -> None:
+    def look() -> tuple[object, object]:
+        return store.stamp(), store.briefs()
+
+    seen = [look()]
+    keys = [train("pf_ld"), train("pf_ld", seed=1)]
+    seen.append(look())
+    assert store.stamp() == seen[-1][0]
+    select_run(store, keys, Wish("raw"))
+    seen.append(look())
+    assert [brief["epsilon"] for brief in store.briefs()].count(None) == 1
+    store.delete(keys[0])
+    seen.append(look())
+    store.delete(keys[1])
+    train("pf_ld", seed=2)
+    train("pf_ld", seed=3)
+    store.delete(store.briefs()[0]["key"])
+    seen.append(look())
+    stamps, briefs = zip(*seen, strict=True)
+    assert len(set(stamps)) == 5 and all(one != other for one, other in pairwise(briefs))
