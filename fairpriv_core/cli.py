@@ -12,7 +12,9 @@ from typing import Any, NoReturn
 
 import click
 
-from fairpriv_core.cli_output import Failed, check_folder, open_talk, print_answer, report, say, write_out
+from fairpriv_core.cli_export import export
+from fairpriv_core.cli_output import Failed, check_folder, open_talk, print_answer, report, say
+from fairpriv_core.cli_papers import papers
 from fairpriv_core.cli_sweep import sweep
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.runs import answers, audit_answers, foreground, ledger_answers
@@ -193,20 +195,8 @@ def select(keys: tuple[str, ...], again: bool, as_json: bool, **wish: Any) -> No
     print_answer(ledger_answers.answer_selection(keys, Wish(**wish), again=again), as_json)
 
 
-@cli.command()
-@click.argument("key")
-@click.option("--format", "form", type=click.Choice(answers.FORMATS), default="json", show_default=True)
-@click.option("--out", help="Write here, in place of standard output.")
-def export(key: str, form: str, out: str | None) -> None:
-    """Print a run's record (json) or its curves (csv)."""
-    check_folder(out)
-    text = answers.export_run(key, form)
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        write_out(out, text)
-
-
+cli.add_command(export)
+cli.add_command(papers)
 cli.add_command(sweep)
 
 

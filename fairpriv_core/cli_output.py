@@ -38,10 +38,10 @@ def _to_json(answer: Answer) -> str:
     return json.dumps(answer.document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def write_out(out: str, text: str) -> None:
+def write_out(out: str, content: str | bytes) -> None:
     """Write a file; BadInput where it cannot be."""
     try:
-        Path(out).write_text(text, encoding="utf-8")
+        Path(out).write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise BadInput(f"out cannot be written: {out} ({error.strerror}).", field="out") from error
 

@@ -1,0 +1,26 @@
+"""The papers whose figures and tables can be made again, in one place."""
+
+from __future__ import annotations
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.papers import dp_fermi, fairdp_adaptive, fairdp_certified, pf_ld
+from fairpriv_core.papers.preset import Paper, Preset
+
+PAPERS: tuple[Paper, ...] = (pf_ld.PAPER, fairdp_adaptive.PAPER, fairdp_certified.PAPER, dp_fermi.PAPER)
+
+
+def papers() -> dict[str, Paper]:
+    """Return every paper by its id."""
+    return {paper.id: paper for paper in PAPERS}
+
+
+def presets() -> dict[str, Preset]:
+    """Return every figure and table by its id, in the order of the papers."""
+    return {preset.id: preset for paper in PAPERS for preset in paper.presets}
+
+
+def find_preset(name: str) -> Preset:
+    """Return one figure or table; BadInput, naming all, where there is none."""
+    if name not in presets():
+        raise BadInput(f"unknown figure or table '{name}'; choose from {', '.join(presets())}.", field="id")
+    return presets()[name]

@@ -1,0 +1,36 @@
+"""The runs behind the figures of FairDP with certificates: one network for all methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+ADULT = {"dataset": "adult", "sensitive": "sex"}
+CREDIT = {"dataset": "credit_default", "sensitive": "SEX"}
+Method = dict[str, Any]
+Sweep = dict[str, Any]
+
+_NETWORK = {"hidden_layers": 1, "width": 32}
+WEIGHT_BOUNDS = [0.25, 0.5, 0.75, 1.0]
+
+
+def _method(name: str, **setting: Any) -> Method:
+    return {"name": name, **_NETWORK, **setting}
+
+
+def fairdp(bounds: list[float]) -> list[Method]:
+    """Return FairDP, as published and proved, at each bound M on the scoring layer."""
+    variants = ("published", "proved")
+    return [_method("fairdp_certified", variant=kind, weight_bound=bound) for kind in variants for bound in bounds]
+
+
+def baselines() -> list[Method]:
+    """Return the paper's six baselines, by the papers' own accounting where they differ from ours."""
+    private = [_method("dp_sgd"), _method("dpsgd_smooth")]
+    fair = [_method("dpsgd_f", variant="published"), _method("dp_is_sgd", variant="published")]
+    return [_method("none"), _method("fairsmooth"), *private, *fair]
+
+
+def sweep(methods: list[Method], epsilons: list[float], seeds: int) -> Sweep:
+    """Return the sweep of both data sets."""
+    axes = {"data": [ADULT, CREDIT], "method": methods, "epsilon": epsilons, "seed": list(range(seeds))}
+    return {"notion": "demographic_parity", "axes": axes, "sweep": {"max_runs": 5000}}

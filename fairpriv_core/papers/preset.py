@@ -1,0 +1,266 @@
+"""What a figure or table of a paper is, as data: the runs behind it, how it is drawn, what was printed, what it claims.
+
+A preset names numbers of run records by their paths: "metrics/accuracy", "config/epsilon", "config/method/clip_primal",
+"metrics/groups/Female/accuracy" (of a list, the item of that name). Two paths are worked out: "gap" is the gap of the
+run's own notion, and "seconds_per_epoch" the training time over the epochs, of runs that train together an equal share
+each, so that it has no interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from fairpriv_core.errors import BadInput
+
+Where = Mapping[str, Any]  # path -> the value that a record has there, or a tuple of those that it may have
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number of a record: its path, its title and unit, and how it is shown.
+
+    Shown is `scale` times the number, or times 1 minus the number for a `complement` (an error from an accuracy).
+    """
+
+    path: str
+    title: str
+    unit: str = ""
+    scale: float = 1.0
+    complement: bool = False
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """A name for the records with given values: a series, a column, a row, or a case of a claim.
+
+    `look` is the method's id where it is drawn; `variation` sets series of one method apart (1 for as published).
+    """
+
+    name: str
+    where: Where = field(default_factory=dict)
+    look: str = "ink"
+    variation: int = 0
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure's arrangement.
+
+    Attributes:
+        kind: "line": `rows` over the setting `x`, means over seeds with bands, runs without that setting as level
+            lines; "points": means of `rows` over means of the number `x`, joined in the order of `along`; "bar": the
+            columns are categories and the series stand beside each other.
+        x: what the horizontal axis shows; of bars it is not used.
+        rows: one plot each, from top to bottom.
+        columns: one figure each, from left to right.
+        series: one line, chain of points, or bar each.
+        along: the setting that tells the points of a series apart; of several, the first that its runs have.
+        across: the rows stand beside each other as figures of their own, not below each other.
+    """
+
+    kind: Literal["line", "points", "bar"]
+    x: Value
+    rows: tuple[Value, ...]
+    series: tuple[Part, ...]
+    columns: tuple[Part, ...] = (Part(""),)
+    along: Value | tuple[Value, ...] = ()
+    across: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table's arrangement: a line for each of `rows`, a cell for each of `columns` with the mean of its value."""
+
+    rows: tuple[Part, ...]
+    columns: tuple[tuple[Part, Value], ...]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """The mean of a value over the records with the given values, or its standard deviation over them ("spread")."""
+
+    name: str
+    value: Value
+    where: Where = field(default_factory=dict)
+    of: Literal["mean", "spread"] = "mean"
+
+
+@dataclass(frozen=True)
+class Compare:
+    """That `one` minus `other` (as_ratio: over it) lies in [low, high], in shown units; `other` may be a number.
+
+    On means; with `every` it must hold at each seed that was run.
+    """
+
+    one: Quantity
+    other: Quantity | float
+    low: float | None = None
+    high: float | None = None
+    as_ratio: bool = False
+    every: bool = False
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number that the paper prints, in the unit in which ours is shown, and where it stands.
+
+    Ours is a quantity, or a comparison without bounds: the difference or ratio of two.
+    """
+
+    label: str
+    number: float
+    source: str
+    ours: Quantity | Compare
+
+
+@dataclass(frozen=True)
+class Trend:
+    """That the mean of `what` goes one way from the smallest to the largest value of the setting `along`.
+
+    Between neighbours it may go the other way by `slack`, in shown units.
+    """
+
+    what: Quantity
+    along: Value
+    way: Literal["up", "down"]
+    slack: float = 0.0
+
+
+@dataclass(frozen=True)
+class Best:
+    """That the mean of `what` is smallest or largest where the setting `along` lies in [low, high]."""
+
+    what: Quantity
+    along: Value
+    want: Literal["smallest", "largest"]
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Reach:
+    """That `one` minus `other` (as_ratio: over it) lies in [low, high], each at its setting with the smallest mean.
+
+    Settings are those of the quantity's runs, seeds apart, of which the mean of `level` is at least `at_least`, in
+    shown units: "the violation at an accuracy of 83 %". Where one side has none, the other side has the better of it.
+    """
+
+    one: Quantity
+    other: Quantity
+    level: Value
+    at_least: float
+    low: float | None = None
+    high: float | None = None
+    as_ratio: bool = False
+
+
+Check = Compare | Trend | Best | Reach
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, where it stands, and the check that it is: it must hold in each of the cases."""
+
+    says: str
+    source: str
+    check: Check
+    cases: tuple[Part, ...] = (Part(""),)
+
+
+@dataclass(frozen=True)
+class Version:
+    """The runs of a preset at one size: sweeps in the form that `build_sweep` reads, and what the size is."""
+
+    sweeps: tuple[Json, ...]
+    size: str
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A figure or table of a paper.
+
+    Attributes:
+        id: "pf_ld.figure2": the paper's id and the figure's or table's name there.
+        title: as the paper calls it, with what it is about.
+        shows: what the paper did and shows, in a sentence or two.
+        settings: what the paper says of its settings, and what we chose where it says nothing.
+        full, small: the runs; None for an entry that waits for something.
+        drawing: how they are arranged.
+        printed: the numbers that the paper prints; where there are none, `not_printed` says so in a sentence.
+        claims: what the paper concludes from it, as checks.
+        privacy: what is proved of the budgets in it, in plain words; where a claim of the paper does not hold.
+        clipping: whether the share of each group's gradients that C_p clips is measured at each run's finished
+            model; it stands at "clipped/GROUP".
+        waits_for: the sentence that says why it cannot run; "" for one that can.
+    """
+
+    id: str
+    title: str
+    shows: str
+    settings: str = ""
+    full: Version | None = None
+    small: Version | None = None
+    drawing: Plot | Table | None = None
+    printed: tuple[Printed, ...] = ()
+    not_printed: str = ""
+    claims: tuple[Claim, ...] = ()
+    privacy: str = ""
+    clipping: bool = False
+    waits_for: str = ""
+
+    def __post_init__(self) -> None:
+        complete = self.full is not None and self.small is not None and self.drawing is not None
+        if complete == bool(self.waits_for):
+            raise BadInput(f"preset {self.id} must have runs and a drawing, or say what it waits for.", field="papers")
+        if complete and bool(self.printed) == bool(self.not_printed):
+            raise BadInput(f"preset {self.id} must have printed numbers, or say that there are none.", field="papers")
+
+    @property
+    def versions(self) -> dict[str, Version]:
+        """The sizes at which it runs, by name: "small" and "full"."""
+        found = {"small": self.small, "full": self.full}
+        return {name: version for name, version in found.items() if version is not None}
+
+    def pick(self, size: str) -> Version:
+        """Return the version called "small" or "full"; BadInput where it waits for something."""
+        if self.waits_for:
+            raise BadInput(f"{self.id} cannot run: {self.waits_for}", field="id")
+        return self.versions[size]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its id, how it is cited, the texts that were read, and its figures and tables in their order."""
+
+    id: str
+    title: str
+    citation: str
+    presets: tuple[Preset, ...]
+
+
+ACCURACY = Value("metrics/accuracy", "Accuracy", "%", scale=100.0)
+ERROR = Value("metrics/accuracy", "Test error", "%", scale=100.0, complement=True)
+GAP = Value("gap", "Fairness violation", "percentage points", scale=100.0)
+SECONDS = Value("seconds_per_epoch", "Time of an epoch", "s")
+EPSILON = Value("config/epsilon", "ε, as each line accounts for it", log=True)
+
+
+def published(name: str, method: str, where: Where | None = None) -> Part:
+    """Return the series of a method's runs by the paper's own accounting."""
+    chosen = {"config/method/name": method, "config/method/variant": "published", **(where or {})}
+    return Part(f"{name}, as published", chosen, method, 1)
+
+
+def proved(name: str, method: str, where: Where | None = None) -> Part:
+    """Return the series of a method's runs whose epsilon is proved."""
+    chosen = {"config/method/name": method, "config/method/variant": "proved", **(where or {})}
+    return Part(f"{name}, proved", chosen, method)
+
+
+def of_method(name: str, method: str, where: Where | None = None) -> Part:
+    """Return the series of a method that has no variants."""
+    return Part(name, {"config/method/name": method, **(where or {})}, method)

@@ -1,0 +1,113 @@
+"""The numbers of run records that a paper's figure or claim speaks of: found by path, folded over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import stdev
+from typing import Any
+
+from fairpriv_core.papers.preset import Check, Json, Plot, Preset, Quantity, Table, Value, Where
+from fairpriv_core.report.tables import Mean, mean_interval
+
+Runs = Sequence[Json]  # of records, newest first
+#: kept of every run, whatever a preset shows: what an accuracy has to beat, and whether the model tells people apart
+ALWAYS = ("metrics/constant_accuracy", "metrics/positive_rate")
+_TIME = "seconds_per_epoch"
+_ALIKE = 0.001
+
+
+def read_path(run: Json, path: str) -> Any:
+    """Return what stands at `path` in a record's JSON; None where nothing does."""
+    if path == "gap":
+        return read_path(run, f"metrics/{run['config']['notion']}_gap")
+    if path == _TIME:
+        epochs = run["config"]["method"].get("epochs")
+        return None if not epochs else run["seconds"] / epochs
+    kept = run.get("numbers", {})  # of committed results: by path
+    if path in kept:
+        return kept[path]
+    found: Any = run
+    for step in path.split("/"):
+        if isinstance(found, list):
+            found = next((item for item in found if item["name"] == step), None)
+        else:
+            found = found.get(step) if isinstance(found, Mapping) else None
+    return found
+
+
+def shown(run: Json, value: Value) -> float | None:
+    """Return a record's number as it is shown; None where it is undefined."""
+    found = read_path(run, value.path)
+    if found is None or not math.isfinite(found):
+        return None
+    return value.scale * float(1.0 - found if value.complement else found)
+
+
+def choose(runs: Runs, *wheres: Where) -> list[Json]:
+    """Return the runs that have all of the given values."""
+    return [run for run in runs if all(_holds(run, path, wanted) for where in wheres for path, wanted in where.items())]
+
+
+def fold(runs: Runs, value: Value) -> Mean:
+    """Return the mean of a value over runs that differ by seed alone, with its 95 % t interval, as it is shown.
+
+    Times have none: runs that train together are given equal shares.
+    """
+    found = mean_interval(shown(run, value) for run in runs)
+    return found if has_interval(value) else Mean(found.mean, None, None, found.n)
+
+
+def has_interval(value: Value) -> bool:
+    """Return whether a value differs from seed to seed by itself."""
+    return value.path != _TIME
+
+
+def answers_alike(run: Json) -> bool:
+    """Return whether a run's model gives all but one in a thousand test rows the same answer."""
+    rate = read_path(run, "metrics/positive_rate")
+    return rate is not None and not _ALIKE < rate < 1.0 - _ALIKE
+
+
+def measure(runs: Runs, quantity: Quantity) -> tuple[Mean, list[Json]]:
+    """Return a quantity and the runs that it is of; a spread has no interval."""
+    chosen = [run for run in choose(runs, quantity.where) if shown(run, quantity.value) is not None]
+    if quantity.of == "mean":
+        return fold(chosen, quantity.value), chosen
+    values = [number for run in chosen if (number := shown(run, quantity.value)) is not None]
+    spread = stdev(values) if len(values) > 1 else None
+    return Mean(spread, None, None, len(values)), chosen
+
+
+def by_setting(runs: Runs, along: Value) -> list[tuple[float | None, list[Json]]]:
+    """Return the runs at each value of a setting, smallest first; None, for those without it, last."""
+    found: dict[float | None, list[Json]] = {}
+    for run in runs:
+        found.setdefault(shown(run, along), []).append(run)
+    return sorted(found.items(), key=lambda item: math.inf if item[0] is None else item[0])
+
+
+def list_paths(preset: Preset) -> list[str]:
+    """Return the paths of all results of a run that a preset shows or judges; settings are in its config."""
+    checks = [*[one.ours for one in preset.printed], *[claim.check for claim in preset.claims]]
+    values = [*_drawn(preset.drawing), *[value for check in checks for value in _judged(check)]]
+    shown_paths = [value.path for value in values if not value.path.startswith("config/")]
+    return list(dict.fromkeys([*shown_paths, *ALWAYS]))
+
+
+def _drawn(drawing: Plot | Table | None) -> list[Value]:
+    if isinstance(drawing, Plot):
+        return [drawing.x, *drawing.rows]
+    return [] if drawing is None else [value for _, value in drawing.columns]
+
+
+def _judged(check: Check | Quantity) -> list[Value]:
+    parts = [check, *[getattr(check, name, None) for name in ("one", "other", "what")]]
+    return [part.value for part in parts if isinstance(part, Quantity)] + [
+        value for value in [getattr(check, "level", None)] if isinstance(value, Value)
+    ]
+
+
+def _holds(run: Json, path: str, wanted: Any) -> bool:
+    found = read_path(run, path)
+    return found in wanted if isinstance(wanted, tuple) else bool(found == wanted)

@@ -1,0 +1,238 @@
+"""A paper's figure or table, from run records: drawn in the paper's arrangement, and beside the printed numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from fairpriv_core.papers.preset import ACCURACY, SECONDS, Compare, Part, Plot, Preset, Printed, Table, Value
+from fairpriv_core.report import wording
+from fairpriv_core.report.differences import compare, used_by
+from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series
+from fairpriv_core.report.paper_values import ALWAYS, Runs, by_setting, choose, fold, list_paths, measure, shown
+from fairpriv_core.report.tables import Mean
+
+Grid = tuple[FigureData, ...]  # from left to right
+Bars = Sequence[tuple[str, Mean]]
+Ends = tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A printed number beside ours, as text, and the keys of the runs that ours is the mean of."""
+
+    label: str
+    printed: str
+    ours: str
+    unit: str
+    source: str
+    keys: tuple[str, ...]
+
+
+def draw_preset(preset: Preset, runs: Runs) -> Grid:
+    """Return a preset's figures from left to right; none for a table, or without runs."""
+    drawing = preset.drawing
+    if not isinstance(drawing, Plot) or not runs:
+        return ()
+    if drawing.kind == "bar":
+        return tuple(_bar_figure(preset, drawing, row, runs) for row in drawing.rows)
+    columns = [column for column in drawing.columns if choose(runs, column.where)]
+    plots = [replace(drawing, rows=(row,)) for row in drawing.rows] if drawing.across else [drawing]
+    return tuple(_figure(preset, plot, column, runs) for column in columns for plot in plots)
+
+
+def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
+    """Return a table's lines, each cell a mean with half its 95 % interval; none for a figure."""
+    table = preset.drawing
+    if not isinstance(table, Table):
+        return []
+    return [
+        {"": row.name} | {part.name: _cell(choose(runs, row.where, part.where), value) for part, value in table.columns}
+        for row in table.rows
+    ]
+
+
+def set_beside(preset: Preset, runs: Runs) -> list[Beside]:
+    """Return each number that the paper prints beside ours."""
+    return [_set_beside(one, runs) for one in preset.printed]
+
+
+def describe_runs(preset: Preset, runs: Runs) -> str:
+    """Return the sentences under a figure or table: seeds, delta, what epsilon protects, and whether it is raw."""
+    if not runs:
+        return "No finished run yet."
+    paths = list_paths(preset)
+    seeds = {run["config"]["seed"] for run in runs}
+    parts = [wording.ONE_SEED if len(seeds) == 1 else f"Means over {len(seeds)} seeds{_intervals(paths)}."]
+    private = [run for run in runs if run.get("threat_model")]
+    if private:
+        deltas = " or ".join(wording.delta_text(delta) for delta in sorted({run["config"]["delta"] for run in private}))
+        protects = " or ".join(wording.protected(model) for model in sorted({run["threat_model"] for run in private}))
+        parts.append(f"δ = {deltas}; ε protects {protects}.")
+    if any(run.get("variant") == "published" for run in private):
+        parts.append("What is called “as published” has the paper's own ε, which is not proved to hold.")
+    return " ".join([*parts, *([wording.RAW] if is_raw(preset) else [])])
+
+
+def is_raw(preset: Preset) -> bool:
+    """Return whether a preset shows more of protected groups than an accuracy or a time."""
+    return any(path not in (*ALWAYS, ACCURACY.path, SECONDS.path) for path in list_paths(preset))
+
+
+def _intervals(paths: Sequence[str]) -> str:
+    return "" if SECONDS.path in paths else " with 95 % intervals"
+
+
+def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
+    here = choose(runs, column.where)
+    draw = _line if plot.kind == "line" else _points
+    span = _span(here, plot.x)
+    series = [
+        draw(part, chosen, plot, panel, span)
+        for panel in range(len(plot.rows))
+        for part in plot.series
+        if (chosen := choose(here, part.where))
+    ]
+    rows = tuple(Panel(Axis(value.title, value.unit, log=value.log)) for value in plot.rows)
+    title = " · ".join(part for part in (plot.rows[0].title if plot.across else "", column.name) if part)
+    return FigureData(
+        name=_name(preset, title),
+        title=title or preset.title,
+        x=Axis(plot.x.title, plot.x.unit, log=plot.x.log),
+        panels=rows,
+        series=tuple(series),
+        caption=describe_runs(preset, here),
+        alt=_describe(f"{preset.title}. {title}", plot.rows, series),
+        references=tuple(_constant(value, panel, here) for panel, value in enumerate(plot.rows) if _is_accuracy(value)),
+        raw=is_raw(preset),
+    )
+
+
+def _is_accuracy(value: Value) -> bool:
+    return value.path == ACCURACY.path
+
+
+def _constant(value: Value, panel: int | None, runs: Runs) -> Reference:
+    """Return the line of the classifier that always gives the more frequent answer; `panel` None: of bars."""
+    found = fold(runs, replace(value, path="metrics/constant_accuracy")).mean
+    label = f"always the same answer: {wording.number(found)} %"
+    return Reference(found or 0.0, label, axis="x" if panel is None else "y", panel=panel)
+
+
+def _line(part: Part, runs: Runs, plot: Plot, panel: int, span: tuple[float, float]) -> Series:
+    """Return a series over a setting; level where its runs do not have the setting."""
+    points = [(x, fold(at, plot.rows[panel])) for x, at in by_setting(runs, plot.x)]
+    if [x for x, _ in points] == [None]:
+        points = [(end, points[0][1]) for end in span]
+    known = [(x, mean) for x, mean in points if x is not None]
+    means = [mean for _, mean in known]
+    return Series(
+        part.name,
+        "line",
+        tuple(x for x, _ in known),
+        tuple(mean.mean for mean in means),
+        low=_ends(means, plot.rows[panel])[0],
+        high=_ends(means, plot.rows[panel])[1],
+        look=part.look,
+        panel=panel,
+        variation=part.variation,
+    )
+
+
+def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, float]) -> Series:
+    """Return a chain of points, one for each value of the setting `along`."""
+    choices = (plot.along,) if isinstance(plot.along, Value) else plot.along
+    along = next((each for each in choices if any(shown(run, each) is not None for run in runs)), None)
+    groups = [(None, list(runs))] if along is None else by_setting(runs, along)
+    found = [(at, fold(own, plot.x), fold(own, plot.rows[panel])) for at, own in groups]
+    drawn = [one for one in found if one[1].mean is not None]
+    return Series(
+        part.name,
+        "points",
+        tuple(x.mean or 0.0 for _, x, _ in drawn),
+        tuple(y.mean for _, _, y in drawn),
+        low=_ends([y for _, _, y in drawn], plot.rows[panel])[0],
+        high=_ends([y for _, _, y in drawn], plot.rows[panel])[1],
+        look=part.look,
+        panel=panel,
+        variation=part.variation,
+        x_low=_ends([x for _, x, _ in drawn], plot.x)[0],
+        x_high=_ends([x for _, x, _ in drawn], plot.x)[1],
+        text=tuple("" if at is None or len(drawn) == 1 else f"{at:g}" for at, _, _ in drawn),
+    )
+
+
+def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureData:
+    """Return bars of one value: the columns are categories, a bar for each series."""
+    series = []
+    for part in plot.series:
+        bars = [(c.name or preset.title, fold(choose(runs, c.where, part.where), value)) for c in plot.columns]
+        series.append(_bars(part, bars, value))
+    return FigureData(
+        name=_name(preset, value.title),
+        title=value.title,
+        x=Axis(value.title, value.unit),
+        panels=(Panel(Axis("")),),
+        series=tuple(series),
+        caption=describe_runs(preset, runs),
+        alt=_describe(f"{preset.title}. {value.title}", (value,), series),
+        references=(_constant(value, None, runs),) if _is_accuracy(value) else (),
+        horizontal=True,
+        raw=is_raw(preset),
+    )
+
+
+def _bars(part: Part, bars: Bars, value: Value) -> Series:
+    means = [mean for _, mean in bars]
+    names, values = tuple(name for name, _ in bars), tuple(mean.mean for mean in means)
+    low, high = _ends(means, value)
+    return Series(part.name, "bar", names, values, low=low, high=high, look=part.look, variation=part.variation)
+
+
+def _ends(means: Sequence[Mean], value: Value) -> tuple[Ends, Ends]:
+    """Return the low and the high ends of the intervals, shares kept within 0 and 100 %; none where no mean has one."""
+    if all(mean.low is None for mean in means):
+        return (), ()
+    least, most = (0.0, 100.0) if value.scale == 100.0 else (-math.inf, math.inf)
+    low = tuple(None if mean.low is None else max(mean.low, least) for mean in means)
+    return low, tuple(None if mean.high is None else min(mean.high, most) for mean in means)
+
+
+def _span(runs: Runs, x: Value) -> tuple[float, float]:
+    known = [at for at, _ in by_setting(runs, x) if at is not None]
+    return (min(known), max(known)) if known else (0.1, 10.0)
+
+
+def _cell(runs: Runs, value: Value) -> str:
+    return with_half(fold(runs, value))
+
+
+def _set_beside(one: Printed, runs: Runs) -> Beside:
+    if isinstance(one.ours, Compare):
+        found, used = compare(runs, runs, one.ours), used_by(runs, one.ours)
+        unit = "" if one.ours.as_ratio else one.ours.one.value.unit
+    else:
+        found, used = measure(runs, one.ours)
+        unit = one.ours.value.unit
+    keys = tuple(str(run["key"]) for run in used)
+    return Beside(one.label, wording.number(one.number), with_half(found), unit, one.source, keys)
+
+
+def with_half(mean: Mean) -> str:
+    """Return a mean with half its interval, a dash where there is none."""
+    return wording.number(mean.mean) + ("" if mean.half is None else f" ± {wording.number(mean.half)}")
+
+
+def _describe(what: str, values: Sequence[Value], series: Iterable[Series]) -> str:
+    parts = []
+    for each in series:
+        pairs = zip(each.x, each.y, strict=True)
+        listed = ", ".join(f"{wording.number(y)} at {x if isinstance(x, str) else f'{x:.3g}'}" for x, y in pairs)
+        parts.append(f"{values[each.panel].title} of {each.name}: {listed}")
+    return f"{what}. " + ". ".join(parts) + "."
+
+
+def _name(preset: Preset, part: str) -> str:
+    words = f"{preset.id}_{part}".lower()
+    return "".join(letter if letter.isalnum() else "_" for letter in words).strip("_")

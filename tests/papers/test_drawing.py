@@ -1,0 +1,117 @@
+"""A paper's figure from records: its columns and rows, means with bands, level lines, bars, chains of points."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import pytest
+
+from fairpriv_core.papers.preset import (
+    ACCURACY,
+    EPSILON,
+    ERROR,
+    GAP,
+    SECONDS,
+    Compare,
+    Part,
+    Plot,
+    Printed,
+    Quantity,
+    Table,
+    Value,
+    of_method,
+)
+from fairpriv_core.report.paper_values import list_paths, read_path
+from fairpriv_core.report.papers import describe_runs, draw_preset, list_cells, set_beside
+from tests.papers import tiny
+from tests.papers.records import make_record, make_runs
+
+PF_LD, M, N = of_method("PF-LD", "pf_ld"), of_method("M", "randomized_response"), of_method("N", "none")
+RUNS = [*make_runs(), *[make_record("none", seed=seed, accuracy=0.9, gap=0.15) for seed in range(3)]]
+LINES = Plot("line", EPSILON, (ACCURACY, GAP), (PF_LD, M, N))
+
+
+def test_lines_are_means_over_seeds_with_bands_and_level_where_there_is_no_budget() -> None:
+    (figure,) = draw_preset(replace(tiny.FIGURE, drawing=LINES), RUNS)
+    assert [panel.y.title for panel in figure.panels] == ["Accuracy", "Fairness violation"]
+    by_name = {(series.name, series.panel): series for series in figure.series}
+    pf_ld = by_name["PF-LD", 1]
+    assert pf_ld.x == (0.5, 1.0) and pf_ld.y == pytest.approx((5.1, 2.1))
+    assert pf_ld.high[0] - pf_ld.y[0] == pytest.approx(0.2484, abs=1e-3)
+    level = by_name["N", 0]
+    assert level.x == (0.5, 1.0) and level.y == pytest.approx((90.0, 90.0))
+    (mark,) = figure.references
+    assert (mark.value, mark.axis, mark.panel) == (88.0, "y", 0)
+    assert figure.raw and "3 seeds" in figure.caption and "1 in 100,000" in figure.caption
+    assert "the sensitive attribute of each person" in figure.caption and "2.10 at 1" in figure.alt
+
+
+def test_columns_are_figures_beside_each_other_and_empty_ones_are_left_out() -> None:
+    columns = tuple(Part(name, {"config/notion": name}) for name in ("demographic_parity", "equalized_odds"))
+    figures = draw_preset(replace(tiny.FIGURE, drawing=replace(LINES, columns=columns)), RUNS)
+    assert [figure.title for figure in figures] == ["demographic_parity"]
+    across = draw_preset(replace(tiny.FIGURE, drawing=replace(LINES, across=True)), RUNS)
+    assert [(figure.title, len(figure.panels)) for figure in across] == [("Accuracy", 1), ("Fairness violation", 1)]
+    assert len({figure.name for figure in across}) == 2
+
+
+def test_bars_have_columns_as_categories_and_never_reach_below_zero() -> None:
+    runs = [make_record("none", seed=seed, accuracy=0.9, gap=gap) for seed, gap in enumerate((0.0, 0.001, 0.05))]
+    plot = Plot("bar", EPSILON, (ACCURACY, GAP), (N,), (Part("Parity", {"config/notion": "demographic_parity"}),))
+    accuracy, gap = draw_preset(replace(tiny.FIGURE, drawing=plot), runs)
+    assert accuracy.horizontal and accuracy.references[0].axis == "x"
+    (bar,) = gap.series
+    assert bar.x == ("Parity",) and bar.low == (0.0,)
+
+
+def test_points_are_joined_along_the_setting_that_their_runs_have() -> None:
+    along = (Value("config/method/multiplier", "λ"), Value("config/method/clip_primal", "C_p"))
+    (figure,) = draw_preset(replace(tiny.FIGURE, drawing=Plot("points", GAP, (ERROR,), (PF_LD,), along=along)), RUNS)
+    (chain,) = figure.series
+    assert chain.text == ("5", "10")
+    assert chain.x == pytest.approx((5.1, 2.1)) and chain.y == pytest.approx((10.9, 10.9))
+    assert chain.x_low and chain.low
+
+
+def test_a_table_has_a_cell_for_each_row_and_column_and_times_no_interval() -> None:
+    table = Table((Part("all"), Part("ε = 1", {"config/epsilon": 1.0})), ((PF_LD, GAP), (N, SECONDS)))
+    preset = replace(tiny.TABLE, drawing=table)
+    assert list_cells(preset, RUNS) == [
+        {"": "all", "PF-LD": "3.60 ± 1.73", "N": "2.00"},
+        {"": "ε = 1", "PF-LD": "2.10 ± 0.25", "N": "–"},
+    ]
+
+
+def test_printed_numbers_stand_beside_ours_and_follow_them() -> None:
+    loss = Compare(Quantity("PF-LD", ACCURACY, PF_LD.where), Quantity("N", ACCURACY, N.where))
+    printed = (
+        Printed("gap", 2.5, "Table 1", Quantity("PF-LD", GAP, {**PF_LD.where, "config/epsilon": 1.0})),
+        Printed("loss", -1.5, "Table 2", loss),
+    )
+    preset = replace(tiny.TABLE, printed=printed)
+    gap, difference = set_beside(preset, RUNS)
+    assert (gap.printed, gap.ours, gap.unit, len(gap.keys)) == ("2.50", "2.10 ± 0.25", "percentage points", 3)
+    assert difference.ours.startswith("-0.90 ±") and len(difference.keys) == 9
+    moved = copy.deepcopy(RUNS)
+    for run in moved:
+        run["metrics"]["demographic_parity_gap"] += 0.1
+    assert set_beside(preset, moved)[0].ours == "12.10 ± 0.25"
+
+
+def test_what_is_published_is_called_so_and_what_shows_no_group_is_not_raw() -> None:
+    runs = [make_record("pf_ld", seed=0, accuracy=0.9, gap=0.1, epsilon=1.0, variant="published")]
+    said = describe_runs(tiny.FIGURE, runs)
+    assert "not proved to hold" in said and "One seed" in said and "Raw" in said
+    assert "Raw" not in describe_runs(tiny.TABLE, runs)
+    assert describe_runs(tiny.FIGURE, []) == "No finished run yet."
+
+
+def test_a_path_goes_through_lists_and_kept_numbers() -> None:
+    run = make_record("none", seed=0, accuracy=0.9, gap=0.1)
+    assert read_path(run, "metrics/groups/age < 60/accuracy") == 0.9
+    assert read_path(run, "metrics/groups/nobody/accuracy") is None
+    assert read_path(run, "gap") == 0.1 and read_path(run, "seconds_per_epoch") == 2.0
+    kept = {**run, "metrics": {}, "numbers": {"metrics/demographic_parity_gap": 0.3}}
+    assert read_path(kept, "gap") == 0.3
+    assert list_paths(tiny.FIGURE)[:2] == ["metrics/accuracy", "gap"]

@@ -1,0 +1,54 @@
+"""What is printed in FairDP's tables: Table 2 follows from Table 1, and Dutch's two sexes are exchanged."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from fairpriv_core.data.dataset import load_dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.papers.fairdp_adaptive_tables import INDICES, LOSSES, PRINTED_ROWS
+
+TEST_ROWS = {"adult": (10147, 4913), "dutch": (6012, 6072)}  # men, women, by the code books
+
+
+def weighted_indices(men: float, women: float, rows: tuple[int, int]) -> dict[str, float]:
+    """Return the Census Bureau's indices of two accuracies, each weighted by its share of rows."""
+    share = rows[0] / sum(rows)
+    mean = share * men + (1.0 - share) * women
+    logs = share * math.log(men / mean), (1.0 - share) * math.log(women / mean)
+    return {
+        "Atkinson": 1.0 - math.exp(sum(logs)),
+        "Gini": share * (1.0 - share) * abs(men - women) / mean,
+        "MLD": -sum(logs),
+        "Theil": men / mean * logs[0] + women / mean * logs[1],
+    }
+
+
+@pytest.mark.parametrize(("name", "tolerance"), [("adult", 0.015), ("dutch", 0.04)])
+@pytest.mark.parametrize("row", range(len(PRINTED_ROWS)))
+def test_table_2_is_ten_times_the_weighted_indices_of_table_1(name: str, tolerance: float, row: int) -> None:
+    base = {people: numbers[0] for people, numbers in LOSSES[name].items()}
+    change = {people: numbers[row] if row else 0.0 for people, numbers in LOSSES[name].items()}
+    expected = weighted_indices(base["men"] + change["men"], base["women"] + change["women"], TEST_ROWS[name])
+    for index, numbers in INDICES[name].items():
+        assert numbers[row] == pytest.approx(10.0 * expected[index], rel=tolerance)
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_the_total_is_the_weighted_mean_of_the_two_sexes(name: str) -> None:
+    men, women = TEST_ROWS[name]
+    for column in range(len(PRINTED_ROWS)):
+        parts = {people: numbers[column] for people, numbers in LOSSES[name].items()}
+        assert parts["all"] == pytest.approx((men * parts["men"] + women * parts["women"]) / (men + women), abs=0.02)
+
+
+def test_dutchs_printed_male_rows_are_as_many_as_the_files_women(
+    real_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRPRIV_DATA", str(real_data))
+    data = load_dataset(DataSpec(dataset="dutch_census", sensitive="sex"))
+    rows = {name: int((data.group == group).sum()) for group, name in enumerate(data.group_names)}
+    assert rows == {"female": 24201 + 6072, "male": 24135 + 6012}  # printed as Male and as Female

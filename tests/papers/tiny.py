@@ -1,0 +1,67 @@
+"""A paper that takes no time: one figure and one table on made-up rows, and one figure that waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairpriv_core.papers.preset import (
+    ACCURACY,
+    EPSILON,
+    GAP,
+    Claim,
+    Compare,
+    Paper,
+    Part,
+    Plot,
+    Preset,
+    Printed,
+    Quantity,
+    Table,
+    Version,
+    of_method,
+    proved,
+)
+
+NONE, PF_LD = of_method("N", "none"), proved("PF-LD", "pf_ld")
+
+
+def sweep(seeds: int) -> dict[str, Any]:
+    """Return four runs or more on the synthetic data."""
+    return {
+        "data": {"dataset": "synthetic", "sensitive": "group"},
+        "notion": "demographic_parity",
+        "axes": {
+            "method": [{"name": "none", "epochs": 2}, {"name": "pf_ld", "epochs": 2}],
+            "epsilon": [1.0],
+            "seed": list(range(seeds)),
+        },
+    }
+
+
+_RUNS: dict[str, Any] = {"full": Version((sweep(9),), "9 seeds"), "small": Version((sweep(2),), "2 seeds of 9")}
+FIGURE = Preset(
+    id="tiny.figure1",
+    title="Figure 1: a gap",
+    shows="Accuracy and violation over ε.",
+    **_RUNS,
+    drawing=Plot("line", EPSILON, (ACCURACY, GAP), (NONE, PF_LD)),
+    not_printed="The paper prints no numbers for this figure.",
+    claims=(
+        Claim(
+            "PF-LD is fairer than N.",
+            "Results",
+            Compare(Quantity("PF-LD", GAP, PF_LD.where), Quantity("N", GAP, NONE.where), high=0.0),
+        ),
+    ),
+    privacy="The ε is proved.",
+)
+TABLE = Preset(
+    id="tiny.table1",
+    title="Table 1: accuracy",
+    shows="Accuracy of N and PF-LD.",
+    **_RUNS,
+    drawing=Table((Part("synthetic"),), ((NONE, ACCURACY), (PF_LD, ACCURACY))),
+    printed=(Printed("accuracy of N", 81.25, "Table 1, row 1", Quantity("N", ACCURACY, NONE.where)),),
+)
+WAITS = Preset("tiny.figure2", "Figure 2: faces", "Accuracy on faces.", waits_for="Waits for images.")
+PAPER = Paper("tiny", "Tiny: a paper", "Nobody (2026)", (FIGURE, TABLE, WAITS))
