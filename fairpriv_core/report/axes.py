@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairpriv_core.report.figure import Axis, FigureData
+from fairpriv_core.report.figure import Axis, FigureData, Series
 from fairpriv_core.report.notes import axis_suffix, rich
 
 PANEL_GAP = 44
+_PARTS: tuple[Callable[[Series], Sequence[object]], ...] = (lambda one: one.x, lambda one: one.y, lambda one: one.z)
 MAX_TICKS = 8
 
 
 def build_axes(figure: FigureData, height: int) -> dict[str, Any]:
     """Return the axes of every panel; all x axes move together and the last has the labels. `height` is in pixels."""
+    kinds = {series.kind for series in figure.series}
+    if "points3d" in kinds:
+        return {"scene": _build_scene(figure)}
     count, gap = len(figure.panels), PANEL_GAP / height
     share = (1.0 - gap * (count - 1)) / count
     axes: dict[str, Any] = {}
@@ -29,10 +33,39 @@ def build_axes(figure: FigureData, height: int) -> dict[str, Any]:
     if figure.horizontal:
         axes["yaxis"] |= {"autorange": "reversed", "showgrid": False}
         axes["xaxis"] |= {"rangemode": "tozero"}
-    if any(series.kind == "dots" for series in figure.series):
+    if any(series.kind == "box" for series in figure.series):
+        for axis in axes.values():
+            axis |= {"visible": False, "fixedrange": True}
+    if "heatmap" in kinds:
+        for name in ("xaxis", "yaxis"):
+            axes[name] |= {"type": "category", "showgrid": False, "ticks": ""}
+        bar = {
+            "title": {"text": rich((figure.z or Axis("")).label), "side": "right", "font": {"size": 13}},
+            "outlinewidth": 0,
+            "thickness": 14,
+        }
+        axes["coloraxis"] = {"colorscale": "Cividis", "colorbar": bar}
+    if "dots" in kinds:
         axes["xaxis"] |= {"visible": False, "fixedrange": True, "constrain": "domain", "constraintoward": "left"}
         axes["yaxis"] |= {"visible": False, "fixedrange": True, "scaleanchor": "x"}
     return axes
+
+
+def _build_scene(figure: FigureData) -> dict[str, Any]:
+    """Return the axes of points in space: x, y of the first panel, and z."""
+    values = [
+        [value for series in figure.series for value in part(series) if isinstance(value, int | float)]
+        for part in _PARTS
+    ]
+    named = zip(("xaxis", "yaxis", "zaxis"), (figure.x, figure.panels[0].y, figure.z or Axis("")), values, strict=True)
+    scene: dict[str, Any] = {
+        name: {**_options(axis, known), "title": {"text": rich(axis.label)}} for name, axis, known in named
+    }
+    return {
+        **scene,
+        "aspectmode": "cube",
+        "camera": {"eye": {"x": 1.5, "y": -1.6, "z": 0.75}, "center": {"x": 0, "y": 0, "z": -0.12}},
+    }
 
 
 def log_ticks(low: float, high: float) -> tuple[float, ...]:
@@ -64,8 +97,14 @@ def plot_height(figure: FigureData) -> int:
     kinds = {series.kind for series in figure.series}
     if figure.horizontal:
         return max(120, 26 * sum(len(series.x) for series in figure.series) + 40)
-    if kinds & {"dots", "points"}:
-        return 300
+    if "box" in kinds:
+        return 260 if len(figure.panels) == 1 else (150 + PANEL_GAP) * len(figure.panels) - PANEL_GAP
+    if "points3d" in kinds:
+        return 520
+    if "heatmap" in kinds:
+        return max(160, 34 * len({y for series in figure.series for y in series.y}) + 30)
+    if kinds & {"dots", "points", "cloud"}:
+        return 300 if len(figure.panels) == 1 else (260 + PANEL_GAP) * len(figure.panels) - PANEL_GAP
     each = 110 if "histogram" in kinds else 200
     return 270 if len(figure.panels) == 1 else (each + PANEL_GAP) * len(figure.panels) - PANEL_GAP
 

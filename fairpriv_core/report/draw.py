@@ -11,7 +11,7 @@ import plotly.io
 
 from fairpriv_core.report.axes import build_axes, panel_height, plot_height
 from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.looks import THEMES, Theme, ThemeName
+from fairpriv_core.report.looks import THEMES, Theme, ThemeName, fill
 from fairpriv_core.report.notes import HEADER_ROW, LINE_HEIGHT, build_caption, build_notes, build_shapes, rich
 from fairpriv_core.report.traces import build_traces
 
@@ -75,13 +75,14 @@ def _name_once(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _legend_names(figure: FigureData) -> list[str]:
-    shown = [series.name for series in figure.series if not series.labelled and series.kind != "histogram"]
+    unnamed = ("histogram", "arrow")
+    shown = [series.name for series in figure.series if not series.labelled and series.kind not in unnamed]
     return list(dict.fromkeys(shown))
 
 
 def _left_margin(figure: FigureData) -> int:
     if not figure.horizontal:
-        return 64
+        return 24 if any(series.kind == "box" for series in figure.series) else 64
     return 24 + 7 * max((len(str(name)) for series in figure.series for name in series.x), default=0)
 
 
@@ -108,8 +109,15 @@ def _template(colors: Theme) -> dict[str, Any]:
         "barmode": "group",
         "xaxis": axis,
         "yaxis": axis,
+        "scene": dict.fromkeys(("xaxis", "yaxis", "zaxis"), _template_in_space(colors)),
     }
     return {"layout": layout}
+
+
+def _template_in_space(colors: Theme) -> dict[str, Any]:
+    strong = fill(colors.muted, 0.5)  # walls that are turned need more contrast than a flat grid
+    axis = {"gridcolor": strong, "linecolor": colors.muted, "zeroline": False, "backgroundcolor": colors.background}
+    return {**axis, "tickfont": {"color": colors.muted}, "title": {"font": {"color": colors.text, "size": 13}}}
 
 
 def _legend_rows(names: list[str], width: int) -> int:

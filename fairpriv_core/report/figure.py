@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 Value = float | None
-Kind = Literal["line", "bar", "histogram", "points", "dots"]
+Kind = Literal["line", "bar", "histogram", "points", "cloud", "dots", "box", "arrow", "heatmap", "points3d"]
 MAX_POINTS = 1000
 
 
@@ -35,13 +35,17 @@ class Series:
 
     Attributes:
         name: what the legend says.
-        kind: "line"; "bar" (x are categories); "histogram" (x are the edges, one more than y); "points"; "dots".
-        x, y: values. low, high: ends of the 95 % interval of each y, or empty.
+        kind: "line"; "bar" (x are categories); "histogram" (x are the edges, one more than y); "points"; "dots";
+            "box" (around each x, from low to high, with its text inside); "arrow" (through its points to the last);
+            "cloud" (points that are not joined); "heatmap" (one cell a place: x and y say where, z its value);
+            "points3d" (over x, y and z).
+        x, y: values. low, high: ends of the 95 % interval of each y, or empty. x_low, x_high: of each x.
         look: a method's id, or a role of `report/looks.py` ("total", "group 2", …).
         panel: index of the panel that it is drawn in.
         variation: 0, 1, … tells runs of one method apart.
-        text: what stands beside each point, or empty.
-        labelled: the name stands at the line's end instead of in the legend.
+        text: what stands beside each point or in each cell, or empty. hover: what a pointer on it is told, or empty.
+        keys: what each point stands for, such as its runs, given to whoever picks it; or empty.
+        labelled: the name stands at the line's end instead of in the legend. end: what stands there besides.
     """
 
     name: str
@@ -55,6 +59,12 @@ class Series:
     variation: int = 0
     labelled: bool = False
     text: tuple[str, ...] = ()
+    x_low: tuple[Value, ...] = ()
+    x_high: tuple[Value, ...] = ()
+    z: tuple[Value, ...] = ()
+    hover: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    end: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,8 @@ class FigureData:
     Attributes:
         name: id, stable over refreshes, so that zoom stays; also the file name of a download.
         title: at most about 60 characters.
-        x: the axis that all panels share. horizontal: bars lie, and categories stand on the vertical axis.
+        x: the axis that all panels share. z: the third axis, of cells' values or of points in space.
+        horizontal: bars lie, and categories stand on the vertical axis.
         caption: a sentence or two with the number of seeds, the method and the caveats; part of every export.
         alt: what a person who does not see the figure is told.
         raw: computed on protected data without noise; every export says so.
@@ -98,6 +109,7 @@ class FigureData:
     references: tuple[Reference, ...] = ()
     horizontal: bool = False
     raw: bool = False
+    z: Axis | None = None
 
 
 def decimate(

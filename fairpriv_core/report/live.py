@@ -18,6 +18,12 @@ _QUANTITIES = {
     "gradient_norm": ("Gradient norms", Axis("Norm of a row's gradient"), "C_p", "gradient norm"),
     "output": ("Outputs", Axis("|h| of a row"), "C_d", "|h|"),
 }
+#: what the names of a curve begin with, the panel's title, its axis
+_OVER_TIME = (
+    ("clipped/gradient_norm/", "Gradients clipped", "Rows"),
+    ("clipped/output/", "Outputs |h| clipped", "Rows"),
+    ("contribution/", "Share of all gradients", "Share"),
+)
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,40 @@ def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: s
         caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more} {wording.RAW}",
         alt=f"{title} by group. {said}.{more}",
         references=() if bound is None else (Reference(bound, f"{symbol} = {wording.number(bound)}"),),
+        raw=True,
+    )
+
+
+def live_clipping(history: History) -> FigureData:
+    """What clipping does over time: the share of each group's rows that it clips, and how hard each group pulls."""
+    parts = [(prefix, *words) for prefix, *words in _OVER_TIME if any(name.startswith(prefix) for name in history)]
+    series = []
+    for panel, (prefix, _, _) in enumerate(parts):
+        names = [name for name in history if name.startswith(prefix)]
+        largest = sorted(names, key=lambda name: -(_last(history[name][1]) or 0.0))[:MAX_GROUPS]
+        for index, name in enumerate(names):
+            if name in largest:
+                x, y = history[name]
+                look = f"group {index}"
+                series.append(line(name[len(prefix) :], x, y, scale=100, look=look, panel=panel, labelled=True))
+    said = [
+        f"{title}: "
+        + ", ".join(f"{each.name} {wording.number(_last(each.y))} %" for each in series if each.panel == at)
+        for at, (_, title, _) in enumerate(parts)
+    ]
+    heights = [[value for each in series if each.panel == at for value in each.y] for at in range(len(parts))]
+    panels = [
+        Panel(Axis(axis, "%", range=from_zero(values)), title)
+        for (_, title, axis), values in zip(parts, heights, strict=True)
+    ]
+    return FigureData(
+        name="live_clipping",
+        title="Clipping of each group over time" if len(parts) > 1 else "How hard each group pulls",
+        x=STEP,
+        panels=tuple(panels),
+        series=tuple(series),
+        caption=f"Share of all gradients: of the sum of all rows' norms after clipping. {wording.RAW}",
+        alt=f"Now: {'; '.join(said)}.",
         raw=True,
     )
 

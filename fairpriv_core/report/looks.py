@@ -25,6 +25,14 @@ COLORS = {
     "yellow": ("#857A00", "#F0E442"),
     "grey": ("#666D74", "#9AA3AB"),
     "ink": ("#1F2328", "#ECEFF1"),
+    # a sequence after viridis, for the values of one setting
+    "viridis 0": ("#440154", "#C9A0E8"),
+    "viridis 1": ("#443983", "#9C9CE8"),
+    "viridis 2": ("#31688E", "#6FB1DC"),
+    "viridis 3": ("#1B807B", "#3FC4BC"),
+    "viridis 4": ("#24855A", "#5DD58A"),
+    "viridis 5": ("#55811C", "#A5DB5A"),
+    "viridis 6": ("#857A00", "#F0E442"),
 }
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star", "hexagon", "pentagon")
@@ -99,6 +107,12 @@ _ROLES = {
     "dot before": Look("", "grey", "solid", "circle"),
     "dot added": Look("", "blue", "solid", "circle"),
     "dot rest": Look("", "grey", "solid", "circle-open"),
+    "box open": Look("", "grey", "solid", "square-open", 1.5),
+    "box left out": Look("", "grey", "dot", "square-open", 1.5),
+    "box part": Look("", "grey", "dash", "square", 1.5),
+    "box kept": Look("", "ink", "solid", "square", 2.0),
+    "box noisy": Look("", "blue", "solid", "square", 2.5),
+    "flow": Look("", "ink", "solid", "circle", 1.5),
 }
 
 
@@ -115,7 +129,14 @@ def method_look(method: str) -> Look:
 
 
 def look_of(name: str) -> Look:
-    """Return the look of a method's id or of a role; "group 3" is the fourth group: never a method's colour."""
+    """Return the look of a method's id or of a role.
+
+    "group 3" is the fourth group: never a method's colour. "step 3" is the fourth of up to seven values of a setting.
+    """
+    step = re.fullmatch(r"step ([0-6])", name)
+    if step:
+        index = int(step.group(1))
+        return Look("", f"viridis {index}", DASHES[index % len(DASHES)], MARKERS[index])
     group = re.fullmatch(r"group (\d+)", name)
     if group:
         index = int(group.group(1))

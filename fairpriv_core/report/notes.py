@@ -120,7 +120,8 @@ def _line_names(figure: FigureData, panel: int, height: float, theme: Theme) -> 
     """Return the names of labelled lines beside their ends, moved apart where they would overlap."""
     here = [series for series in figure.series if series.panel == panel]
     values = [value for series in here for value in (*series.y, *series.low, *series.high) if value is not None]
-    ends = [(end[1], end[0], series.name) for series in here if series.labelled and (end := _last_point(series))]
+    named = [(series, series.end or series.name) for series in here if series.labelled or series.end]
+    ends = [(end[1], end[0], name) for series, name in named if (end := _last_point(series))]
     if not ends:
         return []
     step = LINE_HEIGHT * 1.12 * ((max(values) - min(values)) or 1.0) / height

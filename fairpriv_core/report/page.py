@@ -1,4 +1,4 @@
-"""One HTML file around a drawn figure: caption, text alternative, and its numbers as a table. It needs no network."""
+"""HTML files that ask no server for anything: a document, and in it figures with caption, words and numbers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import html
 
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.looks import THEMES, ThemeName
-from fairpriv_core.report.rows import COLUMNS, list_rows
+from fairpriv_core.report.rows import list_columns, list_rows
 
-_PAGE = """<!doctype html>
+_DOCUMENT = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{rule}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
@@ -21,34 +22,36 @@ figure {{ margin: 0; }}
 figcaption, details {{ color: {muted}; }}
 table {{ border-collapse: collapse; }}
 th, td {{ padding: 0.1rem 0.7rem; text-align: left; border-bottom: 1px solid {grid}; }}
-</style>
+{style}</style>
 </head>
 <body>
-<figure>
+{body}
+</body>
+</html>
+"""
+_RULE = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+_FIGURE = """<figure>
 <div role="img" aria-label="{alt}">{plot}</div>
 <figcaption>{caption}</figcaption>
 </figure>
 <details><summary>The numbers of this figure</summary>
-<table><thead><tr>{head}</tr></thead><tbody>
-{rows}
-</tbody></table>
-</details>
-</body>
-</html>
-"""
+<div class="wide">{numbers}</div>
+</details>"""
 
 
 def write_page(figure: FigureData, plot: str, *, theme: ThemeName) -> str:
     """Return the file around `plot`, the figure drawn as an HTML fragment."""
+    return write_document(figure.title, write_figure(figure, plot), theme=theme)
+
+
+def write_document(title: str, body: str, *, theme: ThemeName, style: str = "") -> str:
+    """Return one HTML file around `body`, which is HTML already; `style` is added to its style sheet."""
     colors = THEMES[theme]
-    cells = ["".join(f"<td>{_cell(value)}</td>" for value in row) for row in list_rows(figure)]
-    return _PAGE.format(
-        title=html.escape(figure.title),
-        alt=html.escape(figure.alt),
-        plot=plot,
-        caption=html.escape(figure.caption),
-        head="".join(f"<th>{name}</th>" for name in COLUMNS),
-        rows="\n".join(f"<tr>{row}</tr>" for row in cells),
+    return _DOCUMENT.format(
+        rule=_RULE,
+        title=html.escape(title),
+        body=body,
+        style=style,
         background=colors.background,
         text=colors.text,
         muted=colors.muted,
@@ -56,5 +59,20 @@ def write_page(figure: FigureData, plot: str, *, theme: ThemeName) -> str:
     )
 
 
+def write_figure(figure: FigureData, plot: str) -> str:
+    """Return `plot`, the figure drawn as an HTML fragment, with its caption, and its numbers as a table."""
+    rows = [[_cell(value) for value in row] for row in list_rows(figure)]
+    numbers = write_table(list_columns(figure), rows)
+    return _FIGURE.format(alt=html.escape(figure.alt), plot=plot, caption=html.escape(figure.caption), numbers=numbers)
+
+
+def write_table(head: tuple[str, ...], rows: list[list[str]]) -> str:
+    """Return a table of texts."""
+    cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
+    names = "".join(f"<th>{html.escape(name)}</th>" for name in head)
+    body = "\n".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>\n{body}\n</tbody></table>"
+
+
 def _cell(value: object) -> str:
-    return "" if value is None else html.escape(f"{value:.6g}" if isinstance(value, float) else str(value))
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

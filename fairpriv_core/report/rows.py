@@ -4,28 +4,45 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Sequence
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import FigureData, Series
 
-COLUMNS = ("figure", "panel", "series", "x", "x_end", "y", "low", "high", "x_axis", "y_axis", "note")
+COLUMNS = ("figure", "panel", "series", "x", "x_end", "x_low", "x_high", "y", "low", "high", "x_axis", "y_axis", "note")
+_SPACE = ("z", "z_axis")
+
+
+def list_columns(figure: FigureData) -> tuple[str, ...]:
+    """Return the columns of `list_rows`: COLUMNS, and of a figure with a third axis that one's."""
+    return COLUMNS if figure.z is None else (*COLUMNS, *_SPACE)
 
 
 def list_rows(figure: FigureData) -> list[tuple[object, ...]]:
-    """Return one row for each value, in the order of COLUMNS; None is undefined.
+    """Return one row for each value, in the order of `list_columns`; None is undefined.
 
-    `x_end` is a histogram bin's upper edge. `note` says on every row what an export of raw numbers must say.
+    `x_end` is a histogram bin's upper edge; `x_low` and `x_high` are the ends of x's interval. `note` says on every row
+    what an export of raw numbers must say.
     """
     return [row for series in figure.series for row in _series_rows(figure, series)]
 
 
 def write_csv(figure: FigureData) -> str:
     """Return the rows as CSV text with a header."""
+    return write_lines(list_columns(figure), list_rows(figure))
+
+
+def write_lines(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return CSV text; a text that a spreadsheet would take for a formula begins with an apostrophe."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(list_rows(figure))
+    writer.writerow(head)
+    writer.writerows([_defuse(cell) for cell in row] for row in rows)
     return text.getvalue()
+
+
+def _defuse(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 def _series_rows(figure: FigureData, series: Series) -> list[tuple[object, ...]]:
@@ -36,9 +53,10 @@ def _series_rows(figure: FigureData, series: Series) -> list[tuple[object, ...]]
     note = wording.RAW if figure.raw else ""
     histogram = series.kind == "histogram"
     ends = series.x[1:] if histogram else (None,) * len(series.x)
-    low, high = (side or (None,) * len(series.y) for side in (series.low, series.high))
+    sides = (series.x_low, series.x_high, series.y, series.low, series.high)
+    columns = zip(series.x, ends, *(side or (None,) * len(series.y) for side in sides), strict=False)
     title = panel.title or panel.y.title
-    return [
-        (figure.name, title, series.name, series.x[i], ends[i], series.y[i], low[i], high[i], x_axis, y_axis, note)
-        for i in range(len(series.y))
-    ]
+    named = [(figure.name, title, series.name, *values, x_axis, y_axis, note) for values in columns]
+    if figure.z is None:
+        return named
+    return [(*row, z, figure.z.label) for row, z in zip(named, series.z or (None,) * len(named), strict=True)]

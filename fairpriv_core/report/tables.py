@@ -1,4 +1,4 @@
-"""Tables over run records (plain JSON): seeds folded, only what differs, and a paired comparison."""
+"""Tables over run records (plain JSON): seeds folded, and only what differs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtrit
 
-from fairpriv_core.report.wording import ONE_SEED
+from fairpriv_core.report.wording import ONE_SEED, delta_text, epsilon_text, protected
 
 Record = Mapping[str, Any]
 REPLAYED = "replayed"
+UNPROVED = "not proved"
 _SEEDS = ("seed", "replay_noise")
+_IN_COLUMNS = ("data.", "notion", "delta", "file_sha256", "method.name", "method.variant", "variant")
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,9 @@ class Outcome:
     """What one finished run came to; shares in [0, 1].
 
     `epsilon` is the budget asked for, None if not private; of a run on another one's release, what that release cost.
-    A run whose noise can be repeated has the variant REPLAYED: no epsilon, and nothing is protected. `setting` is the
-    config without its seeds as JSON text: runs that share it differ by seed alone.
+    A run whose noise can be repeated has the variant REPLAYED: no epsilon, and nothing is protected. A private one that
+    neither proves nor publishes an epsilon (it was chosen by raw numbers, say) has the variant UNPROVED and no epsilon.
+    `setting` is the config without its seeds as JSON text: runs that share it differ by seed alone.
     """
 
     method: str
@@ -53,11 +56,12 @@ class Outcome:
     variant: str | None = None
     key: str = ""
     setting: str = ""
+    delta: float | None = None
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row of the run table: runs that differ by seed alone."""
+    """One row of the run table: runs that differ by seed alone. `delta` goes with `epsilon`; `setting` as Outcome's."""
 
     method: str
     notion: str
@@ -71,15 +75,8 @@ class TableRow:
     accuracy: Mean
     gap: Mean
     note: str
-
-
-@dataclass(frozen=True)
-class Paired:
-    """The mean difference (run minus reference) over shared seeds, its 95 % t interval and the two-sided p-value."""
-
-    difference: Mean
-    p_value: float | None
-    seeds: tuple[int, ...]
+    delta: float | None = None
+    setting: str = ""
 
 
 def mean_interval(values: Iterable[float | None]) -> Mean:
@@ -99,7 +96,10 @@ def read_outcome(record: Record) -> Outcome:
     """Return what a record's JSON came to; accuracy and gap are None while it has no metrics."""
     config, metrics = record["config"], record.get("metrics") or {}
     data, replayed = config["data"], config.get("replay_noise") is not None
-    asked = {name: value for name, value in config.items() if name not in _SEEDS} | {"replayed": replayed}
+    private, variant = record.get("threat_model") is not None, record.get("variant")
+    unproved = private and variant != "published" and record.get("epsilon") is None
+    variant = REPLAYED if replayed else UNPROVED if unproved else variant
+    asked = {name: value for name, value in config.items() if name not in _SEEDS}
     epsilon = record.get("epsilon") if config.get("reuse") else config.get("epsilon")
     return Outcome(
         method=config["method"]["name"],
@@ -109,11 +109,12 @@ def read_outcome(record: Record) -> Outcome:
         seed=config["seed"],
         accuracy=metrics.get("accuracy"),
         gap=metrics.get(f"{config['notion']}_gap"),
-        epsilon=None if replayed else epsilon,
+        epsilon=None if replayed or unproved else epsilon,
         threat_model=None if replayed else record.get("threat_model"),
-        variant=REPLAYED if replayed else record.get("variant"),
+        variant=variant,
         key=record["key"],
-        setting=json.dumps(asked, sort_keys=True),
+        setting=json.dumps({**asked, "variant": variant}, sort_keys=True),
+        delta=record.get("delta"),
     )
 
 
@@ -130,6 +131,19 @@ def run_table(records: Iterable[Record]) -> tuple[TableRow, ...]:
     return tuple(_fold([runs[seed] for seed in sorted(runs)]) for runs in folded.values())
 
 
+def say_claim(row: TableRow) -> str:
+    """Return what stands beside a row wherever its ε does: value, δ, how it was accounted, what is protected."""
+    if row.variant == REPLAYED:
+        return "no ε: its noise can be repeated"
+    if row.threat_model is None:
+        return "no ε: not private"
+    accounted = "as published, not proved" if row.variant == "published" else "proved"
+    delta = "" if row.delta is None else f"δ = {delta_text(row.delta)}, "
+    if row.epsilon is None:
+        return "no ε is proved"
+    return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounted}, protects {protected(row.threat_model)})"
+
+
 def parameter_diff(records: Sequence[Record]) -> dict[str, tuple[Any, ...]]:
     """Return only the settings that differ: name -> each record's value; None where a record has no such setting."""
     flat = [_flatten(record["config"]) for record in records]
@@ -138,19 +152,27 @@ def parameter_diff(records: Sequence[Record]) -> dict[str, tuple[Any, ...]]:
     return {name: values for name, values in table.items() if any(value != values[0] for value in values[1:])}
 
 
-def paired_difference(records: Iterable[Record], reference: Iterable[Record], metric: str) -> Paired:
-    """Compare `metric` between two settings, seed by seed, on the seeds that both ran (paired t test).
+def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, Any]]:
+    """Return what tells rows of one method apart beside data, notion and ε: by a row's first key, name -> value.
 
-    The p-value is None with fewer than two shared seeds, or where every difference is the same.
+    A setting is told of the rows of a method if it takes several values among them.
     """
-    ours, theirs = _by_seed(records, metric), _by_seed(reference, metric)
-    seeds = tuple(sorted(ours.keys() & theirs.keys()))
-    differences = [ours[seed] - theirs[seed] for seed in seeds]
-    found = mean_interval(differences)
-    error = _standard_error(differences) if len(differences) > 1 else 0.0
-    if found.mean is None or error <= 1e-12 * max(1.0, abs(found.mean)):
-        return Paired(found, None, seeds)
-    return Paired(found, float(2 * stdtr(len(seeds) - 1, -abs(found.mean / error))), seeds)
+    flat = {row.keys[0]: (row.method, _list_untold(row)) for row in rows}
+    values: dict[tuple[str, str], set[str]] = {}
+    for method, settings in flat.values():
+        for name, value in settings.items():
+            values.setdefault((method, name), set()).add(repr(value))
+    return {
+        key: {name: value for name, value in settings.items() if len(values[method, name]) > 1}
+        for key, (method, settings) in flat.items()
+    }
+
+
+def _list_untold(row: TableRow) -> dict[str, Any]:
+    """Return the settings that no column of the run table tells."""
+    told = _IN_COLUMNS if row.epsilon is None else (*_IN_COLUMNS, "epsilon")
+    settings = _flatten(json.loads(row.setting or "{}"))
+    return {name: value for name, value in settings.items() if not name.startswith(told)}
 
 
 def _fold(runs: list[Outcome]) -> TableRow:
@@ -168,6 +190,8 @@ def _fold(runs: list[Outcome]) -> TableRow:
         accuracy=mean_interval(run.accuracy for run in runs),
         gap=mean_interval(run.gap for run in runs),
         note=ONE_SEED if len(runs) == 1 else f"{len(runs)} seeds, mean ± 95 %",
+        delta=one.delta,
+        setting=one.setting,
     )
 
 
@@ -179,15 +203,6 @@ def _flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[f"{prefix}{name}"] = value
     return flat
-
-
-def _by_seed(records: Iterable[Record], metric: str) -> dict[int, float]:
-    found: dict[int, float] = {}
-    for record in records:
-        value = (record.get("metrics") or {}).get(metric)
-        if value is not None:
-            found.setdefault(record["config"]["seed"], float(value))
-    return found
 
 
 def _standard_error(values: Sequence[float]) -> float:

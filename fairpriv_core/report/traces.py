@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from fairpriv_core.report.figure import Kind, Series
+from fairpriv_core.report.figure import Kind, Series, Value
 from fairpriv_core.report.looks import DASHES, Look, Theme, color_on, fill, look_of, method_ids
 from fairpriv_core.report.notes import axis_suffix, rich
 
 Trace = dict[str, Any]
 PATTERNS = ("", "/", ".", "x", "\\", "-")  # in the order of DASHES
 MARKERS_SHOWN = 12
+#: in space Plotly has eight markers; each of ours has the one that is most like it
+SOLIDS = {
+    "circle": "circle",
+    "square": "square",
+    "diamond": "diamond",
+    "cross": "cross",
+    "x": "x",
+    "triangle-up": "diamond-open",
+    "triangle-down": "square-open",
+    "star": "circle-open",
+    "hexagon": "circle-open",
+    "pentagon": "square-open",
+}
+BOX_WIDTH = 0.84
+_HOVER = "%{hovertext}<extra></extra>"
 
 
 def build_traces(series: Series, theme: Theme) -> list[Trace]:
@@ -20,8 +35,9 @@ def build_traces(series: Series, theme: Theme) -> list[Trace]:
     look = look_of(series.look)
     suffix = axis_suffix(series.panel)
     color = color_on(look, theme, series.variation)
-    place = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "name": rich(series.name), "legendgroup": rich(series.name)}
-    return [{**place, **trace} for trace in _BUILDERS[series.kind](series, look, color, theme)]
+    place = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"} if series.kind != "points3d" else {}
+    named = {"name": rich(series.name), "legendgroup": rich(series.name)}
+    return [{**place, **named, **trace} for trace in _BUILDERS[series.kind](series, look, color, theme)]
 
 
 def _line(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
@@ -62,10 +78,85 @@ def _points(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]
             "textfont": {"size": 11, "color": theme.muted},
             "line": {"color": color, "dash": look.dash, "width": 1.2},
             "marker": {"symbol": _symbol(look, series.variation), "size": 9, "color": color},
-            "error_y": _whiskers(series, color),
-            "hovertemplate": "%{y:.2f} at %{x:.2f}",
+            "error_x": _whiskers(series.x, series.x_low, series.x_high, color),
+            "error_y": _whiskers(series.y, series.low, series.high, color),
+            **_tell(series, "%{y:.2f} at %{x:.2f}"),
         }
     ]
+
+
+def _cloud(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+    return [
+        {
+            "type": "scatter",
+            "x": series.x,
+            "y": series.y,
+            "mode": "markers",
+            "marker": {"symbol": _symbol(look, series.variation), "size": 7, "color": color},
+            **_tell(series, "%{y:.2f} at %{x:.2f}"),
+        }
+    ]
+
+
+def _points3d(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+    symbol = SOLIDS.get(look.marker, "circle")
+    return [
+        {
+            "type": "scatter3d",
+            "x": series.x,
+            "y": series.y,
+            "z": series.z,
+            "mode": "markers+text" if series.text else "markers",
+            "text": series.text,
+            "textfont": {"size": 11, "color": theme.muted},
+            "marker": {
+                "symbol": symbol,
+                "size": 3 if series.variation else 6,
+                "color": color,
+                "line": {"color": theme.text, "width": 0.5},
+            },
+            **_tell(series, "%{x:.2f}, %{y:.2f}, %{z:.2f}"),
+        }
+    ]
+
+
+def _heatmap(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+    """Return one map; a place without a value, or without a cell, is left empty."""
+    at = {(y, float(x)): index for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)) if y is not None}
+    columns, rows = sorted({column for _, column in at}), sorted({row for row, _ in at})
+    cells = [[at.get((row, column)) for column in columns] for row in rows]
+
+    def spread(values: Sequence[Any]) -> list[list[Any]]:
+        return [[None if cell is None else values[cell] for cell in row] for row in cells]
+
+    told = {"text": spread(series.text), "texttemplate": "%{text}"} if series.text else {}
+    hover = {"hovertext": spread(_hovers(series)), "hovertemplate": _HOVER} if series.hover else {}
+    return [
+        {
+            "type": "heatmap",
+            "x": [f"{column:g}" for column in columns],
+            "y": [f"{row:g}" for row in rows],
+            "z": spread(series.z),
+            "customdata": spread(series.keys) if series.keys else None,
+            "coloraxis": "coloraxis",
+            "xgap": 2,
+            "ygap": 2,
+            "hoverongaps": False,
+            "showlegend": False,
+            **told,
+            **hover,
+        }
+    ]
+
+
+def _tell(series: Series, template: str) -> Trace:
+    """Return what a pointer on a point is told, and what whoever picks it is given."""
+    told = {"hovertext": _hovers(series), "hovertemplate": _HOVER} if series.hover else {"hovertemplate": template}
+    return told | ({"customdata": series.keys} if series.keys else {})
+
+
+def _hovers(series: Series) -> list[str]:
+    return [rich(text).replace("\n", "<br>") for text in series.hover]
 
 
 def _bars(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
@@ -82,7 +173,7 @@ def _bars(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
                 "line": {"color": color, "width": 1.5},
                 "pattern": pattern,
             },
-            "error_x": _whiskers(series, theme.text),
+            "error_x": _whiskers(series.y, series.low, series.high, theme.text),
             "hovertemplate": "%{x:.2f}",
         }
     ]
@@ -109,10 +200,33 @@ def _dots(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
     return [{"type": "scatter", "x": series.x, "y": series.y, "mode": "markers", "marker": marker, "hoverinfo": "name"}]
 
 
-def _whiskers(series: Series, color: str) -> Trace | None:
-    if not series.low:
+def _boxes(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+    corners: list[tuple[float, Value]] = []
+    for x, low, high in zip(series.x, series.low, series.high, strict=True):
+        left, right = float(x) - BOX_WIDTH / 2, float(x) + BOX_WIDTH / 2
+        corners += [(left, low), (right, low), (right, high), (left, high), (left, low), (left, None)]
+    outline = {"x": [x for x, _ in corners], "y": [y for _, y in corners], "mode": "lines", "fill": "toself"}
+    inside = "rgba(0,0,0,0)" if look.marker.endswith("-open") else fill(color, 0.2)
+    words = [rich(text).replace("\n", "<br>") for text in series.text]
+    style = {"mode": "text", "text": words, "textfont": {"size": 12, "color": theme.text}, "showlegend": False}
+    line = {"color": color, "dash": look.dash, "width": look.width}
+    return [
+        {"type": "scatter", **outline, "fillcolor": inside, "line": line, "hoverinfo": "skip"},
+        {"type": "scatter", "x": series.x, "y": series.y, **style, "hoverinfo": "skip"},
+    ]
+
+
+def _arrow(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+    head = {"symbol": "arrow", "angleref": "previous", "color": color, "size": [0] * (len(series.x) - 1) + [11]}
+    line = {"color": color, "dash": look.dash, "width": look.width}
+    drawn = {"x": series.x, "y": series.y, "mode": "lines+markers", "line": line, "marker": head}
+    return [{"type": "scatter", **drawn, "showlegend": False, "hoverinfo": "skip"}]
+
+
+def _whiskers(values: Sequence[Any], lows: Sequence[Value], highs: Sequence[Value], color: str) -> Trace | None:
+    if not lows:
         return None
-    rows = list(zip(series.y, series.low, series.high, strict=True))
+    rows = list(zip(values, lows, highs, strict=True))
     up = [0.0 if y is None or high is None else high - y for y, _, high in rows]
     down = [0.0 if y is None or low is None else y - low for y, low, _ in rows]
     return {"type": "data", "array": up, "arrayminus": down, "symmetric": False, "color": color, "thickness": 1.5}
@@ -127,5 +241,10 @@ _BUILDERS: dict[Kind, Callable[[Series, Look, str, Theme], list[Trace]]] = {
     "bar": _bars,
     "histogram": _histogram,
     "points": _points,
+    "cloud": _cloud,
+    "heatmap": _heatmap,
+    "points3d": _points3d,
     "dots": _dots,
+    "box": _boxes,
+    "arrow": _arrow,
 }

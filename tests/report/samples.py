@@ -56,6 +56,8 @@ def history(*names: str, steps: int = 300) -> live.History:
             rate = 0.2 + 0.05 * index
             rows += [(step, f"group/{name}/positive_rate{end}", rate + move) for end, move in ENDS]
             rows.append((step, f"multiplier/{name}", (-1) ** index * share))
+            rows.append((step, f"clipped/gradient_norm/{name}", 0.3 * share * (index + 1) / len(names)))
+            rows.append((step, f"contribution/{name}", 1 / len(names)))
     return live.collect(rows)
 
 
@@ -94,6 +96,7 @@ def every_figure(*names: str) -> dict[str, FigureData]:
         live.live_epsilon(seen, budget=1.0, delta=1e-5, threat_model="attribute", steps=600),
         live.clipping_histogram(histogram(*names), quantity="gradient_norm"),
         live.clipping_histogram(histogram(*names), quantity="output"),
+        live.live_clipping(seen),
         live.overlay(curves, metric="accuracy"),
     ]
     return {figure.name: figure for figure in drawn}

@@ -10,11 +10,12 @@ from scipy import stats
 from fairpriv_core.report import wording
 from fairpriv_core.report.tables import (
     REPLAYED,
+    UNPROVED,
     mean_interval,
-    paired_difference,
     parameter_diff,
     read_outcome,
     run_table,
+    say_claim,
 )
 from tests.report.samples import record
 
@@ -71,23 +72,6 @@ def test_only_differing_parameters() -> None:
     assert parameter_diff([record(0), record(0)]) == {}
 
 
-def test_paired_test_agrees_with_scipy() -> None:
-    ours = [record(i, metrics={"accuracy": v}) for i, v in enumerate((0.80, 0.83, 0.81, 0.84))]
-    theirs = [record(i, metrics={"accuracy": v}) for i, v in enumerate((0.79, 0.80, 0.80, 0.80, 0.99))]
-    found = paired_difference(ours, theirs, "accuracy")
-    expected = stats.ttest_rel([0.80, 0.83, 0.81, 0.84], [0.79, 0.80, 0.80, 0.80])
-    assert found.seeds == (0, 1, 2, 3)
-    assert found.p_value == pytest.approx(expected.pvalue)
-    assert found.difference.mean == pytest.approx(0.0225)
-
-
-def test_a_pair_of_one_seed_or_of_equal_differences_has_no_p_value() -> None:
-    one, two = [record(0)], [record(0), record(1)]
-    assert paired_difference(one, two, "accuracy").p_value is None
-    assert paired_difference(two, two, "accuracy").p_value is None
-    assert paired_difference(one, [record(5)], "accuracy").difference.mean is None
-
-
 def test_epsilon_never_stands_alone() -> None:
     line = wording.epsilon_line(record(0))
     for needed in ("ε = 1.00", "δ = 1 in 100,000", "proved", "sensitive attribute", "0.52"):
@@ -133,6 +117,17 @@ def test_outcomes_are_json() -> None:
 def test_a_run_on_a_release_has_that_releases_epsilon() -> None:
     again = {**changed(0, epsilon=None, reuse="key0"), "epsilon": 0.99}
     assert [read_outcome(each).epsilon for each in (again, changed(0, epsilon=None))] == [0.99, None]
+
+
+def test_a_run_that_was_chosen_by_raw_numbers_states_no_epsilon_and_has_a_row_of_its_own() -> None:
+    chosen = record(1, epsilon=None, epsilon_reason="It was chosen by raw numbers.")
+    rows = run_table([record(0), chosen, record(2)])
+    assert [(row.seeds, row.epsilon, row.variant) for row in rows] == [((0, 2), 1.0, "proved"), ((1,), None, UNPROVED)]
+    assert say_claim(rows[1]) == "no ε is proved" and say_claim(rows[0]).startswith(
+        "ε = 1.00 (δ = 1 in 100,000, proved"
+    )
+    published = record(1, epsilon=None, variant="published")
+    assert read_outcome(published).epsilon == 1.0 and read_outcome(published).variant == "published"
 
 
 def test_a_replayed_run_has_no_epsilon_protects_nothing_and_folds_with_its_like_alone() -> None:

@@ -1,0 +1,95 @@
+"""A report as data: sections of text, lists, tables, listings and figures. How it is written down comes after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from fairpriv_core.report.figure import FigureData
+
+Audience = Literal["analyst", "policy"]
+AUDIENCES: tuple[Audience, ...] = ("analyst", "policy")
+NOTICES: dict[Audience, str] = {
+    "analyst": "For the analyst: it holds numbers computed on protected data without noise. Do not publish it.",
+    "policy": "In plain words: it holds no number computed on protected data but those that were made noisy and paid "
+    "for, or that follow from what is public anyway. What is missing is said.",
+}
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; `strong` for what nobody may miss."""
+
+    text: str
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of sentences."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under `head`; numbers are shown with at most two decimals. `note` stands below."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Code:
+    """A text that a machine reads, as it is."""
+
+    text: str
+
+
+Part = Text | Bullets | Table | Code | FigureData
+
+
+@dataclass(frozen=True)
+class Section:
+    """One headed part of a report; `level` 2 for a chapter, 3 for a part of one."""
+
+    title: str
+    parts: tuple[Part, ...]
+    level: int = 2
+
+
+@dataclass(frozen=True)
+class Brief:
+    """A report before it is written: `notice` says at the top for whom it is."""
+
+    title: str
+    notice: str
+    sections: tuple[Section, ...]
+
+    @property
+    def figures(self) -> tuple[FigureData, ...]:
+        """Every figure once, in order."""
+        found = {part.name: part for section in self.sections for part in section.parts if isinstance(part, FigureData)}
+        return tuple(found.values())
+
+
+def show_cell(cell: Cell) -> str:
+    """Return a table's cell as text: at most two decimals, a dash for none.
+
+    >>> show_cell(0.12345), show_cell(33916), show_cell(None)
+    ('0.12', '33,916', '–')
+    """
+    if cell is None:
+        return "–"
+    if isinstance(cell, str):
+        return cell
+    return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.2f}"
+
+
+def list_parts(brief: Brief) -> Iterator[Part]:
+    """Yield every part in order."""
+    for section in brief.sections:
+        yield from section.parts

@@ -1,0 +1,108 @@
+"""A report as one HTML file: figures to hover and zoom, the drawing library embedded once, and no network."""
+
+from __future__ import annotations
+
+import html
+import re
+from importlib.resources import files
+
+from fairpriv_core.report.brief import Brief, Bullets, Code, Part, Section, Table, Text, show_cell
+from fairpriv_core.report.draw import draw
+from fairpriv_core.report.figure import FigureData
+from fairpriv_core.report.page import write_document, write_figure, write_table
+
+#: what a column of text takes on A4 with its margins: on paper a figure is as wide as on a screen
+WIDTH = 688
+_STYLE = """body { max-width: 688px; }
+h1 { line-height: 1.2; font-size: 1.7rem; }
+h2 { margin-top: 2.2rem; border-bottom: 1px solid currentColor; }
+h1, h2, h3 { overflow-wrap: anywhere; break-after: avoid; }
+p, li { overflow-wrap: anywhere; }
+.notice { border-left: 4px solid currentColor; padding: 0.3rem 0.8rem; font-weight: bold; }
+.wide { overflow-x: auto; margin: 0.6rem 0; }
+.wide table { font-size: 0.85rem; min-width: 100%; }
+td, th { vertical-align: top; }
+figure { margin: 1.2rem 0 0.4rem; break-inside: avoid; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 0.8rem; border: 1px solid; padding: 0.6rem; }
+nav ol { columns: 2; font-size: 0.9rem; }
+.note { font-size: 0.85rem; }
+@media (max-width: 600px) { nav ol { columns: 1; } }
+@page { size: A4; margin: 14mm 12mm; }
+@media print {
+  body { margin: 0; padding: 0; font-size: 10.5pt; }
+  details, nav, .modebar-container { display: none; }
+  .wide { overflow: visible; }
+  .wide table { font-size: 8pt; }
+  td { overflow-wrap: anywhere; }
+  th, td { padding: 0.1rem 0.35rem; }
+  tr { break-inside: avoid; }
+}
+"""
+_DRAW = """const drawOne = async (place) => {
+  const figure = JSON.parse(place.nextElementSibling.textContent)
+  const layout = { ...figure.layout, width: place.clientWidth, autosize: false }
+  await Plotly.newPlot(place, figure.data, layout, { displaylogo: false })
+  new ResizeObserver(() => {
+    const width = place.clientWidth
+    if (width && Math.abs(width - place._fullLayout.width) > 1) Plotly.relayout(place, { width })
+  }).observe(place)
+}
+Promise.all([...document.querySelectorAll(".plot")].map(drawOne)).then(() => {
+  document.documentElement.dataset.drawn = "yes"
+})
+"""
+
+
+def write_html(brief: Brief) -> str:
+    """Return the report as one HTML file: it opens from a disk, asks no server for anything, and prints on A4."""
+    library = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
+    sections = "\n".join(_write_section(section, index) for index, section in enumerate(brief.sections))
+    body = (
+        f"<h1>{html.escape(brief.title)}</h1>\n"
+        f'<p class="notice">{html.escape(brief.notice)}</p>\n'
+        f"{_write_contents(brief)}\n{sections}\n<script>{library}</script>\n<script>{_DRAW}</script>"
+    )
+    return write_document(brief.title, body, theme="light", style=_STYLE)
+
+
+def _write_contents(brief: Brief) -> str:
+    items = [
+        f'<li><a href="#part-{index}">{html.escape(section.title)}</a></li>'
+        for index, section in enumerate(brief.sections)
+        if section.level == 2
+    ]
+    return f'<nav aria-label="Contents"><ol>{"".join(items)}</ol></nav>'
+
+
+def _write_section(section: Section, index: int) -> str:
+    parts = "\n".join(_write_part(part) for part in section.parts)
+    title = html.escape(section.title)
+    return f'<section>\n<h{section.level} id="part-{index}">{title}</h{section.level}>\n{parts}\n</section>'
+
+
+def _write_part(part: Part) -> str:
+    if isinstance(part, FigureData):
+        return write_figure(part, _write_plot(part))
+    if isinstance(part, Table):
+        rows = [[show_cell(cell) for cell in row] for row in part.rows]
+        note = f'<p class="note">{html.escape(part.note)}</p>' if part.note else ""
+        return f'<div class="wide">{write_table(part.head, rows)}</div>{note}'
+    if isinstance(part, Bullets):
+        return "<ul>" + "".join(f"<li>{html.escape(item)}</li>" for item in part.items) + "</ul>"
+    if isinstance(part, Code):
+        return f"<pre>{html.escape(part.text)}</pre>"
+    return _write_text(part)
+
+
+def _write_text(part: Text) -> str:
+    text = html.escape(part.text)
+    return f"<p><strong>{text}</strong></p>" if part.strong else f"<p>{text}</p>"
+
+
+def _write_plot(figure: FigureData) -> str:
+    """Return a place for the drawing with its room kept, and beside it what is drawn, which no browser runs."""
+    plot = draw(figure, width=WIDTH)
+    escaped = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+    drawing = re.sub("[<>&]", lambda found: escaped[found.group()], plot.to_json())
+    height = plot.layout.height
+    return f'<div class="plot" style="height: {height}px"></div><script type="application/json">{drawing}</script>'

@@ -1,0 +1,72 @@
+"""A model card: what a model is for, how it was measured, and what to beware of (Mitchell et al., 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairpriv_core.report import wording
+from fairpriv_core.report.brief import NOTICES, Audience, Brief, Bullets, Part, Section, Text
+from fairpriv_core.report.brief_markdown import write_markdown
+from fairpriv_core.report.brief_numbers import group_rows, paid_rows, run_rows
+from fairpriv_core.report.brief_runs import Chosen
+
+_USE = (
+    "Research into privacy and fairness, and decisions about which of several trade-offs to take. It was not made to "
+    "decide about real people by itself, and nothing here shows that it would do so well."
+)
+_ETHICS = (
+    "A classifier repeats what its labels say, wrongs included. A small gap between groups is one question among many: "
+    "another notion of fairness may show a large one for the same model."
+)
+
+
+def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
+    """Return the model card of one setting as sections: the nine of Mitchell et al. (2019), under a heading.
+
+    `paid`: with numbers that ε covers or that are public, and no others.
+    """
+    record, told = chosen.record, chosen.first
+    data, words = record["data"], told["data"]
+    method = told["method"]
+    trained = f"{record['steps']:,} steps on {data['n_train']:,} rows"
+    named = f"'{words['positive']}' of {words['label']}"
+    parts: dict[str, tuple[Part, ...]] = {
+        "Model details": (
+            Text(f"{method['title']}: {method['summary']} {method['citation']}. Key {record['key']}; {trained}."),
+        ),
+        "Intended use": (Text(f"It predicts {named}. {_USE}"),),
+        "Factors": (Text(f"Groups by {data['sensitive']}: {'; '.join(data['group_names'])}."),),
+        "Metrics": (Text(f"Accuracy, and the gap of {told['notion']['title'].lower()}. {told['notion']['asks']}"),),
+        "Evaluation data": (Text(f"{words['title']}: {data['n_test']:,} rows held out before training."),),
+        "Training data": (
+            Text(f"{words['title']}: {data['n_train']:,} rows. {words['summary']}"),
+            Text(f"Licence: {words['licence'] or 'not known to this software'}."),
+        ),
+        "Quantitative analyses": _tell_numbers(chosen, paid=paid),
+        "Ethical considerations": (
+            Text(f"{wording.epsilon_line(record)} {told['odds']['sentence']}"),
+            Text(_ETHICS),
+        ),
+        "Caveats and recommendations": (_tell_caveats(chosen),),
+    }
+    head = Section(f"Model card of {chosen.name}", (Text("In the form of Mitchell et al. (2019)."),))
+    return head, *(Section(title, each, level=3) for title, each in parts.items())
+
+
+def write_cards(chosen: Sequence[Chosen], audience: Audience) -> str:
+    """Return the model cards of the runs, one after the other, as Markdown."""
+    cards = [tell_card(each, paid=audience == "policy") for each in chosen]
+    return "\n".join(write_markdown(Brief(card[0].title, NOTICES[audience], card[1:])) for card in cards)
+
+
+def _tell_numbers(chosen: Chosen, *, paid: bool) -> tuple[Part, ...]:
+    table = paid_rows((chosen,)) if paid else run_rows((chosen,))
+    groups = group_rows(chosen, paid=paid)
+    missing = tuple(Text(reason) for reason in chosen.first.get("missing", ()))
+    return (table, *(() if groups is None else (groups,)), *missing)
+
+
+def _tell_caveats(chosen: Chosen) -> Part:
+    told = chosen.first
+    said = [*told["data"]["caveats"], told["notion"]["misleads"], *wording.caveats(chosen.record)]
+    return Bullets(tuple(dict.fromkeys(said)))

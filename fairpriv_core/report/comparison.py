@@ -1,0 +1,126 @@
+"""Two to six settings beside each other, seeds folded: accuracy against gap, groups, inequality indices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairpriv_core.report import wording
+from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
+from fairpriv_core.report.figures import ACCURACY, GroupRates, group_bars
+from fairpriv_core.report.tables import Mean, Record, TableRow, mean_interval
+
+#: each index over the groups' accuracies: formula (v: a group's accuracy, m: their mean, k groups) and source
+INDICES = {
+    "atkinson": ("1 − ∏ (v/m)^(1/k)", "Atkinson 1970, aversion 1"),
+    "gini": ("Σ |v − w| / (2 k² m) over pairs", "Gini 1912"),
+    "mean_log_deviation": ("1/k Σ log(m/v)", "Theil 1967"),
+    "theil": ("1/k Σ (v/m) log(v/m)", "Theil 1967"),
+}
+_OVER_SEEDS = "Bars: mean over seeds; whiskers: 95 % interval of that mean, of one seed the 95 % Wilson interval."
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One of the compared settings: its label ("A: PF-LD, ε = 1"), its row, and the records of its seeds."""
+
+    label: str
+    row: TableRow
+    records: Sequence[Record]
+
+
+def compare_points(compared: Sequence[Compared]) -> FigureData:
+    """Mean accuracy against the mean gap of the settings' own notion, with 95 % whiskers over seeds both ways."""
+    notion = wording.metric_title(f"{compared[0].row.notion}_gap")
+    series = tuple(_point(one, _count_same(compared, index)) for index, one in enumerate(compared))
+    single = all(len(one.row.seeds) == 1 for one in compared)
+    words = wording.ONE_SEED if single else "Whiskers: 95 % interval of the mean over seeds, for accuracy and for gap."
+    return FigureData(
+        name="compared_points",
+        title="Accuracy against fairness gap",
+        x=Axis(notion, "percentage points"),
+        panels=(Panel(ACCURACY),),
+        series=series,
+        caption=f"{words} Up and to the left is better. {wording.RAW}",
+        alt=f"Accuracy against {notion.lower()}. " + " ".join(_describe(one) for one in compared),
+        raw=True,
+    )
+
+
+def compare_groups(compared: Sequence[Compared], *, rate: str) -> FigureData:
+    """One bar for each group and setting: the mean of `rate` over seeds with its 95 % interval."""
+    bars = [GroupRates(one.label, one.row.method, fold_groups(one.records, rate)) for one in compared]
+    figure = group_bars(bars, rate=rate)
+    if all(len(one.records) == 1 for one in compared):
+        return figure
+    return replace(figure, caption=f"{_OVER_SEEDS} {wording.RAW}")
+
+
+def fold_groups(records: Sequence[Record], rate: str) -> list[dict[str, Any]]:
+    """Return each group's name, size (its mean over seeds), mean `rate` and its 95 % t interval, as of one run.
+
+    The interval is within [0, 1]; of one seed it is the run's own Wilson interval. Undefined rates are left out.
+    """
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        for group in (record.get("metrics") or {}).get("groups") or ():
+            found.setdefault(str(group["name"]), []).append(group)
+    return [_fold_group(name, groups, rate) for name, groups in found.items()]
+
+
+def index_means(compared: Sequence[Compared]) -> dict[str, list[Mean]]:
+    """Return each inequality index over the groups' accuracies: the mean over seeds of each setting, in order."""
+    return {name: [_mean_metric(one.records, name) for one in compared] for name in INDICES}
+
+
+def _fold_group(name: str, groups: Sequence[Mapping[str, Any]], rate: str) -> dict[str, Any]:
+    mean = mean_interval(group.get(rate) for group in groups)
+    size = round(sum(group["size"] for group in groups) / len(groups))
+    ends: Sequence[Value] = groups[0].get(f"{rate}_interval") or (None, None)
+    if mean.low is not None and mean.high is not None:
+        ends = (max(0.0, mean.low), min(1.0, mean.high))
+    return {"name": name, "size": size, rate: mean.mean, f"{rate}_interval": ends}
+
+
+def _point(one: Compared, variation: int) -> Series:
+    accuracy, gap = one.row.accuracy, one.row.gap
+    known = gap.mean is not None
+    low, high = _ends(accuracy)
+    left, right = _ends(gap)
+    return Series(
+        one.label,
+        "points",
+        (100 * gap.mean,) if gap.mean is not None else (),
+        (_percent(accuracy.mean),) if known else (),
+        low=low if known else (),
+        high=high if known else (),
+        x_low=left,
+        x_high=right,
+        look=one.row.method,
+        variation=variation,
+        text=(one.label.partition(":")[0],) if known else (),
+    )
+
+
+def _ends(mean: Mean) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    if mean.low is None or mean.high is None:
+        return (), ()
+    return (100 * max(0.0, mean.low),), (100 * min(1.0, mean.high),)
+
+
+def _count_same(compared: Sequence[Compared], index: int) -> int:
+    return sum(earlier.row.method == compared[index].row.method for earlier in compared[:index])
+
+
+def _describe(one: Compared) -> str:
+    accuracy, gap = wording.percent(one.row.accuracy.mean), wording.points(one.row.gap.mean)
+    return f"{one.label}: accuracy {accuracy}, gap {gap}."
+
+
+def _mean_metric(records: Sequence[Record], name: str) -> Mean:
+    return mean_interval((record.get("metrics") or {}).get(name) for record in records)
+
+
+def _percent(share: Value) -> Value:
+    return None if share is None else 100 * share

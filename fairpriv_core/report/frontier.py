@@ -1,0 +1,189 @@
+"""Accuracy against gap against ε: in two dimensions with a panel for each claim, and in three for one claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from fairpriv_core.report import wording
+from fairpriv_core.report.dominance import Claim, find_best
+from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
+from fairpriv_core.report.looks import method_look
+from fairpriv_core.report.tables import TableRow
+
+Claims = Mapping[Claim, Sequence[TableRow]]
+MOST_DOMINATED = 600
+_MOST_WHISKERS = 24
+_MOST_LABELS = 40
+ACCURACY = Axis("Accuracy", "%")
+
+
+def frontier(
+    claims: Claims, *, dataset: str, notion: str, details: Mapping[str, str], dominated: bool = False
+) -> FigureData:
+    """Accuracy against gap: settings that no other of their claim dominates, joined within a method and ε.
+
+    `claims` are rows of one data set, its groups and one notion, as `group_by_claim`; each is a panel, and what is not
+    private stands in all of them for reference. `details` says of a row, by its first key, what else a pointer on it
+    is told; `dataset` and `notion` are titles. `dominated`: with the dominated settings, as open markers.
+    """
+    private = [claim for claim in claims if claim.threat_model is not None]
+    plain = [row for claim, rows in claims.items() if claim.threat_model is None for row in rows]
+    shown = private or list(claims)
+    series: list[Series] = []
+    for panel, claim in enumerate(shown):
+        if private and plain:
+            series += _draw_claim(plain, panel, details, dominated=dominated)
+        series += _draw_claim(claims[claim], panel, details, dominated=dominated)
+    best, total = _count(claims)
+    return FigureData(
+        name="frontier",
+        title=f"Accuracy against fairness gap: {dataset}",
+        x=Axis(f"{notion} gap", "percentage points"),
+        panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
+        series=tuple(series),
+        caption=f"{_say_best(best, total, dominated=dominated)} Up and to the left is better; a line joins the "
+        f"settings of one method at one ε. {_say_seeds(claims, series)} {wording.RAW}",
+        alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
+        raw=True,
+    )
+
+
+def frontier_in_space(
+    rows: Sequence[TableRow], claim: Claim, *, dataset: str, notion: str, details: Mapping[str, str], dominated: bool
+) -> FigureData:
+    """Accuracy over gap and ε of the rows of one private claim; options as `frontier`."""
+    best = find_best(rows)
+    keys = {row.keys[0] for row in best}
+    others = _thin([row for row in rows if row.keys[0] not in keys]) if dominated else []
+    series = [_lift(_draw(name, own, 0, details), own) for name, own in _by_method(best).items()]
+    clouds = [_lift(_draw(name, own, 0, details), own) for name, own in _by_method(others).items()]
+    series += [replace(one, name=f"{one.name}, dominated", variation=1) for one in clouds]
+    what = f"Accuracy over {notion.lower()} gap and ε on {dataset}, {claim.title}"
+    return FigureData(
+        name="frontier_in_space",
+        title=f"Accuracy, gap and ε: {dataset}",
+        x=Axis("Gap", "pp"),
+        panels=(Panel(Axis("ε", log=True)),),
+        series=tuple(series),
+        caption=f"{claim.title}. {notion} gap in percentage points (pp). "
+        f"{_say_best(len(best), len(rows), dominated=dominated, mark='smaller')} Drag to turn. {wording.RAW}",
+        alt=_describe({claim: rows}, what),
+        raw=True,
+        z=ACCURACY,
+    )
+
+
+def describe_row(row: TableRow, detail: str = "") -> str:
+    """Return a row as a pointer on it is told, one fact a line."""
+    budget = "not private" if row.epsilon is None else f"ε = {row.epsilon:g}"
+    lines = [
+        f"{method_look(row.method).title}, {budget}",
+        f"accuracy {wording.percent(row.accuracy.mean)}{_half(row.accuracy.half)}",
+        f"gap {wording.points(row.gap.mean)}{_half(row.gap.half)}",
+        f"{len(row.seeds)} {'seed' if len(row.seeds) == 1 else 'seeds'}",
+    ]
+    return "\n".join([*lines, detail] if detail else lines)
+
+
+def _draw_claim(rows: Sequence[TableRow], panel: int, details: Mapping[str, str], *, dominated: bool) -> list[Series]:
+    best = find_best(rows)
+    keys = {row.keys[0] for row in best}
+    beaten = _thin([row for row in rows if row.keys[0] not in keys]) if dominated else []
+    clouds = [_draw(name, own, panel, details) for name, own in _by_method(beaten).items()]
+    series = [replace(one, kind="cloud", name=f"{one.name}, dominated", variation=1) for one in clouds]
+    for name, own in _by_method(best).items():
+        for budget in sorted({row.epsilon or 0.0 for row in own}):
+            at = sorted([row for row in own if (row.epsilon or 0.0) == budget], key=lambda row: row.gap.mean or 0.0)
+            line = _draw(name, at, panel, details)
+            line = _with_whiskers(line, at) if len(best) <= _MOST_WHISKERS else line
+            label = f"ε = {budget:g}" if budget else ""
+            series.append(replace(line, end=label) if len(own) <= _MOST_LABELS else line)
+    return series
+
+
+def _draw(method: str, rows: Sequence[TableRow], panel: int, details: Mapping[str, str]) -> Series:
+    return Series(
+        method_look(method).title,
+        "points",
+        tuple(100 * (row.gap.mean or 0.0) for row in rows),
+        tuple(_percent(row.accuracy.mean) for row in rows),
+        look=method,
+        panel=panel,
+        hover=tuple(describe_row(row, details.get(row.keys[0], "")) for row in rows),
+        keys=tuple(row.keys[0] for row in rows),
+    )
+
+
+def _lift(series: Series, rows: Sequence[TableRow]) -> Series:
+    """Return points over gap and accuracy as points in space, over gap and ε, accuracy upwards."""
+    return replace(series, kind="points3d", y=tuple(row.epsilon for row in rows), z=series.y)
+
+
+def _with_whiskers(series: Series, rows: Sequence[TableRow]) -> Series:
+    """Return the points with their intervals, kept within what accuracy and gap can be."""
+    if all(row.accuracy.low is None for row in rows):
+        return series
+    ends = [[_end(each) for each in (row.accuracy.low, row.accuracy.high, row.gap.low, row.gap.high)] for row in rows]
+    low, high, left, right = (tuple(values) for values in zip(*ends, strict=True))
+    return replace(series, low=low, high=high, x_low=left, x_high=right)
+
+
+def _by_method(rows: Sequence[TableRow]) -> dict[str, list[TableRow]]:
+    found: dict[str, list[TableRow]] = {}
+    for row in rows:
+        found.setdefault(row.method, []).append(row)
+    return found
+
+
+def _thin(rows: Sequence[TableRow]) -> Sequence[TableRow]:
+    """Return at most MOST_DOMINATED rows, evenly chosen in the order of their gaps."""
+    if len(rows) <= MOST_DOMINATED:
+        return rows
+    ordered = sorted(rows, key=lambda row: row.gap.mean or 0.0)
+    return [ordered[index * len(rows) // MOST_DOMINATED] for index in range(MOST_DOMINATED)]
+
+
+def _count(claims: Claims) -> tuple[int, int]:
+    return sum(len(find_best(rows)) for rows in claims.values()), sum(len(rows) for rows in claims.values())
+
+
+def _say_best(best: int, total: int, *, dominated: bool, mark: str = "open") -> str:
+    if best == total:
+        return f"{total} {'setting' if total == 1 else 'settings'}, none dominated by another."
+    drawn = f"drawn {mark}" if dominated else "not drawn"
+    few = f" ({MOST_DOMINATED} of them)" if dominated and total - best > MOST_DOMINATED else ""
+    return (
+        f"{best} of {total} settings are not dominated: none other is at least as good in ε, accuracy and gap, and "
+        f"better in one. The other {total - best} are {drawn}{few}."
+    )
+
+
+def _say_seeds(claims: Claims, series: Sequence[Series]) -> str:
+    counts = {len(row.seeds) for rows in claims.values() for row in rows}
+    if counts in ({1}, set()):
+        return wording.ONE_SEED if counts else ""
+    n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    drawn = "Whiskers: 95 % interval" if any(one.low for one in series) else "Each point is the mean"
+    return f"{drawn} of the mean over {n} seeds." if drawn.startswith("Whiskers") else f"{drawn} over {n} seeds."
+
+
+def _describe(claims: Claims, what: str) -> str:
+    parts = []
+    for claim, rows in claims.items():
+        best = sorted(find_best(rows), key=lambda row: (row.epsilon or 0.0, row.gap.mean or 0.0))
+        told = [describe_row(row).replace("\n", ", ") for row in (best if len(best) <= 8 else [*best[:5], *best[-3:]])]
+        parts.append(f"{claim.title}: {len(best)} settings not dominated: {'; '.join(told)}")
+    return f"{what}. " + ". ".join(parts) + "."
+
+
+def _half(half: Value) -> str:
+    return "" if half is None else f" ± {wording.number(100 * half)}"
+
+
+def _end(share: Value) -> Value:
+    return None if share is None else 100 * min(max(share, 0.0), 1.0)
+
+
+def _percent(share: Value) -> Value:
+    return None if share is None else 100 * share

@@ -1,0 +1,176 @@
+"""The small figures of the Learn page: which cells a notion compares, and where a method's noise enters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fairpriv_core.report import wording
+from fairpriv_core.report.figure import Axis, FigureData, Panel, Series
+
+#: a made-up example on which the notions disagree: of each group of 100, how many for each (true label, prediction)
+CELLS: Mapping[str, Mapping[tuple[int, int], int]] = {
+    "Group A": {(1, 1): 40, (1, 0): 10, (0, 1): 10, (0, 0): 40},
+    "Group B": {(1, 1): 18, (1, 0): 12, (0, 1): 7, (0, 0): 63},
+}
+#: what methods call their releases, where that is not plain by itself
+_RELEASES = {
+    "primal": "gradients",
+    "dual": "fairness terms",
+    "answers": "each answer",
+    "statistic": "one statistic",
+    "cost of a decision": "decision costs",
+}
+_WORDS = {1: "positive", 0: "negative"}
+_HIDDEN = Axis("", range=(-0.5, 1.5))
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What a method declares of where data go, for `data_flow`.
+
+    Attributes:
+        title: the method's.
+        threat_model: "attribute", "record", or None for a method that is not private.
+        reads_group: whether training looks at the sensitive attribute.
+        needs_group: whether predictions do.
+        releases: what each noisy release is called; () for a method that is not private.
+    """
+
+    title: str
+    threat_model: str | None
+    reads_group: bool
+    needs_group: bool
+    releases: Sequence[str] = field(default=())
+
+
+def compared_cells(title: str, *, conditions: Sequence[int | None], target: str) -> FigureData:
+    """Which cells of each group's confusion matrix a notion counts, and out of which, on a made-up example.
+
+    `conditions` are the true labels within which it compares (None: everyone); `target` is "score" (the share
+    predicted positive) or "loss" (the share predicted rightly).
+    """
+    series, panels, said = [], [], []
+    for panel, (group, cells) in enumerate(CELLS.items()):
+        rates = [_rate(cells, condition, target) for condition in conditions]
+        said.append(f"{group}: {', '.join(rates)}")
+        panels.append(Panel(Axis("", range=(-0.1, 2.1)), said[-1]))
+        for name, look, kept in _sort_cells(cells, conditions, target):
+            series.append(_cells(name, look, panel, kept, cells))
+    return FigureData(
+        name="compared_cells",
+        title=f"What {title.lower()} compares",
+        x=_HIDDEN,
+        panels=tuple(panels),
+        series=tuple(series),
+        caption=f"A made-up example: two groups of 100 people. {_gap_words(conditions, target)}",
+        alt=f"The cells of two confusion matrices that {title.lower()} compares. {'. '.join(said)}.",
+    )
+
+
+def data_flow(flow: Flow) -> FigureData:
+    """From the data to the model: what is public, what is protected, and where noise enters; one form for all."""
+    named = [_RELEASES.get(release, release) for release in flow.releases]
+    boxes = [*_data_boxes(flow), _box("Not protected", "box open", 2, (0.0, 3.0), _model_words(flow))]
+    if named:
+        span = (0.0, 3.0) if flow.threat_model == "record" else (0.0, 0.9)
+        boxes.append(_box("Released with noise", "box noisy", 1, span, "with noise:\n" + "\n".join(named)))
+    return FigureData(
+        name="data_flow",
+        title=f"Where noise enters: {flow.title}",
+        x=Axis("", range=(-0.5, 2.5)),
+        panels=(Panel(Axis("", range=(-0.1, 3.1))),),
+        series=(*boxes, *_arrows(flow)),
+        caption=_flow_words(flow, named),
+        alt=_flow_words(flow, named),
+    )
+
+
+def _sort_cells(
+    cells: Mapping[tuple[int, int], int], conditions: Sequence[int | None], target: str
+) -> list[tuple[str, str, list[tuple[int, int]]]]:
+    """Return (legend, look, cells): counted, only in the whole that they are a share of, and not looked at."""
+    inside = [cell for cell in cells if None in conditions or cell[0] in conditions]
+    counted = [cell for cell in inside if _counts(cell, target)]
+    rest = [cell for cell in inside if cell not in counted]
+    parts = (
+        ("Counted", "box noisy", counted),
+        ("Out of these too", "box part", rest),
+        ("Not looked at", "box left out", [cell for cell in cells if cell not in inside]),
+    )
+    return [part for part in parts if part[2]]
+
+
+def _cells(
+    name: str, look: str, panel: int, kept: Sequence[tuple[int, int]], cells: Mapping[tuple[int, int], int]
+) -> Series:
+    x, y = [float(1 - predicted) for _, predicted in kept], [float(label) + 0.5 for label, _ in kept]
+    low, high = tuple(each - 0.45 for each in y), tuple(each + 0.45 for each in y)
+    text = tuple(f"{cells[cell]}\ntruly {_WORDS[cell[0]]},\npredicted {_WORDS[cell[1]]}" for cell in kept)
+    return Series(name, "box", tuple(x), tuple(y), low=low, high=high, look=look, panel=panel, text=text)
+
+
+def _counts(cell: tuple[int, int], target: str) -> bool:
+    return cell[0] == cell[1] if target == "loss" else cell[1] == 1
+
+
+def _share(cells: Mapping[tuple[int, int], int], condition: int | None, target: str) -> tuple[int, int]:
+    inside = {cell: count for cell, count in cells.items() if condition in (None, cell[0])}
+    return sum(count for cell, count in inside.items() if _counts(cell, target)), sum(inside.values())
+
+
+def _rate(cells: Mapping[tuple[int, int], int], condition: int | None, target: str) -> str:
+    part, whole = _share(cells, condition, target)
+    return f"{part} of {whole} = {wording.percent(part / whole)}"
+
+
+def _gap_words(conditions: Sequence[int | None], target: str) -> str:
+    gaps = []
+    for condition in conditions:
+        shares = [part / whole for part, whole in (_share(cells, condition, target) for cells in CELLS.values())]
+        gaps.append(max(shares) - min(shares))
+    largest = "The largest difference, and so the gap, is" if len(gaps) > 1 else "The gap is"
+    return f"{largest} {wording.points(max(gaps))}."
+
+
+def _data_boxes(flow: Flow) -> list[Series]:
+    hidden = {"attribute": (True, False, False), "record": (True, True, True)}.get(
+        flow.threat_model or "", (False,) * 3
+    )
+    boxes = []
+    for row, (name, secret) in enumerate(zip(("sensitive\nattribute", "label", "features"), hidden, strict=True)):
+        read = row > 0 or flow.reads_group
+        kind = ("Protected", "box kept") if secret else ("Not protected", "box open")
+        words = f"{name}\n{'protected' if secret else 'not protected'}" + ("" if read else ",\nnot read")
+        boxes.append(_box(*(kind if read else ("Not read by training", "box left out")), 0, (row, row + 0.9), words))
+    return boxes
+
+
+def _box(name: str, look: str, x: float, span: tuple[float, float], text: str) -> Series:
+    low, high = span
+    return Series(name, "box", (float(x),), ((low + high) / 2,), low=(low,), high=(high,), look=look, text=(text,))
+
+
+def _arrows(flow: Flow) -> list[Series]:
+    rows = [row + 0.45 for row in range(3) if row > 0 or flow.reads_group]
+    through = {"attribute": rows[:1], "record": rows}.get(flow.threat_model or "", []) if flow.releases else []
+    arrows = [_arrow((0.43, 0.57), row) for row in through]
+    arrows += [_arrow((0.43, 1.57), row) for row in rows if row not in through]
+    return arrows + ([_arrow((1.43, 1.57), sum(through) / len(through))] if through else [])
+
+
+def _arrow(x: tuple[float, float], y: float) -> Series:
+    return Series("", "arrow", x, (y, y), look="flow")
+
+
+def _model_words(flow: Flow) -> str:
+    return "model:\n" + ("needs the group\nto predict" if flow.needs_group else "predicts\nfrom features\nalone")
+
+
+def _flow_words(flow: Flow, named: Sequence[str]) -> str:
+    if flow.threat_model is None:
+        return "Nothing is protected: the model comes straight from the data, without noise."
+    whole = (
+        "Everything that training learns" if flow.threat_model == "record" else "All that is learnt of the attribute"
+    )
+    return f"{whole} passes through noise: {', '.join(named)}. ε covers {wording.protected(flow.threat_model)}."

@@ -1,0 +1,53 @@
+"""What happened to a run and when, as sentences, from its row."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+_ENDS = {"finished": "Finished", "cancelled": "Stopped by hand", "failed": "Failed"}
+
+
+def tell_run(row: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (time in UTC, sentence) in order; "" for what has no time of its own. `row` is a row's JSON form."""
+    which = f" as run {row['repeat']} of these settings" if row["repeat"] > 1 else ""
+    told = [(_clock(row["created"]), f"Queued{which}.")]
+    if row["started"] is not None:
+        told.append((_clock(row["started"]), "Taken up by a worker."))
+    told += [("", sentence) for sentence in _tell_attempts(row)]
+    told += _tell_now(row)
+    if row["finished"] is not None and row["status"] in _ENDS:
+        why = f": {row['error']}" if row["error"] else "."
+        words = f"{_ENDS[row['status']]} at step {row['step']:,}, after {row['seconds']:.0f} s of training{why}"
+        told.append((_clock(row["finished"]), words))
+    return told
+
+
+def _tell_attempts(row: Mapping[str, Any]) -> list[str]:
+    said = []
+    if row["crashes"]:
+        said.append(f"{_count(row['crashes'], 'process')} died on it.")
+    if row["attempt"] > 1:
+        last = f"; the last time from step {row['resumed_from_step']:,}" if row["resumed_from_step"] else ""
+        said.append(f"Taken up {row['attempt']} times in all{last}.")
+    return said
+
+
+def _tell_now(row: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what the run waits for or does."""
+    if row["status"] == "paused":
+        return [("", f"Paused at step {row['step']:,}; it goes on from there when resumed.")]
+    if row["status"] == "lost":
+        return [(_clock(row["heartbeat"]), f"Last sign of life, at step {row['step']:,}: its process is gone.")]
+    if row["request"] and row["status"] in ("running", "stopping"):
+        return [("", f"Told to {row['request']}.")]
+    return []
+
+
+def _clock(seconds: float | None) -> str:
+    return "" if seconds is None else time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds))
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 'es'}"

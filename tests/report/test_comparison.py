@@ -1,0 +1,90 @@
+"""Settings beside each other: whiskers both ways, groups as means over seeds, indices with their source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairpriv_core.report import wording
+from fairpriv_core.report.comparison import INDICES, Compared, compare_groups, compare_points, fold_groups, index_means
+from fairpriv_core.report.draw import draw
+from fairpriv_core.report.tables import mean_interval, run_table, varied_settings
+from tests.report.samples import record
+
+RATES = ((0.20, 0.30), (0.24, 0.30), (0.22, None))
+
+
+def seeded(seed: int, **config: Any) -> dict[str, Any]:
+    one = record(seed)
+    groups = [
+        {"name": name, "size": 100 + seed, "positive_rate": rate, "positive_rate_interval": [0.1, 0.5]}
+        for name, rate in zip(("Female", "Male"), RATES[seed], strict=True)
+    ]
+    metrics = {
+        "accuracy": 0.80 + 0.01 * seed,
+        "demographic_parity_gap": 0.04 + 0.02 * seed,
+        "groups": groups,
+        "gini": 0.1 * seed,
+    }
+    return {**one, "key": f"{seed}{config}", "config": {**one["config"], **config}, "metrics": metrics}
+
+
+def compared(seeds: int, letter: str = "A", **config: Any) -> Compared:
+    records = [seeded(seed, **config) for seed in range(seeds)]
+    [row] = run_table(records)
+    return Compared(f"{letter}: PF-LD", row, records)
+
+
+def test_points_have_whiskers_both_ways() -> None:
+    figure = compare_points([compared(3), compared(1, "B", epsilon=3.0)])
+    one, single = figure.series
+    accuracy, gap = mean_interval([0.80, 0.81, 0.82]), mean_interval([0.04, 0.06, 0.08])
+    assert [one.x[0], one.y[0]] == pytest.approx([6.0, 81.0])
+    assert [one.low[0], one.high[0]] == pytest.approx([100 * (accuracy.low or 0), 100 * (accuracy.high or 0)])
+    assert [one.x_low[0], one.x_high[0]] == pytest.approx([100 * (gap.low or 0), 100 * (gap.high or 0)])
+    assert (single.low, single.x_low) == ((), ())
+    drawn = draw(figure).to_dict()["data"]
+    assert drawn[0]["error_x"]["array"][0] == pytest.approx(100 * ((gap.high or 0) - 0.06))
+    assert "error_x" not in drawn[1] or drawn[1]["error_x"] is None
+    assert "percentage points" in figure.x.label and figure.raw
+
+
+def test_intervals_stay_within_what_a_share_can_be() -> None:
+    records = [
+        {**seeded(seed), "metrics": {"accuracy": value, "demographic_parity_gap": 1 - value}}
+        for seed, value in enumerate((0.9, 1.0))
+    ]
+    [row] = run_table(records)
+    [series] = compare_points([Compared("A: x", row, records)]).series
+    assert series.high[0] == 100.0 and series.x_low[0] == 0.0
+
+
+def test_groups_are_means_over_seeds_with_the_interval_of_the_mean() -> None:
+    female, male = fold_groups([seeded(seed) for seed in range(3)], "positive_rate")
+    expected = mean_interval([0.20, 0.24, 0.22])
+    assert (female["positive_rate"], female["size"]) == (pytest.approx(0.22), 101)
+    assert list(female["positive_rate_interval"]) == pytest.approx([expected.low, expected.high])
+    assert male["positive_rate"] == pytest.approx(0.30), "a seed without the rate is left out"
+
+
+def test_groups_of_one_seed_keep_their_wilson_interval_and_its_caption() -> None:
+    [female, _] = fold_groups([seeded(0)], "positive_rate")
+    assert female["positive_rate_interval"] == [0.1, 0.5]
+    assert "Wilson interval of each group" in compare_groups([compared(1)], rate="positive_rate").caption
+    assert "mean over seeds" in compare_groups([compared(3)], rate="positive_rate").caption
+    assert wording.RAW in compare_groups([compared(3)], rate="positive_rate").caption
+
+
+def test_every_index_has_formula_source_and_means() -> None:
+    means = index_means([compared(3), compared(1, "B", epsilon=2.0)])
+    assert set(means) == set(INDICES) and all(all(words) for words in INDICES.values())
+    assert [mean.mean for mean in means["gini"]] == pytest.approx([0.1, 0.0])
+    assert means["theil"][0].mean is None
+
+
+def test_only_settings_that_vary_within_a_method_are_told() -> None:
+    methods = [{"name": "pf_ld", "clip": clip, "epochs": 50} for clip in (1, 2)] + [{"name": "dp_sgd", "clip": 5}]
+    rows = run_table(seeded(0, method=method, epsilon=epsilon) for method in methods for epsilon in (1.0, 2.0))
+    told = [list(varied_settings(rows)[row.keys[0]].items()) for row in rows]
+    assert told == [[("method.clip", 1)]] * 2 + [[("method.clip", 2)]] * 2 + [[]] * 2

@@ -1,0 +1,155 @@
+"""Dominance, frontiers and maps: no claim is mixed with another, nothing that is worth having is hidden."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairpriv_core.report.dominance import Claim, find_best, group_by_claim
+from fairpriv_core.report.draw import draw
+from fairpriv_core.report.export import to_csv
+from fairpriv_core.report.frontier import MOST_DOMINATED, frontier, frontier_in_space
+from fairpriv_core.report.heatmap import Setting, find_varying, heat_map, read_settings
+from fairpriv_core.report.tables import TableRow, mean_interval
+
+ABOUT: Any = {"dataset": "adult", "notion": "Demographic parity"}
+
+
+def row(
+    epsilon: float | None,
+    accuracy: float,
+    gap: float,
+    *,
+    key: str = "",
+    method: str = "pf_ld",
+    threat: str | None = "attribute",
+    variant: str | None = "proved",
+    seeds: int = 1,
+) -> TableRow:
+    threat = None if epsilon is None else threat
+    accuracies = mean_interval(accuracy + 0.001 * seed for seed in range(seeds))
+    gaps = mean_interval(gap + 0.001 * seed for seed in range(seeds))
+    name = key or f"{method}-{epsilon}-{accuracy}-{gap}-{threat}-{variant}"
+    keys = tuple(f"{name}-{seed}" if seed else name for seed in range(seeds))
+    where = ("demographic_parity", "adult", "sex", threat, variant, epsilon)
+    return TableRow(method, *where, tuple(range(seeds)), keys, accuracies, gaps, "", 1e-5)
+
+
+FEW = st.floats(0, 1).map(lambda value: round(value, 1))
+ROWS = st.lists(st.tuples(st.sampled_from([0.5, 1.0, 3.0, None]), FEW, FEW), max_size=40)
+
+
+def beats(one: TableRow, other: TableRow) -> bool:
+    def read(each: TableRow) -> tuple[float, float, float]:
+        return (each.epsilon or float("inf"), -(each.accuracy.mean or 0.0), each.gap.mean or 0.0)
+
+    pairs = list(zip(read(one), read(other), strict=True))
+    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+
+
+@given(ROWS)
+def test_the_frontier_is_what_no_other_row_beats(values: list[tuple[float | None, float, float]]) -> None:
+    rows = [row(*value, key=str(index)) for index, value in enumerate(values)]
+    expected = [each for each in rows if not any(beats(other, each) for other in rows)]
+    assert find_best(rows) == expected
+
+
+def test_claims_are_never_mixed_and_what_claims_nothing_is_left_out() -> None:
+    rows = [
+        row(1, 0.8, 0.1),
+        row(None, 0.85, 0.2, method="none", variant=None),
+        row(1, 0.7, 0.3, threat="record", method="dp_sgd"),
+        row(1, 0.9, 0.0, variant="published"),
+        row(None, 0.9, 0.0, variant="replayed"),
+    ]
+    groups = group_by_claim(rows)
+    assert [(claim.threat_model, claim.variant, len(own)) for claim, own in groups.items()] == [
+        ("attribute", "proved", 1),
+        ("record", "proved", 1),
+        ("attribute", "published", 1),
+        (None, None, 1),
+    ]
+    figure = frontier(groups, **ABOUT, details={})
+    titles = [panel.title for panel in figure.panels]
+    assert titles == [claim.short for claim in groups if claim.threat_model]
+    assert "not proved" in titles[2] and "δ = 1e-05" in titles[0]
+    drawn = {(series.panel, series.look) for series in figure.series}
+    assert drawn == {(0, "pf_ld"), (1, "dp_sgd"), (2, "pf_ld"), (0, "none"), (1, "none"), (2, "none")}
+
+
+def test_a_line_joins_one_method_at_one_epsilon_and_dominated_settings_are_open() -> None:
+    rows = [row(1, 0.80, 0.10, seeds=3), row(1, 0.78, 0.05, seeds=3), row(3, 0.84, 0.10, seeds=3), row(3, 0.7, 0.2)]
+    groups = group_by_claim(rows)
+    figure = frontier(groups, **ABOUT, details={rows[0].keys[0]: "λ = 0.5"})
+    assert [(one.kind, len(one.x), one.end) for one in figure.series] == [
+        ("points", 2, "ε = 1"),
+        ("points", 1, "ε = 3"),
+    ]
+    first = figure.series[0]
+    assert first.keys == (rows[1].keys[0], rows[0].keys[0]) and "λ = 0.5" in first.hover[1]
+    assert first.x_low and first.low and "The other 1 are not drawn" in figure.caption and figure.raw
+    shown = frontier(groups, **ABOUT, details={}, dominated=True)
+    trace = draw(shown).to_dict()["data"][0]
+    assert trace["marker"]["symbol"].endswith("-open") and list(trace["customdata"]) == [rows[3].keys[0]]
+    assert "mode" in trace and trace["mode"] == "markers"
+
+
+def test_whiskers_stay_within_what_accuracy_and_gap_can_be() -> None:
+    figure = frontier(group_by_claim([row(1, 0.999, 0.001, seeds=2)]), **ABOUT, details={})
+    [one] = figure.series
+    assert one.x_low == (0.0,) and one.high == (100.0,)
+    assert one.low[0] < 99.9 and one.x_high[0] > 0.1
+
+
+def test_points_in_space_have_units_and_their_numbers() -> None:
+    rows = [row(1, 0.8, 0.1), row(3, 0.84, 0.1, method="dp_fermi"), row(3, 0.7, 0.2)]
+    [(claim, own)] = group_by_claim(rows).items()
+    figure = frontier_in_space(own, claim, **ABOUT, details={}, dominated=True)
+    plain = draw(figure, theme="dark").to_dict()
+    scene = plain["layout"]["scene"]
+    assert [scene[f"{axis}axis"]["title"]["text"] for axis in "xyz"] == ["Gap (pp)", "ε", "Accuracy (%)"]
+    assert scene["yaxis"]["type"] == "log" and list(scene["yaxis"]["ticktext"]) == ["1", "2"]
+    symbols = {trace["name"]: trace["marker"]["symbol"] for trace in plain["data"]}
+    assert len(set(symbols.values())) == 2 and len(plain["data"]) == 3
+    head, first, *_ = to_csv(figure).splitlines()
+    assert head.endswith("z,z_axis") and first.endswith(",80.0,Accuracy (%)")
+
+
+def test_a_map_leaves_empty_what_was_not_run_and_names_it() -> None:
+    rows = [row(e, 0.7 + 0.01 * e, 0.1, key=f"{e}-{c}") for e in (1, 3) for c in (0.1, 0.5) if (e, c) != (3, 0.5)]
+    settings = {each.keys[0]: {"epsilon": each.epsilon or 0, "method.c": float(each.keys[0][2:])} for each in rows}
+    axes = (Setting("epsilon", "ε"), Setting("method.c", "C_p"))
+    assert find_varying(settings.values()) == ["epsilon", "method.c"]
+    figure = heat_map(rows, settings, axes, quantity="accuracy", about="PF-LD on adult")
+    assert "1 of 4 combinations have no finished run and are left empty: ε = 3, C_p = 0.5." in figure.caption
+    [trace] = draw(figure).to_dict()["data"]
+    assert [list(line) for line in trace["z"]] == [[pytest.approx(71), pytest.approx(73)], [pytest.approx(71), None]]
+    assert list(trace["x"]) == ["1", "3"] and trace["customdata"][0][1] == "3-0.1"
+    twice = [*rows, row(1, 0.9, 0.1, key="again")]
+    settings["again"] = settings["1-0.1"]
+    figure = heat_map(twice, settings, axes, quantity="accuracy", about="")
+    assert figure.series[0].z[0] == pytest.approx(80.5) and "Up to 2 settings" in figure.caption
+
+
+def test_settings_are_the_numbers_of_a_config() -> None:
+    config = {"epsilon": 1, "delta": 1e-5, "seed": 3, "method": {"name": "pf_ld", "epochs": 5, "clip": None, "x": True}}
+    assert read_settings(config) == {"epsilon": 1, "delta": 1e-5, "method.epochs": 5}
+
+
+def test_five_thousand_settings_are_drawn_within_a_second_and_a_half() -> None:
+    numbers = [(i * 7919 % 5003) / 5003 for i in range(5000)]
+    rows = [row(0.1 + i % 50, numbers[i], numbers[-i], key=str(i)) for i in range(5000)]
+    begun = time.process_time()
+    figure = frontier(group_by_claim(rows), **ABOUT, details={}, dominated=True)
+    json.dumps(draw(figure).to_plotly_json(), default=list)
+    assert time.process_time() - begun < 1.5
+    assert sum(len(one.x) for one in figure.series if one.kind == "cloud") == MOST_DOMINATED
+
+
+def test_a_claim_without_a_delta_has_a_title() -> None:
+    assert Claim("record", "published", None).title == "Protects the whole record · published, not proved"

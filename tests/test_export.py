@@ -1,0 +1,107 @@
+"""`fairpriv export`: reports from the command line, configs and notebooks that repeat the run they came from."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairpriv_core import cli
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.config import build_config
+from fairpriv_core.runs.store import open_store
+
+TRAIN = ("--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity", "--set", "epochs=2")
+
+
+def call(*arguments: str) -> None:
+    cli.cli.main(arguments, standalone_mode=False)
+
+
+def train(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """Train a run and return its record."""
+    capsys.readouterr()
+    call("train", *arguments, "--json")
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def train_replayed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    return train(capsys, *TRAIN, "--method", "pf_ld", "--epsilon", "2", "--replay-noise", "7")
+
+
+def export(tmp_path: Path, *arguments: str) -> bytes:
+    """Return what an export writes."""
+    out = tmp_path / "exported"
+    call("export", *arguments, "--out", str(out))
+    return out.read_bytes()
+
+
+def test_the_exported_config_repeats_the_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = train_replayed(capsys)
+    config = tmp_path / "run.toml"
+    config.write_bytes(export(tmp_path, first["key"], "--format", "toml"))
+    monkeypatch.setenv("FAIRPRIV_STORE", str(tmp_path / "other.db"))
+    again = train(capsys, "--config", str(config))
+    assert again["key"] == first["key"] and again["steps"] == first["steps"]
+    assert again["metrics"] == first["metrics"] and again["calibrated"] == first["calibrated"]
+
+
+def test_the_notebook_trains_again_and_finds_the_same_numbers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = train_replayed(capsys)
+    notebook = json.loads(export(tmp_path, first["key"], "--format", "ipynb"))
+    folder = tmp_path / "notebook"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    names: dict[str, Any] = {}
+    capsys.readouterr()
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    said = capsys.readouterr().out
+    assert "1 runs trained again" in said and "+0.0000" in said
+    assert names["again"][first["key"]]["metrics"]["accuracy"] == first["metrics"]["accuracy"]
+    names["REPORT"][first["key"]]["numbers"]["accuracy"] += 0.25
+    with pytest.raises(AssertionError, match="should repeat"):
+        exec("".join(notebook["cells"][-1]["source"]), names)
+
+
+def test_several_runs_are_one_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    keys = [train(capsys, *TRAIN, "--method", "none", "--seed", seed)["key"] for seed in ("0", "1")]
+    private = train(capsys, *TRAIN, "--method", "pf_ld", "--epsilon", "1", "--private-evaluation")
+    keys.append(private["key"])
+    page = export(tmp_path, *keys, "--format", "html").decode()
+    assert "2 settings: Synthetic" in page and all(key in page for key in keys)
+    table = export(tmp_path, *keys, "--format", "csv").decode().splitlines()
+    assert len(table) == 3 and table[0].startswith("run,accuracy %")
+    with zipfile.ZipFile(io.BytesIO(export(tmp_path, *keys, "--format", "toml"))) as archive:
+        assert archive.namelist() == [f"configs/{key}.toml" for key in keys]
+    policy = export(tmp_path, *keys, "--format", "html", "--audience", "policy").decode()
+    raw, paid = private["metrics"], private["metrics_private"]
+    assert f"{100 * paid['demographic_parity_gap']:.2f}" in policy
+    assert f"{raw['demographic_parity_gap']:.6g}" not in policy and f"{raw['groups'][0]['size']:,}" in page
+    assert "No ε is proved for this run" in policy
+    capsys.readouterr()
+    call("export", keys[0], "--format", "md", "--audience", "policy")
+    assert capsys.readouterr().out.startswith("# Model card of A: No privacy, no fairness")
+
+
+def test_what_cannot_be_exported_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    key = train(capsys, *TRAIN, "--method", "none")["key"]
+    with pytest.raises(BadInput, match="json is one run's record"):
+        call("export", key, "--format", "json", "--audience", "policy")
+    with pytest.raises(BadInput, match="no run"):
+        call("export", "0" * 16, "--format", "html")
+    raw = {"data": {"dataset": "synthetic", "sensitive": "group"}, "method": "none", "seed": 9}
+    with open_store() as store:
+        waiting = store.submit(build_config({**raw, "notion": "demographic_parity"}))
+    with pytest.raises(BadInput, match="is queued: only finished runs can be reported"):
+        call("export", waiting.key, "--format", "html")
