@@ -1,10 +1,13 @@
-"""The dashboard's frame: the pages, and the strip that every page carries."""
+"""The dashboard's frame: who may enter, the pages, and the strip that every page carries."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from pages.widgets.demo import show_banner
+from pages.widgets.door import wait_for_store
 from pages.widgets.frame import list_pages, mark_framed
+from pages.widgets.person import admit
 from pages.widgets.plot import serve_library
 from pages.widgets.strip import show_strip
 from pages.widgets.style import ICON, show_style
@@ -12,9 +15,14 @@ from pages.widgets.style import ICON, show_style
 st.set_page_config(page_title="fairpriv", page_icon=ICON, layout="wide")
 mark_framed()
 show_style()
+if not admit():
+    st.navigation(list_pages(icons=False), position="hidden")
+    st.stop()
 serve_library()
 page = st.navigation(list_pages(), position="top")
 strip = st.container(key="strip")
+show_banner()
 page.run()
 with strip:
     show_strip(page.title)
+wait_for_store()

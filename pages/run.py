@@ -26,6 +26,7 @@ def show() -> None:
     if store is None or rows is None:
         return
     if not rows:
+        _warn_of_missing(store, value("run"))
         st.info("No run yet. Choose a method and a budget on the Train page, and launch one.", icon=":material/info:")
         link_to("train", "Go to Train")
         return
@@ -41,12 +42,20 @@ def _choose(store: RunStore, rows: list[RunRow]) -> str:
     """Return the key of the run that is shown: the one in the address, else the newest."""
     labels = {row.key: f"{plain_label(row)} · {row.key}" for row in rows}
     wanted = value("run")
-    if wanted and wanted not in labels:
-        known = attempt(lambda: store.row(wanted))
+    if wanted not in labels:
+        known = _warn_of_missing(store, wanted)
         labels |= {} if known is None else {known.key: f"{plain_label(known)} · {known.key}"}
     keys = list(labels)
     chosen = st.selectbox("Run", keys, **mount_index("run", keys, keys[0]), format_func=labels.__getitem__)
     return str(keep("run", chosen))
+
+
+def _warn_of_missing(store: RunStore, key: str) -> RunRow | None:
+    """Return the run of that key; where there is none, say so, and how to go on."""
+    row = attempt(lambda: store.row(key)) if key else None
+    if key and row is None:
+        st.caption("It may have been deleted, here or in another window, or be in another store. Its ε stays spent.")
+    return row
 
 
 def plain_label(row: RunRow) -> str:
@@ -55,11 +64,9 @@ def plain_label(row: RunRow) -> str:
 
 
 def _watch(store: RunStore, key: str, *, shown: str) -> None:
-    """Draw the run as it is now; where its state is no longer the one `shown`, draw the whole page, strip and clock."""
+    """Draw the run as it is now; where it is gone or its state is not the one `shown`, draw the whole page."""
     row = attempt(lambda: store.row(key))
-    if row is None:
-        return
-    if row.status != shown:
+    if row is None or row.status != shown:
         st.rerun()
     draw_run(store, row)
     if row.error:

@@ -9,6 +9,7 @@ import streamlit as st
 from fairpriv_core.methods.catalog import methods
 from pages.widgets.epsilon import choose_epsilon
 from pages.widgets.form import choose_fairness, choose_parameters, list_choices
+from pages.widgets.inverse import offer_inverse
 from pages.widgets.launch import show_plan
 from pages.widgets.recipe import choose_recipe, explain_notion
 from pages.widgets.release import choose_release
@@ -28,6 +29,8 @@ _PUBLISHED = (
     "typed",
     "fairness",
     "reuse",
+    "inverse",
+    "least_accuracy",
 )
 _EVALUATION = (
     "Also release how fair the model is on the test rows, with noise and within the same ε: these numbers, with their "
@@ -66,6 +69,7 @@ def _choose_settings(name: str, data: dict[str, Any]) -> tuple[dict[str, Any], d
         slots["reuse"] = st.container()
         if raw["reuse"] is None:
             raw |= _choose_budget(typed=typed, expert=expert, slots=slots)
+            offer_inverse(data, kind.info)
         raw["private_evaluation"] = _choose_evaluation(slots)
     values: dict[str, Any] = {}
     if len(kind.info.variants) > 1:

@@ -23,7 +23,7 @@ case "$1 ${{{{2:-}}}}" in
     '-m venv') mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; echo made >>"$here/log"; exit ;;
     '-m pip') [ "$3" = --version ] && exit; shift 4; echo "pip $*" >>"$here/log"
         sleep "$(cat "$here/slow" 2>/dev/null || echo 0)"; exit "$(cat "$here/fail" 2>/dev/null || echo 0)" ;;
-    '-m fairpriv_core.runs.supervisor' | '-m streamlit') echo "$$ $* in $PWD with $FAIRPRIV_DATA" >>"$here/log"
+    '-m fairpriv_core.runs.supervisor' | '-OO -m') echo "$$ $* in $PWD with $FAIRPRIV_DATA" >>"$here/log"
         exec {sys.executable} -c 'import time; time.sleep(60)' ;;
 esac
 echo "ran $* in $PWD"
@@ -173,7 +173,7 @@ def start_app(checkout: Path, log: Callable[[], list[str]]) -> tuple[subprocess.
     supervisor, pages = sorted(started, key=lambda line: "streamlit" in line)
     suffix = f" in {checkout} with {checkout.parent}/some/data"
     assert supervisor.endswith(f"-m fairpriv_core.runs.supervisor{suffix}")
-    assert pages.endswith(f"-m streamlit run app.py --server.port 8599{suffix}")
+    assert pages.endswith(f"-OO -m streamlit run app.py --server.port 8599{suffix}")
     return app, [int(line.split()[0]) for line in (supervisor, pages)]
 
 

@@ -45,8 +45,9 @@ def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
             width=340,
         )
         keep("audit_runs", runs)
+        idle = not store.database.writable
         label = "Audit once more" if again else "Audit this run"
-        clicked = st.button(label, key="do_audit", type="primary", icon=":material/policy:")
+        clicked = st.button(label, key="do_audit", type="primary", icon=":material/policy:", disabled=idle)
     if clicked:
         attempt(lambda: store.request_preview(_request(row, runs)))
     asked = [runs, *(effort for effort in _EFFORTS if effort != runs)]

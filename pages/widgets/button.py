@@ -18,7 +18,8 @@ _GOING_ON = ("queued", "running", "paused", "finished")
 def offer_launch(store: RunStore, config: RunConfig, plan: Plan) -> bool:
     """Draw the button; return whether these settings have a run already, which it opens."""
     known = attempt(lambda: store.find(config.key))
-    if st.button("Launch", key="launch", type="primary", icon=":material/rocket_launch:"):
+    idle = not store.database.writable
+    if st.button("Launch", key="launch", type="primary", icon=":material/rocket_launch:", disabled=idle):
         row = attempt(lambda: store.submit(config))
         if row is not None:
             choose("run", row.key)

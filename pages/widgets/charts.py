@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import cast
 
@@ -27,9 +28,12 @@ _MIME = {
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 
 
-def show_figure(figure: FigureData, key: str) -> None:
-    """Draw `figure` under `key`, and below it its caption and downloads; zoom stays while the key does."""
-    show_plot(draw(figure, theme=theme_name()), key, alt=figure.alt, config=_CONFIG)
+def show_figure(figure: FigureData, key: str, *, on_pick: Callable[[str], None] | None = None) -> None:
+    """Draw `figure` under `key`, and below it its caption and downloads; zoom stays while the key does.
+
+    `on_pick` is called with what a clicked point stands for, by the `keys` of its series.
+    """
+    show_plot(draw(figure, theme=theme_name()), key, alt=figure.alt, config=_CONFIG, on_pick=on_pick)
     left, right = st.columns([4, 1], vertical_alignment="top")
     left.caption(plain(figure.caption))
     with right:

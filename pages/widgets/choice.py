@@ -35,7 +35,9 @@ def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
             price = st.number_input("Price ε of the choice", value=0.5, step=None, format="%.4g", key="choice_epsilon")
         if by == "raw":
             ready = st.checkbox(_TAKEN, key="choice_sure")
-        if st.button("Choose", key="choose", disabled=not ready, icon=":material/how_to_reg:"):
+        if st.button(
+            "Choose", key="choose", disabled=not ready or not store.database.writable, icon=":material/how_to_reg:"
+        ):
             found = attempt(lambda: select_run(store, keys, Wish(by, epsilon=price)))
             if found is not None:
                 _say(found)

@@ -8,19 +8,26 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.clipping_choice import Warmup
 from fairpriv_core.report.figures import bias_variance
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.charts import show_figure
+from pages.widgets.form import build_stops
 from pages.widgets.guard import attempt, plain
 from pages.widgets.plan import Plan
+from pages.widgets.state import choose
 
 _POLL_SECONDS = 0.5
 _SYMBOLS = {"clip_primal": "C_p", "clip_dual": "C_d"}
 _SOURCE = (
     "At a warm-up model of three epochs, not private, on public features and labels; no group is looked at: "
     "groups count as equally large, since their sizes are protected."
+)
+_FREE = (
+    "Choosing by this curve costs no ε: it is made from features and labels alone, which the proved variant takes as "
+    "public."
 )
 
 
@@ -35,7 +42,7 @@ def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
         "width": getattr(config.method, "width", 0),
         "seed": config.seed,
     }
-    key = attempt(lambda: store.request_preview(request))
+    key = attempt(lambda: store.request_preview(request)) if store.database.writable else None
     if key is None:
         return
     ready = _is_ready(store, key)
@@ -64,6 +71,19 @@ def _draw(store: RunStore, key: str, *, config: RunConfig, plan: Plan, ready: bo
             source=_SOURCE,
         )
         show_figure(figure, f"plan_{name}")
+        _offer_minimum(name, curve.minimiser, plan)
+
+
+def _offer_minimum(name: str, minimiser: float, plan: Plan) -> None:
+    """Draw the button that sets the bound to the slider's stop nearest to the minimum, and shows the slider."""
+    shown, field = parameters(type(plan.method))[name]
+    best = min(build_stops(shown, field.default), key=lambda stop: abs(stop - minimiser))
+    label = f"Use the minimum: {_SYMBOLS[name]} = {best:g}"
+    unchanged = getattr(plan.method, name) == best
+    if st.button(label, key=f"use_{name}", disabled=unchanged, help=_FREE, icon=":material/vertical_align_bottom:"):
+        choose(f"p.{name}", best)
+        choose("expert", True)
+        st.rerun()
 
 
 def _is_ready(store: RunStore, key: str) -> bool:

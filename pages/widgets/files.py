@@ -1,65 +1,77 @@
-"""Files that a person brings: uploaded, checked at once, kept in the store's folder until they are deleted."""
+"""Choosing a file: one of a person's uploads, one that is shared with them, or one of the operator's data folder."""
 
 from __future__ import annotations
 
-from typing import IO, cast
+import math
+from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 
-from fairpriv_core.data.profile import inspect_file
-from fairpriv_core.runs.store import LOCAL_OWNER, RunStore
+from fairpriv_core.data.folder import find_named, list_names
+from fairpriv_core.runs.store import RunStore
 from fairpriv_core.runs.store_uploads import Upload
-from pages.widgets.guard import attempt, plain
+from pages.widgets.demo import SENTENCE, is_demo
+from pages.widgets.guard import attempt, sentence
+from pages.widgets.reference import write_file
 from pages.widgets.session import find_store
-from pages.widgets.state import choose, keep, mount_index
-
-LIMIT_BYTES = 50_000_000
-_DIGITS = 12
+from pages.widgets.state import keep, mount_index
+from pages.widgets.uploads import name_upload, offer_delete, offer_sharing, offer_upload
 
 
-def choose_upload() -> Upload | None:
-    """Return the file that is chosen among those uploaded; None where there is none."""
+@dataclass(frozen=True)
+class GivenFile:
+    """A file that can be chosen: where it lies, what it is called, and its upload where it is one."""
+
+    path: Path
+    name: str
+    upload: Upload | None = None
+
+
+def choose_given_file() -> GivenFile | None:
+    """Return the file that is chosen among the person's uploads, those shared with them, and the data folder's."""
     store = find_store()
     if store is None:
         return None
-    given = st.file_uploader(
-        "CSV or Parquet file, at most 50 MB",
-        key="uploader",
-        help="It stays on this machine, beside the run store, readable by you alone, until you delete it.",
-    )
-    if given is not None and given.file_id != st.session_state.get("uploaded"):
-        st.session_state["uploaded"] = given.file_id
-        st.session_state["upload_faults"] = _take(store, given, given.name)
-    for fault in st.session_state.get("upload_faults", ()) if given is not None else ():
-        st.error(plain(fault), icon=":material/error:")
-    mine = {item.sha256[:_DIGITS]: item for item in attempt(lambda: store.uploads.rows(LOCAL_OWNER)) or ()}
-    if not mine:
+    if is_demo():
+        st.info(sentence(SENTENCE), icon=":material/visibility:")
+        return None
+    offer_upload(store)
+    given = {_name_choice(item): item for item in _list_files(store)}
+    if not given:
         st.caption("Nothing uploaded yet. The first line of a CSV file names its columns.")
         return None
     left, right = st.columns([5, 1], vertical_alignment="bottom")
     with left:
         shown = st.selectbox(
-            "File", list(mine), **mount_index("file", mine), format_func=lambda digits: _name(mine[digits])
+            "File", list(given), **mount_index("file", given), format_func=lambda name: _describe(given[name], store)
         )
-    upload = mine[keep("file", shown)]
-    if right.button("Delete", key="delete_upload", icon=":material/delete:", help="Deletes the file from the store"):
-        attempt(lambda: store.uploads.delete(upload.sha256, LOCAL_OWNER))
-        st.rerun()
-    return upload
+    chosen = given[keep("file", shown)]
+    if chosen.upload is not None and chosen.upload.owner == store.payer:
+        with right:
+            offer_delete(store, chosen.upload)
+        offer_sharing(store, chosen.upload)
+    return chosen
 
 
-def _take(store: RunStore, source: object, name: str) -> tuple[str, ...]:
-    """Store the file and look into it; what cannot be used is not kept. Return what is wrong with it."""
-    stored = attempt(lambda: store.uploads.put(cast(IO[bytes], source), name, LOCAL_OWNER))
-    if stored is None:
-        return ()
-    report = inspect_file(stored.path, limit_bytes=LIMIT_BYTES)
-    if report.errors:
-        attempt(lambda: store.uploads.delete(stored.sha256, LOCAL_OWNER))
-        return tuple(fault.replace(stored.path.name, name) for fault in report.errors)
-    choose("file", stored.sha256[:_DIGITS])
-    return ()
+def _list_files(store: RunStore) -> list[GivenFile]:
+    uploads = attempt(lambda: store.uploads.visible(store.payer)) or []
+    names = attempt(list_names) or []
+    brought = [GivenFile(item.path, item.name, item) for item in uploads]
+    return [*brought, *(GivenFile(find_named(name), name) for name in names)]
 
 
-def _name(upload: Upload) -> str:
-    return f"{upload.name} ({upload.bytes / 1e6:.1f} MB)"
+def _name_choice(given: GivenFile) -> str:
+    """Return what the choice is called in the session: an upload by its checksum's start, another as in a reference."""
+    return name_upload(given.upload) if given.upload is not None else write_file(str(given.path))
+
+
+def _describe(given: GivenFile, store: RunStore) -> str:
+    if given.upload is None:
+        return f"{given.name} ({_size(given.path.stat().st_size)}, on this server)"
+    shared = "" if given.upload.owner == store.payer else ", shared by someone else"
+    return f"{given.name} ({_size(given.upload.bytes)}{shared})"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{math.ceil(count / 1e3)} kB"

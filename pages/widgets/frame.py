@@ -14,7 +14,11 @@ _PAGES = {
     "train": ("Train", ":material/tune:"),
     "run": ("Run", ":material/monitoring:"),
     "compare": ("Compare", ":material/compare:"),
+    "tradeoffs": ("Trade-offs", ":material/scatter_plot:"),
+    "papers": ("Papers", ":material/menu_book:"),
     "audit": ("Audit", ":material/policy:"),
+    "report": ("Report", ":material/description:"),
+    "learn": ("Learn", ":material/school:"),
 }
 
 
@@ -52,7 +56,7 @@ def link_to(name: str, label: str) -> None:
         st.caption(f"{label}: on the page {title}.")
 
 
-def go_to(name: str, **address: str) -> None:
+def go_to(name: str, **address: str | list[str]) -> None:
     """Go to the page called `name`; a page that stands on its own stays."""
     if st.session_state.get("framed"):
         st.switch_page(f"pages/{name}.py", query_params=address)

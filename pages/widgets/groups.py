@@ -15,6 +15,7 @@ from pages.widgets.charts import show_figure
 from pages.widgets.guard import plain
 
 _MOST_BARS = 12
+_WORST = 3
 _MOST_FEATURES = 10
 _REVEALING = 0.7
 
@@ -38,8 +39,7 @@ def show_groups(dataset: Dataset) -> None:
             words = f"{profile.name}: {profile.flag}. Rates of so few people say little, and a private run may refuse."
             st.warning(plain(words), icon=":material/group_off:")
         if hidden:
-            worst = ", ".join(f"{profile.name} ({profile.size:,})" for profile in by_size[-3:])
-            st.caption(plain(f"{len(hidden)} smaller groups are in the table and not drawn; the smallest: {worst}."))
+            st.caption(plain(_describe_hidden(hidden, profiles)))
     with right:
         groups = [_as_rates(profile) for profile in drawn if profile.base_rate is not None]
         bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", groups)
@@ -66,6 +66,18 @@ def show_revealing(found: Sequence[tuple[str, float]]) -> None:
         hide_index=True,
         column_config={"AUC": bar},
         alt="Features by how well each alone predicts the group; 0.5 says nothing, 1 gives it away.",
+    )
+
+
+def _describe_hidden(hidden: Sequence[GroupProfile], profiles: Sequence[GroupProfile]) -> str:
+    """Count the groups that are not drawn, and name those whose base rate is furthest from everybody's."""
+    known = [(each, each.base_rate) for each in profiles if each.base_rate is not None]
+    overall = sum(each.size * rate for each, rate in known) / max(1, sum(each.size for each, _ in known))
+    apart = sorted((abs(rate - overall), each.name, rate, each.size) for each, rate in known if each in hidden)
+    worst = "; ".join(f"{name} ({percent(rate)} of {size:,})" for _, name, rate, size in reversed(apart[-_WORST:]))
+    return (
+        f"{len(hidden)} smaller groups are in the table and not drawn. Of these the furthest from the base rate of "
+        f"everybody, {percent(overall)}: {worst}."
     )
 
 

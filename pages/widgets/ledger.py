@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from fairpriv_core.privacy.ledger import Entry
 from fairpriv_core.report.wording import epsilon_text
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.ledger_entry import call_data, identify_data, post_record
-from fairpriv_core.runs.ledger_launch import Effect, foresee_launch
+from fairpriv_core.runs.ledger_launch import Effect, Page, foresee_launch, read_page
 from fairpriv_core.runs.record import list_columns
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.guard import attempt, plain
@@ -28,15 +29,19 @@ _REFUSED = (
     "adds up to more than runs that were fixed beforehand: give this one a smaller ε, or see `fairpriv ledger cap`."
 )
 
+_STALE_SECONDS = 5.0
+
+Stamp = tuple[tuple[object, ...], ...]
+
 
 def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset, *, runs_already: bool) -> None:
     """Draw the ledger of the data that is about to be trained on; with what a launch adds unless it has run."""
     asked = config.to_json()
     launch = None if runs_already else _read_plan(config, plan, dataset)
-    data = identify_data(asked["data"], config.file_sha256)
-    effects = attempt(lambda: foresee_launch(store, data, launch, delta=config.delta))
-    if effects is None:
+    page = attempt(lambda: find_page(store, identify_data(asked["data"], config.file_sha256)))
+    if page is None:
         return
+    effects = foresee_launch(page, launch, delta=config.delta)
     with st.container(border=True, key="ledger"):
         st.markdown(f"**Ledger** of {plain(call_data(asked['data']))}, at δ = {config.delta:g}", help=_HELP)
         _list_effects(effects, launched=launch is not None)
@@ -47,9 +52,52 @@ def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: 
     named = {identify_data(each["data"], each.get("file_sha256")): call_data(each["data"]) for each in configs}
     with st.expander("Ledger: what these data sets have spent", key="ledger"):
         for data, name in named.items():
-            effects = attempt(lambda data=data: foresee_launch(store, data, None, delta=delta)) or []
+            page = attempt(lambda data=data: find_page(store, data))
             st.markdown(f"**{plain(name)}**, at δ = {delta:g}", help=_HELP)
-            _list_effects(effects, launched=False)
+            if page is not None:
+                _list_effects(foresee_launch(page, None, delta=delta), launched=False)
+
+
+def show_gauge(store: RunStore, data: Mapping[str, Any], file_sha256: str | None, *, delta: float) -> None:
+    """Draw a button that says what the people of `data` (a config's) have spent, and behind it each protected thing."""
+    effects = attempt(lambda: _find_spent(store, *_name_page(store, identify_data(data, file_sha256)), delta)) or []
+    counted = [effect for effect in effects if effect.runs]
+    bounded = [effect for effect in counted if math.isfinite(effect.planned)]
+    worst = max(bounded, key=lambda effect: effect.planned, default=None)
+    label = "no bound" if counted else "nothing spent"
+    label = label if worst is None else f"ε = {epsilon_text(worst.planned)} of {_name(worst)}"
+    with st.popover(f"Ledger: {label}", icon=":material/account_balance:", key="ledger_gauge"):
+        st.markdown(f"All runs on **{plain(call_data(data))}** together, at δ = {delta:g}")
+        _list_lines(effects, launched=False)
+        for effect in effects:
+            if effect.cap is not None and math.isfinite(effect.planned):
+                share = min(1.0, effect.planned / effect.cap.epsilon)
+                st.progress(share, text=f"{_name(effect)}: {epsilon_text(effect.planned)} of {effect.cap.epsilon:g}")
+        _list_reasons(effects)
+        st.caption(_HELP)
+
+
+def find_page(store: RunStore, data: str) -> Page:
+    """Return a data set's page of the ledger; what runs have spent that are at work may be some seconds old."""
+    return _read_page(store, *_name_page(store, data))
+
+
+def _name_page(store: RunStore, data: str) -> tuple[str, str, Stamp]:
+    """Return what a page is cached under: its store, its data set, and what changes when its lines do."""
+    stamp = store.ledger.stamp()
+    moving = any(row[0] == "running" for row in stamp)
+    turn = time.time() // _STALE_SECONDS if moving else 0.0
+    return str(store.database.where), data, (*stamp, (turn,))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _read_page(_store: RunStore, where: str, data: str, stamp: Stamp) -> Page:
+    return read_page(_store, data)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _find_spent(_store: RunStore, where: str, data: str, stamp: Stamp, delta: float) -> list[Effect]:
+    return foresee_launch(_read_page(_store, where, data, stamp), None, delta=delta)
 
 
 def _read_plan(config: RunConfig, plan: Plan, dataset: Dataset) -> Entry:
@@ -68,15 +116,22 @@ def _read_plan(config: RunConfig, plan: Plan, dataset: Dataset) -> Entry:
 
 
 def _list_effects(effects: Sequence[Effect], *, launched: bool) -> None:
-    lines = [f"- :small[**{_name(effect)}**: {_describe(effect, launched=launched)}]" for effect in effects]
-    st.markdown("\n".join(lines))
+    _list_lines(effects, launched=launched)
     if not all(effect.fits for effect in effects):
         st.warning(_REFUSED, icon=":material/block:")
-    reasons = [effect for effect in effects if effect.reason]
-    if reasons:
+    if any(effect.reason for effect in effects):
         with st.popover("Why no bound", icon=":material/help:"):
-            for effect in reasons:
-                st.markdown(f"**{_name(effect)}**: {plain(effect.reason or '')}")
+            _list_reasons(effects)
+
+
+def _list_lines(effects: Sequence[Effect], *, launched: bool) -> None:
+    st.markdown("\n".join(f"- :small[**{_name(each)}**: {_describe(each, launched=launched)}]" for each in effects))
+
+
+def _list_reasons(effects: Sequence[Effect]) -> None:
+    for effect in effects:
+        if effect.reason:
+            st.markdown(f"**{_name(effect)}**: {plain(effect.reason)}")
 
 
 def _describe(effect: Effect, *, launched: bool) -> str:

@@ -9,7 +9,9 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report import live, wording
+from fairpriv_core.report.run_log import tell_run
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
@@ -38,6 +40,7 @@ def draw_run(store: RunStore, row: RunRow) -> None:
     _draw_state(store, row)
     _draw_numbers(row, history, record)
     _draw_budget(row, record)
+    _draw_log(row)
     if record is not None and row.ended:
         show_outcome(store, row, record)
     if not history:
@@ -46,8 +49,8 @@ def draw_run(store: RunStore, row: RunRow) -> None:
         elif not row.ended:
             st.caption("The first numbers appear at the end of the first epoch.")
         return
-    _draw_curves(row, record, history)
-    _draw_histograms(store, row)
+    _draw_curves(row, history)
+    _draw_clipping(store, row, history)
 
 
 def _draw_state(store: RunStore, row: RunRow) -> None:
@@ -72,6 +75,7 @@ def _draw_state(store: RunStore, row: RunRow) -> None:
 def _offer(store: RunStore, row: RunRow, what: str, *, disabled: bool) -> None:
     icons = {"pause": ":material/pause:", "resume": ":material/play_arrow:", "stop": ":material/stop:"}
     ask = partial(_ask, store, row.key, what)
+    disabled = disabled or not store.database.writable or store.payer != row.owner
     st.button(what.capitalize(), key=f"do_{what}", disabled=disabled, icon=icons[what], on_click=ask)
 
 
@@ -126,7 +130,8 @@ def _draw_budget(row: RunRow, record: RunRecord | None) -> None:
     budget = row.config["epsilon"]
     if budget and not (row.ended and _find_spent(row, record) is None):
         spent = row.epsilon or 0.0
-        text = f"ε spent {wording.epsilon_text(spent)} of {budget:g}"
+        delta = wording.delta_text(row.config["delta"])
+        text = f"ε spent {wording.epsilon_text(spent)} of {budget:g} · δ = {delta} · {_find_protection(row)}"
         st.progress(min(1.0, spent / budget), text=text)
     if record is not None:
         paid = row.config.get("reuse")
@@ -134,7 +139,17 @@ def _draw_budget(row: RunRow, record: RunRecord | None) -> None:
         st.caption(plain(wording.epsilon_line(record.to_json()) + shared))
 
 
-def _draw_curves(row: RunRow, record: RunRecord | None, history: live.History) -> None:
+def _find_protection(row: RunRow) -> str:
+    return f"protects {wording.protected(methods()[row.config['method']['name']].info.threat_model)}"
+
+
+def _draw_log(row: RunRow) -> None:
+    with st.expander("Log", key="run_log", icon=":material/history:"):
+        for when, sentence in tell_run(row.to_json()):
+            st.markdown(f":small[{f'{when} UTC' if when else '…'} &nbsp; {plain(sentence)}]")
+
+
+def _draw_curves(row: RunRow, history: live.History) -> None:
     st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
     config: Mapping[str, Any] = row.config
     method = config["method"]
@@ -146,13 +161,14 @@ def _draw_curves(row: RunRow, record: RunRecord | None, history: live.History) -
         if any(name.startswith("multiplier/") for name in history):
             show_figure(live.live_multipliers(history, limit=method.get("multiplier_max")), "run_multipliers")
     if "epsilon" in history:
-        threat = None if record is None else record.threat_model
+        threat = methods()[method["name"]].info.threat_model
         plan = {"budget": config["epsilon"], "delta": config["delta"], "threat_model": threat, "steps": row.steps}
         with left:
             show_figure(live.live_epsilon(history, **plan), "run_epsilon")
 
 
-def _draw_histograms(store: RunStore, row: RunRow) -> None:
+def _draw_clipping(store: RunStore, row: RunRow, history: live.History) -> None:
+    """Draw what clipping does to each group now, and what it did over time."""
     snapshot = attempt(lambda: store.snapshot(row.key))
     histograms = {} if snapshot is None else snapshot["histograms"]
     if not histograms:
@@ -163,6 +179,8 @@ def _draw_histograms(store: RunStore, row: RunRow) -> None:
     for column, (quantity, histogram) in zip(columns, histograms.items(), strict=False):
         with column:
             show_figure(live.clipping_histogram(histogram, quantity=quantity), f"run_{quantity}")
+    if any(name.startswith(("clipped/", "contribution/")) for name in history):
+        show_figure(live.live_clipping(history), "run_clipping")
 
 
 def _last(history: live.History, name: str) -> float | None:

@@ -1,4 +1,5 @@
 // Draws a Plotly figure and redraws it in place when it changes, so that a person's zoom, hover and drag stay.
+// Where the page asks for it, a click on a point reports the key that the point carries.
 
 const load = (address) => {
   if (window.Plotly) return Promise.resolve(window.Plotly)
@@ -27,13 +28,23 @@ const draw = (plotly, host) => {
   const { figure, config } = host.wanted
   host.wanted = undefined
   const layout = { ...figure.layout, width: host.clientWidth || undefined, autosize: false }
-  plotly.react(host, figure.data, layout, config)
+  plotly.react(host, figure.data, layout, config).then(() => listen(host))
 }
 
-export default function ({ data, parentElement }) {
+const listen = (host) => {
+  if (host.listens || !host.on) return
+  host.listens = true
+  host.on("plotly_click", ({ points }) => {
+    const key = points[0]?.customdata
+    if (host.pick && typeof key === "string") host.pick(key)
+  })
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector(".fairpriv-plot") ?? makeHost(parentElement)
   host.setAttribute("aria-label", data.alt)
   host.style.height = `${data.figure.layout.height}px`
+  host.pick = data.pick ? (key) => setTriggerValue("picked", key) : undefined
   host.wanted = { figure: data.figure, config: data.config }
   load(data.plotly).then((plotly) => {
     draw(plotly, host)
@@ -46,6 +57,7 @@ export default function ({ data, parentElement }) {
   })
   return () => {
     host.watcher?.disconnect()
+    host.listens = false
     window.Plotly?.purge(host)
   }
 }

@@ -8,7 +8,7 @@ key. The drawing library is the one that the plotly package brings, served by St
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,30 @@ _NAME = "fairpriv_plot"
 _draw = st.components.v2.component(_NAME, js=_SCRIPT, isolate_styles=False)
 
 
-def show_plot(figure: Any, key: str, *, alt: str, config: Mapping[str, Any]) -> None:
-    """Draw the Plotly `figure` under `key`; `alt` is what a person who does not see it is told."""
+def show_plot(
+    figure: Any, key: str, *, alt: str, config: Mapping[str, Any], on_pick: Callable[[str], None] | None = None
+) -> None:
+    """Draw the Plotly `figure` under `key`; `alt` is what a person who does not see it is told.
+
+    `on_pick` is called with the key of a point that was clicked, before the page runs again.
+    """
     data = {
         "figure": json.loads(figure.to_json()),
         "alt": alt,
         "config": dict(config),
         "plotly": st.session_state.get("library") or serve_library(),
+        "pick": on_pick is not None,
     }
-    _draw(key=key, data=data)
+    if on_pick is None:
+        _draw(key=key, data=data)
+    else:
+        _draw(key=key, data=data, on_picked_change=lambda: _report(key, on_pick))
+
+
+def _report(key: str, on_pick: Callable[[str], None]) -> None:
+    picked = st.session_state[key].get("picked")
+    if picked:
+        on_pick(str(picked))
 
 
 def serve_library() -> str:

@@ -1,20 +1,23 @@
 """Which data, as one short text that fits in an address: `adult:sex`, `adult:sex+race`, `age:25,60` for edges.
 
 A file of the user's own is named by the start of its checksum: `file-3fa94c0d12ab:sex?label=income&positive=%3E50K`.
+One in the data folder that the operator offers is named relative to it: `folder-2024/people.csv:sex?label=income`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.folder import find_named, name_in_folder
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
 
 _DIGITS = 12
+_UPLOAD, _FOLDER = "file-", "folder-"
 
 
 def write_reference(spec: DataSpec) -> str:
@@ -23,32 +26,44 @@ def write_reference(spec: DataSpec) -> str:
     >>> write_reference(DataSpec(dataset="adult", sensitive="sex"))
     'adult:sex'
     """
-    name = spec.dataset if spec.file is None else f"file-{Path(spec.file).name[:_DIGITS]}"
+    name = spec.dataset if spec.file is None else write_file(spec.file)
     label = {"label": spec.label, "positive": spec.positive}
     query = urlencode({key: text for key, text in label.items() if text})
     return f"{name}:{spec.sensitive}" + (f"?{query}" if query else "")
 
 
-def read_reference(text: str, uploads: Path) -> DataSpec:
-    """Return the data that `text` names; files are looked up in the folder `uploads`.
+def write_file(path: str) -> str:
+    """Return the name by which a reference calls the file at `path`: by its checksum, or by its place in the folder."""
+    name = name_in_folder(path)
+    return f"{_UPLOAD}{Path(path).name[:_DIGITS]}" if name is None else f"{_FOLDER}{quote(name)}"
+
+
+def read_file(name: str, find_upload: Callable[[str], Path]) -> Path:
+    """Return the file that `write_file` called `name`; `find_upload` gives an upload by the start of its checksum.
 
     Raises:
-        BadInput: no such data set, or the file is no longer there.
+        BadInput: there is no such file, or it is not for who asks.
     """
+    if name.startswith(_FOLDER):
+        return find_named(unquote(name.removeprefix(_FOLDER)))
+    return find_upload(name.removeprefix(_UPLOAD))
+
+
+def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
+    """Return the data that `text` names; errors as `read_file`, and for an unknown data set."""
     head, _, query = text.partition("?")
     name, _, sensitive = head.partition(":")
     label = dict(parse_qsl(query))
-    if not name.startswith("file-"):
-        if name not in problems():
-            raise BadInput(f"unknown data set '{name}'; choose from {', '.join(problems())}.", field="data")
-        return DataSpec(dataset=name, sensitive=sensitive, label=label.get("label"), positive=label.get("positive"))
-    digits = name.removeprefix("file-")
-    found = sorted(uploads.glob(f"{digits}*")) if len(digits) == _DIGITS and digits.isalnum() else []
-    if not found:
-        raise BadInput(
-            f"the file '{digits}' is not in this dashboard's store; upload it again on the Data page.", field="data"
-        )
-    return DataSpec(file=str(found[0]), sensitive=sensitive, label=label.get("label"), positive=label.get("positive"))
+    is_file = name.startswith((_UPLOAD, _FOLDER))
+    if not is_file and name not in problems():
+        raise BadInput(f"unknown data set '{name}'; choose from {', '.join(problems())}.", field="data")
+    return DataSpec(
+        dataset=None if is_file else name,
+        file=str(read_file(name, find_upload)) if is_file else None,
+        sensitive=sensitive,
+        label=label.get("label"),
+        positive=label.get("positive"),
+    )
 
 
 def describe_reference(text: str) -> str:
@@ -58,8 +73,13 @@ def describe_reference(text: str) -> str:
     'sex + race'
     """
     name, _, sensitive = text.partition("?")[0].partition(":")
-    title = problems()[name].title if name in problems() else f"your file {name.removeprefix('file-')[:6]}"
-    return f"{title} · {sensitive.replace('+', ' + ')}"
+    return f"{_title(name)} · {sensitive.replace('+', ' + ')}"
+
+
+def _title(name: str) -> str:
+    if name in problems():
+        return problems()[name].title
+    return unquote(name.removeprefix(_FOLDER)) if name.startswith(_FOLDER) else f"file {name.removeprefix(_UPLOAD)[:6]}"
 
 
 def describe_config(config: Mapping[str, Any]) -> str:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.apart import READER
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
-from fairpriv_core.data.profile import ColumnReport, FileReport, inspect_file
-from pages.widgets.files import choose_upload
+from fairpriv_core.data.profile import ColumnReport, FileReport
+from pages.widgets.demo import offered_problems
+from pages.widgets.files import choose_given_file
 from pages.widgets.guard import plain
+from pages.widgets.session import stamp_file
 from pages.widgets.state import keep, mount, mount_index, mount_several
 
 _FEW = 12
@@ -19,7 +21,7 @@ _FEW = 12
 
 def choose_benchmark() -> DataSpec | None:
     """Return the benchmark, label and sensitive attributes that are chosen."""
-    known = problems()
+    known = offered_problems()
     names = list(known)
     title = st.selectbox(
         "Data set", names, **mount_index("dataset", names, "synthetic"), format_func=lambda name: known[name].title
@@ -42,12 +44,16 @@ def choose_benchmark() -> DataSpec | None:
 
 def choose_file() -> DataSpec | None:
     """Return the file, label and sensitive attributes that are chosen; None while something is missing."""
-    upload = choose_upload()
-    if upload is None:
+    given = choose_given_file()
+    if given is None:
         return None
-    report = _inspect(str(upload.path))
+    report = _inspect(str(given.path), stamp_file(str(given.path)))
     for warning in report.warnings:
-        st.warning(plain(warning.replace(upload.path.name, upload.name)), icon=":material/info:")
+        st.warning(plain(warning.replace(given.path.name, given.name)), icon=":material/info:")
+    for error in report.errors:
+        st.error(plain(error), icon=":material/error:")
+    if report.errors:
+        return None
     _show_guesses(report)
     usable = {column.name: column for column in report.columns if column.distinct > 1}
     labels = [name for name, column in usable.items() if column.distinct <= _FEW] or list(usable)
@@ -60,7 +66,7 @@ def choose_file() -> DataSpec | None:
     sensitive = _choose_file_attributes(usable, label)
     if not sensitive:
         return None
-    return DataSpec(file=str(upload.path), label=label, positive=positive, sensitive=sensitive)
+    return DataSpec(file=str(given.path), label=label, positive=positive, sensitive=sensitive)
 
 
 def _choose_positive(categories: Sequence[str], usual: str) -> str:
@@ -158,5 +164,5 @@ def _show_guesses(report: FileReport) -> None:
 
 
 @st.cache_data(max_entries=8, show_spinner="Reading the file …")
-def _inspect(path: str) -> FileReport:
-    return inspect_file(Path(path))
+def _inspect(path: str, stamp: tuple[int, int] | None) -> FileReport:
+    return READER.inspect(Path(path))

@@ -1,4 +1,4 @@
-"""What every page asks for: the run store, the chosen data, the theme. Cached here, so that the core need not."""
+"""What every page asks for: the chosen data, the theme. Cached here, so that the core need not."""
 
 from __future__ import annotations
 
@@ -7,28 +7,48 @@ from typing import Literal
 
 import streamlit as st
 
+from fairpriv_core.data.apart import READER
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.profile import Outline, outline_data
-from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.data.profile import Outline
+from fairpriv_core.runs.source import hash_file
+from fairpriv_core.runs.store import RunStore
+from pages.widgets.demo import check_offered
+from pages.widgets.door import find_store
 from pages.widgets.guard import attempt
 from pages.widgets.reference import read_reference
-
-
-def find_store() -> RunStore | None:
-    """Return the run store; None after showing why there is none."""
-    return attempt(lambda: _open(os.environ.get("FAIRPRIV_STORE")))
 
 
 def find_spec(reference: str) -> DataSpec | None:
     """Return the data that `reference` names; None after showing why it cannot be had."""
     store = find_store()
-    return None if store is None else attempt(lambda: read_reference(reference, store.database.folder / "uploads"))
+    return None if store is None else attempt(lambda: read_spec(reference, store))
 
 
 def find_outline(spec: DataSpec) -> Outline | None:
     """Return what is told of the data, read once for all pages; None after showing why it cannot be read."""
-    return attempt(lambda: _outline(spec.dataset, spec.file, spec.label, spec.positive, spec.sensitive))
+    given = tuple(vars(spec).items())
+    return attempt(lambda: _outline(given, stamp_file(spec.file)))
+
+
+def stamp_file(path: str | None) -> tuple[int, int] | None:
+    """Return what changes when a file does: its size and time; None where there is none."""
+    if path is None or not os.path.exists(path):
+        return None
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
+
+
+def read_spec(reference: str, store: RunStore) -> DataSpec:
+    """Return the data that `reference` names; BadInput where it cannot be had."""
+    spec = read_reference(reference, lambda digits: store.uploads.find(digits, store.payer).path)
+    check_offered(spec)
+    return spec
+
+
+def seal_file(path: str | None) -> str | None:
+    """Return the SHA-256 of a person's file, by which the ledger knows it; None where there is none."""
+    return None if path is None else _seal(path, stamp_file(path))
 
 
 def find_dataset(spec: DataSpec) -> Dataset | None:
@@ -42,11 +62,11 @@ def theme_name() -> Literal["light", "dark"]:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-@st.cache_resource(show_spinner=False)
-def _open(url: str | None) -> RunStore:
-    return open_store(url)
-
-
 @st.cache_resource(max_entries=4, show_spinner="Reading the data …")
-def _outline(dataset: str | None, file: str | None, label: str | None, positive: str | None, sensitive: str) -> Outline:
-    return outline_data(DataSpec(dataset=dataset, file=file, label=label, positive=positive, sensitive=sensitive))
+def _outline(given: tuple[tuple[str, str | None], ...], stamp: tuple[int, int] | None) -> Outline:
+    return READER.outline(DataSpec(**dict(given)))
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _seal(path: str, stamp: tuple[int, int] | None) -> str | None:
+    return hash_file(path)

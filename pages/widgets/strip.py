@@ -8,31 +8,35 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.wording import protected
-from fairpriv_core.runs.rows import RunRow
+from pages.widgets.door import find_row
+from pages.widgets.gauge import show_gauge_of
 from pages.widgets.guard import plain
+from pages.widgets.person import find_person, show_person
 from pages.widgets.reference import describe_reference, write_reference
-from pages.widgets.session import find_store
 from pages.widgets.state import link, value
 
 
 def show_strip(page: str) -> None:
     """Draw the strip: on pages that show one run it tells of it, elsewhere of what is chosen for the next one."""
-    row = _find_row()
-    parts = _tell_run(row) if row is not None and page in ("Run", "Audit") else _tell_choice()
-    left, right = st.columns([6, 1], vertical_alignment="center")
+    row = find_row(value("run"))
+    parts = _tell_run(row.config, row.epsilon) if row is not None and page in ("Run", "Audit") else _tell_choice()
+    left, right = st.columns([5, 3], vertical_alignment="center")
     line = " &nbsp;·&nbsp; ".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items())
-    if page in ("Start", "Compare"):  # what these show is not what is chosen
+    if page not in ("Data", "Train", "Run", "Audit"):  # what the others show is not what is chosen
         line = f"next run: {line}"
     of = "run" if page in ("Run", "Audit") else "last run"
     state = f" &nbsp;·&nbsp; {of} **{row.status}**" if row is not None else ""
     left.markdown(f":small[{line}{state}]")
-    with right.popover("Copy link", icon=":material/link:", key="copy_link", width="stretch"):
-        st.caption("Shows this page with the same choices. It names settings and columns and holds no data.")
-        st.code(link(st.context.url or ""), language=None, wrap_lines=True)
+    with right.container(horizontal=True, horizontal_alignment="right", key="strip_buttons"):
+        show_gauge_of(row if page in ("Run", "Audit") else None)
+        with st.popover("Copy link", icon=":material/link:", key="copy_link"):
+            st.caption("Shows this page with the same choices. It names settings and columns and holds no data.")
+            st.code(link(st.context.url or ""), language=None, wrap_lines=True)
+        if find_person().name:
+            show_person()
 
 
 def _tell_choice() -> dict[str, str]:
@@ -44,13 +48,12 @@ def _tell_choice() -> dict[str, str]:
     return {**told, "ε": f"that of run {value('reuse')}"} if paid else told
 
 
-def _tell_run(row: RunRow) -> dict[str, str]:
-    config: Mapping[str, Any] = row.config
+def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str]:
     told = _tell(
         data=write_reference(DataSpec(**config["data"])),
         notion=config["notion"],
         method=config["method"]["name"],
-        epsilon=row.epsilon if config["epsilon"] is None else config["epsilon"],
+        epsilon=epsilon if config["epsilon"] is None else config["epsilon"],
         delta=config["delta"],
     )
     replayed = config.get("replay_noise") is not None
@@ -68,13 +71,3 @@ def _tell(*, data: str, notion: str, method: str, epsilon: float | None, delta: 
         "ε": f"{epsilon:.3g} (δ = {delta:g})" if private else "none",
         "protects": protected(info.threat_model),
     }
-
-
-def _find_row() -> RunRow | None:
-    store, key = find_store(), value("run")
-    if store is None or not key:
-        return None
-    try:
-        return store.row(key)
-    except FairprivError:
-        return None

@@ -15,6 +15,8 @@ _STEPS = (
      "always says which. Their ε cannot be compared."),
     ("Doing it yourself", "**Data** shows groups and base rates. **Train** shows noise, ε and error before you launch. "
      "**Run** is live. **Compare** sets finished runs side by side."),
+    ("Further", "**Trade-offs** sweeps over ε and finds the smallest that is enough. **Papers** runs papers' figures "
+     "again. **Audit** attacks a model. **Report** makes one file to hand on. **Learn** explains every word."),
 )  # fmt: skip
 
 

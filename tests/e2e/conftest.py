@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,21 +22,27 @@ START_SECONDS = 60.0
 class Site:
     """The two siblings that `./fairpriv app` starts, on a free port."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, base: str = "", **environment: str) -> None:
         self.store = folder / "runs.db"
         self.environment = {**os.environ, "FAIRPRIV_STORE": str(self.store), "OMP_NUM_THREADS": "1"}
+        self.environment |= {"STREAMLIT_SERVER_BASE_URL_PATH": base, **environment}
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
-        self.address = f"http://localhost:{self.port}"
+        self.address = f"http://localhost:{self.port}{'/' if base else ''}{base}"
         self.log = (folder / "log.txt").open("wb")
         self.supervisor = self.start_supervisor()
-        self.pages = self._start("-m", "streamlit", "run", "app.py", "--server.port", str(self.port))
+        self.pages = self.start_pages()
 
     def start_supervisor(self) -> subprocess.Popen[bytes]:
         """Start the process that trains."""
         self.supervisor = self._start("-m", "fairpriv_core.runs.supervisor")
         return self.supervisor
+
+    def start_pages(self) -> subprocess.Popen[bytes]:
+        """Start the pages, on the same port each time."""
+        self.pages = self._start("-m", "streamlit", "run", "app.py", "--server.port", str(self.port))
+        return self.pages
 
     def wait(self) -> None:
         """Return when the pages answer."""
@@ -62,10 +69,30 @@ class Site:
         return subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=self.log, stderr=self.log)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Serve the dashboard for the tests of a module."""
-    served = Site(tmp_path_factory.mktemp("site"))
+    """Serve one dashboard for all tests that leave its processes alone; their runs stay in its store."""
+    yield from serve(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture
+def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Serve a dashboard for one test that may kill what it likes, on an empty store."""
+    yield from serve(tmp_path_factory.mktemp("own_site"))
+
+
+@pytest.fixture
+def make_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Site]]:
+    """Return a function that serves a dashboard under the path `base`, with variables of the environment."""
+    with ExitStack() as opened:
+        yield lambda **settings: opened.enter_context(
+            contextmanager(serve)(tmp_path_factory.mktemp("made_site"), **settings)
+        )
+
+
+def serve(folder: Path, **settings: str) -> Iterator[Site]:
+    """Start a dashboard in `folder`, give it when it answers, and stop it."""
+    served = Site(folder, **settings)
     try:
         served.wait()
         yield served
@@ -73,9 +100,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         served.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(chromium: str) -> Iterator[Browser]:
-    """Start Chromium for the tests of a module."""
+    """Start Chromium for all tests."""
     expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

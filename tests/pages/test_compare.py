@@ -9,8 +9,9 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.report.tables import TableRow, mean_interval
-from pages.widgets.comparison import name_row
+from fairpriv_core.runs.store import open_store
 from pages.widgets.reference import describe_config
+from pages.widgets.run_table import name_row
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]
@@ -20,18 +21,48 @@ def test_seeds_are_folded_with_their_interval(with_runs: Path, open_page: Open) 
     table = open_page("compare").dataframe[0].value
     assert sorted(table["seeds"]) == [1, 2]
     folded = table[table["seeds"] == 2].iloc[0]
-    assert folded["± acc."] > 0
-    assert table[table["seeds"] == 1].iloc[0].isna()["± acc."]
+    assert folded["± acc."] > 0 and folded["δ"] == 1e-5 and folded["protects"] == "attribute"
+    single = table[table["seeds"] == 1].iloc[0]
+    assert single.isna()["± acc."] and single["protects"] == "nothing"
 
 
 def test_chosen_runs_are_laid_over_each_other(with_runs: Path, open_page: Open, charts_of: Charts) -> None:
     page = open_page("compare")
     assert not page.exception
     assert len(page.multiselect("runs").value) == 2
-    alternatives = [chart["alt"] for chart in charts_of(page)]
-    assert len(alternatives) == 3 and all(alternatives)
-    differing = page.dataframe[1].value
-    assert "method.name" in set(differing["setting"]) and "notion" not in set(differing["setting"])
+    names = [chart["figure"]["layout"]["uirevision"] for chart in charts_of(page)]
+    assert names == ["compared_points", "overlay_accuracy", "overlay_demographic_parity_gap", "groups_positive_rate"]
+    assert all(chart["alt"] for chart in charts_of(page))
+
+
+def test_only_settings_that_differ_are_listed_with_their_titles(with_runs: Path, open_page: Open) -> None:
+    differing = open_page("compare").dataframe[1].value.set_index("name")
+    assert differing.loc["method.name", "setting"] == "Method" and "notion" not in differing.index
+    assert differing.loc["method.clip_primal", "setting"] == "Primal clipping bound C_p"
+
+
+def test_indices_stand_with_formula_and_source(with_runs: Path, open_page: Open) -> None:
+    indices = open_page("compare").dataframe[2].value.set_index("index")
+    assert list(indices.index) == ["Atkinson", "Gini", "Mean log deviation", "Theil"]
+    assert all(indices["source"]) and all(indices["formula"]) and "±" in "".join(indices["A"] + indices["B"])
+
+
+def test_the_reference_is_chosen_and_every_other_run_is_tested_against_it(with_runs: Path, open_page: Open) -> None:
+    page = open_page("compare")
+    [said] = [item.value for item in page.markdown if item.value.startswith("- Accuracy\\: B ")]
+    assert "\n- Demographic parity gap\\: B " in said
+    page.selectbox("reference").set_value(page.multiselect("runs").value[1]).run()
+    assert any(item.value.startswith("- Accuracy\\: A ") for item in page.markdown)
+    assert page.query_params["reference"] == page.multiselect("runs").value[1]
+
+
+def test_filters_narrow_the_table_stand_in_the_address_and_leave_the_choice(with_runs: Path, open_page: Open) -> None:
+    page = open_page("compare")
+    page.multiselect("only.method").set_value(["pf_ld"]).run()
+    assert list(page.dataframe[0].value["method"]) == ["PF-LD"]
+    assert page.query_params["only.method"] == "pf_ld" and len(page.multiselect("runs").value) == 2
+    again = open_page("compare", only__method="pf_ld")
+    assert list(again.dataframe[0].value["method"]) == ["PF-LD"]
 
 
 def test_the_choice_stands_in_the_address_and_comes_back_from_it(with_runs: Path, open_page: Open) -> None:
@@ -39,6 +70,23 @@ def test_the_choice_stands_in_the_address_and_comes_back_from_it(with_runs: Path
     chosen = page.query_params["runs"]
     assert len(chosen) == 2
     assert open_page("compare", runs=chosen[::-1]).multiselect("runs").value == chosen[::-1]
+
+
+def test_a_link_to_a_run_that_is_gone_says_so_and_any_seed_names_its_row(with_runs: Path, open_page: Open) -> None:
+    with open_store(str(with_runs)) as store:
+        folded = [row.key for row in store.rows() if row.config["method"]["name"] == "pf_ld"]
+    page = open_page("compare", runs=["0123456789abcdef", *folded])
+    assert "0123456789abcdef is not among the finished runs" in page.warning[0].value
+    assert len(page.multiselect("runs").value) == 1 and page.multiselect("runs").value[0] in folded
+    assert "Choose 2 to 6" in page.info[0].value
+
+
+def test_a_run_that_is_deleted_elsewhere_is_told_of(with_runs: Path, open_page: Open) -> None:
+    page = open_page("compare")
+    with open_store(str(with_runs)) as store:
+        store.delete(page.multiselect("runs").value[0])
+    page.run()
+    assert not page.exception and "is not among the finished runs" in page.warning[0].value
 
 
 def test_one_run_alone_is_not_compared(with_runs: Path, open_page: Open, charts_of: Charts) -> None:

@@ -106,16 +106,45 @@ def test_a_wrong_file_gives_a_sentence_and_is_not_kept(
 
 
 def test_a_file_above_the_limit_gives_a_sentence(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.widgets.files.LIMIT_BYTES", 1000)
+    monkeypatch.setattr("pages.widgets.uploads.LIMIT_BYTES", 1000)
     page = upload(open_page("data", source="file"), make_csv())
     assert "limit" in page.error[0].value
 
 
-def test_one_group_only_gives_a_sentence(open_page: Open) -> None:
-    content = b"sex,x,y\n" + b"".join(f"f,{i % 7},{i % 2}\n".encode() for i in range(200))
-    page = upload(open_page("data", source="file"), content)
-    page.multiselect("attributes").set_value([])
-    assert not page.run().exception
+@pytest.mark.parametrize(
+    ("header", "row", "constant", "asked"),
+    [
+        ("sex,x,y\n", "f,{seven},{two}\n", "sex", "Choose at least one sensitive attribute"),
+        ("sex,x,y\n", "f,1,1\n", "y", "No column has two different values"),
+    ],
+    ids=["one group only", "no usable label"],
+)
+def test_a_column_with_one_value_is_named_and_what_to_do_is_said(
+    header: str, row: str, constant: str, asked: str, open_page: Open
+) -> None:
+    rows = "".join(row.format(seven=i % 7, two=i % 2) for i in range(200))
+    page = upload(open_page("data", source="file"), (header + rows).encode())
+    assert not page.exception
+    said = [item.value.replace("\\", "") for item in (*page.warning, *page.info, *page.error)]
+    assert any(f"'{constant}' has one value throughout" in each for each in said)
+    assert any(asked in each for each in said)
+
+
+def test_many_crossed_groups_are_counted_and_the_furthest_named(open_page: Open) -> None:
+    generator = np.random.default_rng(3)
+    lines = [
+        f"{'fm'[i % 2]},c{i % 9},{generator.integers(0, 50)},{int(i % 18 == 17 or generator.random() < 0.2)}"
+        for i in range(3600)
+        if i % 36 != 17  # half of the group that is always paid, so that it is small, and hidden
+    ]
+    page = upload(open_page("data", source="file"), ("sex,city,hours,paid\n" + "\n".join(lines) + "\n").encode())
+    page.selectbox("label").set_value("paid").run()
+    page.multiselect("attributes").set_value(["sex", "city"]).run()
+    assert not page.exception and not page.error
+    assert len(next(item.value for item in page.dataframe if "base rate" in item.value.columns)) == 18
+    said = next(item.value for item in page.caption if "not drawn" in item.value)
+    assert said.startswith("6 smaller groups")
+    assert "c8" in said and "100.00 % of 100" in said
 
 
 def test_a_label_that_is_the_sensitive_attribute_cannot_be_chosen(open_page: Open) -> None:

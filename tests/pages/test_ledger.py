@@ -13,6 +13,7 @@ from fairpriv_core.runs.store import RunStore, open_store
 from tests.runs.launched import config, finish, measured
 
 Open = Callable[..., AppTest]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def lines_of(page: AppTest) -> dict[str, str]:
@@ -67,6 +68,7 @@ def test_a_cap_says_what_remains_and_refuses_what_does_not_fit(with_runs: Path, 
 
 def test_compare_tells_what_its_data_sets_have_spent(with_runs: Path, open_page: Open) -> None:
     page = open_page("compare")
+    page.toggle("spent").set_value(True).run()
     assert not page.exception
     lines = lines_of(page)
     assert "ε = 1.4" in lines["group"] and "with this launch" not in lines["group"]
@@ -94,3 +96,20 @@ def test_a_choice_is_paid_for_or_takes_epsilon_away(own_store: Path, open_page: 
         run = open_page("run", run=fair)
         assert run.metric[2].value == "–"
         assert any("It was chosen among 2 runs by raw" in item.value for item in run.caption)
+
+
+def open_frame() -> AppTest:
+    """Open the dashboard's first page in its frame."""
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    assert not page.exception
+    return page
+
+
+def test_the_gauge_of_the_strip_tells_what_is_spent_and_draws_a_cap(with_runs: Path) -> None:
+    spent = open_frame()
+    assert "ε = 1.4" in lines_of(spent)["group"] and "2 runs" in lines_of(spent)["group"]
+    assert not spent.get("progress")
+    with open_store(str(with_runs)) as store:
+        cap_it(store, 2.0)
+    [bar] = open_frame().get("progress")
+    assert bar.proto.text.startswith("group: 1.4") and bar.proto.text.endswith(" of 2")

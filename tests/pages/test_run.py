@@ -54,6 +54,42 @@ def test_an_unknown_run_gives_a_sentence_and_shows_another(with_runs: Path, open
     assert "no run '0123456789abcdef'" in page.error[0].value.lower()
 
 
+def test_a_run_deleted_elsewhere_gives_a_sentence_and_the_page_goes_on(with_runs: Path, open_page: Open) -> None:
+    store = open_store()
+    gone, other = (row.key for row in store.rows()[:2])
+    page = open_page("run", run=gone)
+    store.delete(gone)
+    page.run()
+    assert not page.exception
+    assert f"no run '{gone}'" in page.error[0].value.lower()
+    assert "deleted" in page.caption[0].value
+    assert page.selectbox("run").value == other
+
+
+def test_the_last_run_deleted_elsewhere_leaves_a_way_on(open_page: Open) -> None:
+    key = submit(1.0)
+    page = open_page("run", run=key)
+    open_store().delete(key)
+    page.run()
+    assert not page.exception
+    assert key in page.error[0].value and "Train page" in page.info[0].value
+
+
+def test_the_budget_stands_with_delta_and_what_is_protected_while_the_run_goes_on(open_page: Open) -> None:
+    page = open_page("run", run=submit(2.0))
+    gauge = next(item.proto.text for item in page.get("progress") if "ε spent" in item.proto.text)
+    assert "of 2" in gauge and "1 in 100,000" in gauge and "sensitive attribute" in gauge
+
+
+def test_the_log_and_the_clipping_over_time_are_shown(with_runs: Path, open_page: Open, charts_of: Charts) -> None:
+    key = next(row.key for row in open_store().rows() if row.config["method"]["name"] == "pf_ld")
+    page = open_page("run", run=key)
+    assert any("Finished at step" in item.value for item in page.markdown)
+    over_time = next(chart for chart in charts_of(page) if "Share of all gradients" in chart["alt"])
+    shares = [trace["y"] for trace in over_time["figure"]["data"] if trace["yaxis"] == "y3" and trace.get("y")]
+    assert len(shares) >= 2
+
+
 def test_a_queued_run_can_be_paused_resumed_and_stopped(open_page: Open) -> None:
     key = submit(1.0)
     page = open_page("run", run=key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,7 +52,7 @@ def test_the_tour_can_be_skipped_and_started_again(open_page: Open) -> None:
     page = open_page("start")
     page.button("tour_start").click().run()
     page.button("tour_next").click().run()
-    assert "2 of 5" in " ".join(item.value for item in page.markdown)
+    assert "2 of 6" in " ".join(item.value for item in page.markdown)
     page.button("tour_skip").click().run()
     assert page.button("tour_start")
 
@@ -64,3 +65,16 @@ def test_the_committed_results_are_of_five_seeds_and_can_be_repeated() -> None:
     assert {run.epsilon for run in private} == {0.1, 0.5, 1.0, 3.0, 9.0}
     assert {run.seed for run in private} == {0, 1, 2, 3, 4}
     assert all(run.accuracy is not None and run.gap is not None for run in results.outcomes)
+
+
+def test_the_tour_names_every_page(open_page: Open) -> None:
+    page = open_page("start")
+    page.button("tour_start").click().run()
+    told = ""
+    while any(button.key == "tour_next" for button in page.button):
+        told += " ".join(item.value for item in page.markdown)
+        page.button("tour_next").click().run()
+    told += " ".join(item.value for item in page.markdown)
+    pages = {path.stem for path in (Path(__file__).resolve().parents[2] / "pages").glob("*.py")} - {"__init__", "start"}
+    assert len(pages) >= 9
+    assert not [page for page in pages if f"**{page}**" not in told.lower().replace("-", "")]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.methods import previews
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
@@ -133,6 +134,27 @@ def test_a_method_that_is_not_private_has_no_budget(open_page: Open) -> None:
     page = open_page("train", method="none")
     assert "epsilon" not in keys_of(page)
     assert "not private" in page.info[0].value
+
+
+def test_the_minimum_of_a_curve_becomes_the_bound_and_nothing_else_moves(open_page: Open) -> None:
+    open_page("train", expert="True")
+    with open_store() as store:
+        asked = store.previews.claim()
+        assert asked is not None
+        store.previews.finish(asked, result=previews.compute(store.previews.request(asked)))
+    page = open_page("train", epsilon="2.5", fairness="8", expert="True", p__epochs="7", p__multiplier_max="3")
+    before = {name: page.session_state["memory"]["choices"][name] for name in ("epsilon", "p.epochs", "p.clip_dual")}
+    button = page.button("use_clip_primal")
+    assert "costs no ε" in button.help
+    best = float(button.label.rpartition("= ")[2])
+    button.click().run()
+    assert not page.exception
+    assert page.select_slider("p.clip_primal").value == best
+    assert page.button("use_clip_primal").disabled
+    assert {name: page.session_state["memory"]["choices"][name] for name in before} == before
+    page.button("launch").click().run()
+    method = open_store().rows()[0].config["method"]
+    assert (method["clip_primal"], method["epochs"]) == (best, 7)
 
 
 def test_a_delta_that_is_not_below_one_in_n_is_warned_of(open_page: Open) -> None:

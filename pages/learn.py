@@ -1,0 +1,110 @@
+"""Learn: one card an idea, a notion and a method: a plain sentence, a picture, when it misleads, the source."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.report.tables import run_table
+from fairpriv_core.runs.store import RunStore
+from pages.widgets.cards import KINDS, Card, list_cards
+from pages.widgets.charts import show_figure
+from pages.widgets.frame import go_to, link_to
+from pages.widgets.guard import attempt, plain
+from pages.widgets.session import find_store
+from pages.widgets.state import choose, enter, keep, mount_default, publish, value
+
+_MOST_RUNS = 1000
+_MOST_COMPARED = 6
+
+
+def show() -> None:
+    """Draw the page."""
+    enter("learn")
+    st.header("Learn", anchor=False)
+    st.markdown("What the words, the notions and the methods of this dashboard mean, and when they mislead.")
+    cards = list_cards()
+    found = _find(cards)
+    if not found:
+        st.info("No card has these words. Try another one, such as 'clipping', 'odds' or an author's name.")
+        return
+    options = [card.name for card in found]
+    name = st.pills(
+        "Cards",
+        options,
+        **mount_default("card", options, options[0]),
+        required=True,
+        format_func=lambda each: cards[each].title,
+    )
+    card = cards[keep("card", name)]
+    publish(("card",))
+    _show(card)
+
+
+def _find(cards: dict[str, Card]) -> list[Card]:
+    """Return the cards with the words that are looked for, or without such words those of the chosen kind."""
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    words = right.text_input("Search", key="learn_search", placeholder="a word or an author")
+    known = cards.get(value("card"))
+    usual = known.kind if known is not None else KINDS[0]
+    kind = left.segmented_control("What about", KINDS, **mount_default("learn_kind", KINDS, usual), required=True)
+    keep("learn_kind", kind)
+    if words.strip():
+        return [card for card in cards.values() if card.tells(words)]
+    return [card for card in cards.values() if card.kind == kind]
+
+
+def _show(card: Card) -> None:
+    with st.container(border=True, key="learn_card"):
+        st.subheader(card.title, anchor=False)
+        st.markdown(plain(card.sentence))
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            show_figure(card.draw(), f"learn_{card.name}")
+        with right:
+            st.markdown("**When it misleads**")
+            for said in card.misleads:
+                st.markdown(f"- {plain(said)}")
+            st.markdown("**Source**")
+            st.markdown(plain(f"{card.source[:1].upper()}{card.source[1:]}."))
+            _offer_ways(card)
+
+
+def _offer_ways(card: Card) -> None:
+    if card.kind == "Ideas":
+        link_to(card.page, "See it at work")
+        return
+    if st.button("Try it on the Train page", key="learn_try", type="primary", icon=":material/tune:"):
+        _choose(card)
+        go_to("train")
+    if st.button("Results in Compare", key="learn_compare", icon=":material/compare:"):
+        store = find_store()
+        keys = [] if store is None else attempt(lambda: _find_runs(store, card.name)) or []
+        if keys:
+            choose("runs", tuple(keys))
+            go_to("compare", runs=keys)
+        else:
+            st.info("No finished run of it yet.", icon=":material/info:")
+
+
+def _find_runs(store: RunStore, name: str) -> list[str]:
+    """Return what Compare calls its newest runs of the method or with the notion called `name`, as many as it takes."""
+    keys = [row.key for row in store.rows(limit=_MOST_RUNS) if row.status == "finished"]
+    table = run_table(record.to_json() for record in store.records(keys).values())
+    return [row.keys[0] for row in table if name in (row.method, row.notion)][:_MOST_COMPARED]
+
+
+def _choose(card: Card) -> None:
+    """Choose the card's method or notion for the next run, and with a notion a method that takes it."""
+    if card.kind == "Methods":
+        choose("method", card.name)
+        return
+    choose("notion", card.name)
+    infos = {name: kind.info for name, kind in methods().items()}
+    current = infos.get(value("method"))
+    if current is None or card.name not in current.notions:
+        takes = [name for name, info in infos.items() if info.threat_model and card.name in info.notions]
+        choose("method", takes[0])
+
+
+show()

@@ -1,0 +1,63 @@
+"""Papers: every figure and table of the papers behind the methods, run again and set beside what was printed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairpriv_core.papers.catalog import papers
+from fairpriv_core.papers.preset import Paper, Preset
+from pages.widgets.guard import plain
+from pages.widgets.paper_runs import offer_runs
+from pages.widgets.papers import find_results, show_results
+from pages.widgets.session import find_store
+from pages.widgets.state import choose, enter, keep, mount_index, publish, value
+
+
+def show() -> None:
+    """Draw the page."""
+    enter("papers")
+    st.header("Papers", anchor=False)
+    st.markdown(
+        "Every figure and table of the four papers, run again by this software: in the paper's arrangement, beside "
+        "the numbers that it prints, and with a sentence on whether ours agree."
+    )
+    paper, preset = _choose()
+    publish(("paper", "preset"))
+    st.subheader(plain(preset.title), anchor=False)
+    st.caption(plain(paper.citation))
+    st.markdown(plain(preset.shows))
+    if preset.settings:
+        st.markdown(f":small[{plain(preset.settings)}]")
+    if preset.waits_for:
+        st.info(plain(preset.waits_for), icon=":material/hourglass_empty:")
+        return
+    store = find_store()
+    if store is None:
+        return
+    show_results(preset, find_results(store, preset))
+    offer_runs(store, preset)
+
+
+def _choose() -> tuple[Paper, Preset]:
+    """Return the paper and its figure or table that are looked at."""
+    known = papers()
+    if value("preset") and not value("paper"):
+        choose("paper", value("preset").partition(".")[0])
+    left, right = st.columns(2)
+    with left:
+        mounted = mount_index("paper", known, next(iter(known)))
+        paper = known[
+            keep("paper", st.selectbox("Paper", known, **mounted, format_func=lambda each: known[each].title))
+        ]
+    presets = {preset.id: preset for preset in paper.presets}
+    with right:
+        mounted = mount_index("preset", presets, next(iter(presets)))
+        chosen = st.selectbox("Figure or table", presets, **mounted, format_func=lambda each: _name(presets[each]))
+    return paper, presets[keep("preset", chosen)]
+
+
+def _name(preset: Preset) -> str:
+    return f"{preset.title}{' (waits)' if preset.waits_for else ''}"
+
+
+show()

@@ -1,0 +1,73 @@
+"""Report: finished runs to take away, for an analyst or for policy; a preview, and then one file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from fairpriv_core.report.brief import AUDIENCES, NOTICES, Audience
+from fairpriv_core.report.tables import TableRow
+from pages.widgets.finished import find_rows
+from pages.widgets.frame import link_to
+from pages.widgets.report import offer_forms, show_brief
+from pages.widgets.reported import find_report
+from pages.widgets.run_table import name_row
+from pages.widgets.session import find_store
+from pages.widgets.state import enter, keep, mount_default, mount_several, publish
+
+MOST_CHOSEN = 6
+_TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to hand on"}
+
+
+def show() -> None:
+    """Draw the page."""
+    enter("report")
+    st.header("Report", anchor=False)
+    store = find_store()
+    rows = None if store is None else find_rows(store)
+    if store is None or rows is None:
+        return
+    if not rows:
+        st.info("No finished run yet. Launch one on the Train page; it can be reported when it is done.")
+        link_to("train", "Go to Train")
+        return
+    chosen, audience = _choose(rows), _choose_audience()
+    publish(("runs", "audience"))
+    if not chosen:
+        st.info(f"Choose 1 to {MOST_CHOSEN} runs to report.", icon=":material/description:")
+        return
+    report = find_report(store, chosen, audience)
+    if report is not None:
+        offer_forms(report)
+        show_brief(report.brief)
+
+
+def _choose(rows: Sequence[TableRow]) -> list[TableRow]:
+    """Return the rows that are reported; what was chosen on Compare is chosen here too."""
+    by_key = {row.keys[0]: row for row in rows}
+    picked = st.multiselect(
+        f"Runs to report (1 to {MOST_CHOSEN}; all seeds of each)",
+        list(by_key),
+        **mount_several("runs", by_key, list(by_key)[:1]),
+        max_selections=MOST_CHOSEN,
+        format_func=lambda name: name_row(by_key[name]),
+    )
+    return [by_key[name] for name in keep("runs", picked)]
+
+
+def _choose_audience() -> Audience:
+    """Return who will read the report."""
+    picked = st.segmented_control(
+        "Who will read it?",
+        AUDIENCES,
+        **mount_default("audience", AUDIENCES, AUDIENCES[0]),
+        format_func=lambda name: _TITLES[name],
+        required=True,
+    )
+    audience: Audience = keep("audience", picked)
+    st.caption(NOTICES[audience])
+    return audience
+
+
+show()

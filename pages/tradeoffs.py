@@ -1,0 +1,75 @@
+"""Trade-offs: accuracy, fairness gap and ε of all finished runs; which ε is enough; sweeps that make more points."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairpriv_core.report.dominance import find_best
+from fairpriv_core.runs.store import RunStore, Stamp
+from pages.widgets.door import find_store
+from pages.widgets.points import show_picked
+from pages.widgets.questions import Answers, find_answers
+from pages.widgets.state import enter, publish
+from pages.widgets.sweep_form import choose_sweep
+from pages.widgets.topics import choose_claims, choose_topic
+from pages.widgets.tradeoff_views import show_list, show_view
+from pages.widgets.wish import ask_for_epsilon
+
+_POLL_SECONDS = 2.0
+_PUBLISHED = (
+    "of_data",
+    "of_notion",
+    "of_method",
+    "of_claim",
+    "view",
+    "dominated",
+    "points",
+    "sweep",
+    "wish_accuracy",
+    "wish_gap",
+)
+_OF_MAPS = ("space_claim", "map_of", "map_quantity", "map_x", "map_y")
+
+
+def show() -> None:
+    """Draw the page."""
+    enter("tradeoffs")
+    st.header("Trade-offs", anchor=False)
+    store = find_store()
+    found = None if store is None else find_answers(store)
+    if store is None or found is None:
+        return
+    if found:
+        _show_found(found)
+    else:
+        st.info(
+            "No finished run yet. A sweep makes many at once: fill in the form below.", icon=":material/scatter_plot:"
+        )
+    st.subheader("Make more points", anchor=False)
+    choose_sweep(store)
+    publish((*_PUBLISHED, *_OF_MAPS))
+    st.fragment(_watch, run_every=_POLL_SECONDS)(store, store.stamp())
+
+
+def _show_found(found: dict[str, dict[str, Answers]]) -> None:
+    """Draw what was found: the filters, the chosen view, the picked points, the inverse question."""
+    topic, answers = choose_topic(found)
+    claims = choose_claims(answers)
+    if not claims:
+        st.info("No setting is left to show: let more of them pass.", icon=":material/filter_alt:")
+        return
+    show_view(topic, claims, answers)
+    rows = [row for own in claims.values() for row in own]
+    best = [row for own in claims.values() for row in find_best(own)]
+    show_picked(rows, best, answers.details)
+    show_list(claims, best, answers)
+    ask_for_epsilon(rows)
+
+
+def _watch(store: RunStore, stamp: Stamp) -> None:
+    """Draw the page again as soon as another run has finished."""
+    if store.stamp() != stamp:
+        st.rerun()
+
+
+show()

@@ -1,0 +1,49 @@
+"""Finished runs as every page asks for them: read and folded once, until another one finishes or one is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.report.live import History, collect
+from fairpriv_core.report.tables import TableRow, run_table
+from fairpriv_core.runs.store import RunStore, Stamp
+from pages.widgets.guard import attempt
+
+Briefs = tuple[Mapping[str, Any], ...]
+
+
+def find_briefs(store: RunStore) -> Briefs | None:
+    """Return finished runs in brief, newest first, for all to read; None after showing why they cannot be had."""
+    return attempt(lambda: _read(*_identify(store), store))
+
+
+def find_rows(store: RunStore) -> tuple[TableRow, ...] | None:
+    """Return finished runs with their seeds folded, newest first; None after showing why they cannot be had."""
+    return attempt(lambda: _fold(*_identify(store), store))
+
+
+def find_history(store: RunStore, key: str) -> History:
+    """Return the curves of a finished run."""
+    return attempt(lambda: _collect(str(store.database.url), key, store)) or {}
+
+
+def _identify(store: RunStore) -> tuple[str, str | None, Stamp]:
+    return str(store.database.url), store.owner, store.stamp()
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _read(place: str, owner: str | None, stamp: Stamp, _store: RunStore) -> Briefs:
+    return tuple(_store.briefs())
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading finished runs …")
+def _fold(place: str, owner: str | None, stamp: Stamp, _store: RunStore) -> tuple[TableRow, ...]:
+    return run_table(_read(place, owner, stamp, _store))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _collect(place: str, key: str, _store: RunStore) -> History:
+    return collect(_store.metrics(key))

@@ -1,0 +1,24 @@
+"""The ledger's gauge in the strip: what the data on this page have spent so far."""
+
+from __future__ import annotations
+
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.runs.rows import RunRow
+from pages.widgets.door import find_store
+from pages.widgets.ledger import show_gauge
+from pages.widgets.session import read_spec, seal_file
+from pages.widgets.state import value
+
+
+def show_gauge_of(row: RunRow | None) -> None:
+    """Draw what the data of the run, or the chosen data, have spent; nothing where they cannot be had."""
+    store = find_store()
+    if store is None:
+        return
+    try:
+        spec = read_spec(value("data"), store) if row is None else DataSpec(**row.config["data"])
+    except FairprivError:
+        return
+    sealed = seal_file(spec.file) if row is None else row.config.get("file_sha256")
+    show_gauge(store, vars(spec), sealed, delta=value("delta"))

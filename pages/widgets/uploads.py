@@ -1,0 +1,85 @@
+"""Files that a person brings: uploaded, checked at once, kept in the store's folder until deleted; shared if asked."""
+
+from __future__ import annotations
+
+from typing import IO, cast
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from fairpriv_core.data.apart import READER
+from fairpriv_core.runs.store import RunStore
+from fairpriv_core.runs.store_uploads import Upload
+from pages.widgets.guard import attempt, plain
+from pages.widgets.person import find_person
+from pages.widgets.state import choose
+
+LIMIT_BYTES = 50_000_000
+_DIGITS = 12
+
+
+def name_upload(upload: Upload) -> str:
+    """Return what an upload is called in a list of files and in a reference: the start of its checksum."""
+    return upload.sha256[:_DIGITS]
+
+
+def offer_upload(store: RunStore) -> None:
+    """Take a file that is dropped here into the store, or say what is wrong with it."""
+    given = st.file_uploader(
+        "CSV or Parquet file, at most 50 MB",
+        key="uploader",
+        help="It stays on this machine, beside the run store, readable by you alone, until you delete it.",
+    )
+    if given is not None and given.file_id != st.session_state.get("uploaded"):
+        st.session_state["uploaded"] = given.file_id
+        st.session_state["upload_faults"] = _take(store, given)
+    for fault in st.session_state.get("upload_faults", ()) if given is not None else ():
+        st.error(plain(fault), icon=":material/error:")
+
+
+def offer_delete(store: RunStore, upload: Upload) -> None:
+    """Draw the button that deletes the person's `upload`."""
+    if st.button("Delete", key="delete_upload", icon=":material/delete:", help="Deletes the file from the store"):
+        attempt(lambda: store.uploads.delete(upload.sha256, upload.owner))
+        st.rerun()
+
+
+def offer_sharing(store: RunStore, upload: Upload) -> None:
+    """Let a person who has signed in share their upload; a machine of one's own has nobody to share with."""
+    if not find_person().name:
+        return
+    key = f"share.{name_upload(upload)}"
+    st.toggle(
+        "Share with everyone on this server",
+        value=store.uploads.is_shared(upload.sha256, upload.owner),
+        key=key,
+        on_change=lambda: attempt(lambda: _share(store, upload, shared=st.session_state[key])),
+        help="Everyone who may sign in can then choose it, see its groups and train on it, until you take it back.",
+    )
+
+
+def _share(store: RunStore, upload: Upload, *, shared: bool) -> None:
+    store.uploads.share(upload.sha256, upload.owner, shared=shared)
+
+
+def _take(store: RunStore, given: UploadedFile) -> tuple[str, ...]:
+    """Store the file and look into it; what cannot be used is not kept. Return what is wrong with it."""
+    stored = attempt(lambda: store.uploads.put(cast(IO[bytes], given), given.name, store.payer))
+    if stored is None:
+        return ()
+    report = READER.inspect(stored.path, limit_bytes=LIMIT_BYTES)
+    if report.errors:
+        attempt(lambda: store.uploads.delete(stored.sha256, store.payer))
+        return tuple(fault.replace(stored.path.name, given.name) for fault in report.errors)
+    choose("file", name_upload(stored))
+    _forget(given)
+    return ()
+
+
+def _forget(given: UploadedFile) -> None:
+    """Free what Streamlit holds of a file that is stored: it would keep it for as long as the session lives."""
+    context = get_script_run_ctx()
+    if context is not None:
+        context.uploaded_file_mgr.remove_file(context.session_id, given.file_id)
+        given.close()

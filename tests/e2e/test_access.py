@@ -1,0 +1,66 @@
+"""Without a mouse and without eyes: Tab reaches every control and shows where it is, every chart says what it shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import CHART, keyed, open_page
+
+#: marks each control of the page with its look, to be compared when it has the focus
+MARK = """() => {
+  const parts = style => [style.outlineStyle, style.outlineWidth, style.boxShadow, style.borderColor,
+                          style.backgroundColor, style.textDecorationLine, style.color].join()
+  window.look = control => {
+    const whole = control.closest('[class*=st-key-]') ?? control.closest('[data-testid]') ?? control
+    return [whole, ...whole.querySelectorAll('*')].map(part => parts(getComputedStyle(part))).join(';')
+  }
+  const all = document.querySelectorAll('[data-testid=stMain] :is(a[href], button, input, textarea, [tabindex="0"])')
+  const shown = [...all].filter(each => each.tabIndex >= 0 && !each.disabled && each.getClientRects().length &&
+    each.type !== 'file' && !each.closest('details:not([open]), [data-testid=stDataFrame], .modebar') &&
+    !each.closest('[aria-hidden=true], [role=radio][aria-checked=false]'))  // arrows move among radio buttons
+  window.controls = new Map(shown.map(each => [each, {before: window.look(each), reached: false, seen: false}]))
+  document.querySelector('[data-testid=stMain]').scrollTop = 0
+  return shown.length
+}"""
+STEP = """() => {
+  const found = window.controls.get(document.activeElement)
+  if (!found) return
+  found.reached = true
+  found.seen ||= window.look(document.activeElement) !== found.before
+}"""
+REPORT = """() => [...window.controls].map(([each, found]) =>
+  [each.getAttribute('aria-label') || each.textContent || each.outerHTML.slice(0, 120), found.reached, found.seen])"""
+PAGES = ("", "data", "train", "run", "compare", "tradeoffs", "audit", "learn?card=pf_ld")
+
+
+@pytest.mark.parametrize(("page", "ready"), [("", "start_trade_off"), ("train?expert=True", "plan_clip_dual")])
+def test_tab_reaches_every_control_and_shows_where_it_is(page: str, ready: str, tab: Page, site: Any) -> None:
+    open_page(tab, site, page)
+    keyed(tab, ready, CHART).wait_for()
+    tab.wait_for_timeout(1000)
+    count = tab.evaluate(MARK)
+    assert count >= 10
+    for _ in range(count + 60):
+        tab.keyboard.press("Tab")
+        tab.wait_for_timeout(60)
+        tab.evaluate(STEP)
+    found = tab.evaluate(REPORT)
+    assert [name for name, reached, _ in found if not reached] == []
+    assert [name for name, _, seen in found if not seen] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_chart_and_table_says_what_it_shows(page: str, tab: Page, site: Any) -> None:
+    open_page(tab, site, page)
+    tab.wait_for_load_state("networkidle")
+    tab.wait_for_timeout(2000)
+    charts = tab.locator(".fairpriv-plot").all()
+    said = [chart.get_attribute("aria-label") or "" for chart in charts]
+    assert all(len(words) > 20 for words in said), said
+    assert all(chart.get_attribute("role") == "figure" for chart in charts)
+    for table in tab.locator("[data-testid=stDataFrame]").all():
+        expect(table.locator("xpath=ancestor-or-self::*[@aria-label]").first).to_be_attached()
+    assert tab.locator("img:not([alt])").count() == 0

@@ -1,0 +1,76 @@
+"""Something is gone (the store, the server, a run, the browser that paints images): the page says so and goes on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import CHART, LONG, keyed, launch, open_page, read_step, wait_for_state
+
+ALERT = "[data-testid=stAlert]"
+PARTS = ("", "-wal", "-shm")
+
+
+def move_store(store: Path, to: Path) -> None:
+    """Move a SQLite store with what belongs to it."""
+    for part in PARTS:
+        path = Path(f"{store}{part}")
+        if path.exists():
+            path.rename(f"{to}{part}")
+
+
+def test_the_page_goes_on_after_the_server_and_after_the_store_come_back(
+    tab: Page, own_site: Any, tmp_path: Path
+) -> None:
+    launch(tab, own_site, f"{LONG}&seed=21")
+    wait_for_state(tab, "training", 40)
+    reached = read_step(tab)
+    own_site.pages.kill()
+    own_site.pages.wait()
+    own_site.start_pages()
+    own_site.wait()
+    tab.wait_for_function(
+        "before => { const said = document.body.innerText.match(/step ([\\d,]+) of/);"
+        " return said && Number(said[1].replaceAll(',', '')) > before; }",
+        arg=reached,
+        timeout=40_000,
+    )
+    own_site.supervisor.kill()
+    own_site.supervisor.wait()
+    wait_for_state(tab, "lost", 40)
+    move_store(own_site.store, tmp_path / "moved.db")
+    expect(tab.locator(ALERT).first).to_contain_text("is gone; put it back", timeout=40_000)
+    assert "Traceback" not in tab.locator("body").inner_text()
+    move_store(tmp_path / "moved.db", own_site.store)
+    wait_for_state(tab, "lost", 40)
+    expect(tab.get_by_text("is gone; put it back")).to_have_count(0, timeout=40_000)
+
+
+def test_a_link_to_a_run_that_is_not_there_says_so(tab: Page, site: Any) -> None:
+    open_page(tab, site, "run?run=0123456789abcdef")
+    said = re.compile("(no run|not in the store|No run yet)", re.IGNORECASE)
+    expect(tab.locator(ALERT).first).to_contain_text(said)
+    assert "Traceback" not in tab.locator("body").inner_text()
+
+
+def test_under_a_path_of_a_proxy_figures_and_links_work(tab: Page, make_site: Callable[..., Any]) -> None:
+    based = make_site(base="fairpriv", BROWSER_PATH="", PATH="")
+    missing: list[str] = []
+    tab.on("response", lambda answer: missing.append(answer.url) if answer.status == 404 else None)
+    open_page(tab, based)
+    keyed(tab, "start_trade_off", CHART).wait_for(timeout=40_000)
+    assert [url for url in missing if "/media/" in url] == []
+    keyed(tab, "start_trade_off_save", "button").click()
+    expect(tab.get_by_text("an image needs Chromium", exact=False).last).to_be_visible()
+    expect(keyed(tab, "start_trade_off_html", "button")).to_be_visible()
+    expect(keyed(tab, "start_trade_off_png", "button")).to_have_count(0)
+    tab.keyboard.press("Escape")
+    tab.get_by_role("link", name="Compare").first.click()
+    tab.wait_for_url("**/fairpriv/compare*")
+    expect(tab.locator("h2").first).to_have_text("Compare")
+    tab.get_by_role("button", name="Copy link").click()
+    expect(tab.locator("[data-testid=stCode]").last).to_contain_text("/fairpriv/compare")

@@ -1,0 +1,137 @@
+"""A report in a browser: downloaded, opened from the disk with no network, and shown to policy without raw numbers."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from fairpriv_core.runs.config import build_config
+from fairpriv_core.runs.store import open_store
+from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.runs.worker import work_on
+from tests.e2e.steps import keyed, open_page
+
+RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
+SEED = 77
+
+
+@pytest.fixture(scope="module")
+def keys(site: Any) -> list[str]:
+    """Return the keys of a private run with a private evaluation and of one without any privacy, made here."""
+    wanted = (
+        {"method": {"name": "pf_ld", "epochs": 4}, "epsilon": 1.0, "private_evaluation": True},
+        {"method": {"name": "none", "epochs": 4}},
+    )
+    with open_store(str(site.store)) as store:
+        work = WorkStore(store.database)
+        rows = [store.submit(build_config({**RAW, **each, "seed": SEED})) for each in wanted]
+        for row in rows:
+            work_on(work, work.claim(row.key))
+        ends = time.monotonic() + 60
+        while any(store.row(row.key).status != "finished" for row in rows):  # the site's own worker may be quicker
+            assert time.monotonic() < ends
+            time.sleep(0.1)
+        return [row.key for row in rows]
+
+
+def save(tab: Page, key: str, folder: Path) -> Path:
+    """Click on a download button and return the file."""
+    with tab.expect_download() as started:
+        keyed(tab, key, "button").click()
+    path = folder / started.value.suggested_filename
+    started.value.save_as(path)
+    return path
+
+
+def read_offline(browser: Browser, path: Path, look: Callable[[Page], None], width: int = 1280) -> str:
+    """Open a file with every request but its own blocked, look at it, and return its text; it must ask for nothing."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, offline=True)
+    asked: list[str] = []
+    faults: list[str] = []
+
+    def refuse(route: Route) -> None:
+        asked.append(route.request.url)
+        route.abort()
+
+    page = context.new_page()
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    context.route(lambda url: not url.startswith(("file:", "data:", "blob:")), refuse)
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-drawn=yes]")
+    look(page)
+    page.set_viewport_size({"width": 600, "height": 900})
+    page.wait_for_function("() => [...document.querySelectorAll('.plot')].every(p => p._fullLayout.width < 600)")
+    text = page.inner_text("body")
+    context.close()
+    assert (asked, faults) == ([], [])
+    return text
+
+
+def check_figures(page: Page) -> None:
+    """Check that figures are drawn, answer to the mouse, fit the window and have a text alternative."""
+    drawn = page.locator(".plot .main-svg").count()
+    figures = page.locator("figure").count()
+    assert drawn >= figures > 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
+    assert all(page.locator("[role=img]").nth(index).get_attribute("aria-label") for index in range(figures))
+    place = page.locator("figure", has_text="What the chosen runs trade")
+    if place.count():
+        place.scroll_into_view_if_needed()
+        place.locator(".points path").first.hover(force=True)
+        expect(place.locator(".hoverlayer .hovertext").first).to_be_visible()
+
+
+def test_the_analysts_file_opens_without_a_network(
+    tab: Page, site: Any, browser: Browser, keys: list[str], tmp_path: Path
+) -> None:
+    open_page(tab, site, "report?" + "&".join(f"runs={key}" for key in keys))
+    tab.get_by_text("How to repeat it").wait_for()
+    path = save(tab, "report_html", tmp_path)
+    for width in (1280, 390):
+        text = read_offline(browser, path, check_figures, width)
+    for said in (
+        "Do not publish",
+        "What privacy promises",
+        "Settings",
+        "Model card of A",
+        'dataset = "synthetic"',
+        *keys,
+    ):
+        assert said in text, said
+
+
+def test_policys_file_holds_no_raw_number(
+    tab: Page, site: Any, browser: Browser, keys: list[str], tmp_path: Path
+) -> None:
+    open_page(tab, site, "report?" + "&".join(f"runs={key}" for key in keys))
+    tab.get_by_text("Policy: to hand on").click()
+    tab.get_by_text("What is left out, and why").wait_for()
+    path = save(tab, "report_html", tmp_path)
+    text = read_offline(browser, path, check_figures)
+    with open_store(str(site.store)) as store:
+        raw, paid = [store.records(keys)[key] for key in keys], store.record(keys[0])
+    whole = path.read_text(encoding="utf-8")
+    for record in raw:
+        found = record.metrics or {}
+        for value in (found["demographic_parity_gap"], *(group["positive_rate"] for group in found["groups"])):
+            assert f"{value:.6g}" not in whole and str(100 * value)[:9] not in whole
+    assert paid is not None and paid.metrics_private is not None
+    assert f"{100 * paid.metrics_private['demographic_parity_gap']:.2f}" in text
+
+
+def test_the_pdf_and_the_figures_are_made_on_a_click(tab: Page, site: Any, keys: list[str], tmp_path: Path) -> None:
+    open_page(tab, site, f"report?runs={keys[0]}&audience=policy")
+    keyed(tab, "report_pdf", "button").click()
+    keyed(tab, "report_save_pdf", "button").wait_for()
+    assert save(tab, "report_save_pdf", tmp_path).read_bytes().startswith(b"%PDF")
+    keyed(tab, "report_figures", "button").click()
+    keyed(tab, "report_save_figures", "button").wait_for()
+    with zipfile.ZipFile(save(tab, "report_save_figures", tmp_path)) as archive:
+        assert {name.rpartition(".")[2] for name in archive.namelist()} == {"png", "svg", "pdf"}

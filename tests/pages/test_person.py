@@ -1,0 +1,143 @@
+"""Who sees what: nobody without signing in where that is set up, and each person their own runs and uploads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairpriv_core.runs.config import build_config
+from fairpriv_core.runs.store import RunStore, open_store
+from pages.widgets.person import is_allowed
+from tests.pages.test_data import make_csv
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = {
+    "data": {"dataset": "synthetic", "sensitive": "group"},
+    "notion": "demographic_parity",
+    "method": {"name": "none", "epochs": 2},
+}
+See = Callable[..., AppTest]
+
+
+def call(name: str, **told: Any) -> dict[str, Any]:
+    """Return what a provider tells of a person."""
+    return {"is_logged_in": True, "iss": "https://id.example.org", "sub": name, "email": f"{name}@example.org"} | told
+
+
+@pytest.fixture
+def see() -> See:
+    """Return a function that opens a file of the app as somebody sees it."""
+
+    def open_as(file: str, user: dict[str, Any], *, allowed: object = ("@example.org",), **address: str) -> AppTest:
+        page = AppTest.from_file(str(ROOT / file), default_timeout=60)
+        page.user = user
+        page.secrets["people"] = {"allowed": allowed}
+        for name, text in address.items():
+            page.query_params[name] = text
+        return page.run()
+
+    return open_as
+
+
+def text_of(page: AppTest) -> str:
+    """Return all that a page says."""
+    return " ".join(item.value for item in (*page.markdown, *page.text, *page.error, *page.caption)).replace("\\", "")
+
+
+def test_nobody_sees_anything_before_signing_in(see: See, with_runs: Path) -> None:
+    page = see("app.py", {"is_logged_in": False})
+    assert not page.exception
+    assert [item.key for item in page.button] == ["sign_in"]
+    assert "Sign in to use this dashboard" in text_of(page)
+    assert not page.get("bidi_component") and not page.selectbox and not page.slider
+    for name in ("run", "compare", "audit", "train"):
+        bare = see(f"pages/{name}.py", {"is_logged_in": False})
+        assert "Sign in" in bare.error[0].value and not bare.get("bidi_component") and not bare.exception
+
+
+@pytest.mark.parametrize("allowed", [(), ("@elsewhere.org", "bo@example.org")])
+def test_who_is_not_on_the_list_stays_outside(see: See, allowed: tuple[str, ...]) -> None:
+    page = see("app.py", call("ana"), allowed=allowed)
+    assert [item.key for item in page.button] == ["sign_out"]
+    said = text_of(page)
+    assert "ana@example.org, who may not use" in said if allowed else "nobody is let in yet" in said.casefold()
+
+
+def test_who_is_let_in_sees_who_is_signed_in_and_the_way_out(see: See) -> None:
+    page = see("app.py", call("ana"))
+    assert not page.exception and page.header[0].value.startswith("What privacy")
+    assert "Signed in as ana@example.org" in text_of(page)
+    assert "sign_out" in [item.key for item in page.button]
+
+
+def test_without_a_sign_in_the_machine_is_ones_own() -> None:
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    assert not {"sign_in", "sign_out"} & {item.key for item in page.button}
+
+
+@pytest.mark.parametrize(
+    ("told", "allowed", "said"),
+    [
+        ({"email": "Ana@Example.org"}, ["ana@example.org"], True),
+        ({"email": "ana@example.org"}, ["@Example.org "], True),
+        ({"email": "ana@example.org.evil.net"}, ["@example.org"], False),
+        ({"email": "ana@sub.example.org"}, ["@example.org"], False),
+        ({"email": "ana@example.org", "email_verified": "false"}, ["@example.org"], False),
+        ({"email": "example.org"}, ["@example.org", "example.org"], False),
+        ({}, ["", "@"], False),
+        ({}, ["*"], True),
+    ],
+)
+def test_the_list_names_addresses_and_domains(told: dict[str, Any], allowed: list[str], said: bool) -> None:
+    assert is_allowed(told, allowed) is said
+
+
+def test_each_person_has_their_own_list_and_opens_others_runs_by_link(see: See, own_store: Path) -> None:
+    database = open_store(str(own_store)).database
+    keys = {}
+    for seed, name in enumerate(("ana", "bo")):
+        store = RunStore(database, f"https://id.example.org#{name}")
+        keys[name] = store.submit(build_config({**CONFIG, "seed": seed})).key
+    mine = see("pages/run.py", call("ana"))
+    assert [option.rpartition(" ")[2] for option in mine.selectbox("run").options] == [keys["ana"]]
+    linked = see("pages/run.py", call("ana"), run=keys["bo"])
+    assert linked.selectbox("run").value == keys["bo"] and not linked.error
+    assert all(linked.button(f"do_{what}").disabled for what in ("pause", "resume", "stop"))
+    assert not mine.button("do_pause").disabled
+
+
+def test_a_launch_is_the_persons_own(see: See, own_store: Path) -> None:
+    page = see("pages/train.py", call("ana"), method="none")
+    page.button("launch").click().run()
+    [row] = open_store(str(own_store)).rows()
+    assert row.owner == "https://id.example.org#ana"
+
+
+def test_an_upload_is_for_its_owner_until_it_is_shared(see: See, own_store: Path) -> None:
+    page = see("pages/data.py", call("ana"), source="file")
+    page.file_uploader("uploader").upload("people.csv", make_csv(), "text/csv")
+    page.run()
+    assert not page.error and page.selectbox("file").options[0].startswith("people.csv")
+    reference = page.query_params["data"]
+    reference = reference[0] if isinstance(reference, list) else reference
+    for name in ("data", "train"):
+        other = see(f"pages/{name}.py", call("bo"), data=reference, source="file")
+        assert "not among your uploads" in text_of(other) and not other.dataframe and not other.exception
+    assert not [item for item in other.button if item.key == "launch" and not item.disabled]
+    page.toggle[0].set_value(True).run()
+    shared = see("pages/data.py", call("bo"), data=reference, source="file")
+    assert not shared.error and "shared by someone else" in shared.selectbox("file").options[0]
+    assert "delete_upload" not in [item.key for item in shared.button] and not shared.toggle
+    page.toggle[0].set_value(False).run()
+    assert "not among your uploads" in text_of(see("pages/train.py", call("bo"), data=reference))
+
+
+def test_an_upload_of_before_the_sign_in_is_nobodys(see: See, own_store: Path) -> None:
+    stored = open_store(str(own_store)).uploads.put(BytesIO(make_csv()), "people.csv", "local")
+    page = see("pages/train.py", call("ana"), data=f"file-{stored.sha256[:12]}:sex?label=income")
+    assert "not among your uploads" in text_of(page)

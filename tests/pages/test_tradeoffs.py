@@ -1,0 +1,149 @@
+"""The Trade-offs page: claims apart, dominated settings on demand, maps, the smallest ε, picks, sweeps from a form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.preview import run_preview
+from fairpriv_core.runs.store import RunStore, open_store
+from pages.widgets.sweep_axes import read_values
+from pages.widgets.sweep_paste import refuse_files
+
+Open = Callable[..., AppTest]
+Charts = Callable[[AppTest], list[dict[str, Any]]]
+DATA = {"dataset": "synthetic", "sensitive": "group"}
+
+
+def ask_cost(page: AppTest, store: RunStore) -> AppTest:
+    """Ask what the sweep on screen costs, and answer as a worker does."""
+    page.button("tradeoffs_cost").click().run()
+    answer(store)
+    return page.run()
+
+
+def answer(store: RunStore) -> None:
+    """Do what a worker would: every preview that waits."""
+    while (key := store.previews.claim()) is not None:
+        run_preview(str(store.database.path), key)
+
+
+def test_the_frontier_stands_with_its_claim_and_its_caveat(with_runs: Path, open_page: Open, charts_of: Charts) -> None:
+    page = open_page("tradeoffs")
+    assert not page.exception and not page.error
+    [chart] = charts_of(page)
+    titles = " ".join(note["text"] for note in chart["figure"]["layout"]["annotations"])
+    assert "Attribute · proved · δ = 1e-05" in titles
+    assert "PF-LD, ε = 1" in chart["alt"] and "Raw, for the analyst" in page.caption[0].value.replace("\\", "")
+    assert chart["pick"] and [trace["customdata"] for trace in chart["figure"]["data"] if "customdata" in trace]
+
+
+def test_a_pick_says_that_it_is_not_paid_for(with_runs: Path, open_page: Open) -> None:
+    page = open_page("tradeoffs")
+    assert not page.warning
+    with open_store(str(with_runs)) as store:
+        [key] = [row.key for row in store.rows() if row.config["seed"] == 0 and row.config["epsilon"] is not None]
+    page.multiselect("points").set_value([key]).run()
+    assert "has no proved ε" in page.warning[0].value
+    assert key in page.query_params["points"]
+    assert {"Open in Compare", "Open its run"} <= {button.label for button in page.button}
+    assert open_page("tradeoffs", points=key).multiselect("points").value == [key]
+
+
+def test_the_smallest_epsilon_or_what_is_nearest(with_runs: Path, open_page: Open) -> None:
+    page = open_page("tradeoffs", wish_accuracy="1.0", wish_gap="100.0")
+    text = " ".join(item.value for item in page.markdown).replace("\\", "")
+    assert "the smallest ε of 1 stored setting is ε = 1.00 (δ = 1 in 100,000, proved" in text
+    page.number_input("wish_accuracy").set_value(99.9).run()
+    text = " ".join(item.value for item in page.markdown).replace("\\", "")
+    assert "none of 1 stored setting reaches it. The nearest misses by" in text
+    page.button("wish_pick_0").click().run()
+    assert len(page.multiselect("points").value) == 1
+
+
+def test_filters_and_views_come_back_from_the_address(with_runs: Path, open_page: Open, charts_of: Charts) -> None:
+    page = open_page("tradeoffs", of_method="none", view="space")
+    assert "there is no third axis" in page.info[0].value
+    page = open_page("tradeoffs", view="space")
+    assert charts_of(page)[0]["figure"]["data"][0]["type"] == "scatter3d"
+    assert "A map needs runs" in open_page("tradeoffs", view="map").info[0].value
+
+
+def test_an_empty_store_offers_a_sweep(own_store: Path, open_page: Open) -> None:
+    page = open_page("tradeoffs")
+    assert "No finished run yet" in page.info[0].value and not page.exception
+    page.multiselect("sweep.method").set_value(["pf_ld", "dp_fermi"]).run()
+    page.text_input("sweep.epsilon").set_value("1, three").run()
+    assert "got 'three'" in page.error[0].value.replace("\\", "")
+    page.text_input("sweep.epsilon").set_value("1, 3").run()
+    with open_store(str(own_store)) as store:
+        ask_cost(page, store)
+    assert [metric.value for metric in page.metric][:2] == ["12", "12"]
+
+
+def test_a_launched_sweep_is_found_again_by_its_address(own_store: Path, open_page: Open) -> None:
+    page = open_page("tradeoffs")
+    page.text_input("sweep.epsilon").set_value("1").run()
+    with open_store(str(own_store)) as store:
+        ask_cost(page, store)
+        next(button for button in page.button if button.label == "Launch 3 runs").click().run()
+        [name] = (
+            page.query_params["sweep"] if isinstance(page.query_params["sweep"], list) else [page.query_params["sweep"]]
+        )
+        answer(store)
+    again = open_page("tradeoffs", sweep=name)
+    assert again.segmented_control("sweep.way").value == "launched"
+    assert "Cancel" in [button.label for button in again.button]
+
+
+def test_parameters_become_axes_and_a_map_shows_them(own_store: Path, open_page: Open) -> None:
+    page = open_page("tradeoffs")
+    page.multiselect("sweep.method").set_value(["dp_fermi"]).run()
+    page.selectbox("sweep.parameter1").set_value("multiplier").run()
+    page.text_input("sweep.multiplier").set_value("0.5, 1, 2").run()
+    with open_store(str(own_store)) as store:
+        ask_cost(page, store)
+        request = store.previews.request(next(iter(keys_of(store))))
+    assert request["sweep"]["axes"]["method.multiplier"] == [0.5, 1.0, 2.0]
+    assert request["sweep"]["axes"]["seed"] == [0, 1, 2]
+
+
+def keys_of(store: RunStore) -> list[str]:
+    with store.database.read() as connection:
+        return [row[0] for row in connection.exec_driver_sql("select key from preview")]
+
+
+def test_a_pasted_file_is_a_sweep_and_may_not_read_this_machine(own_store: Path, open_page: Open) -> None:
+    page = open_page("tradeoffs")
+    page.segmented_control("sweep.way").set_value("paste").run()
+    page.text_area("sweep.text").set_value("[axes]\nseed = [0]\n[data]\nfile = '/etc/passwd'").run()
+    assert "A pasted sweep is about a benchmark" in page.error[0].value.replace("\\", "")
+    page.text_area("sweep.text").set_value("axes = 3").run()
+    assert "axes must be a table" in page.error[0].value.lower()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"data": {"file": "a"}},
+        {"axes": {"file": ["a"]}},
+        {"axes": {"data.file": ["a"]}},
+        {"axes": {"data": [{"file": "a"}]}},
+        {"axes": {"data": {"file": ["a"]}}},
+    ],
+)
+def test_a_file_is_refused_wherever_it_stands(raw: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="about a benchmark"):
+        refuse_files(raw)
+
+
+def test_numbers_are_read_as_the_parameter_wants_them() -> None:
+    assert json.dumps(read_values("1, 2", "epochs", whole=True)) == "[1, 2]"
+    with pytest.raises(BadInput, match="epochs takes whole numbers"):
+        read_values("1.5", "epochs", whole=True)
