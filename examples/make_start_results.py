@@ -22,7 +22,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.start import PATH
 
 BUDGETS = (0.1, 0.5, 1.0, 3.0, 9.0)
-METHODS = ("none", "f_ld", "pf_ld", "dp_sgd")
+METHODS = ("none", "f_ld", "one_release", "pf_ld", "dp_sgd")
 
 
 def main() -> None:
@@ -81,7 +81,7 @@ def keep(record: dict[str, Any], runs: list[dict[str, Any]], configs: list[dict[
         configs.append(setting)
     gap = f"{setting['notion']}_gap"
     metrics = {name: round(record["metrics"][name], 5) for name in ("accuracy", gap)}
-    named = {name: record[name] for name in ("key", "threat_model", "variant")}
+    named = {name: record[name] for name in ("key", "threat_model", "variant", "epsilon", "delta")}
     runs.append({**named, "setting": configs.index(setting), "seed": record["config"]["seed"], "metrics": metrics})
 
 

@@ -1,0 +1,27 @@
+"""What docs/acceptance.md names as shown is there to be run and looked at."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "acceptance.md").read_text("utf-8")
+POINTS = [line for line in PAGE.splitlines() if re.match(r"\| \d+ \|", line)]
+
+
+def test_every_point_stands_in_its_order() -> None:
+    assert [int(line.split("|")[1]) for line in POINTS] == list(range(1, 26))
+
+
+@pytest.mark.parametrize("line", POINTS, ids=[line.split("|")[1].strip() for line in POINTS])
+def test_a_point_is_shown_by_tests_and_pictures_that_exist(line: str) -> None:
+    tests = re.findall(r"`(test_\w+\.py)::(test_\w+)`", line)
+    assert tests
+    for file, name in tests:
+        assert re.search(rf"^def {name}\(", (ROOT / "tests" / "e2e" / file).read_text("utf-8"), re.MULTILINE), name
+    named = re.findall(r"`(tests/[\w/.]+)`|\]\((\S+\.png)\)", line)
+    for test, picture in named:
+        assert (ROOT / test if test else ROOT / "docs" / picture).is_file(), (test, picture)
