@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.widgets.demo import show_banner
 from pages.widgets.door import wait_for_store
-from pages.widgets.frame import list_pages, mark_framed
+from pages.widgets.frame import list_pages, mark_framed, set_aside
 from pages.widgets.person import admit
 from pages.widgets.plot import serve_library
 from pages.widgets.strip import show_strip
@@ -25,4 +25,5 @@ show_banner()
 page.run()
 with strip:
     show_strip(page.title)
+set_aside(page.title)
 wait_for_store()

@@ -11,7 +11,7 @@ from pages.widgets.comparison import show_comparison
 from pages.widgets.filters import FILTERS, choose_rows
 from pages.widgets.finished import find_rows
 from pages.widgets.frame import link_to
-from pages.widgets.picks import choose_runs, settle_choice
+from pages.widgets.picks import choose_runs, choose_usual, settle_runs
 from pages.widgets.run_table import MOST_CHOSEN, show_table
 from pages.widgets.session import find_store
 from pages.widgets.state import enter, publish
@@ -29,7 +29,8 @@ def show() -> None:
         st.info("No finished run yet. Launch one on the Train page; it appears here when it is done.")
         link_to("train", "Go to Train")
         return
-    settle_choice(rows)
+    choose_usual(rows)
+    settle_runs(rows, MOST_CHOSEN)
     shown = choose_rows(rows)
     varied = varied_settings(shown)
     st.caption(_count(shown, rows))

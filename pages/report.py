@@ -10,13 +10,13 @@ from fairpriv_core.report.brief import AUDIENCES, NOTICES, Audience
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.finished import find_rows
 from pages.widgets.frame import link_to
+from pages.widgets.picks import settle_runs
 from pages.widgets.report import offer_forms, show_brief
 from pages.widgets.reported import find_report
-from pages.widgets.run_table import name_row
+from pages.widgets.run_table import MOST_CHOSEN, name_row
 from pages.widgets.session import find_store
 from pages.widgets.state import enter, keep, mount_default, mount_several, publish
 
-MOST_CHOSEN = 6
 _TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to hand on"}
 
 
@@ -45,6 +45,7 @@ def show() -> None:
 
 def _choose(rows: Sequence[TableRow]) -> list[TableRow]:
     """Return the rows that are reported; what was chosen on Compare is chosen here too."""
+    settle_runs(rows, MOST_CHOSEN)
     by_key = {row.keys[0]: row for row in rows}
     picked = st.multiselect(
         f"Runs to report (1 to {MOST_CHOSEN}; all seeds of each)",

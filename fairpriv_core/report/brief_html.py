@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from importlib.resources import files
 
@@ -101,8 +102,8 @@ def _write_text(part: Text) -> str:
 
 def _write_plot(figure: FigureData) -> str:
     """Return a place for the drawing with its room kept, and beside it what is drawn, which no browser runs."""
-    plot = draw(figure, width=WIDTH)
+    drawing = draw(figure, width=WIDTH)
     escaped = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
-    drawing = re.sub("[<>&]", lambda found: escaped[found.group()], plot.to_json())
-    height = plot.layout.height
-    return f'<div class="plot" style="height: {height}px"></div><script type="application/json">{drawing}</script>'
+    told = re.sub("[<>&]", lambda found: escaped[found.group()], json.dumps(drawing))
+    height = drawing["layout"]["height"]
+    return f'<div class="plot" style="height: {height}px"></div><script type="application/json">{told}</script>'

@@ -6,7 +6,6 @@ import math
 import textwrap
 from typing import Any
 
-import plotly.graph_objects as go
 import plotly.io
 
 from fairpriv_core.report.axes import build_axes, panel_height, plot_height
@@ -18,27 +17,43 @@ from fairpriv_core.report.traces import build_traces
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # metric-compatible: the same on screen and in an export
 WIDTH = 900
 TITLE_CHARACTERS = 40  # a row of the title fits a phone
+#: Plotly's JSON of a figure: "data" and "layout"
+Drawing = dict[str, Any]
 _TOP, _BOTTOM, _LEGEND_ROW, _TITLE_ROW = 46, 54, 21, 19
 
 
-def draw(figure: FigureData, *, theme: ThemeName = "light", caption: bool = False, width: int = WIDTH) -> go.Figure:
-    """Return `figure` drawn in `theme`; with `caption` its caption stands below the plot, as in an export.
+def draw(figure: FigureData, *, theme: ThemeName = "light", caption: bool = False, width: int = WIDTH) -> Drawing:
+    """Return `figure` drawn in `theme`, as Plotly's JSON; with `caption` its caption stands below the plot.
 
     The drawing has a height of its own and takes any width; `width` in pixels only guides line breaks. Zoom stays
-    over redraws: `uirevision` is the figure's name.
+    over redraws: `uirevision` is the figure's name. `plotly.graph_objects.Figure(drawing)` is the same; its checks of
+    every property take far longer than the drawing and are left to the tests.
     """
     colors = THEMES[theme]
     traces = _name_once([trace for series in figure.series for trace in build_traces(series, colors)])
-    plot = go.Figure(data=traces, layout={"template": _template(colors), "uirevision": figure.name})
-    plot.update_layout(build_axes(figure, plot_height(figure)))
-    plot.update_layout(_frame(figure, colors, caption=caption, width=width))
-    return plot
+    layout = {
+        "template": _template(colors),
+        "uirevision": figure.name,
+        **build_axes(figure, plot_height(figure)),
+        **_frame(figure, colors, caption=caption, width=width),
+    }
+    return {"data": _to_json(traces), "layout": _to_json(layout)}
 
 
-def write_html(plot: go.Figure) -> str:
+def write_html(drawing: Drawing) -> str:
     """Return the drawing as an HTML fragment that needs no network."""
-    options = {"displaylogo": False, "responsive": True}
-    return str(plotly.io.to_html(plot, full_html=False, include_plotlyjs=True, include_mathjax=False, config=options))
+    config = {"displaylogo": False, "responsive": True}
+    options = {"full_html": False, "include_plotlyjs": True, "include_mathjax": False, "validate": False}
+    return str(plotly.io.to_html(drawing, config=config, **options))
+
+
+def _to_json(part: Any) -> Any:
+    """Return `part` with what JSON knows alone: a number that is not finite is null; what is empty is left out."""
+    if isinstance(part, dict):
+        return {name: _to_json(inner) for name, inner in part.items() if inner not in (None, (), [])}
+    if isinstance(part, list | tuple):
+        return [_to_json(inner) for inner in part]
+    return None if isinstance(part, float) and not math.isfinite(part) else part
 
 
 def _frame(figure: FigureData, colors: Theme, *, caption: bool, width: int) -> dict[str, Any]:

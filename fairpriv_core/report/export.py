@@ -41,9 +41,9 @@ def to_image(figure: FigureData, image_format: ImageFormat, *, theme: ThemeName 
     """
     if image_format not in ("png", "svg", "pdf"):
         raise BadInput(f"format must be one of png, svg, pdf, got '{image_format}'.", field="format")
-    plot = draw(figure, theme=theme, caption=True, width=width)
-    size = {"width": width, "height": plot.layout.height, "scale": 2 if image_format == "png" else 1}
-    return _PAINTER.paint(plot.to_dict(), {"format": image_format, **size}, browser=find_browser())
+    drawing = draw(figure, theme=theme, caption=True, width=width)
+    size = {"width": width, "height": drawing["layout"]["height"], "scale": 2 if image_format == "png" else 1}
+    return _PAINTER.paint(drawing, {"format": image_format, **size}, browser=find_browser())
 
 
 def warm_up() -> None:

@@ -14,7 +14,7 @@ from fairpriv_core.report.tables import Mean, parameter_diff
 from fairpriv_core.report.wording import metric_title
 from pages.widgets.guard import plain
 from pages.widgets.run_table import show_setting
-from pages.widgets.state import keep, mount_index
+from pages.widgets.state import choose, keep, mount_index, value
 
 _TITLES = {
     "data.dataset": "Data set",
@@ -45,6 +45,9 @@ def show_tests(compared: Sequence[Compared]) -> None:
     """Draw the paired comparison of each run with the one that the person chooses, for accuracy and gap."""
     st.subheader("Against a reference, seed by seed", anchor=False)
     labels = {one.row.keys[0]: one.label for one in compared}
+    first = {key: one.row.keys[0] for one in compared for key in one.row.keys}
+    if first.get(value("reference"), "") not in ("", value("reference")):  # a link names any seed of its row
+        choose("reference", first[value("reference")])
     chosen = st.selectbox("Reference", list(labels), **mount_index("reference", labels), format_func=labels.__getitem__)
     [reference] = [one for one in compared if one.row.keys[0] == keep("reference", chosen)]
     st.markdown("\n".join(f"- {line}" for one in compared if one is not reference for line in _test(one, reference)))

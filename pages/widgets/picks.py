@@ -12,14 +12,18 @@ from pages.widgets.run_table import MOST_CHOSEN, Varied, name_row
 from pages.widgets.state import choose, keep, mount_several, value
 
 
-def settle_choice(rows: Sequence[TableRow]) -> None:
-    """Bring what a link or a click chose to rows that are there; on a first visit choose two that ask the same."""
+def choose_usual(rows: Sequence[TableRow]) -> None:
+    """On a first visit choose the newest run and the newest other one on the same question, or the two newest."""
     if not value("runs") and not st.session_state.get("compare_opened"):
-        choose("runs", _choose_usual(rows))
+        first, *others = rows
+        same = [row for row in others if _question(row) == _question(first)]
+        choose("runs", tuple(row.keys[0] for row in (first, *(same or others)[:1])))
     st.session_state["compare_opened"] = True
-    first = {key: row.keys[0] for row in rows for key in row.keys}
-    unknown = [key for key in value("runs") if key not in first]
-    known = tuple(dict.fromkeys(first[key] for key in value("runs") if key in first))
+
+
+def settle_runs(rows: Sequence[TableRow], most: int) -> None:
+    """Bring the runs that a link or a click chose to rows that are there, at most `most`; say which are not."""
+    unknown = settle("runs", rows)
     if unknown:
         many = "is" if len(unknown) == 1 else "are"
         st.warning(
@@ -27,10 +31,24 @@ def settle_choice(rows: Sequence[TableRow]) -> None:
             "in another store.",
             icon=":material/link_off:",
         )
-    if len(known) > MOST_CHOSEN:
-        st.warning(f"At most {MOST_CHOSEN} runs fit over each other: these are the first {MOST_CHOSEN}.")
-    if known[:MOST_CHOSEN] != tuple(value("runs")):
-        choose("runs", known[:MOST_CHOSEN])
+    known = tuple(key for key in value("runs") if key not in unknown)
+    if len(known) > most:
+        st.warning(f"At most {most} runs fit here: these are the first {most}.")
+    if known[:most] != tuple(value("runs")):
+        choose("runs", known[:most])
+
+
+def settle(name: str, rows: Sequence[TableRow]) -> tuple[str, ...]:
+    """Let each key chosen under `name` be the first of its row, and return the keys that are in no row.
+
+    A link names a row by the key that was its first when the link was made; another seed that finishes can come first.
+    """
+    first = {key: row.keys[0] for row in rows for key in row.keys}
+    chosen = tuple(value(name))
+    settled = tuple(dict.fromkeys(first.get(key, key) for key in chosen))
+    if settled != chosen:
+        choose(name, settled)
+    return tuple(key for key in settled if key not in first)
 
 
 def choose_runs(rows: Sequence[TableRow], shown: Sequence[TableRow], varied: Varied) -> list[TableRow]:
@@ -46,13 +64,6 @@ def choose_runs(rows: Sequence[TableRow], shown: Sequence[TableRow], varied: Var
         help="The same choice as in the table; it stays when a filter hides a row.",
     )
     return [by_key[key] for key in keep("runs", tuple(picked))]
-
-
-def _choose_usual(rows: Sequence[TableRow]) -> tuple[str, ...]:
-    """Return the newest run and the newest other one on the same question, or simply the two newest."""
-    first, *others = rows
-    same = [row for row in others if _question(row) == _question(first)]
-    return tuple(row.keys[0] for row in (first, *(same or others)[:1]))
 
 
 def _question(row: TableRow) -> tuple[str, str, str]:

@@ -1,5 +1,9 @@
 // Draws a Plotly figure and redraws it in place when it changes, so that a person's zoom, hover and drag stay.
+// A drawing that is out of sight is redrawn when it comes into sight, or a little later.
 // Where the page asks for it, a click on a point reports the key that the point carries.
+
+const NEAR = "300px" // so far outside the window a drawing counts as in sight
+const LATER = 3000 // milliseconds until one out of sight is redrawn
 
 const load = (address) => {
   if (window.Plotly) return Promise.resolve(window.Plotly)
@@ -25,6 +29,15 @@ const makeHost = (parent) => {
 const draw = (plotly, host) => {
   if (!host.isConnected || host.wanted === undefined) return
   if (host._dragging) return setTimeout(() => draw(plotly, host), 150)
+  if (host._fullLayout && host.outOfSight && !host.due) {
+    host.later ??= setTimeout(() => {
+      host.due = true
+      draw(plotly, host)
+    }, LATER)
+    return
+  }
+  clearTimeout(host.later)
+  host.due = host.later = undefined
   const { figure, config } = host.wanted
   host.wanted = undefined
   const layout = { ...figure.layout, width: host.clientWidth || undefined, autosize: false }
@@ -54,9 +67,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (width && host._fullLayout && Math.abs(width - host._fullLayout.width) > 1) plotly.relayout(host, { width })
     })
     host.watcher.observe(host)
+    host.sight = new IntersectionObserver(([{ isIntersecting }]) => {
+      host.outOfSight = !isIntersecting
+      draw(plotly, host)
+    }, { rootMargin: NEAR })
+    host.sight.observe(host)
   })
   return () => {
     host.watcher?.disconnect()
+    host.sight?.disconnect()
     host.listens = false
     window.Plotly?.purge(host)
   }

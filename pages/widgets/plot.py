@@ -7,7 +7,6 @@ key. The drawing library is the one that the plotly package brings, served by St
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -16,20 +15,27 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime import exists, get_instance
 
+from fairpriv_core.report.draw import Drawing
+
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _NAME = "fairpriv_plot"
 _draw = st.components.v2.component(_NAME, js=_SCRIPT, isolate_styles=False)
 
 
 def show_plot(
-    figure: Any, key: str, *, alt: str, config: Mapping[str, Any], on_pick: Callable[[str], None] | None = None
+    drawing: Drawing,
+    key: str,
+    *,
+    alt: str,
+    config: Mapping[str, Any],
+    on_pick: Callable[[str], None] | None = None,
 ) -> None:
-    """Draw the Plotly `figure` under `key`; `alt` is what a person who does not see it is told.
+    """Draw the `drawing` (Plotly's JSON) under `key`; `alt` is what a person who does not see it is told.
 
     `on_pick` is called with the key of a point that was clicked, before the page runs again.
     """
     data = {
-        "figure": json.loads(figure.to_json()),
+        "figure": drawing,
         "alt": alt,
         "config": dict(config),
         "plotly": st.session_state.get("library") or serve_library(),

@@ -8,6 +8,7 @@ import streamlit as st
 
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.frame import go_to
+from pages.widgets.picks import settle
 from pages.widgets.run_table import MOST_CHOSEN, name_row
 from pages.widgets.state import choose, keep, mount_several, value
 
@@ -26,6 +27,7 @@ def pick(key: str) -> None:
 
 def show_picked(rows: Sequence[TableRow], best: Sequence[TableRow], details: Mapping[str, str]) -> None:
     """Draw the list of picked points, of `rows`, and the ways to open their runs; of many rows it offers the `best`."""
+    settle("points", rows)
     by_key = {row.keys[0]: row for row in rows}
     offered = [row.keys[0] for row in (rows if len(rows) <= _MOST_OFFERED else best[:_MOST_OFFERED])]
     listed = list(dict.fromkeys([*(key for key in value("points") if key in by_key), *offered]))

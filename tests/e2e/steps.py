@@ -11,7 +11,8 @@ from playwright.sync_api import Locator, Page, expect
 
 CHART = ".js-plotly-plot"
 PATIENCE = 60_000  # milliseconds: the first drawing of a page on a busy machine
-LONG = "p.epochs=1000&p.batch_size=64&expert=True"
+#: more than two minutes of training, so that no test finds it finished
+LONG = "p.epochs=1000&p.batch_size=64&p.hidden_layers=10&p.width=64&expert=True"
 
 
 def open_page(tab: Page, site: Any, address: str = "") -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.e2e.steps import CHART, keyed, open_page
+from tests.e2e.steps import CHART, keyed, launch, open_page, wait_for_state
 
 PAGES = ("", "data", "train", "run", "compare", "tradeoffs", "papers", "audit", "report", "learn")
 
@@ -28,7 +28,12 @@ def test_a_figure_downloads(form: str, tab: Page, site: Any, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_overflows_at_phone_width(scheme: Literal["light", "dark"], site: Any, browser: Browser) -> None:
+def test_nothing_overflows_at_phone_width(
+    scheme: Literal["light", "dark"], site: Any, browser: Browser, tab: Page
+) -> None:
+    for address in ("method=none&p.epochs=3&seed=390", "method=pf_ld&p.epochs=3&seed=390&expert=True"):
+        launch(tab, site, address)
+        wait_for_state(tab, "finished", 60)
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)
     phone = context.new_page()
     for page in PAGES:

@@ -79,7 +79,7 @@ def check_figures(page: Page) -> None:
     drawn = page.locator(".plot .main-svg").count()
     figures = page.locator("figure").count()
     assert drawn >= figures > 1
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert all(page.locator("[role=img]").nth(index).get_attribute("aria-label") for index in range(figures))
     place = page.locator("figure", has_text="What the chosen runs trade")
     if place.count():

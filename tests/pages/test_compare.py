@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.report.tables import TableRow, mean_interval
@@ -79,6 +80,25 @@ def test_a_link_to_a_run_that_is_gone_says_so_and_any_seed_names_its_row(with_ru
     assert "0123456789abcdef is not among the finished runs" in page.warning[0].value
     assert len(page.multiselect("runs").value) == 1 and page.multiselect("runs").value[0] in folded
     assert "Choose 2 to 6" in page.info[0].value
+
+
+@pytest.mark.parametrize(("page", "choice"), [("compare", "runs"), ("report", "runs"), ("tradeoffs", "points")])
+def test_a_link_names_a_row_by_any_of_its_seeds(page: str, choice: str, with_runs: Path, open_page: Open) -> None:
+    with open_store(str(with_runs)) as store:
+        folded = [row.key for row in store.rows() if row.config["method"]["name"] == "pf_ld"]
+    assert len(folded) == 2
+    found = [open_page(page, **{choice: key}).multiselect(choice).value for key in folded]
+    assert found[0] == found[1] and len(found[0]) == 1
+
+
+def test_a_link_names_the_reference_by_any_of_its_seeds(with_runs: Path, open_page: Open) -> None:
+    with open_store(str(with_runs)) as store:
+        folded = [row.key for row in store.rows() if row.config["method"]["name"] == "pf_ld"]
+    chosen = open_page("compare").multiselect("runs").value
+    named = {open_page("compare", runs=chosen, reference=key).selectbox("reference").value for key in folded}
+    assert len(named) == 1 and named < set(folded)
+    other = open_page("compare", runs=chosen, reference=next(key for key in chosen if key not in folded))
+    assert other.selectbox("reference").value not in folded
 
 
 def test_a_run_that_is_deleted_elsewhere_is_told_of(with_runs: Path, open_page: Open) -> None:

@@ -29,7 +29,7 @@ def test_a_card_says_what_it_is_when_it_misleads_and_where_it_is_from(name: str)
     figure = card.draw()
     assert card.sentence.endswith(".") and all(said.endswith(".") for said in card.misleads)
     assert card.misleads and card.source and figure.alt and figure.caption
-    assert draw(figure).data
+    assert draw(figure)["data"]
 
 
 def test_a_published_variant_says_why_its_claim_is_not_proved() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import plotly.graph_objects as go
 import pytest
 
 from fairpriv_core.errors import BadInput
@@ -57,7 +59,7 @@ METHODS = [
 
 
 def plain(figure: FigureData, theme: ThemeName = "light", **options: Any) -> dict[str, Any]:
-    return dict(draw(figure, theme=theme, **options).to_dict())
+    return draw(figure, theme=theme, **options)
 
 
 def test_every_method_has_one_look_that_survives_greyscale() -> None:
@@ -103,6 +105,21 @@ def test_one_template_for_every_figure(name: str, theme: ThemeName) -> None:
     assert layout["meta"]["alt"] == figure.alt
     for note in layout.get("annotations", []):
         assert contrast(note["font"].get("color", colors.text), colors.background) >= 4.5
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_plotlys_own_class_takes_every_drawing_and_changes_nothing(name: str) -> None:
+    drawn = draw(FIGURES[name], caption=True)
+    told = json.loads(json.dumps(drawn, allow_nan=False))
+    assert told == drawn, "plain JSON"
+    assert json.loads(go.Figure(drawn).to_json()) == told
+
+
+def test_a_number_that_is_not_finite_is_null() -> None:
+    [series, *_] = FIGURES["trade_off"].series
+    odd = replace(series, y=(math.nan, math.inf, *series.y[2:]))
+    drawn = draw(replace(FIGURES["trade_off"], series=(odd,)))
+    assert [trace["y"][:2] for trace in drawn["data"] if trace["name"] == odd.name][-1] == [None, None]
 
 
 def test_axes_have_titles_with_units() -> None:

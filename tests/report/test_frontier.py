@@ -94,7 +94,7 @@ def test_a_line_joins_one_method_at_one_epsilon_and_dominated_settings_are_open(
     assert first.keys == (rows[1].keys[0], rows[0].keys[0]) and "λ = 0.5" in first.hover[1]
     assert first.x_low and first.low and "The other 1 are not drawn" in figure.caption and figure.raw
     shown = frontier(groups, **ABOUT, details={}, dominated=True)
-    trace = draw(shown).to_dict()["data"][0]
+    trace = draw(shown)["data"][0]
     assert trace["marker"]["symbol"].endswith("-open") and list(trace["customdata"]) == [rows[3].keys[0]]
     assert "mode" in trace and trace["mode"] == "markers"
 
@@ -110,7 +110,7 @@ def test_points_in_space_have_units_and_their_numbers() -> None:
     rows = [row(1, 0.8, 0.1), row(3, 0.84, 0.1, method="dp_fermi"), row(3, 0.7, 0.2)]
     [(claim, own)] = group_by_claim(rows).items()
     figure = frontier_in_space(own, claim, **ABOUT, details={}, dominated=True)
-    plain = draw(figure, theme="dark").to_dict()
+    plain = draw(figure, theme="dark")
     scene = plain["layout"]["scene"]
     assert [scene[f"{axis}axis"]["title"]["text"] for axis in "xyz"] == ["Gap (pp)", "ε", "Accuracy (%)"]
     assert scene["yaxis"]["type"] == "log" and list(scene["yaxis"]["ticktext"]) == ["1", "2"]
@@ -127,7 +127,7 @@ def test_a_map_leaves_empty_what_was_not_run_and_names_it() -> None:
     assert find_varying(settings.values()) == ["epsilon", "method.c"]
     figure = heat_map(rows, settings, axes, quantity="accuracy", about="PF-LD on adult")
     assert "1 of 4 combinations have no finished run and are left empty: ε = 3, C_p = 0.5." in figure.caption
-    [trace] = draw(figure).to_dict()["data"]
+    [trace] = draw(figure)["data"]
     assert [list(line) for line in trace["z"]] == [[pytest.approx(71), pytest.approx(73)], [pytest.approx(71), None]]
     assert list(trace["x"]) == ["1", "3"] and trace["customdata"][0][1] == "3-0.1"
     twice = [*rows, row(1, 0.9, 0.1, key="again")]
@@ -146,7 +146,7 @@ def test_five_thousand_settings_are_drawn_within_a_second_and_a_half() -> None:
     rows = [row(0.1 + i % 50, numbers[i], numbers[-i], key=str(i)) for i in range(5000)]
     begun = time.process_time()
     figure = frontier(group_by_claim(rows), **ABOUT, details={}, dominated=True)
-    json.dumps(draw(figure).to_plotly_json(), default=list)
+    json.dumps(draw(figure), allow_nan=False)
     assert time.process_time() - begun < 1.5
     assert sum(len(one.x) for one in figure.series if one.kind == "cloud") == MOST_DOMINATED
 

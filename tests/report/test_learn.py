@@ -67,4 +67,4 @@ def test_the_clipping_example_is_made_up_and_clips_the_small_group_more() -> Non
 @pytest.mark.parametrize("idea", IDEAS, ids=lambda idea: idea.name)
 def test_every_idea_draws_and_says_so_in_words(idea: Idea) -> None:
     figure = idea.draw()
-    assert figure.alt and figure.caption and draw(figure).data
+    assert figure.alt and figure.caption and draw(figure)["data"]
