@@ -53,6 +53,7 @@ def test_a_sweep_shows_its_cost_runs_once_and_its_points_can_be_opened(tab: Page
     expect(chart).to_be_visible()
     answer(tab, accuracy="50", gap="100", says="smallest")
     answer(tab, accuracy="99.9", gap="0.1", says="nearest")
+    chart.scroll_into_view_if_needed()
     tab.wait_for_timeout(500)  # the drawing has no end that could be waited for
     point = chart.locator(".points path").last
     point.click(force=True)
