@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.data.problem import DataSpec
+from pages.widgets.files import begin_file
 from pages.widgets.frame import go_to
 from pages.widgets.groups import show_groups, show_revealing
 from pages.widgets.guard import plain
@@ -51,6 +52,8 @@ def _follow_reference() -> None:
         choose("source", "benchmark" if spec.file is None else "file")
     name = "dataset" if spec.file is None else "file"
     choose(name, spec.dataset or reference.partition(":")[0].removeprefix("file-"))
+    if spec.file is not None:
+        begin_file(spec.file, told=True)
     choose("label", spec.label)
     choose("positive", spec.positive)
     choose("attributes", tuple(column for column, _, _ in columns))

@@ -15,7 +15,7 @@ from pages.widgets.demo import SENTENCE, is_demo
 from pages.widgets.guard import attempt, sentence
 from pages.widgets.reference import write_file
 from pages.widgets.session import find_store
-from pages.widgets.state import keep, mount_index
+from pages.widgets.state import forget, keep, mount_index
 from pages.widgets.uploads import name_upload, offer_delete, offer_sharing, offer_upload
 
 
@@ -47,11 +47,19 @@ def choose_given_file() -> GivenFile | None:
             "File", list(given), **mount_index("file", given), format_func=lambda name: _describe(given[name], store)
         )
     chosen = given[keep("file", shown)]
+    begin_file(str(chosen.path))
     if chosen.upload is not None and chosen.upload.owner == store.payer:
         with right:
             offer_delete(store, chosen.upload)
         offer_sharing(store, chosen.upload)
     return chosen
+
+
+def begin_file(path: str, *, told: bool = False) -> None:
+    """Start from the guesses about the file at `path` where another was shown; unless a link has `told` its roles."""
+    before, st.session_state["roles_of"] = st.session_state.get("roles_of"), path
+    if before not in (None, path) and not told:
+        forget("label", "positive", "attributes")
 
 
 def _list_files(store: RunStore) -> list[GivenFile]:

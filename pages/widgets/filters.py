@@ -9,6 +9,7 @@ import streamlit as st
 from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.report.wording import metric_title
+from pages.widgets.called import call_files
 from pages.widgets.state import keep, mount_several
 
 FILTERS = ("only.data", "only.notion", "only.method", "only.protects")
@@ -53,4 +54,4 @@ def _read(row: TableRow, name: str) -> str:
 def _show(name: str, one: str) -> str:
     if name == "only.method":
         return method_look(one).title
-    return metric_title(one) if name == "only.notion" else one
+    return metric_title(one) if name == "only.notion" else call_files(one)

@@ -15,6 +15,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.folder import find_named, name_in_folder
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
+from pages.widgets.called import call_files
 
 _DIGITS = 12
 _UPLOAD, _FOLDER = "file-", "folder-"
@@ -73,13 +74,13 @@ def describe_reference(text: str) -> str:
     'sex + race'
     """
     name, _, sensitive = text.partition("?")[0].partition(":")
-    return f"{_title(name)} · {sensitive.replace('+', ' + ')}"
+    return call_files(f"{_title(name)} · {sensitive.replace('+', ' + ')}")
 
 
 def _title(name: str) -> str:
     if name in problems():
         return problems()[name].title
-    return unquote(name.removeprefix(_FOLDER)) if name.startswith(_FOLDER) else f"file {name.removeprefix(_UPLOAD)[:6]}"
+    return unquote(name.removeprefix(_FOLDER)) if name.startswith(_FOLDER) else name
 
 
 def describe_config(config: Mapping[str, Any]) -> str:
@@ -101,4 +102,4 @@ def describe_config(config: Mapping[str, Any]) -> str:
         parts.append(f"release of {config['reuse'][:6]}")
     if config.get("seed"):
         parts.append(f"seed {config['seed']}")
-    return " · ".join(parts)
+    return call_files(" · ".join(parts))

@@ -17,6 +17,7 @@ from pages.widgets.session import stamp_file
 from pages.widgets.state import keep, mount, mount_index, mount_several
 
 _FEW = 12
+_MOST_ROWS = 16  # of the table of columns, before it scrolls
 
 
 def choose_benchmark() -> DataSpec | None:
@@ -160,7 +161,13 @@ def _show_guesses(report: FileReport) -> None:
         }
         for column in report.columns
     ]
-    st.dataframe(rows, key="guess_table", hide_index=True, alt="Each column's type, guessed role and some values.")
+    st.dataframe(
+        rows,
+        key="guess_table",
+        hide_index=True,
+        height=37 + 35 * min(len(rows), _MOST_ROWS),
+        alt="Each column's type, guessed role and some values.",
+    )
 
 
 @st.cache_data(max_entries=8, show_spinner="Reading the file …")

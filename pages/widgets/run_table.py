@@ -11,6 +11,7 @@ import streamlit as st
 from fairpriv_core.report import wording
 from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, TableRow
+from pages.widgets.called import call_files
 from pages.widgets.filters import name_data
 from pages.widgets.state import choose, value
 
@@ -27,8 +28,8 @@ def name_row(row: TableRow, varied: Mapping[str, Any] | None = None) -> str:
     budget = {REPLAYED: " · replayed noise", UNPROVED: " · no ε proved"}.get(row.variant or "", budget)
     seeds = f"{len(row.seeds)} seeds" if len(row.seeds) > 1 else "1 seed"
     settings = f" · {name_settings(varied)}" if varied else ""
-    name = f"{method_look(row.method).title}{budget}{settings} · {name_data(row)} · {row.notion.replace('_', ' ')}"
-    return f"{name} · {seeds} · {row.keys[0][:6]}"
+    asked = f"{call_files(name_data(row))} · {row.notion.replace('_', ' ')}"
+    return f"{method_look(row.method).title}{budget}{settings} · {asked} · {seeds} · {row.keys[0][:6]}"
 
 
 def name_short(row: TableRow, varied: Mapping[str, Any]) -> str:
@@ -122,7 +123,7 @@ def _as_row(row: TableRow, varied: Mapping[str, Any]) -> dict[str, Any]:
         "protects": row.threat_model or "nothing",
         "δ": None if row.epsilon is None else row.delta,
         "notion": row.notion.replace("_", " "),
-        "data": name_data(row),
+        "data": call_files(name_data(row)),
         "seeds": len(row.seeds),
         "key": row.keys[0],
     }

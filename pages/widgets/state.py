@@ -90,6 +90,13 @@ def choose(name: str, chosen: Any) -> None:
     _kept("mounted").discard(name)
 
 
+def forget(*names: str) -> None:
+    """Drop choices: their widgets start from their defaults."""
+    for name in names:
+        _kept("choices").pop(name, None)
+        _kept("mounted").discard(name)
+
+
 def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) -> dict[str, Any]:
     """Return the `key` and the `value` with which the widget called `name` is drawn.
 

@@ -11,6 +11,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.dominance import Claim, group_by_claim
 from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.tables import TableRow
+from pages.widgets.called import call_files
 from pages.widgets.questions import Answers
 from pages.widgets.state import keep, mount_index, mount_several
 
@@ -25,6 +26,11 @@ class Topic:
     notion: str
 
     @property
+    def data_title(self) -> str:
+        """The data as the person calls it."""
+        return call_files(self.data)
+
+    @property
     def notion_title(self) -> str:
         """The notion as it is called."""
         return notions()[self.notion].title
@@ -34,8 +40,9 @@ def choose_topic(found: Mapping[str, Mapping[str, Answers]]) -> tuple[Topic, Ans
     """Draw the choice of data and notion among what was `found`; return it with what answers it."""
     left, right = st.columns(2)
     with left:
+        mounted = mount_index("of_data", found)
         data = keep(
-            "of_data", st.selectbox("Data and sensitive attribute", list(found), **mount_index("of_data", found))
+            "of_data", st.selectbox("Data and sensitive attribute", list(found), **mounted, format_func=call_files)
         )
     titles = {name: notions()[name].title for name in found[data]}
     with right:

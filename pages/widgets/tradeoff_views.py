@@ -34,7 +34,7 @@ def show_view(topic: Topic, claims: Claims, answers: Answers) -> None:
     if view == "space":
         _show_space(topic, claims, answers, dominated=dominated)
         return
-    told = {"dataset": topic.data, "notion": topic.notion_title}
+    told = {"dataset": topic.data_title, "notion": topic.notion_title}
     figure = frontier(claims, **told, details=answers.details, dominated=dominated)
     show_figure(figure, "tradeoff_frontier", on_pick=pick)
 
@@ -79,7 +79,7 @@ def _show_space(topic: Topic, claims: Claims, answers: Answers, *, dominated: bo
     figure = frontier_in_space(
         claims[claim],
         claim,
-        dataset=topic.data,
+        dataset=topic.data_title,
         notion=topic.notion_title,
         details=answers.details,
         dominated=dominated,
@@ -116,9 +116,8 @@ def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
     axes = _list_axes(rows, answers)
     across = _choose_axis(first, "Across", "map_x", axes)
     up = _choose_axis(second, "Up", "map_y", [name for name in axes if name != across])
-    figure = heat_map(
-        rows, answers.numbers, (find_title(across), find_title(up)), quantity=quantity, about=f"{topic.data}, {chosen}"
-    )
+    about = f"{topic.data_title}, {chosen}"
+    figure = heat_map(rows, answers.numbers, (find_title(across), find_title(up)), quantity=quantity, about=about)
     show_figure(figure, "tradeoff_map", on_pick=pick)
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
+
+from pages.widgets.reference import describe_reference
 
 Open = Callable[..., AppTest]
 HEADER = "age,sex,city,income\n"
@@ -103,6 +106,26 @@ def test_a_wrong_file_gives_a_sentence_and_is_not_kept(
     assert words in page.error[0].value.replace("\\", "")
     assert "people.csv" in page.error[0].value.replace("\\", "")
     assert not list((own_store.parent / "uploads").glob("*"))
+
+
+def test_another_file_starts_from_its_own_guesses(open_page: Open, own_store: Path) -> None:
+    page = upload(open_page("data", source="file"), make_csv())
+    page.selectbox("label").set_value("city").run()
+    upload(page, make_csv(rows=300), "others.csv")
+    assert page.selectbox("label").value == "income"
+    page.selectbox("label").set_value("city").run()
+    assert page.selectbox("label").value == "city"
+
+
+def test_a_file_is_called_by_its_name(open_page: Open, own_store: Path) -> None:
+    page = upload(open_page("data", source="file"), make_csv())
+    reference = page.query_params["data"]
+    assert reference.startswith("file-")
+    assert describe_reference(reference) == "people.csv · sex"
+    assert describe_reference("file-0123456789ab:sex") == "file-0123456789ab · sex", "nobody's file"
+    upload(page, make_csv(rows=300), "people.csv")
+    st.cache_data.clear()
+    assert describe_reference(reference) == f"people.csv ({reference.removeprefix('file-')[:6]}) · sex"
 
 
 def test_a_file_above_the_limit_gives_a_sentence(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
