@@ -9,11 +9,9 @@ import streamlit as st
 from fairpriv_core.report.tables import TableRow, varied_settings
 from pages.widgets.comparison import show_comparison
 from pages.widgets.filters import FILTERS, choose_rows
-from pages.widgets.finished import find_rows
-from pages.widgets.frame import link_to
+from pages.widgets.finished import open_rows
 from pages.widgets.picks import choose_runs, choose_usual, settle_runs
 from pages.widgets.run_table import MOST_CHOSEN, show_table
-from pages.widgets.session import find_store
 from pages.widgets.state import enter, publish
 
 
@@ -21,14 +19,10 @@ def show() -> None:
     """Draw the page."""
     enter("compare")
     st.header("Compare", anchor=False)
-    store = find_store()
-    rows = None if store is None else find_rows(store)
-    if store is None or rows is None:
+    opened = open_rows("it appears here")
+    if opened is None:
         return
-    if not rows:
-        st.info("No finished run yet. Launch one on the Train page; it appears here when it is done.")
-        link_to("train", "Go to Train")
-        return
+    store, rows = opened
     choose_usual(rows)
     settle_runs(rows, MOST_CHOSEN)
     shown = choose_rows(rows)

@@ -8,13 +8,11 @@ import streamlit as st
 
 from fairpriv_core.report.brief import AUDIENCES, NOTICES, Audience
 from fairpriv_core.report.tables import TableRow
-from pages.widgets.finished import find_rows
-from pages.widgets.frame import link_to
+from pages.widgets.finished import open_rows
 from pages.widgets.picks import settle_runs
 from pages.widgets.report import offer_forms, show_brief
 from pages.widgets.reported import find_report
 from pages.widgets.run_table import MOST_CHOSEN, name_row
-from pages.widgets.session import find_store
 from pages.widgets.state import enter, keep, mount_default, mount_several, publish
 
 _TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to hand on"}
@@ -24,14 +22,10 @@ def show() -> None:
     """Draw the page."""
     enter("report")
     st.header("Report", anchor=False)
-    store = find_store()
-    rows = None if store is None else find_rows(store)
-    if store is None or rows is None:
+    opened = open_rows("it can be reported")
+    if opened is None:
         return
-    if not rows:
-        st.info("No finished run yet. Launch one on the Train page; it can be reported when it is done.")
-        link_to("train", "Go to Train")
-        return
+    store, rows = opened
     chosen, audience = _choose(rows), _choose_audience()
     publish(("runs", "audience"))
     if not chosen:

@@ -10,6 +10,8 @@ import streamlit as st
 from fairpriv_core.report.live import History, collect
 from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.runs.store import RunStore, Stamp
+from pages.widgets.door import find_store
+from pages.widgets.frame import link_to
 from pages.widgets.guard import attempt
 
 Briefs = tuple[Mapping[str, Any], ...]
@@ -23,6 +25,22 @@ def find_briefs(store: RunStore) -> Briefs | None:
 def find_rows(store: RunStore) -> tuple[TableRow, ...] | None:
     """Return finished runs with their seeds folded, newest first; None after showing why they cannot be had."""
     return attempt(lambda: _fold(*_identify(store), store))
+
+
+def open_rows(purpose: str) -> tuple[RunStore, tuple[TableRow, ...]] | None:
+    """Return the store and its finished runs; None after showing why there are none, and where they come from.
+
+    `purpose` is what becomes of a run here, such as "it can be reported".
+    """
+    store = find_store()
+    rows = None if store is None else find_rows(store)
+    if store is None or rows is None:
+        return None
+    if not rows:
+        st.info(f"No finished run yet. Launch one on the Train page; {purpose} when it is done.")
+        link_to("train", "Go to Train")
+        return None
+    return store, rows
 
 
 def find_history(store: RunStore, key: str) -> History:
