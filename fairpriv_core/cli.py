@@ -62,7 +62,7 @@ def notions(as_json: bool) -> None:
 @cli.command()
 @click.option("--dataset", help="A data set of the catalogue.")
 @click.option("--csv", "--parquet", "file", help="Your own CSV or Parquet file, in place of a data set.")
-@click.option("--label", help="The column to predict; a file needs it.")
+@click.option("--label", help="The column to predict; a file needs it. score:150 cuts a number in two.")
 @click.option("--positive", help="The label's value that counts as positive.")
 @click.option("--sensitive", help=_SENSITIVE)
 @click.option("--notion", help="The fairness notion.")

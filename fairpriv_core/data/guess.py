@@ -92,8 +92,13 @@ def _categorize(name: str, coded: Codes) -> Categorical:
     return Categorical(name, sort_values(values), missing=bool((coded.codes < 0).any()))
 
 
-def list_values(name: str, column: Column) -> Numeric | Categorical:
-    """Return every value of a label or sensitive column; a numeric one with too many to be groups stays numeric."""
+def list_values(name: str, column: Column, *, cut: bool = False) -> Numeric | Categorical:
+    """Return every value of a label or sensitive column; a numeric one with too many to be groups stays numeric.
+
+    One that is to be `cut` is numeric if it holds any number.
+    """
+    if cut and np.isfinite(to_numbers(column)).any():
+        return measure_column(name, column)
     coded = to_codes(column, limit=MOST_GROUPS if isinstance(column, Numbers) else None)
     return measure_column(name, column) if coded is None else Categorical(name, sort_values(coded.values))
 
@@ -110,12 +115,10 @@ def _is_number(text: str) -> bool:
 
 
 def measure_column(name: str, column: Column) -> Numeric:
-    """Return range, center, scale and bins of a numeric column, from its finite values."""
+    """Return range, center, scale and bins of a numeric column, from its finite values; it must have one."""
     values = to_numbers(column)
     absent = ~np.isfinite(values)
     values = values[~absent]
-    if not values.size:
-        raise BadInput(f"'{name}' holds texts, so it cannot be cut at numbers.", field="sensitive")
     size = np.abs(values)
     log = bool(size.max() > 20 * (1 + np.median(size)))
     shaped = shape_numbers(values, log=log)

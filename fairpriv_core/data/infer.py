@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from fairpriv_core.data.download import hash_file
-from fairpriv_core.data.guess import check_columns, guess_column, list_values, measure_column
+from fairpriv_core.data.guess import check_columns, guess_column, list_values
 from fairpriv_core.data.material import Declared, Material
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.sensitive import parse_sensitive
+from fairpriv_core.data.sensitive import parse_label, parse_sensitive
 from fairpriv_core.data.stream import read_table
 from fairpriv_core.errors import BadInput
 
@@ -24,22 +25,23 @@ def read_own_file(path: Path, spec: DataSpec) -> Material:
     Raises BadInput for a file or column that cannot be used, naming it.
     """
     reading = read_table(path, exact=f"{spec.sensitive} {spec.label}")
-    for name in {spec.label or "", *_named_columns(spec.sensitive)} & set(reading.unused):
-        raise BadInput(reading.unused[name], field="label" if name == spec.label else "sensitive")
     table = reading.table
+    for field, text in (("label", spec.label or ""), ("sensitive", spec.sensitive)):
+        for name in _named_columns(text, table) & set(reading.unused):
+            raise BadInput(reading.unused[name], field=field)
     check_columns(path.name, table)
-    attributes = parse_sensitive(spec.sensitive, table)
-    uncut = {attribute.column for attribute in attributes if not attribute.edges}
+    asked = (*parse_sensitive(spec.sensitive, table), parse_label(spec.label or "", table))
     guesses = {name: guess_column(name, column) for name, column in table.items()}
     columns = {name: guess.column for name, guess in guesses.items() if guess.column is not None}
-    named = {name: list_values(name, table[name]) for name in {*uncut, spec.label or ""} if name in table}
-    cut = {name.column: measure_column(name.column, table[name.column]) for name in attributes if name.edges}
-    remarks = (guess.remark for name, guess in guesses.items() if guess.remark and name not in {*named, *cut})
-    declared = Declared({**columns, **cut, **named}, tuple(columns.values()), assumed=(_LEARNED,), learned=True)
+    named = {one.column: list_values(one.column, table[one.column], cut=bool(one.edges)) for one in asked}
+    remarks = (guess.remark for name, guess in guesses.items() if guess.remark and name not in named)
+    declared = Declared({**columns, **named}, tuple(columns.values()), assumed=(_LEARNED,), learned=True)
     return Material(path.name, table, declared, hash_file(path), (*reading.remarks, *remarks))
 
 
-def _named_columns(sensitive: str) -> set[str]:
-    """Return every column that the text could mean, before it is known which columns there are."""
-    parts = [part.strip() for part in sensitive.split("+")]
-    return {sensitive.strip(), *parts, *(part.rpartition(":")[0].strip() for part in parts)}
+def _named_columns(text: str, table: Collection[str]) -> set[str]:
+    """Return every column that the text of a label or sensitive attribute could mean; `table` are those in use."""
+    if text.strip() in table:
+        return set()
+    parts = [part.strip() for part in text.split("+")]
+    return {text.strip(), *parts, *(part.rpartition(":")[0].strip() for part in parts)}

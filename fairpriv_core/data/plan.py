@@ -9,14 +9,17 @@ from dataclasses import asdict, dataclass
 from fairpriv_core.data.features import write_schema
 from fairpriv_core.data.material import Declared
 from fairpriv_core.data.problem import Categorical, DataSpec, Grouping, Label, Numeric, Schema
-from fairpriv_core.data.sensitive import cross_names, declare_grouping, parse_sensitive
-from fairpriv_core.data.table import canonical
+from fairpriv_core.data.sensitive import cross_names, declare_grouping, parse_label, parse_sensitive
+from fairpriv_core.data.table import canonical, name_bins, show_number
 from fairpriv_core.errors import BadInput
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The decided roles. `label_names` has the positive label last; `features` holds no sensitive column."""
+    """The decided roles. `label_names` has the positive label last; `features` holds no sensitive column.
+
+    With `label_edge` the label's rows hold numbers: those that are at least as large are its second category.
+    """
 
     label: Categorical
     positive: str
@@ -24,6 +27,7 @@ class Plan:
     groupings: tuple[Grouping, ...]
     group_names: tuple[str, ...]
     features: Schema
+    label_edge: float | None = None
 
 
 def make_plan(spec: DataSpec, declared: Declared) -> Plan:
@@ -32,14 +36,14 @@ def make_plan(spec: DataSpec, declared: Declared) -> Plan:
     positive, names = _choose_positive(spec, label)
     others = [name for name in declared.columns if name not in {usual.column.name for usual in declared.labels}]
     attributes = parse_sensitive(spec.sensitive, [*dict.fromkeys([*others, label.column.name])])
-    known = {grouping.column: grouping for grouping in declared.groupings}
-    groupings = tuple(declare_grouping(part, declared.columns[part.column], known) for part in attributes)
-    hidden = _find_same({grouping.column for grouping in groupings}, declared.same)
+    hidden = _find_same({attribute.column for attribute in attributes}, declared.same)
     if label.column.name in hidden:
         raise BadInput(
             f"'{label.column.name}' cannot be both the label and the sensitive attribute; choose another of the two.",
             field="sensitive",
         )
+    known = {grouping.column: grouping for grouping in declared.groupings}
+    groupings = tuple(declare_grouping(part, declared.columns[part.column], known) for part in attributes)
     group_names = cross_names(groupings)
     hidden |= _find_same({label.column.name}, declared.same)
     features = tuple(column for column in declared.schema if column.name not in hidden)
@@ -47,7 +51,7 @@ def make_plan(spec: DataSpec, declared: Declared) -> Plan:
         raise BadInput(
             "no column is left to predict from once label and sensitive attribute are taken out.", field="label"
         )
-    return Plan(label.column, positive, names, groupings, group_names, features)
+    return Plan(label.column, positive, names, groupings, group_names, features, label.edge)
 
 
 def seal_plan(spec: DataSpec, files: str, plan: Plan) -> str:
@@ -63,19 +67,40 @@ def _choose_label(spec: DataSpec, declared: Declared) -> Label:
     for label in declared.labels:
         if label.column.name == spec.label:
             return label
-    column = declared.columns.get(spec.label)
-    if column is None:
-        raise BadInput(
-            f"unknown label column '{spec.label}'; choose from {', '.join(declared.columns)}.", field="label"
-        )
+    asked = parse_label(spec.label, declared.columns)
+    column = declared.columns[asked.column]
+    if asked.edges:
+        return _cut_label(column, asked.edges[0])
     if isinstance(column, Numeric):
         raise BadInput(
-            f"label '{spec.label}' is a numeric column with too many values; a label has a few values.", field="label"
+            f"label '{column.name}' is a numeric column with too many values; "
+            f"say where to cut it in two, like {column.name}:150.",
+            field="label",
         )
     if len(column.categories) < 2:
         only = f" only one value, '{column.categories[0]}'," if column.categories else " no values,"
-        raise BadInput(f"label '{spec.label}' has{only} so there is nothing to predict.", field="label")
+        raise BadInput(f"label '{column.name}' has{only} so there is nothing to predict.", field="label")
     return Label(column, column.categories[-1] if len(column.categories) == 2 else "")
+
+
+def _cut_label(column: Numeric | Categorical, edge: float) -> Label:
+    """Return the label of two values that an edge makes of numbers; the upper one, with the edge, is positive."""
+    shown = show_number(edge)
+    if isinstance(column, Categorical):
+        raise BadInput(
+            f"label '{column.name}' holds texts, so it cannot be cut at {shown}; "
+            f"write it without ':{shown}', or cut a numeric column.",
+            field="label",
+        )
+    low, high = show_number(column.low), show_number(column.high)
+    if not column.low < edge <= column.high:
+        raise BadInput(
+            f"label '{column.name}' cannot be cut at {shown}: its values go from {low} to {high}, "
+            "so all of them are on one side; cut it between the two.",
+            field="label",
+        )
+    names = name_bins(column.name, (edge,))
+    return Label(Categorical(column.name, names), names[1], edge=edge)
 
 
 def _choose_positive(spec: DataSpec, label: Label) -> tuple[str, tuple[str, str]]:

@@ -15,7 +15,8 @@ class DataSpec:
     """Which data, as a person said it: a benchmark by name, or the path of a CSV or Parquet file of their own.
 
     `sensitive` follows the grammar `column`, `column:edge,edge` (a numeric column cut into groups) and `a+b`
-    (groups crossed). `label` and `positive` may be None for a benchmark; a file needs its `label`.
+    (groups crossed). `label` is a column, or `column:edge`: numbers that are at least the edge, or below it. `label`
+    and `positive` may be None for a benchmark; a file needs its `label`.
     """
 
     dataset: str | None = None
@@ -76,12 +77,14 @@ Schema = tuple[Numeric | Categorical, ...]
 class Label:
     """A column that can be predicted, with its two values; `positive` is the one that counts as 1.
 
-    With `above` the file holds numbers: those above it are the column's second category, the others its first.
+    With `above` the published file holds numbers: those above it are the column's second category, the others its
+    first. With `edge` the rows do, as a person asked to cut them: those equal to it belong to the second category too.
     """
 
     column: Categorical
     positive: str
     above: float | None = None
+    edge: float | None = None
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset, describe_rows
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.guess import check_columns, guess_column, sort_values
+from fairpriv_core.data.guess import MOST_CODES, check_columns, guess_column, sort_values
 from fairpriv_core.data.mapped import ROWS_AT_ONCE
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
 from fairpriv_core.data.rows import assemble
@@ -65,6 +66,11 @@ class ColumnReport:
     missing: int
     values: tuple[str, ...]
     note: str = ""
+
+    @property
+    def is_quantity(self) -> bool:
+        """Whether it holds more different numbers than make groups or labels; it is one once it is cut."""
+        return self.kind == "numbers" and self.distinct > MOST_CODES
 
 
 @dataclass(frozen=True)
@@ -137,10 +143,18 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileRep
         check_columns(place.name, reading.table)
     except BadInput as error:
         errors = (str(error),)
-    columns = tuple(_report(name, column) for name, column in reading.table.items())
+    columns = _guess_label([_report(name, column) for name, column in reading.table.items()])
     rows = len(next(iter(reading.table.values()), ()))
     notes = tuple(report.note for report in columns if report.note)
     return FileReport(place.name, rows, columns, errors, (*reading.remarks, *notes))
+
+
+def list_labels(columns: Sequence[ColumnReport]) -> list[ColumnReport]:
+    """Return the columns that can be predicted: those with few values, then quantities, which have to be cut."""
+    varied = [column for column in columns if column.distinct > 1]
+    few = [column for column in varied if column.distinct <= MOST_CODES]
+    quantities = [column for column in varied if column.is_quantity and column.role != "unused"]
+    return [*few, *quantities] or [column for column in varied if column.values]
 
 
 def _profile(name: str, size: int, positives: int, total: int) -> GroupProfile:
@@ -211,7 +225,22 @@ def _report(name: str, column: Column) -> ColumnReport:
 
 def _guess_role(name: str, distinct: int) -> str:
     """Return what a column seems to be for, from the words in its name; a person confirms it."""
-    words = set(re.split(r"[^a-z]+", name.lower()))
+    words = _split_words(name)
     if words & _SENSITIVE_WORDS:
         return "sensitive"
     return "label" if distinct == 2 and words & _LABEL_WORDS else "feature"
+
+
+def _guess_label(columns: Sequence[ColumnReport]) -> tuple[ColumnReport, ...]:
+    """Return the columns with one as label where none seems to be it by itself; a sensitive one never is."""
+    free = [column for column in list_labels(columns) if column.role == "feature"]
+    if not free or any(column.role == "label" for column in columns):
+        return tuple(columns)
+    few = [column for column in free if not column.is_quantity]
+    named = [column for column in free if _split_words(column.name) & _LABEL_WORDS]
+    guess = (few[-1:] or named or free[-1:])[0]
+    return tuple(replace(column, role="label") if column is guess else column for column in columns)
+
+
+def _split_words(name: str) -> set[str]:
+    return set(re.split(r"[^a-z]+", name.lower()))

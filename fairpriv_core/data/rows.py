@@ -10,7 +10,7 @@ import numpy as np
 from fairpriv_core.data.gather import gather
 from fairpriv_core.data.material import Material
 from fairpriv_core.data.plan import Plan, make_plan, seal_plan
-from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.problem import DataSpec, Grouping
 from fairpriv_core.data.sensitive import assign_groups
 from fairpriv_core.data.table import match_values, take_rows
 from fairpriv_core.errors import BadInput
@@ -33,7 +33,7 @@ def assemble(spec: DataSpec) -> Rows:
     """Return the rows that `spec` names; raises BadInput where a label or group is left with nothing to compare."""
     material = gather(spec)
     plan = make_plan(spec, material.declared)
-    label = match_values(material.table[plan.label.name], plan.label.categories, dict(plan.label.recode))
+    label = _find_labels(material, plan)
     group = assign_groups(material.table, plan.groupings, material.declared.columns)
     kept = (label >= 0) & (group >= 0)
     y = (label[kept] == plan.label.categories.index(plan.positive)).astype(np.int64)
@@ -52,6 +52,14 @@ def assemble(spec: DataSpec) -> Rows:
         _assume(material, plan, ungrouped, unit),
         (*material.caveats, *((f"{unlabelled:,} rows without a label were dropped.",) if unlabelled else ())),
     )
+
+
+def _find_labels(material: Material, plan: Plan) -> np.ndarray:
+    """Return the position (n,) of each row's label among the categories; -1 where it is missing."""
+    if plan.label_edge is not None:
+        cut = Grouping(plan.label.name, edges=(plan.label_edge,))
+        return assign_groups(material.table, (cut,), material.declared.columns)
+    return match_values(material.table[plan.label.name], plan.label.categories, dict(plan.label.recode))
 
 
 def _check_rows(spec: DataSpec, plan: Plan, y: np.ndarray, group: np.ndarray) -> None:
@@ -77,9 +85,11 @@ def _assume(material: Material, plan: Plan, ungrouped: int, unit: np.ndarray | N
     origin = "read from the file and" if learned else "declared, not learned from rows, and"
     values = f"The list of groups of {named} ({listed}) is {origin} taken as public."
     dropped = f"{ungrouped:,} rows without a value of {named} were dropped; which rows these are is taken as public."
-    attribute = (values, *((dropped,) if ungrouped else ()))
+    cut = f"Where {plan.label.name} is cut into the two labels ({'; '.join(plan.label.categories)}) is taken as public."
+    labels = () if plan.label_edge is None else (cut,)
+    attribute = (values, *labels, *((dropped,) if ungrouped else ()))
     shared = () if unit is None else _assume_unit(material.unit_name, int(np.unique(unit, return_counts=True)[1].max()))
-    return {"attribute": (*attribute, *shared), "record": (values, *material.declared.assumed, *shared)}
+    return {"attribute": (*attribute, *shared), "record": (values, *labels, *material.declared.assumed, *shared)}
 
 
 def _assume_unit(name: str, most: int) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""The sensitive attribute: `sex`, `age:25,60` (cut at edges), `sex+race` (crossed). Groups never depend on counts."""
+"""The sensitive attribute: `sex`, `age:25,60` (cut at edges), `sex+race` (crossed). Groups never depend on counts.
+
+A label is named alike: `paid`, or `score:150`, numbers cut in two.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ MOST_GROUPS = 50
 
 @dataclass(frozen=True)
 class Attribute:
-    """One sensitive column as a person named it; `edges` are empty unless the person gave some."""
+    """A column as a person named it, sensitive or label; `edges` are empty unless the person gave some."""
 
     column: str
     edges: tuple[float, ...] = ()
@@ -38,6 +41,24 @@ def parse_sensitive(text: str, columns: Collection[str]) -> tuple[Attribute, ...
     if len(set(names)) < len(names):
         raise BadInput(f"sensitive names a column twice in '{text}'; cross unlike columns.", field="sensitive")
     return attributes
+
+
+def parse_label(text: str, columns: Collection[str]) -> Attribute:
+    """Return the column that the label `text` names, with one edge for `score:150`; `columns` win over the grammar.
+
+    Raises BadInput for an unknown column, and for anything but one finite number behind the colon.
+    """
+    column, edges = _find_cut(text.strip(), columns)
+    if column is None:
+        raise BadInput(f"unknown label column '{text}'; choose from {', '.join(columns)}.", field="label")
+    if edges is None:
+        return Attribute(column)
+    numbers = _read_edges(edges)
+    if len(numbers) != 1:
+        raise BadInput(
+            f"a label is cut at one value, got '{edges}'; write one number, like {column}:150.", field="label"
+        )
+    return Attribute(column, numbers)
 
 
 def declare_grouping(attribute: Attribute, column: Numeric | Categorical, declared: Mapping[str, Grouping]) -> Grouping:
@@ -112,12 +133,18 @@ def _round_edges(edges: tuple[float, ...], values: Column) -> np.ndarray:
 
 
 def _parse_attribute(part: str, columns: Collection[str]) -> Attribute:
+    column, edges = _find_cut(part, columns)
+    if column is None:
+        raise BadInput(f"unknown column '{part}' in sensitive; choose from {', '.join(columns)}.", field="sensitive")
+    return Attribute(column) if edges is None else Attribute(column, _parse_edges(edges, part))
+
+
+def _find_cut(part: str, columns: Collection[str]) -> tuple[str | None, str | None]:
+    """Return the column that `part` names, None for an unknown one, and what it says of edges, None for nothing."""
     if (whole := _find_column(part, columns)) is not None:
-        return Attribute(whole)
+        return whole, None
     name, colon, edges = part.rpartition(":")
-    if colon and (cut := _find_column(name.strip(), columns)) is not None:
-        return Attribute(cut, _parse_edges(edges, part))
-    raise BadInput(f"unknown column '{part}' in sensitive; choose from {', '.join(columns)}.", field="sensitive")
+    return (_find_column(name.strip(), columns), edges) if colon else (None, None)
 
 
 def _find_column(name: str, columns: Collection[str]) -> str | None:
@@ -128,14 +155,20 @@ def _find_column(name: str, columns: Collection[str]) -> str | None:
 
 
 def _parse_edges(text: str, part: str) -> tuple[float, ...]:
+    edges = _read_edges(text)
+    if not edges:
+        raise BadInput(f"the edges in '{part}' must be rising numbers, like age:25,60.", field="sensitive")
+    return edges
+
+
+def _read_edges(text: str) -> tuple[float, ...]:
+    """Return finite, rising numbers; none where `text` is anything else."""
     try:
         edges = tuple(float(edge) for edge in text.split(","))
     except ValueError:
-        edges = ()
+        return ()
     rising = all(low < high for low, high in pairwise(edges))
-    if not edges or not rising or not all(math.isfinite(edge) for edge in edges):
-        raise BadInput(f"the edges in '{part}' must be rising numbers, like age:25,60.", field="sensitive")
-    return edges
+    return edges if rising and all(math.isfinite(edge) for edge in edges) else ()
 
 
 def _show(edges: tuple[float, ...]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import Problem
-from fairpriv_core.data.sensitive import parse_sensitive
+from fairpriv_core.data.sensitive import parse_label, parse_sensitive
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.ledger import Entry
@@ -105,8 +105,14 @@ def _list_clear(
 ) -> tuple[str, ...] | None:
     if columns is None:
         return None
-    label = data["label"] or (problem.labels[0].column.name if problem is not None else "")
-    return tuple(dict.fromkeys(_call(name, problem) for name in (*columns, label)))
+    return tuple(dict.fromkeys(_call(name, problem) for name in (*columns, *_list_label(data["label"], problem))))
+
+
+def _list_label(text: str | None, problem: Problem | None) -> tuple[str, ...]:
+    """Return the columns that a label's text may mean: without the file, `a:1` is a column or one that is cut."""
+    if problem is None:
+        return text or "", _without_edges(text or "")
+    return (parse_label(text, list(problem.columns)).column if text else problem.labels[0].column.name,)
 
 
 def _name_split(config: Mapping[str, Any]) -> str:

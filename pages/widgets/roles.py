@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import streamlit as st
 
 from fairpriv_core.data.apart import READER
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
-from fairpriv_core.data.profile import ColumnReport, FileReport
+from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
+from fairpriv_core.data.sensitive import parse_label
+from fairpriv_core.data.table import name_bins
 from pages.widgets.demo import offered_problems
 from pages.widgets.files import choose_given_file
-from pages.widgets.guard import plain
+from pages.widgets.guard import attempt, plain
 from pages.widgets.session import stamp_file
-from pages.widgets.state import keep, mount, mount_index, mount_several
+from pages.widgets.state import choose, keep, mount, mount_index, mount_several, value
 
 _FEW = 12
 _MOST_ROWS = 16  # of the table of columns, before it scrolls
@@ -57,17 +59,49 @@ def choose_file() -> DataSpec | None:
         return None
     _show_guesses(report)
     usable = {column.name: column for column in report.columns if column.distinct > 1}
-    labels = [name for name, column in usable.items() if column.distinct <= _FEW] or list(usable)
-    guess = next((name for name in labels if usable[name].role == "label"), labels[-1] if labels else None)
-    if guess is None:
+    labels = {column.name: column for column in list_labels(report.columns)}
+    if not labels:
         st.error("No column has two different values, so nothing can be predicted; check the file.")
         return None
-    label = keep("label", st.selectbox("Label: what is predicted", labels, **mount_index("label", labels, guess)))
-    positive = _choose_positive(list(usable[label].values), usable[label].values[-1])
-    sensitive = _choose_file_attributes(usable, label)
-    if not sensitive:
+    column = labels[_choose_column(labels)]
+    label = _ask_cut(column.name) if column.is_quantity else column.name
+    values = _name_labels(label, labels) if column.is_quantity else column.values
+    positive = _choose_positive(list(values), values[-1]) if values else None
+    sensitive = _choose_file_attributes(usable, column.name)
+    if positive is None or not sensitive:
         return None
     return DataSpec(file=str(given.path), label=label, positive=positive, sensitive=sensitive)
+
+
+def _choose_column(labels: dict[str, ColumnReport]) -> str:
+    """Return the column that is predicted; a cut one that a link tells, `score:150`, is taken apart."""
+    name, _, edge = (value("label") or "").rpartition(":")
+    if value("label") not in labels and name in labels:
+        choose("label", name)
+        choose(f"label_edge.{name}", edge)
+    guess = next((name for name, column in labels.items() if column.role == "label"), None)
+    chosen = st.selectbox("Label: what is predicted", list(labels), **mount_index("label", labels, guess))
+    return str(keep("label", chosen))
+
+
+def _ask_cut(name: str) -> str:
+    """Return the label's text, such as `score:150`; "" while it is not said where to cut."""
+    typed = st.text_input(
+        plain(f"Cut '{name}' at"),
+        **mount(f"label_edge.{name}", default=""),
+        placeholder="150",
+        help="One number; a value equal to it belongs to the upper part.",
+    )
+    edge = str(keep(f"label_edge.{name}", typed) or "").strip()
+    if not edge:
+        st.info(plain(f"'{name}' is a number: say where to cut it in two, such as 150."), icon=":material/content_cut:")
+    return f"{name}:{edge}" if edge else ""
+
+
+def _name_labels(label: str, columns: Collection[str]) -> tuple[str, ...]:
+    """Return the two values of a label that is cut; none where it is not said where, or not in one number."""
+    asked = attempt(lambda: parse_label(label, columns)) if label else None
+    return () if asked is None else name_bins(asked.column, asked.edges)
 
 
 def _choose_positive(categories: Sequence[str], usual: str) -> str:
@@ -104,8 +138,7 @@ def _choose_file_attributes(usable: dict[str, ColumnReport], label: str) -> str:
     guesses.sort(key=lambda name: usable[name].distinct > _FEW)
 
     def ask_edges(name: str) -> str:
-        numeric = usable[name].kind == "numbers" and usable[name].distinct > _FEW
-        return _ask_edges(name) if numeric else name
+        return _ask_edges(name) if usable[name].is_quantity else name
 
     return _choose_attributes(options, tuple(guesses[:1]), ask_edges)
 

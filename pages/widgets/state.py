@@ -91,10 +91,11 @@ def choose(name: str, chosen: Any) -> None:
 
 
 def forget(*names: str) -> None:
-    """Drop choices: their widgets start from their defaults."""
-    for name in names:
-        _kept("choices").pop(name, None)
-        _kept("mounted").discard(name)
+    """Drop choices: their widgets start from their defaults. A name that ends in a stop is every choice below it."""
+    for name in list(_kept("choices")):
+        if name in names or name.partition(".")[0] + "." in names:
+            del _kept("choices")[name]
+            _kept("mounted").discard(name)
 
 
 def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) -> dict[str, Any]:

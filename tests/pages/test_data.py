@@ -85,6 +85,38 @@ def test_a_numeric_attribute_is_cut_at_stated_edges(open_page: Open) -> None:
     assert "sixty" in page.error[0].value
 
 
+def make_scores() -> bytes:
+    """Return a table whose label is a number of many values."""
+    rows = [f"{18 + row % 60},{'fm'[row % 2]},{25 + (37 * row) % 322}" for row in range(400)]
+    return ("age,sex,target\n" + "\n".join(rows) + "\n").encode()
+
+
+def test_a_numeric_label_is_cut_at_a_stated_value(open_page: Open) -> None:
+    page = upload(open_page("data", source="file"), make_scores())
+    assert not page.exception and not page.error
+    assert page.selectbox("label").options == ["sex", "age", "target"] and page.selectbox("label").value == "target"
+    assert "'target' is a number" in page.info[0].value and "such as 150" in page.info[0].value
+    assert page.multiselect("attributes").value == ["sex"] and not page.dataframe[1:]
+    page.text_input("label_edge.target").set_value("150").run()
+    assert not page.exception and not page.error
+    assert page.selectbox("positive").value == "target ≥ 150"
+    page.selectbox("positive").set_value("target < 150").run()
+    assert page.query_params["data"].endswith(":sex?label=target%3A150&positive=target+%3C+150")
+    for typed, words in (("100, 150", "one value, got '100, 150'"), ("500", "its values go from 25 to 346")):
+        page.text_input("label_edge.target").set_value(typed).run()
+        assert not page.exception and words in page.error[0].value
+
+
+def test_a_link_brings_a_cut_label_back(open_page: Open) -> None:
+    page = upload(open_page("data", source="file"), make_scores())
+    page.text_input("label_edge.target").set_value("150").run()
+    page.selectbox("positive").set_value("target < 150").run()
+    again = open_page("data", data=page.query_params["data"], source="file")
+    assert not again.exception and not again.error
+    assert again.selectbox("label").value == "target" and again.text_input("label_edge.target").value == "150"
+    assert again.selectbox("positive").value == "target < 150"
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -217,6 +217,16 @@ def test_the_same_people_are_one_data_set_whatever_it_is_called() -> None:
     assert list_sensitive(data) == ("age", "sex")
 
 
+def test_a_label_that_is_cut_is_used_in_clear(store: RunStore) -> None:
+    asked = {"dataset": "adult", "sensitive": "sex", "label": "hours-per-week:40"}
+    record = store.record(finish(store, config(data=asked), PF_LD))
+    assert record is not None
+    told = record.to_json()
+    assert "hours-per-week" in (post_record(told).entry.clear or ())
+    told["config"] |= {"data": {**asked, "dataset": None, "file": "own.csv", "positive": None}, "file_sha256": "a" * 64}
+    assert "hours-per-week" in (post_record(told).entry.clear or ())
+
+
 def test_two_runs_share_a_split_only_if_they_divided_the_rows_alike(store: RunStore) -> None:
     keys = [finish(store, config(**given), PF_LD) for given in ({}, {"epsilon": 2}, {"seed": 1})]
     first, alike, other = (post_record((store.record(key)).to_json()).entry.split for key in keys)  # type: ignore[union-attr]

@@ -26,11 +26,11 @@ def _write(path: Path, *lines: str) -> str:
     return str(path)
 
 
-def _train(tmp_path: Path, sensitive: str = "side") -> Dataset:
+def _train(tmp_path: Path, sensitive: str = "side", label: str = "good") -> Dataset:
     """Return data in three groups, of a text or of a number that is cut."""
     rows = [f"{('left', 'mid', 'right')[row % 3]},{row % 10},{row % 70},{row % 10 > 4:d}" for row in range(210)]
     path = _write(tmp_path / "own.csv", "side,score,age,good", *rows)
-    return load_dataset(DataSpec(file=path, label="good", positive="1", sensitive=sensitive))
+    return load_dataset(DataSpec(file=path, label=label, positive=None, sensitive=sensitive))
 
 
 def _model(train: Dataset) -> dict[str, bytes]:
@@ -43,7 +43,7 @@ def _model(train: Dataset) -> dict[str, bytes]:
 
 
 def _predictions(path: Path) -> list[str]:
-    with path.open() as stream:
+    with path.open(encoding="utf-8") as stream:
         return [row["prediction"] for row in csv.DictReader(stream)]
 
 
@@ -59,6 +59,13 @@ def test_a_cut_number_gives_the_group(tmp_path: Path) -> None:
     new = _write(tmp_path / "new.csv", "score,side,age", "9,mid,19.5", "0,left,20", "9,left,40", "0,left,69")
     predict_file(files, new, str(out))
     assert _predictions(out) == ["0", "1", "1", "0"]
+
+
+def test_a_label_that_is_cut_names_what_is_predicted(tmp_path: Path) -> None:
+    files, out = _model(_train(tmp_path, label="age:40")), tmp_path / "out.csv"
+    new = _write(tmp_path / "new.csv", "score,good,side", "9,1,left", "0,1,mid")
+    predict_file(files, new, str(out))
+    assert _predictions(out) == ["age < 40", "age ≥ 40"]
 
 
 @pytest.mark.parametrize("sensitive", ["side", "age:20,40", "side+age:20"])
