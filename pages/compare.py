@@ -39,8 +39,9 @@ def show() -> None:
 
 def _count(shown: Sequence[TableRow], rows: Sequence[TableRow]) -> str:
     runs = sum(len(row.seeds) for row in shown)
-    settings = f"{len(shown):,} of {len(rows):,} settings" if len(shown) < len(rows) else f"{len(rows):,} settings"
-    return f"{settings}, {runs:,} runs; runs that differ by seed alone are one row."
+    of = f" of {len(rows):,}" if len(shown) < len(rows) else ""
+    settings = f"{len(shown):,}{of} setting{'' if len(rows) == 1 else 's'}"
+    return f"{settings}, {runs:,} run{'' if runs == 1 else 's'}; runs that differ by seed alone are one row."
 
 
 show()

@@ -14,7 +14,7 @@ from pages.widgets.button import offer_launch
 from pages.widgets.clipping import show_clipping
 from pages.widgets.costs import show_costs, warn_of_delta
 from pages.widgets.guard import attempt
-from pages.widgets.ledger import show_effect
+from pages.widgets.launch_ledger import show_effect
 from pages.widgets.plan import Plan, make_plan
 from pages.widgets.session import find_store
 

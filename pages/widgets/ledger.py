@@ -1,4 +1,4 @@
-"""The ledger on a page: what all runs on a data set have spent so far, for whom, and what a launch would add."""
+"""The ledger on a page: what all runs on a data set have spent so far, and for whom."""
 
 from __future__ import annotations
 
@@ -9,18 +9,14 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.privacy.ledger import Entry
 from fairpriv_core.report.wording import epsilon_text
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.ledger_entry import call_data, identify_data, post_record
+from fairpriv_core.runs.ledger_entry import call_data, identify_data
 from fairpriv_core.runs.ledger_launch import Effect, Page, foresee_launch, read_page
-from fairpriv_core.runs.record import list_columns
 from fairpriv_core.runs.store import RunStore
+from pages.widgets.called import call_files
 from pages.widgets.guard import attempt, plain
-from pages.widgets.plan import Plan
 
-_HELP = (
+HELP = (
     "Everything launched on the same people adds up, deleted and failed runs too. Runs that protect another thing "
     "count as well, as far as they depend on it."
 )
@@ -34,28 +30,20 @@ _STALE_SECONDS = 5.0
 Stamp = tuple[tuple[object, ...], ...]
 
 
-def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset, *, runs_already: bool) -> None:
-    """Draw the ledger of the data that is about to be trained on; with what a launch adds unless it has run."""
-    asked = config.to_json()
-    launch = None if runs_already else _read_plan(config, plan, dataset)
-    page = attempt(lambda: find_page(store, identify_data(asked["data"], config.file_sha256)))
-    if page is None:
-        return
-    effects = foresee_launch(page, launch, delta=config.delta)
-    with st.container(border=True, key="ledger"):
-        st.markdown(f"**Ledger** of {plain(call_data(asked['data']))}, at δ = {config.delta:g}", help=_HELP)
-        _list_effects(effects, launched=launch is not None)
+def call_people(data: Mapping[str, Any]) -> str:
+    """Return a config's data as a heading names it."""
+    return plain(call_files(call_data(data)))
 
 
 def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: float) -> None:
     """Draw the ledger of every data set that these runs' configs are about."""
-    named = {identify_data(each["data"], each.get("file_sha256")): call_data(each["data"]) for each in configs}
+    named = {identify_data(each["data"], each.get("file_sha256")): call_people(each["data"]) for each in configs}
     with st.expander("Ledger: what these data sets have spent", key="ledger"):
         for data, name in named.items():
             page = attempt(lambda data=data: find_page(store, data))
-            st.markdown(f"**{plain(name)}**, at δ = {delta:g}", help=_HELP)
+            st.markdown(f"**{name}**, at δ = {delta:g}", help=HELP)
             if page is not None:
-                _list_effects(foresee_launch(page, None, delta=delta), launched=False)
+                list_effects(foresee_launch(page, None, delta=delta), launched=False)
 
 
 def show_gauge(store: RunStore, data: Mapping[str, Any], file_sha256: str | None, *, delta: float) -> None:
@@ -67,14 +55,14 @@ def show_gauge(store: RunStore, data: Mapping[str, Any], file_sha256: str | None
     label = "no bound" if counted else "nothing spent"
     label = label if worst is None else f"ε = {epsilon_text(worst.planned)} of {_name(worst)}"
     with st.popover(f"Ledger: {label}", icon=":material/account_balance:", key="ledger_gauge"):
-        st.markdown(f"All runs on **{plain(call_data(data))}** together, at δ = {delta:g}")
+        st.markdown(f"All runs on **{call_people(data)}** together, at δ = {delta:g}")
         _list_lines(effects, launched=False)
         for effect in effects:
             if effect.cap is not None and math.isfinite(effect.planned):
                 share = min(1.0, effect.planned / effect.cap.epsilon)
                 st.progress(share, text=f"{_name(effect)}: {epsilon_text(effect.planned)} of {effect.cap.epsilon:g}")
         _list_reasons(effects)
-        st.caption(_HELP)
+        st.caption(HELP)
 
 
 def find_page(store: RunStore, data: str) -> Page:
@@ -100,22 +88,8 @@ def _find_spent(_store: RunStore, where: str, data: str, stamp: Stamp, delta: fl
     return foresee_launch(_read_page(_store, where, data, stamp), None, delta=delta)
 
 
-def _read_plan(config: RunConfig, plan: Plan, dataset: Dataset) -> Entry:
-    """Return what the run would be in the ledger, from its plan."""
-    planned = {
-        "key": "of this launch",
-        "config": config.to_json(),
-        "notes": plan.notes,
-        "threat_model": plan.method.info.threat_model,
-        "event": plan.releases,
-        "epsilon": plan.epsilon[-1] if plan.epsilon else None,
-        "epsilon_reason": plan.unproved,
-        "data": {"columns": list_columns(dataset)},
-    }
-    return post_record(planned).entry
-
-
-def _list_effects(effects: Sequence[Effect], *, launched: bool) -> None:
+def list_effects(effects: Sequence[Effect], *, launched: bool) -> None:
+    """Draw what is spent of each thing that is protected; with what a launch adds where one is `launched`."""
     _list_lines(effects, launched=launched)
     if not all(effect.fits for effect in effects):
         st.warning(_REFUSED, icon=":material/block:")

@@ -11,6 +11,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import explain
 from pages.widgets.frame import link_to
 from pages.widgets.guard import plain
+from pages.widgets.reference import list_reference
 from pages.widgets.state import keep, mount_index, value
 
 #: what the list of methods says behind each title, in the list's order
@@ -24,7 +25,9 @@ def choose_recipe() -> tuple[str, str, str]:
     with data:
         listed = [f"{name}:{sensitive}" for name, problem in problems().items() for sensitive in problem.sensitive]
         listed += [value("data")] if value("data") not in listed else []
-        chosen = st.selectbox("Data and sensitive attribute", listed, **mount_index("data", listed))
+        chosen = st.selectbox(
+            "Data and sensitive attribute", listed, **mount_index("data", listed), format_func=list_reference
+        )
         reference = keep("data", chosen)
         link_to("data", "Look at it, or bring your own")
     with method:

@@ -67,6 +67,19 @@ def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
     )
 
 
+def list_reference(text: str) -> str:
+    """Return the data as a list of them names it; of another label than the usual one it says what is predicted.
+
+    >>> list_reference("adult:sex"), list_reference("folder-people.csv:sex?label=hired&positive=yes")
+    ('adult:sex', 'people.csv:sex · hired = yes')
+    """
+    head, _, query = text.partition("?")
+    label = dict(parse_qsl(query))
+    name, positive = label.get("label", ""), label.get("positive", "")
+    told = positive if ":" in name and positive.startswith(name.rpartition(":")[0]) else f"{name} = {positive}"
+    return call_files(unquote(head.removeprefix(_FOLDER)) + (f" · {told}" if name else ""))
+
+
 def describe_reference(text: str) -> str:
     """Return the data as the strip names it: title and sensitive attribute.
 

@@ -13,6 +13,7 @@ from fairpriv_core.methods.base import Parameter, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from pages.widgets.recipe import PROTECTS
+from pages.widgets.reference import list_reference
 from pages.widgets.state import keep, mount, mount_index, mount_several, value
 
 _NONE = "–"
@@ -43,7 +44,8 @@ def choose_question() -> tuple[str, str, list[str]]:
         listed = [f"{name}:{sensitive}" for name, problem in problems().items() for sensitive in problem.sensitive]
         listed += [value("data")] if value("data") not in listed else []
         mounted = mount_index("sweep.data", listed, value("data"))
-        reference = keep("sweep.data", st.selectbox("Data and sensitive attribute", listed, **mounted))
+        chosen = st.selectbox("Data and sensitive attribute", listed, **mounted, format_func=list_reference)
+        reference = keep("sweep.data", chosen)
     with goal:
         titles = {name: notion.title for name, notion in notions().items()}
         mounted = mount_index("sweep.notion", titles, value("notion"))
