@@ -12,7 +12,7 @@ from fairpriv_core.runs.ledger_launch import foresee_launch
 from fairpriv_core.runs.record import list_columns
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.guard import attempt
-from pages.widgets.ledger import HELP, find_page, list_effects
+from pages.widgets.ledger import HELP, call_people, find_page, list_effects
 from pages.widgets.plan import Plan
 
 
