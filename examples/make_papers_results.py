@@ -26,6 +26,7 @@ from fairpriv_core.report.paper_values import list_paths, read_path
 from fairpriv_core.runs.clipped import with_clipped
 from fairpriv_core.runs.paper_runs import find_records, list_configs
 from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.runs.store_sweep import SweepStore
 
 PAGE = Path(__file__).parent.parent / "docs" / "papers.md"
 KEPT = ("threat_model", "variant", "epsilon", "epsilon_published", "seconds")
@@ -46,18 +47,22 @@ def main() -> None:
 
 
 def collect(preset: Preset, store: RunStore, version: str) -> dict[str, Any]:
-    """Return what is kept of a preset; BadInput where a run has not finished."""
+    """Return what is kept of a preset; BadInput where a run has neither finished nor failed."""
     configs = list_configs(preset.pick(version).sweeps)
     found = find_records(store, list(configs))
     if preset.clipping:
         found = with_clipped(store, found)
     records = {record["key"].partition("-")[0]: record for record in found}
-    missing = [key for key in configs if key not in records]
+    rows = SweepStore(store).find(list(configs))
+    failed = {key: str(row.error) for key, row in rows.items() if row.status == "failed"}
+    missing = [key for key in configs if key not in records and key not in failed]
     if missing:
         raise BadInput(f"{preset.id}: {len(missing)} of {len(configs)} runs have not finished, first {missing[0]}.")
     settings: list[Any] = []
-    runs = [shorten(records[key], list_paths(preset), settings) for key in configs]
-    return {"made": datetime.now(UTC).date().isoformat(), "version": version, "settings": settings, "runs": runs}
+    runs = [shorten(records[key], list_paths(preset), settings) for key in configs if key in records]
+    told = {"failed": failed} if failed else {}
+    made = {"made": datetime.now(UTC).date().isoformat(), "version": version}
+    return {**made, **told, "settings": settings, "runs": runs}
 
 
 def shorten(record: Mapping[str, Any], paths: list[str], settings: list[Any]) -> dict[str, Any]:

@@ -6,9 +6,11 @@ import streamlit as st
 
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.preset import Paper, Preset
+from fairpriv_core.report.paper_prose import count_made
 from pages.widgets.guard import plain
+from pages.widgets.paper_found import find_made, find_results
 from pages.widgets.paper_runs import offer_runs
-from pages.widgets.papers import find_results, show_results
+from pages.widgets.papers import show_results
 from pages.widgets.session import find_store
 from pages.widgets.state import choose, enter, keep, mount_index, publish, value
 
@@ -18,8 +20,8 @@ def show() -> None:
     enter("papers")
     st.header("Papers", anchor=False)
     st.markdown(
-        "Every figure and table of the four papers, run again by this software: in the paper's arrangement, beside "
-        "the numbers that it prints, and with a sentence on whether ours agree."
+        "Figures and tables of the four papers, run again by this software: in the paper's arrangement, beside the "
+        f"numbers that it prints, and with a sentence on whether ours agree. {count_made(papers(), find_made())}"
     )
     paper, preset = _choose()
     publish(("paper", "preset"))
@@ -57,7 +59,9 @@ def _choose() -> tuple[Paper, Preset]:
 
 
 def _name(preset: Preset) -> str:
-    return f"{preset.title}{' (waits)' if preset.waits_for else ''}"
+    """Return a figure's name, marked where it waits or has results made earlier."""
+    mark = " (waits)" if preset.waits_for else " (results)" if preset.id in find_made() else ""
+    return f"{preset.title}{mark}"
 
 
 show()

@@ -19,6 +19,12 @@ def presets() -> dict[str, Preset]:
     return {preset.id: preset for paper in PAPERS for preset in paper.presets}
 
 
+def name_paper(preset: str) -> str:
+    """Return the short name of the paper that a preset's id names; of a paper that is not here, the id's."""
+    paper = preset.partition(".")[0]
+    return papers()[paper].name if paper in papers() else paper
+
+
 def find_preset(name: str) -> Preset:
     """Return one figure or table; BadInput, naming all, where there is none."""
     if name not in presets():

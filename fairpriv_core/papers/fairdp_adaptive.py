@@ -64,13 +64,20 @@ _OURS = (
     "runs of a sweep do not keep. Here stand accuracy and the difference between men's and women's at the end of "
     "training. Other settings as in Table 1."
 )
-_SPREAD = "FairDP is insensitive to variations in the hyper-parameters"
 
 
-def _insensitive(fairdp: Part, reading: str) -> Claim:
-    """Return the claim that accuracy varies less for FairDP than for DP-SGD, over values and seeds together."""
+def _varies_less(fairdp: Part) -> Compare:
     one, other = (Quantity(part.name, ACCURACY, part.where, "spread") for part in (fairdp, _DPSGD))
-    return Claim(f"{_SPREAD} ({reading}: less than DPSGD).", "Section 4.3", Compare(one, other, high=0.0))
+    return Compare(one, other, high=0.0)
+
+
+_INSENSITIVE = Claim(
+    "FairDP is insensitive to variations in the hyper-parameters",
+    "Section 4.3",
+    _varies_less(_FAIRDP),
+    reading="over values and seeds together its accuracy varies less than DPSGD's",
+    ours=_varies_less(_FAIRDP_PROVED),
+)
 
 
 def _effect(number: int, x: Value, values: tuple[list[float], list[float]], what: str) -> Preset:
@@ -86,7 +93,7 @@ def _effect(number: int, x: Value, values: tuple[list[float], list[float]], what
         small=Version((runs.varied(parameter, small, 3),), f"3 seeds, {len(small)} values in place of {len(full)}"),
         drawing=Plot("line", x, (ACCURACY, GAP), _SERIES),
         not_printed="The paper prints no numbers for this figure: what is compared is what its text says of it.",
-        claims=(_insensitive(_FAIRDP, "as printed"), _insensitive(_FAIRDP_PROVED, "proved")),
+        claims=(_INSENSITIVE,),
         privacy="ε follows from σ, sampling rate and steps, and so differs along the axis. That of the lines “as "
         "published” does not hold: clipping bounds are chosen from raw gradients, as the paper's footnote 1 says.",
     )
@@ -113,6 +120,7 @@ FIGURE_6 = _effect(
 
 PAPER = Paper(
     id="fairdp_adaptive",
+    name="FairDP (adaptive clipping)",
     title="FairDP: Fair differential privacy can mitigate the disparate impact on model accuracy",
     citation="Anonymous authors, under review at ICLR 2021",
     presets=(FIGURE_1, *TABLES, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6),

@@ -7,40 +7,53 @@ of a figure.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
+from fairpriv_core.papers.pf_ld_claims import PROVED, PUBLISHED, make_claim, quantity
 from fairpriv_core.papers.pf_ld_clipping import FIGURE_3, FIGURE_4
 from fairpriv_core.papers.pf_ld_runs import (
     NO_NUMBERS,
     NOTIONS,
-    PF_LD,
     PRIVACY,
-    RESPONSE,
     SETTINGS,
     not_private,
     pf_ld_at,
     sweep_bank,
-    with_variants,
 )
 from fairpriv_core.papers.pf_ld_table import TABLE_1
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
     GAP,
-    Claim,
     Compare,
     Paper,
+    Part,
     Plot,
     Preset,
     Quantity,
     Trend,
     Version,
+    Where,
     of_method,
     proved,
     published,
 )
 
 _M = {"name": "randomized_response"}
-_AT_ONE, _M_AT_ONE = {**PF_LD, "config/epsilon": 1.0}, {**RESPONSE, "config/epsilon": 1.0}
-_LINES = (published("PF-LD", "pf_ld"), proved("PF-LD", "pf_ld"), of_method("M", "randomized_response"))
+_AT_ONE = {"config/epsilon": 1.0}
+_CLF, _Z, _A = of_method("CLF", "none"), of_method("Z", "zafar"), of_method("A", "reductions")
+_RESPONSE = of_method("M", "randomized_response")
+_FAIRNESS, _TRADE_OFF = "Accuracy and Fairness", "Privacy, Fairness, and Accuracy Tradeoff"
+
+
+def _lower(own: Part, rival: Part, high: float = 0.0, where: Where | None = None) -> Compare:
+    return Compare(quantity(own, GAP, where), quantity(rival, GAP, where), high=high)
+
+
+def _spread(part: Part) -> Quantity:
+    return replace(quantity(part, GAP, _AT_ONE), of="spread")
+
 
 FIGURE_1 = Preset(
     id="pf_ld.figure1",
@@ -49,21 +62,21 @@ FIGURE_1 = Preset(
     "(randomised response, then a fair learner) and of PF-LD at ε = 1, for three notions; means over 10 runs.",
     settings=SETTINGS,
     full=Version(
-        (sweep_bank([*not_private(50), _M, *pf_ld_at(50)], epsilon=[1.0], seeds=10),),
-        "10 seeds as in the paper, 50 epochs",
+        (sweep_bank([*not_private(), _M, *pf_ld_at()], epsilon=[1.0], seeds=10),),
+        "10 seeds as in the paper",
     ),
     small=Version(
-        (sweep_bank([*not_private(20), _M, *pf_ld_at(20)], epsilon=[1.0], seeds=3),),
-        "3 seeds in place of 10, 20 epochs in place of our 50",
+        (sweep_bank([*not_private(), _M, *pf_ld_at()], epsilon=[1.0], seeds=3),),
+        "3 seeds in place of 10",
     ),
     drawing=Plot(
         "bar",
         EPSILON,
         (ACCURACY, GAP),
         (
-            of_method("CLF", "none"),
-            of_method("Z", "zafar"),
-            of_method("A", "reductions"),
+            _CLF,
+            _Z,
+            _A,
             of_method("M, ε = 1", "randomized_response"),
             published("PF-LD, ε = 1", "pf_ld"),
             proved("PF-LD, ε = 1", "pf_ld"),
@@ -72,31 +85,26 @@ FIGURE_1 = Preset(
     ),
     not_printed=NO_NUMBERS,
     claims=(
-        Claim(
-            "The accuracy of PF-LD is in line with that of CLF (we take: at most 1 point below).",
-            "Accuracy and Fairness",
-            Compare(
-                Quantity("PF-LD", ACCURACY, PF_LD), Quantity("CLF", ACCURACY, {"config/method/name": "none"}), -1.0
-            ),
-            with_variants(NOTIONS),
+        make_claim(
+            "the accuracy of PF-LD is in line with that of CLF",
+            _FAIRNESS,
+            lambda own: Compare(quantity(own, ACCURACY), quantity(_CLF, ACCURACY), -1.0),
+            reading="at most 1 point below",
         ),
-        Claim(
-            "Its fairness violations are competitive with those of A (we take: at most 1 point above).",
-            "Accuracy and Fairness",
-            Compare(Quantity("PF-LD", GAP, PF_LD), Quantity("A", GAP, {"config/method/name": "reductions"}), high=1.0),
-            with_variants(NOTIONS),
+        *(
+            make_claim(
+                f"its fairness violations are competitive with those of {rival.name}",
+                _FAIRNESS,
+                partial(_lower, rival=rival, high=1.0),
+                reading="at most 1 point above",
+            )
+            for rival in (_A, _Z)
         ),
-        Claim(
-            "Its fairness violations are competitive with those of Z (we take: at most 1 point above).",
-            "Accuracy and Fairness",
-            Compare(Quantity("PF-LD", GAP, PF_LD), Quantity("Z", GAP, {"config/method/name": "zafar"}), high=1.0),
-            with_variants(NOTIONS),
-        ),
-        Claim(
-            "PF-LD has considerably lower fairness violations than M.",
-            "Accuracy and Fairness",
-            Compare(Quantity("PF-LD", GAP, PF_LD), Quantity("M", GAP, RESPONSE), high=0.0),
-            with_variants(NOTIONS),
+        make_claim(
+            "PF-LD has considerably lower fairness violations than M",
+            _FAIRNESS,
+            partial(_lower, rival=_RESPONSE),
+            reading="lower at all, as it does not say how much is considerable",
         ),
     ),
     privacy=PRIVACY,
@@ -108,49 +116,44 @@ FIGURE_2 = Preset(
     shows="Accuracy and fairness violation of PF-LD and of M over ε, for three notions; means over 100 runs.",
     settings=SETTINGS,
     full=Version(
-        (sweep_bank([*pf_ld_at(50), _M], epsilon=[0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0], seeds=100),),
-        "100 seeds as in the paper, 7 values of ε, 50 epochs",
+        (sweep_bank([*pf_ld_at(), _M], epsilon=[0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0], seeds=100),),
+        "100 seeds as in the paper, 7 values of ε",
     ),
     small=Version(
-        (sweep_bank([*pf_ld_at(20), _M], epsilon=[0.1, 1.0, 3.0], seeds=3),),
-        "3 seeds in place of 100, 3 values of ε, 20 epochs in place of our 50",
+        (sweep_bank([*pf_ld_at(), _M], epsilon=[0.1, 1.0, 3.0], seeds=3),),
+        "3 seeds in place of 100, 3 values of ε in place of 7",
     ),
-    drawing=Plot("line", EPSILON, (ACCURACY, GAP), _LINES, NOTIONS),
+    drawing=Plot("line", EPSILON, (ACCURACY, GAP), (PUBLISHED, PROVED, _RESPONSE), NOTIONS),
     not_printed=NO_NUMBERS,
     claims=(
-        Claim(
-            "The fairness violation decreases as ε increases.",
-            "Privacy, Fairness, and Accuracy Tradeoff",
-            Trend(Quantity("PF-LD", GAP, PF_LD), EPSILON, "down", slack=1.0),
-            with_variants(NOTIONS),
+        make_claim(
+            "the fairness violation decreases as ε increases",
+            _TRADE_OFF,
+            lambda own: Trend(quantity(own, GAP), EPSILON, "down", slack=1.0),
         ),
-        Claim(
-            "The accuracy slightly decreases as ε increases.",
-            "Privacy, Fairness, and Accuracy Tradeoff",
-            Trend(Quantity("PF-LD", ACCURACY, PF_LD), EPSILON, "down", slack=0.2),
-            with_variants(NOTIONS),
+        make_claim(
+            "the accuracy slightly decreases as ε increases",
+            _TRADE_OFF,
+            lambda own: Trend(quantity(own, ACCURACY), EPSILON, "down", slack=0.2),
+            reading="lower at all at the largest ε, as it does not say how much is slight",
         ),
-        Claim(
-            "In most cases PF-LD is more accurate than M (at ε = 1).",
-            "Privacy, Fairness, and Accuracy Tradeoff",
-            Compare(Quantity("PF-LD", ACCURACY, _AT_ONE), Quantity("M", ACCURACY, _M_AT_ONE), low=0.0),
-            with_variants(NOTIONS),
+        make_claim(
+            "in most cases PF-LD is more accurate than M",
+            _TRADE_OFF,
+            lambda own: Compare(quantity(own, ACCURACY, _AT_ONE), quantity(_RESPONSE, ACCURACY, _AT_ONE), low=0.0),
+            reading="at ε = 1",
         ),
-        Claim(
-            "In most cases PF-LD has smaller fairness violations than M (at ε = 1).",
-            "Privacy, Fairness, and Accuracy Tradeoff",
-            Compare(Quantity("PF-LD", GAP, _AT_ONE), Quantity("M", GAP, _M_AT_ONE), high=0.0),
-            with_variants(NOTIONS),
+        make_claim(
+            "in most cases PF-LD has smaller fairness violations than M",
+            _TRADE_OFF,
+            partial(_lower, rival=_RESPONSE, where=_AT_ONE),
+            reading="at ε = 1",
         ),
-        Claim(
-            "The violations of PF-LD vary less between runs than those of M (at ε = 1).",
-            "Privacy, Fairness, and Accuracy Tradeoff",
-            Compare(
-                Quantity("PF-LD", GAP, _AT_ONE, "spread"),
-                Quantity("M", GAP, _M_AT_ONE, "spread"),
-                high=0.0,
-            ),
-            with_variants(NOTIONS),
+        make_claim(
+            "the violations of PF-LD vary less between runs than those of M",
+            _TRADE_OFF,
+            lambda own: Compare(_spread(own), _spread(_RESPONSE), high=0.0),
+            reading="at ε = 1",
         ),
     ),
     privacy=PRIVACY,
@@ -158,6 +161,7 @@ FIGURE_2 = Preset(
 
 PAPER = Paper(
     id="pf_ld",
+    name="PF-LD",
     title="PF-LD: differentially private and fair deep learning",
     citation="Tran, Fioretto and Van Hentenryck, Differentially Private and Fair Deep Learning: A Lagrangian Dual "
     "Approach, AAAI 2021 and arXiv:2009.12562",

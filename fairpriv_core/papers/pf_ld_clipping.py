@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairpriv_core.papers.pf_ld_claims import make_claim, quantity
 from fairpriv_core.papers.pf_ld_runs import (
     NO_NUMBERS,
     NOTIONS,
@@ -18,7 +19,6 @@ from fairpriv_core.papers.preset import (
     EPSILON,
     GAP,
     Best,
-    Claim,
     Compare,
     Part,
     Plot,
@@ -26,6 +26,7 @@ from fairpriv_core.papers.preset import (
     Quantity,
     Value,
     Version,
+    Where,
     proved,
     published,
 )
@@ -39,8 +40,9 @@ _MORE_CLIPS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 _FINE_CLIPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
-def _at(clip: float, value: Value) -> Quantity:
-    return Quantity(f"PF-LD at C_p = {clip:g}", value, {**PF_LD, "config/method/clip_primal": clip})
+def _at(own: Part, clip: float, value: Value, where: Where | None = None) -> Quantity:
+    chosen = {**own.where, "config/method/clip_primal": clip, **(where or {})}
+    return Quantity(f"{own.name}, at C_p = {clip:g}", value, chosen)
 
 
 def _of_clip(clip: float, place: int) -> Part:
@@ -48,7 +50,9 @@ def _of_clip(clip: float, place: int) -> Part:
     return Part(f"C_p = {clip:g}", chosen, f"step {place}")
 
 
-_VARIANTS = with_variants((PARITY,))
+_CASES = (PARITY,)
+_SOURCE = "Analysis of the Clipping Values"
+_THREE = {"config/epsilon": 3.0}
 
 FIGURE_3 = Preset(
     id="pf_ld.figure3",
@@ -57,12 +61,12 @@ FIGURE_3 = Preset(
     settings=f"{SETTINGS} Of the values of C_p the text names only 10 and 20; the others are ours. "
     "As published, training at C_p = 100 and ε = 0.1 breaks off: the noise is too large for it, so 0.1 is left out.",
     full=Version(
-        (sweep_bank(pf_ld_at(50, _MORE_CLIPS), epsilon=[0.5, 1.0, 2.0, 3.0, 5.0], seeds=10),),
-        "three notions, 7 values of C_p, 5 of ε, 10 seeds, 50 epochs",
+        (sweep_bank(pf_ld_at(_MORE_CLIPS), epsilon=[0.5, 1.0, 2.0, 3.0, 5.0], seeds=10),),
+        "three notions, 7 values of C_p, 5 of ε, 10 seeds",
     ),
     small=Version(
-        (sweep_bank(pf_ld_at(20, _CLIPS), epsilon=[0.5, 1.0, 3.0], seeds=3, notions=["demographic_parity"]),),
-        "demographic parity alone, 3 values of C_p, 3 of ε, 3 seeds in place of 10, 20 epochs in place of our 50",
+        (sweep_bank(pf_ld_at(_CLIPS), epsilon=[0.5, 1.0, 3.0], seeds=3, notions=["demographic_parity"]),),
+        "demographic parity alone, 3 values of C_p, 3 of ε, 3 seeds in place of 10",
     ),
     drawing=Plot(
         "line",
@@ -73,33 +77,33 @@ FIGURE_3 = Preset(
     ),
     not_printed=NO_NUMBERS,
     claims=(
-        Claim(
-            "The best fairness is reached with C_p from 10 to 20.",
-            "Analysis of the Clipping Values",
-            Best(Quantity("PF-LD", GAP, {**PF_LD, "config/epsilon": 1.0}), _CLIP, "smallest", 10.0, 20.0),
-            _VARIANTS,
+        make_claim(
+            "the best fairness is reached with C_p from 10 to 20",
+            _SOURCE,
+            lambda own: Best(quantity(own, GAP, {"config/epsilon": 1.0}), _CLIP, "smallest", 10.0, 20.0),
+            reading="at ε = 1",
+            cases=_CASES,
         ),
-        Claim(
-            "High values of C_p degrade the accuracy.",
-            "Analysis of the Clipping Values",
-            Compare(_at(100.0, ACCURACY), _at(10.0, ACCURACY), high=0.0),
-            _VARIANTS,
+        make_claim(
+            "high values of C_p degrade the accuracy",
+            _SOURCE,
+            lambda own: Compare(_at(own, 100.0, ACCURACY), _at(own, 10.0, ACCURACY), high=0.0),
+            reading="lower at 100 than at 10",
+            cases=_CASES,
         ),
-        Claim(
-            "High values of C_p degrade fairness.",
-            "Analysis of the Clipping Values",
-            Compare(_at(100.0, GAP), _at(10.0, GAP), low=0.0),
-            _VARIANTS,
+        make_claim(
+            "high values of C_p degrade fairness",
+            _SOURCE,
+            lambda own: Compare(_at(own, 100.0, GAP), _at(own, 10.0, GAP), low=0.0),
+            reading="a larger violation at 100 than at 10",
+            cases=_CASES,
         ),
-        Claim(
-            "Small values of C_p slow the drop of the violation: it is larger at the largest ε that was run.",
-            "Analysis of the Clipping Values",
-            Compare(
-                Quantity("C_p = 1", GAP, {**_at(1.0, GAP).where, "config/epsilon": 3.0}),
-                Quantity("C_p = 10", GAP, {**_at(10.0, GAP).where, "config/epsilon": 3.0}),
-                low=0.0,
-            ),
-            _VARIANTS,
+        make_claim(
+            "small values of C_p slow the drop of the violation",
+            _SOURCE,
+            lambda own: Compare(_at(own, 1.0, GAP, _THREE), _at(own, 10.0, GAP, _THREE), low=0.0),
+            reading="at ε = 3 it is larger at C_p = 1 than at 10",
+            cases=_CASES,
         ),
     ),
     privacy=PRIVACY,
@@ -113,19 +117,19 @@ FIGURE_4 = Preset(
     settings=f"{SETTINGS} Norms are those of every training row at each run's finished model; the text does not say "
     "when the paper took them. The values of C_p are ours.",
     full=Version(
-        (sweep_bank(pf_ld_at(50, _FINE_CLIPS), epsilon=[1.0], seeds=10, notions=["demographic_parity"]),),
-        "9 values of C_p, 10 seeds, 50 epochs",
+        (sweep_bank(pf_ld_at(_FINE_CLIPS), epsilon=[1.0], seeds=10, notions=["demographic_parity"]),),
+        "9 values of C_p, 10 seeds",
     ),
     small=Version(
         (
             sweep_bank(
-                pf_ld_at(20, (0.2, 1.0, 5.0, 10.0, 20.0, 100.0)),
+                pf_ld_at((0.2, 1.0, 5.0, 10.0, 20.0, 100.0)),
                 epsilon=[1.0],
                 seeds=3,
                 notions=["demographic_parity"],
             ),
         ),
-        "6 values of C_p, 3 seeds in place of 10, 20 epochs in place of our 50",
+        "6 values of C_p, 3 seeds in place of 10",
     ),
     drawing=Plot(
         "line",
@@ -136,23 +140,26 @@ FIGURE_4 = Preset(
     ),
     not_printed=NO_NUMBERS,
     claims=(
-        Claim(
-            "The share of gradients above C_p is very high when C_p is small (we take: above half at the smallest).",
-            "Analysis of the Clipping Values",
-            Compare(_at(0.2, _YOUNG), 50.0, low=0.0),
-            _VARIANTS,
+        make_claim(
+            "the share of gradients above C_p is very high when C_p is small",
+            _SOURCE,
+            lambda own: Compare(_at(own, 0.2, _YOUNG), 50.0, low=0.0),
+            reading="above half of the younger's at the smallest C_p",
+            cases=_CASES,
         ),
-        Claim(
-            "At large C_p most gradients of both groups are smaller (we take: of the older, at the largest).",
-            "Analysis of the Clipping Values",
-            Compare(_at(100.0, _OLD), 50.0, high=0.0),
-            _VARIANTS,
+        make_claim(
+            "at large C_p most gradients of both groups are smaller",
+            _SOURCE,
+            lambda own: Compare(_at(own, 100.0, _OLD), 50.0, high=0.0),
+            reading="above it are less than half of the older's at the largest C_p",
+            cases=_CASES,
         ),
-        Claim(
-            "At intermediate C_p the violation is lower than at both ends.",
-            "Analysis of the Clipping Values",
-            Best(Quantity("PF-LD", GAP, PF_LD), _CLIP, "smallest", 0.3, 50.0),
-            _VARIANTS,
+        make_claim(
+            "at intermediate C_p the violation is lower than at both ends",
+            _SOURCE,
+            lambda own: Best(quantity(own, GAP), _CLIP, "smallest", 0.3, 50.0),
+            reading="it is smallest at a C_p between the smallest and the largest",
+            cases=_CASES,
         ),
     ),
     privacy=PRIVACY,

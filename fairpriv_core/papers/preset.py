@@ -108,13 +108,15 @@ class Compare:
 class Printed:
     """A number that the paper prints, in the unit in which ours is shown, and where it stands.
 
-    Ours is a quantity, or a comparison without bounds: the difference or ratio of two.
+    Ours is a quantity, or a comparison without bounds: the difference or ratio of two. The two agree where the printed
+    number lies in our interval, or is at most `tolerance` from our mean.
     """
 
     label: str
     number: float
     source: str
     ours: Quantity | Compare
+    tolerance: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -163,12 +165,23 @@ Check = Compare | Trend | Best | Reach
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, where it stands, and the check that it is: it must hold in each of the cases."""
+    """What the paper says, where it stands, and the check that we make of it, which must hold in each of the cases.
+
+    Attributes:
+        says: ends "The paper says that …", in our words and without a full stop.
+        source: where it stands.
+        check: of what the paper had: methods as published, and methods without variants.
+        cases: where it must hold.
+        reading: ends "We take it as: …", where its words leave that open.
+        ours: the same check of our proved variant, which the paper never had; it says nothing of the paper.
+    """
 
     says: str
     source: str
     check: Check
     cases: tuple[Part, ...] = (Part(""),)
+    reading: str = ""
+    ours: Check | None = None
 
 
 @dataclass(frozen=True)
@@ -234,9 +247,10 @@ class Preset:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its id, how it is cited, the texts that were read, and its figures and tables in their order."""
+    """A paper: its id, its short name and title, how it is cited, and its figures and tables in their order."""
 
     id: str
+    name: str
     title: str
     citation: str
     presets: tuple[Preset, ...]

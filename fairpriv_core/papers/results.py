@@ -1,13 +1,16 @@
 """What this software found of the papers' figures, committed: each run's setting, seed, key and the numbers shown.
 
 The file's form is what `examples/make_papers_results.py` writes: under a preset's id the day, the version that ran,
-each setting once, and the runs, each with its numbers by their paths.
+each setting once, and the runs, each with its numbers by their paths; and of runs that failed their keys and reasons.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +21,26 @@ PATH = Path(__file__).with_name("results.json")
 
 @dataclass(frozen=True)
 class Made:
-    """A preset's committed results: the day they were made, the version that ran, and its runs as records."""
+    """A preset's committed results: the day they were made, the version that ran, its runs as records.
+
+    `failed` is key -> reason of the runs that came to no model.
+    """
 
     day: str
     version: str
     runs: tuple[Json, ...]
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def say_failed(self) -> str:
+        """Return how many runs came to no model and why, as a sentence that ends in a space; "" where all did."""
+        if not self.failed:
+            return ""
+        alike = Counter(re.sub(r"\d[\d.,]*", "…", reason) for reason in self.failed.values())
+        reasons = "; ".join(f"{count} × {re.split('[:;]', reason)[0]}" for reason, count in alike.items())
+        return (
+            f"{len(self.failed)} of {len(self.failed) + len(self.runs)} runs came to no model and are in no number "
+            f"({reasons}). "
+        )
 
 
 def read_made(path: Path = PATH) -> dict[str, Made]:
@@ -34,4 +52,4 @@ def read_made(path: Path = PATH) -> dict[str, Made]:
 def _read(stored: Json) -> Made:
     settings = stored["settings"]
     runs = [{**run, "config": {**settings[run["setting"]], "seed": run["seed"]}} for run in stored["runs"]]
-    return Made(stored["made"], stored["version"], tuple(runs))
+    return Made(stored["made"], stored["version"], tuple(runs), stored.get("failed", {}))

@@ -1,10 +1,14 @@
-"""Differences between two sides of a claim: seed by seed where both ran the same seeds, so that splits cancel."""
+"""Differences between two sides of a claim: seed by seed where both ran the same seeds, so that splits cancel.
+
+A ratio is the mean of one side over the mean of the other. Its interval is by the delta method: with the ratio r of the
+means, one seed's x - r y over the mean of y is by how much that seed moves it.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairpriv_core.papers.preset import Compare, Quantity, Reach, Value
@@ -15,8 +19,8 @@ from fairpriv_core.report.tables import Mean, mean_interval
 def compare(one: Runs, other: Runs, check: Compare) -> Mean:
     """Return the mean difference (or ratio) that a check is about, with its interval over seeds where there is one."""
     pairs = list_pairs(one, other, check)
-    if pairs:
-        found = mean_interval(pairs)
+    if pairs and not (check.as_ratio and not _mean_of_second(pairs)):
+        found = mean_interval(_ratios(pairs) if check.as_ratio else (x - y for x, y in pairs))
         return found if has_interval(check.one.value) else Mean(found.mean, None, None, found.n)
     first = measure(one, check.one)[0]
     second = measure(other, check.other)[0].mean if isinstance(check.other, Quantity) else float(check.other)
@@ -25,8 +29,8 @@ def compare(one: Runs, other: Runs, check: Compare) -> Mean:
     return Mean(first.mean / second if check.as_ratio else first.mean - second, None, None, first.n)
 
 
-def list_pairs(one: Runs, other: Runs, check: Compare) -> list[float]:
-    """Return the difference or ratio at each seed that both sides ran; none of spreads, which no seed has."""
+def list_pairs(one: Runs, other: Runs, check: Compare) -> list[tuple[float, float]]:
+    """Return both sides at each seed that both ran; none of spreads, which no seed has."""
     if check.one.of == "spread" or (isinstance(check.other, Quantity) and check.other.of == "spread"):
         return []
     mine = _by_seed(measure(one, check.one)[1], check.one.value)
@@ -34,10 +38,7 @@ def list_pairs(one: Runs, other: Runs, check: Compare) -> list[float]:
         theirs = _by_seed(measure(other, check.other)[1], check.other.value)
     else:
         theirs = dict.fromkeys(mine, float(check.other))
-    seeds = sorted(mine.keys() & theirs.keys())
-    if check.as_ratio and not all(theirs[seed] for seed in seeds):
-        return []
-    return [mine[seed] / theirs[seed] if check.as_ratio else mine[seed] - theirs[seed] for seed in seeds]
+    return [(mine[seed], theirs[seed]) for seed in sorted(mine.keys() & theirs.keys())]
 
 
 def used_by(runs: Runs, check: Compare) -> list[Mapping[str, Any]]:
@@ -58,6 +59,17 @@ def reach(runs: Runs, quantity: Quantity, check: Reach) -> list[Mapping[str, Any
         if level is not None and mean is not None and level >= check.at_least:
             found.append((mean, own))
     return min(found, key=lambda item: item[0])[1] if found else []
+
+
+def _ratios(pairs: Sequence[tuple[float, float]]) -> list[float]:
+    """Return numbers whose mean is the ratio of the means, and whose spread is how far single seeds move it."""
+    below = _mean_of_second(pairs)
+    ratio = math.fsum(x for x, _ in pairs) / len(pairs) / below
+    return [ratio + (x - ratio * y) / below for x, y in pairs]
+
+
+def _mean_of_second(pairs: Sequence[tuple[float, float]]) -> float:
+    return math.fsum(y for _, y in pairs) / len(pairs)
 
 
 def _by_seed(runs: Runs, value: Value) -> dict[int, float]:

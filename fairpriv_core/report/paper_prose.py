@@ -7,25 +7,41 @@ from dataclasses import asdict
 from typing import Any
 
 from fairpriv_core.papers.preset import Paper, Preset
-from fairpriv_core.papers.results import Made
+from fairpriv_core.papers.results import Made, read_made
 from fairpriv_core.report.figure import FigureData, Series
-from fairpriv_core.report.paper_values import Runs
-from fairpriv_core.report.papers import describe_runs, draw_preset, list_cells, set_beside
-from fairpriv_core.report.verdicts import judge
-from fairpriv_core.report.wording import number
+from fairpriv_core.report.paper_notes import describe_runs
+from fairpriv_core.report.paper_printed import Beside, count_beside, set_beside
+from fairpriv_core.report.paper_values import Runs, amount
+from fairpriv_core.report.papers import draw_preset, list_cells
+from fairpriv_core.report.verdicts import Verdict, judge_all
 
 Line = Mapping[str, str]
 _HEAD = """# The papers, run again
 
-Every figure and table of the four papers, as this software makes it: our numbers, the printed ones beside them, and
-for each thing that a paper says of it a sentence made from our numbers. `fairpriv papers run ID` runs one again, with
-`--full` at the paper's size; the page Papers draws them. Means over seeds with 95 % t intervals, on the test split.
+{progress} Each stands as this software makes it: our numbers, the printed ones beside them, and for each thing that a
+paper says of it a sentence made from our numbers. `fairpriv papers run ID` runs one again, with `--full` at the paper's
+size; the page Papers draws them. Means over seeds with 95 % t intervals, on the test split. A case agrees where the
+interval lies within what is expected, disagrees where it lies outside, and is open where the seeds do not settle it.
 This page is written by `python examples/make_papers_results.py` from fairpriv_core/papers/results.json. Numbers on
 groups are raw: no ε covers them."""
 
 
+def count_made(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
+    """Return the sentence on how many figures and tables have results here, and how many wait."""
+    presets = [preset for paper in papers.values() for preset in paper.presets]
+    ready = sum(preset.id in made for preset in presets)
+    waiting = sum(bool(preset.waits_for) for preset in presets)
+    left = len(presets) - ready - waiting
+    rest = f"; {left} can run and {'has' if left == 1 else 'have'} no results yet" if left else ""
+    return (
+        f"{ready} of the {len(presets)} figures and tables of the papers have results here; {waiting} "
+        f"wait{'s' if waiting == 1 else ''} for images or for what is not built yet{rest}."
+    )
+
+
 def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
-    """Return each paper with its figures and tables, and what each waits for, as JSON."""
+    """Return each paper with its figures and tables, the day of its committed results, and what it waits for."""
+    made = read_made()
     return [
         {
             "id": paper.id,
@@ -36,6 +52,7 @@ def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
                     "id": preset.id,
                     "title": preset.title,
                     "versions": {name: version.size for name, version in preset.versions.items()},
+                    "made": made[preset.id].day if preset.id in made else None,
                     "waits_for": preset.waits_for or None,
                 }
                 for preset in paper.presets
@@ -47,7 +64,8 @@ def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
 
 def to_document(preset: Preset, version: str, runs: Runs) -> dict[str, Any]:
     """Return what was found of a preset as JSON: its lines, the printed numbers beside ours, and the verdicts."""
-    verdicts = [judge(claim, runs) for claim in preset.claims]
+    verdicts = judge_all(preset, runs)
+    beside = set_beside(preset, runs)
     return {
         "id": preset.id,
         "title": preset.title,
@@ -55,12 +73,13 @@ def to_document(preset: Preset, version: str, runs: Runs) -> dict[str, Any]:
         "size": preset.versions[version].size,
         "keys": [run["key"] for run in runs],
         "lines": list_lines(preset, runs),
-        "printed": [asdict(one) for one in set_beside(preset, runs)],
+        "printed": [asdict(one) for one in beside],
+        "printed_note": count_beside(beside) or None,
         "not_printed": preset.not_printed or None,
         "verdicts": [
-            {"claim": v.claim.says, "source": v.claim.source, "standing": v.standing, "sentence": v.sentence}
-            | {"keys": list(v.keys)}
-            for v in verdicts
+            {"claim": one.told, "source": one.source, "standing": one.standing}
+            | {"sentence": one.sentence, "note": one.note or None, "ours": one.ours or None, "keys": list(one.keys)}
+            for one in verdicts
         ],
         "privacy": preset.privacy,
         "note": describe_runs(preset, runs),
@@ -69,7 +88,7 @@ def to_document(preset: Preset, version: str, runs: Runs) -> dict[str, Any]:
 
 def render_papers(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
     """Return the documentation's page on the papers as Markdown, from the committed results."""
-    parts = [_HEAD]
+    parts = [_HEAD.format(progress=count_made(papers, made))]
     for paper in papers.values():
         parts += [f"## {paper.title}", f"{paper.citation}."]
         parts += [_section(preset, made.get(preset.id)) for preset in paper.presets]
@@ -85,19 +104,20 @@ def _section(preset: Preset, made: Made | None) -> str:
     if made is None:
         return "\n\n".join([*parts, f"Not run yet: `fairpriv papers run {preset.id}` runs it."])
     size = preset.versions[made.version].size
-    parts.append(f"Made by this software on {made.day}: {size}. {describe_runs(preset, made.runs)}")
+    parts.append(f"Made by this software on {made.day}: {size}. {made.say_failed()}{describe_runs(preset, made.runs)}")
     parts.append(_table(list_lines(preset, made.runs)))
-    beside = [
-        {"what": one.label, "printed": one.printed, "ours": one.ours, "unit": one.unit, "where": one.source}
-        for one in set_beside(preset, made.runs)
-    ]
-    parts.append(_table(beside) if beside else preset.not_printed)
-    verdicts = [judge(claim, made.runs) for claim in preset.claims]
-    parts += [f"- “{one.claim.says}” ({one.claim.source}) **{one.sentence}**" for one in verdicts]
+    beside = set_beside(preset, made.runs)
+    parts += [_table(list_beside(beside)), count_beside(beside)] if beside else [preset.not_printed]
+    verdicts = judge_all(preset, made.runs)
+    parts += [_describe_verdict(one) for one in verdicts]
     keys = "\n".join(f"- {number}: {', '.join(one.keys)}" for number, one in enumerate(verdicts, start=1) if one.keys)
     if keys:
         parts.append(f"<details><summary>Keys of the runs behind each sentence</summary>\n\n{keys}\n\n</details>")
     return "\n\n".join(part for part in [*parts, preset.privacy] if part)
+
+
+def _describe_verdict(verdict: Verdict) -> str:
+    return " ".join(part for part in (f"- {verdict.told} **{verdict.sentence}**", verdict.note, verdict.ours) if part)
 
 
 def list_lines(preset: Preset, runs: Runs) -> list[dict[str, str]]:
@@ -112,13 +132,28 @@ def _line(figure: FigureData, series: Series, at: int) -> dict[str, str]:
     low, high = (ends[at] if ends else None for ends in (series.low, series.high))
     known = y is not None and low is not None and high is not None
     return {
-        "figure": figure.title,
+        "figure": figure.title.partition(": ")[2],
         "what": figure.x.label if figure.horizontal else figure.panels[series.panel].y.label,
         "series": series.name,
         "at": x if isinstance(x, str) else f"{figure.x.title} = {x:.3g}",
-        "mean": number(y),
-        "95 % interval": f"{number(low)} to {number(high)}" if known else "",
+        "mean": amount(y),
+        "95 % interval": f"{amount(low)} to {amount(high)}" if known else "",
     }
+
+
+def list_beside(beside: Sequence[Beside]) -> list[dict[str, str]]:
+    """Return the printed numbers beside ours as lines of a table, the most important first."""
+    return [
+        {
+            "what": one.label,
+            "printed": one.printed,
+            "ours": one.ours,
+            "unit": one.unit,
+            "the same?": one.verdict,
+            "where it is printed": one.source,
+        }
+        for one in beside
+    ]
 
 
 def _table(lines: Sequence[Line]) -> str:
@@ -135,8 +170,9 @@ def describe_papers(listed: Sequence[Mapping[str, Any]]) -> str:
     for paper in listed:
         lines.append(f"{paper['title']} ({paper['citation']})")
         for preset in paper["presets"]:
-            about = preset["waits_for"] or f"small: {preset['versions']['small']}"
-            lines.append(f"  {preset['id']:<28} {preset['title']}. {about}")
+            results = f"results of {preset['made']}" if preset["made"] else "no results yet"
+            about = preset["waits_for"] or f"{results}; small: {preset['versions']['small']}"
+            lines.append(f"  {preset['id']:<28} {preset['title']}. {results}{about}")
     return "\n".join(lines)
 
 
@@ -146,7 +182,10 @@ def describe_document(document: Mapping[str, Any]) -> str:
     lines += ["  " + ", ".join(text for text in line.values() if text) for line in document["lines"]]
     for one in document["printed"]:
         unit = f" {one['unit']}" if one["unit"] else ""
-        lines.append(f"  {one['label']}: printed {one['printed']}{unit}, ours {one['ours']}{unit} ({one['source']})")
-    lines += [document["not_printed"] or ""]
-    lines += [f"{one['claim']}\n  {one['sentence']}" for one in document["verdicts"]]
+        both = f"printed {one['printed']}{unit}, ours {one['ours']}{unit}"
+        lines.append(f"  {one['label']}: {both}, {one['verdict']} ({one['source']})")
+    lines += [document["printed_note"] or document["not_printed"] or ""]
+    for one in document["verdicts"]:
+        lines += [one["claim"], f"  {one['sentence']}", f"  {one['note']}" if one["note"] else ""]
+        lines += [f"  {one['ours']}"] if one["ours"] else []
     return "\n".join(line for line in [*lines, document["privacy"], document["note"]] if line)

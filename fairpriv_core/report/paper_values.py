@@ -9,12 +9,13 @@ from typing import Any
 
 from fairpriv_core.papers.preset import Check, Json, Plot, Preset, Quantity, Table, Value, Where
 from fairpriv_core.report.tables import Mean, mean_interval
+from fairpriv_core.report.wording import number
 
 Runs = Sequence[Json]  # of records, newest first
 #: kept of every run, whatever a preset shows: what an accuracy has to beat, and whether the model tells people apart
 ALWAYS = ("metrics/constant_accuracy", "metrics/positive_rate")
 _TIME = "seconds_per_epoch"
-_ALIKE = 0.001
+_ALIKE = 0.05
 
 
 def read_path(run: Json, path: str) -> Any:
@@ -64,9 +65,32 @@ def has_interval(value: Value) -> bool:
 
 
 def answers_alike(run: Json) -> bool:
-    """Return whether a run's model gives all but one in a thousand test rows the same answer."""
+    """Return whether a run's model gives 95 of 100 test rows or more the same answer."""
     rate = read_path(run, "metrics/positive_rate")
     return rate is not None and not _ALIKE < rate < 1.0 - _ALIKE
+
+
+def say_alike(runs: Runs) -> str:
+    """Return the clause on models that hardly tell people apart, as fair and as accurate as one answer; or ""."""
+    named = {run["key"]: run for run in runs}
+    same = sum(answers_alike(run) for run in named.values())
+    give = "gives" if same == 1 else "give"
+    return f"of these {len(named)} models {same} {give} 95 of 100 people or more the same answer" if same else ""
+
+
+def amount(value: float | None) -> str:
+    """Return a number as the papers' figures and tables have it: a true minus, and no minus before zero.
+
+    >>> amount(-0.9), amount(-0.001), amount(None)
+    ('−0.90', '0.00', '–')
+    """
+    text = number(value).replace("-", "−")
+    return "0.00" if text == "−0.00" else text
+
+
+def with_half(mean: Mean) -> str:
+    """Return a mean with half its 95 % interval, a dash where there is none."""
+    return amount(mean.mean) + ("" if mean.half is None else f" ± {amount(mean.half)}")
 
 
 def measure(runs: Runs, quantity: Quantity) -> tuple[Mean, list[Json]]:
@@ -74,7 +98,7 @@ def measure(runs: Runs, quantity: Quantity) -> tuple[Mean, list[Json]]:
     chosen = [run for run in choose(runs, quantity.where) if shown(run, quantity.value) is not None]
     if quantity.of == "mean":
         return fold(chosen, quantity.value), chosen
-    values = [number for run in chosen if (number := shown(run, quantity.value)) is not None]
+    values = [found for run in chosen if (found := shown(run, quantity.value)) is not None]
     spread = stdev(values) if len(values) > 1 else None
     return Mean(spread, None, None, len(values)), chosen
 
@@ -89,7 +113,8 @@ def by_setting(runs: Runs, along: Value) -> list[tuple[float | None, list[Json]]
 
 def list_paths(preset: Preset) -> list[str]:
     """Return the paths of all results of a run that a preset shows or judges; settings are in its config."""
-    checks = [*[one.ours for one in preset.printed], *[claim.check for claim in preset.claims]]
+    judged = [check for claim in preset.claims for check in (claim.check, claim.ours) if check is not None]
+    checks = [*[one.ours for one in preset.printed], *judged]
     values = [*_drawn(preset.drawing), *[value for check in checks for value in _judged(check)]]
     shown_paths = [value.path for value in values if not value.path.startswith("config/")]
     return list(dict.fromkeys([*shown_paths, *ALWAYS]))

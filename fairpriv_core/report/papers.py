@@ -1,33 +1,21 @@
-"""A paper's figure or table, from run records: drawn in the paper's arrangement, and beside the printed numbers."""
+"""A paper's figure or table, from run records, drawn in the paper's arrangement."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from fairpriv_core.papers.preset import ACCURACY, SECONDS, Compare, Part, Plot, Preset, Printed, Table, Value
-from fairpriv_core.report import wording
-from fairpriv_core.report.differences import compare, used_by
+from fairpriv_core.papers.catalog import name_paper
+from fairpriv_core.papers.preset import ACCURACY, Part, Plot, Preset, Table, Value
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series
-from fairpriv_core.report.paper_values import ALWAYS, Runs, by_setting, choose, fold, list_paths, measure, shown
+from fairpriv_core.report.paper_notes import budget_text, describe_runs, is_raw, name_data, tells_budgets
+from fairpriv_core.report.paper_values import Runs, amount, by_setting, choose, fold, shown, with_half
 from fairpriv_core.report.tables import Mean
 
 Grid = tuple[FigureData, ...]  # from left to right
 Bars = Sequence[tuple[str, Mean]]
 Ends = tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A printed number beside ours, as text, and the keys of the runs that ours is the mean of."""
-
-    label: str
-    printed: str
-    ours: str
-    unit: str
-    source: str
-    keys: tuple[str, ...]
 
 
 def draw_preset(preset: Preset, runs: Runs) -> Grid:
@@ -43,45 +31,19 @@ def draw_preset(preset: Preset, runs: Runs) -> Grid:
 
 
 def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
-    """Return a table's lines, each cell a mean with half its 95 % interval; none for a figure."""
+    """Return a table's lines, each cell a mean with half its 95 % interval; none for a figure.
+
+    A line that is of one method has its ε beside its name.
+    """
     table = preset.drawing
     if not isinstance(table, Table):
         return []
     return [
-        {"": row.name} | {part.name: _cell(choose(runs, row.where, part.where), value) for part, value in table.columns}
+        {"": row.name}
+        | ({"ε": budget_text(choose(runs, row.where))} if tells_budgets(table) else {})
+        | {part.name: with_half(fold(choose(runs, row.where, part.where), value)) for part, value in table.columns}
         for row in table.rows
     ]
-
-
-def set_beside(preset: Preset, runs: Runs) -> list[Beside]:
-    """Return each number that the paper prints beside ours."""
-    return [_set_beside(one, runs) for one in preset.printed]
-
-
-def describe_runs(preset: Preset, runs: Runs) -> str:
-    """Return the sentences under a figure or table: seeds, delta, what epsilon protects, and whether it is raw."""
-    if not runs:
-        return "No finished run yet."
-    paths = list_paths(preset)
-    seeds = {run["config"]["seed"] for run in runs}
-    parts = [wording.ONE_SEED if len(seeds) == 1 else f"Means over {len(seeds)} seeds{_intervals(paths)}."]
-    private = [run for run in runs if run.get("threat_model")]
-    if private:
-        deltas = " or ".join(wording.delta_text(delta) for delta in sorted({run["config"]["delta"] for run in private}))
-        protects = " or ".join(wording.protected(model) for model in sorted({run["threat_model"] for run in private}))
-        parts.append(f"δ = {deltas}; ε protects {protects}.")
-    if any(run.get("variant") == "published" for run in private):
-        parts.append("What is called “as published” has the paper's own ε, which is not proved to hold.")
-    return " ".join([*parts, *([wording.RAW] if is_raw(preset) else [])])
-
-
-def is_raw(preset: Preset) -> bool:
-    """Return whether a preset shows more of protected groups than an accuracy or a time."""
-    return any(path not in (*ALWAYS, ACCURACY.path, SECONDS.path) for path in list_paths(preset))
-
-
-def _intervals(paths: Sequence[str]) -> str:
-    return "" if SECONDS.path in paths else " with 95 % intervals"
 
 
 def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
@@ -95,15 +57,16 @@ def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
         if (chosen := choose(here, part.where))
     ]
     rows = tuple(Panel(Axis(value.title, value.unit, log=value.log)) for value in plot.rows)
-    title = " · ".join(part for part in (plot.rows[0].title if plot.across else "", column.name) if part)
+    part = " · ".join(part for part in (plot.rows[0].title if plot.across else "", column.name) if part)
+    title = _title(preset, part, here)
     return FigureData(
-        name=_name(preset, title),
-        title=title or preset.title,
+        name=_name(preset, part),
+        title=title,
         x=Axis(plot.x.title, plot.x.unit, log=plot.x.log),
         panels=rows,
         series=tuple(series),
-        caption=describe_runs(preset, here),
-        alt=_describe(f"{preset.title}. {title}", plot.rows, series),
+        caption=describe_runs(preset, here) + _say_knobs(plot, here),
+        alt=_describe(f"{preset.title}. {part}", plot.rows, series),
         references=tuple(_constant(value, panel, here) for panel, value in enumerate(plot.rows) if _is_accuracy(value)),
         raw=is_raw(preset),
     )
@@ -116,7 +79,7 @@ def _is_accuracy(value: Value) -> bool:
 def _constant(value: Value, panel: int | None, runs: Runs) -> Reference:
     """Return the line of the classifier that always gives the more frequent answer; `panel` None: of bars."""
     found = fold(runs, replace(value, path="metrics/constant_accuracy")).mean
-    label = f"always the same answer: {wording.number(found)} %"
+    label = f"always the same answer: {amount(found)} %"
     return Reference(found or 0.0, label, axis="x" if panel is None else "y", panel=panel)
 
 
@@ -142,8 +105,7 @@ def _line(part: Part, runs: Runs, plot: Plot, panel: int, span: tuple[float, flo
 
 def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, float]) -> Series:
     """Return a chain of points, one for each value of the setting `along`."""
-    choices = (plot.along,) if isinstance(plot.along, Value) else plot.along
-    along = next((each for each in choices if any(shown(run, each) is not None for run in runs)), None)
+    along = _knob(plot, runs)
     groups = [(None, list(runs))] if along is None else by_setting(runs, along)
     found = [(at, fold(own, plot.x), fold(own, plot.rows[panel])) for at, own in groups]
     drawn = [one for one in found if one[1].mean is not None]
@@ -163,6 +125,26 @@ def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, 
     )
 
 
+def _knob(plot: Plot, runs: Runs) -> Value | None:
+    """Return the setting that tells the points of a series apart; None where its runs have none."""
+    choices = (plot.along,) if isinstance(plot.along, Value) else plot.along
+    return next((each for each in choices if any(shown(run, each) is not None for run in runs)), None)
+
+
+def _say_knobs(plot: Plot, runs: Runs) -> str:
+    """Return the sentence on what the numbers at points are; "" for lines."""
+    if plot.kind != "points":
+        return ""
+    named: dict[str, list[str]] = {}
+    for part in plot.series:
+        own = choose(runs, part.where)
+        along = _knob(plot, own)
+        if along is not None and len(by_setting(own, along)) > 1:
+            named.setdefault(along.title, []).append(part.name)
+    told = "; ".join(f"{title} ({' and '.join(names)})" for title, names in named.items())
+    return f" Numbers at points: {told}." if told else ""
+
+
 def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureData:
     """Return bars of one value: the columns are categories, a bar for each series."""
     series = []
@@ -171,7 +153,7 @@ def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureD
         series.append(_bars(part, bars, value))
     return FigureData(
         name=_name(preset, value.title),
-        title=value.title,
+        title=_title(preset, value.title, runs),
         x=Axis(value.title, value.unit),
         panels=(Panel(Axis("")),),
         series=tuple(series),
@@ -204,35 +186,23 @@ def _span(runs: Runs, x: Value) -> tuple[float, float]:
     return (min(known), max(known)) if known else (0.1, 10.0)
 
 
-def _cell(runs: Runs, value: Value) -> str:
-    return with_half(fold(runs, value))
-
-
-def _set_beside(one: Printed, runs: Runs) -> Beside:
-    if isinstance(one.ours, Compare):
-        found, used = compare(runs, runs, one.ours), used_by(runs, one.ours)
-        unit = "" if one.ours.as_ratio else one.ours.one.value.unit
-    else:
-        found, used = measure(runs, one.ours)
-        unit = one.ours.value.unit
-    keys = tuple(str(run["key"]) for run in used)
-    return Beside(one.label, wording.number(one.number), with_half(found), unit, one.source, keys)
-
-
-def with_half(mean: Mean) -> str:
-    """Return a mean with half its interval, a dash where there is none."""
-    return wording.number(mean.mean) + ("" if mean.half is None else f" ± {wording.number(mean.half)}")
-
-
 def _describe(what: str, values: Sequence[Value], series: Iterable[Series]) -> str:
     parts = []
     for each in series:
         pairs = zip(each.x, each.y, strict=True)
-        listed = ", ".join(f"{wording.number(y)} at {x if isinstance(x, str) else f'{x:.3g}'}" for x, y in pairs)
+        listed = ", ".join(f"{amount(y)} at {x if isinstance(x, str) else f'{x:.3g}'}" for x, y in pairs)
         parts.append(f"{values[each.panel].title} of {each.name}: {listed}")
     return f"{what}. " + ". ".join(parts) + "."
 
 
+def _title(preset: Preset, part: str, runs: Runs) -> str:
+    """Return paper, figure, data and part, so that a picture that is taken away says what it is."""
+    figure, _, about = preset.title.partition(": ")
+    data = [name for name in name_data(runs) if name != part.lower()]
+    return f"{', '.join([name_paper(preset.id), figure, *data])}: {part or about}"
+
+
 def _name(preset: Preset, part: str) -> str:
-    words = f"{preset.id}_{part}".lower()
-    return "".join(letter if letter.isalnum() else "_" for letter in words).strip("_")
+    """Return a file's name in ASCII: the preset's id and the part."""
+    words = f"{preset.id}_{part}".lower().replace("ε", "epsilon")
+    return "_".join("".join(letter if letter.isascii() and letter.isalnum() else " " for letter in words).split())

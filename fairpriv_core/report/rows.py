@@ -10,12 +10,12 @@ from fairpriv_core.report import wording
 from fairpriv_core.report.figure import FigureData, Series
 
 COLUMNS = ("figure", "panel", "series", "x", "x_end", "x_low", "x_high", "y", "low", "high", "x_axis", "y_axis", "note")
-_SPACE = ("z", "z_axis")
+_SPACE, _LABEL = ("z", "z_axis"), ("label",)
 
 
 def list_columns(figure: FigureData) -> tuple[str, ...]:
-    """Return the columns of `list_rows`: COLUMNS, and of a figure with a third axis that one's."""
-    return COLUMNS if figure.z is None else (*COLUMNS, *_SPACE)
+    """Return the columns of `list_rows`: COLUMNS, those of a third axis, and "label" where points have texts."""
+    return (*COLUMNS, *(() if figure.z is None else _SPACE), *(_LABEL if _has_texts(figure) else ()))
 
 
 def list_rows(figure: FigureData) -> list[tuple[object, ...]]:
@@ -57,6 +57,14 @@ def _series_rows(figure: FigureData, series: Series) -> list[tuple[object, ...]]
     columns = zip(series.x, ends, *(side or (None,) * len(series.y) for side in sides), strict=False)
     title = panel.title or panel.y.title
     named = [(figure.name, title, series.name, *values, x_axis, y_axis, note) for values in columns]
-    if figure.z is None:
+    if figure.z is not None:
+        places = series.z or (None,) * len(named)
+        named = [(*row, z, figure.z.label) for row, z in zip(named, places, strict=True)]
+    if not _has_texts(figure):
         return named
-    return [(*row, z, figure.z.label) for row, z in zip(named, series.z or (None,) * len(named), strict=True)]
+    return [(*row, text) for row, text in zip(named, series.text or ("",) * len(named), strict=True)]
+
+
+def _has_texts(figure: FigureData) -> bool:
+    """Return whether points of a figure say what they are; cells say their value, which is `z`."""
+    return any(series.text and series.kind != "heatmap" for series in figure.series)

@@ -1,59 +1,133 @@
-"""What a paper claims, held against our runs: one sentence each, made from the numbers, with the runs they are of.
+"""What a paper says, held against our runs: one sentence each, made from the numbers, with the runs they are of.
 
-A difference is taken seed by seed where both sides ran the same seeds. A verdict is on means; where the 95 % interval
-of a difference reaches across the bound, the sentence says that the seeds do not settle it.
+A difference is taken seed by seed where both sides ran the same seeds. A case agrees where the 95 % interval lies
+within the bounds, disagrees where it lies outside, and is open where it reaches across: the seeds do not settle it. A
+number that has no interval by its nature, such as a time, is judged by itself. What the paper had is judged apart from
+our proved variants, which it never had.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from fairpriv_core.papers.preset import Best, Check, Claim, Compare, Part, Quantity, Reach, Trend, Value
+from fairpriv_core.papers.preset import Best, Check, Claim, Compare, Part, Preset, Quantity, Reach, Trend
 from fairpriv_core.report.differences import compare, list_pairs, reach, used_by
-from fairpriv_core.report.paper_values import Runs, answers_alike, by_setting, choose, fold, measure
+from fairpriv_core.report.paper_printed import note_unlike
+from fairpriv_core.report.paper_values import (
+    Runs,
+    amount,
+    by_setting,
+    choose,
+    fold,
+    has_interval,
+    measure,
+    say_alike,
+    with_half,
+)
 from fairpriv_core.report.tables import Mean
-from fairpriv_core.report.wording import number
+from fairpriv_core.report.verdict_words import name_subject, tell_claim
 
-Standing = Literal["agrees", "agrees in part", "disagrees", "open"]
+Standing = Literal["agrees", "mixed", "disagrees", "open"]
+State = Literal["agrees", "disagrees", "open"]
+_OURS = "Ours, proved, which the paper does not have"
+_NO_RUNS = "Open: no finished run to judge by."
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, how it stands, the sentence that says so, and the keys of the runs that it was made from."""
+    """A claim, how it stands with what the paper had, and what says so.
 
-    claim: Claim
+    Attributes:
+        told: what the paper says, and how we take it. source: where it stands.
+        standing: of the paper alone; "mixed" where its cases differ.
+        sentence: the verdict on the paper, with its numbers.
+        ours: the sentence on our proved variant; "" where there is none.
+        note: which printed numbers of the claim's sides ours do not reproduce; "" for none.
+        keys: of the runs that all this was made from.
+    """
+
+    told: str
+    source: str
     standing: Standing
     sentence: str
+    ours: str
+    note: str
     keys: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class _Finding:
-    """One case: whether it holds (None: runs are missing), whether the seeds settle it, its numbers and its runs."""
+    """One case: its state (None: runs are missing), whether it holds on average, its numbers and its runs."""
 
     case: str
-    holds: bool | None
-    settled: bool
+    state: State | None
+    on_average: bool
     words: str
     runs: Runs
 
 
-def judge(claim: Claim, runs: Runs) -> Verdict:
+def judge_all(preset: Preset, runs: Runs) -> list[Verdict]:
+    """Return the verdict on each claim of a figure or table."""
+    return [judge(claim, runs, note_unlike(preset.printed, claim.check, runs)) for claim in preset.claims]
+
+
+def judge(claim: Claim, runs: Runs, note: str = "") -> Verdict:
     """Return the verdict on a claim from run records."""
     found = [_look(claim.check, case, choose(runs, case.where)) for case in claim.cases]
-    known = [one for one in found if one.holds is not None]
-    keys = tuple(dict.fromkeys(str(run["key"]) for one in known for run in one.runs))
+    own = [] if claim.ours is None else [_look(claim.ours, case, choose(runs, case.where)) for case in claim.cases]
+    used = [run for one in (*found, *own) for run in one.runs]
+    return Verdict(
+        tell_claim(claim),
+        claim.source,
+        _standing([one.state for one in found if one.state]),
+        _tell(claim.check, found),
+        "" if claim.ours is None else f"{_OURS}: {_tell(claim.ours, own)}",
+        note,
+        tuple(dict.fromkeys(str(run["key"]) for run in used)),
+    )
+
+
+def _standing(states: Sequence[State]) -> Standing:
+    if not states:
+        return "open"
+    return states[0] if len(set(states)) == 1 else "mixed"
+
+
+def _tell(check: Check, found: Sequence[_Finding]) -> str:
+    """Return the sentences on all cases of a check."""
+    known = [one for one in found if one.state]
     if not known:
-        return Verdict(claim, "open", "Open: no finished run to judge by.", ())
-    holding = sum(bool(one.holds) for one in known)
-    standing: Standing = "agrees in part" if 0 < holding < len(known) else "agrees" if holding else "disagrees"
-    cases = "; ".join(f"{one.case}: {one.words}" if one.case else one.words for one in known)
-    sentence = f"{_lead(standing, holding, known, len(found))}: {_subject(claim.check)}: {cases}{_alike(known)}."
-    return Verdict(claim, standing, sentence, keys)
+        return _NO_RUNS
+    mixed = len({one.state for one in known}) > 1
+    cases = [(f"{one.case}: " if one.case else "") + one.words + (f" ({one.state})" if mixed else "") for one in known]
+    alike = say_alike([run for one in known for run in one.runs])
+    return f"{_lead(known, len(found))}. {name_subject(check)}: {'; '.join(cases)}{f' ({alike})' if alike else ''}."
+
+
+def _lead(known: Sequence[_Finding], cases: int) -> str:
+    """Return how many cases agree, disagree and are open."""
+    counts = Counter(one.state for one in known)
+    seeds = len({run["config"]["seed"] for one in known for run in one.runs})
+    with_seeds = f"with {seeds} seed{'s' if seeds > 1 else ''}"
+    holding = sum(one.on_average for one in known if one.state == "open")
+    missing = f" ({cases - len(known)} without runs)" if len(known) < cases else ""
+    if counts["open"] == len(known) == cases == 1:
+        return f"Open {with_seeds}: on average it {'holds' if holding else 'does not hold'}, not settled"
+    of = f"of {len(known)} case{'s' if len(known) > 1 else ''}{missing}"
+    if counts["open"] == len(known):
+        return f"Open {with_seeds}: on average it holds in {holding} {of}, none settled"
+    if cases == 1:
+        return "Agrees" if counts["agrees"] else "Disagrees"
+    parts = [f"{state} in {counts[state]}" for state in ("agrees", "disagrees") if counts[state]]
+    parts += [f"open in {counts['open']}"] if counts["open"] else []
+    told = f" ({with_seeds}; on average it holds in {holding} of the {counts['open']} open)" if counts["open"] else ""
+    text = f"{', '.join(parts)} {of}{told}"
+    return text[:1].upper() + text[1:]
 
 
 def _look(check: Check, case: Part, runs: Runs) -> _Finding:
@@ -65,148 +139,108 @@ def _look(check: Check, case: Part, runs: Runs) -> _Finding:
 
 
 def _look_at_difference(check: Compare, case: Part, runs: Runs) -> _Finding:
-    found, each = compare(runs, runs, check), list_pairs(runs, runs, check)
+    found, used = compare(runs, runs, check), used_by(runs, check)
     if found.mean is None:
         return _nothing(case)
     low, high = _limits(check)
-    used, words = used_by(runs, check), _with_half(found)
-    if check.every and each:
+    holds, words = low <= found.mean <= high, with_half(found)
+    each = [x - y for x, y in list_pairs(runs, runs, check)] if check.every else []
+    if each:
         worst = max(each) if check.low is None else min(each)
-        return _Finding(
-            case.name, all(low <= one <= high for one in each), True, f"{words}, worst {_minus(worst)}", used
-        )
-    holds = low <= found.mean <= high
-    return _Finding(case.name, holds, _is_settled(found, low, high, holds=holds), words, used)
+        holds = all(low <= one <= high for one in each)
+        return _Finding(case.name, "agrees" if holds else "disagrees", holds, f"{words}, worst {amount(worst)}", used)
+    bare = check.one.of == "spread" or not has_interval(check.one.value)
+    return _Finding(
+        case.name,
+        _state(found, low, high, bare=bare),
+        holds,
+        f"{words} (it has no interval)" if bare else words,
+        used,
+    )
 
 
 def _look_at_reach(check: Reach, case: Part, runs: Runs) -> _Finding:
     one, other = reach(runs, check.one, check), reach(runs, check.other, check)
     if one and other:
-        ends = Compare(check.one, check.other, check.low, check.high, check.as_ratio)
-        found = compare(one, other, ends)
-        means = [number(measure(own, side)[0].mean) for own, side in ((one, check.one), (other, check.other))]
+        found = compare(one, other, Compare(check.one, check.other, check.low, check.high, check.as_ratio))
+        first, second = (measure(own, side)[0].mean for own, side in ((one, check.one), (other, check.other)))
         if found.mean is None:
             return _nothing(case)
         low, high = _limits(check)
-        holds = low <= found.mean <= high
-        words = f"{means[0]} and {means[1]}, {_with_half(found)}"
-        return _Finding(case.name, holds, _is_settled(found, low, high, holds=holds), words, [*one, *other])
+        sign = "over" if check.as_ratio else "minus"
+        words = f"{amount(first)} {sign} {amount(second)} is {with_half(found)}"
+        state = _state(found, low, high, bare=False)
+        return _Finding(case.name, state, low <= found.mean <= high, words, [*one, *other])
     if not one and not other:
         return _nothing(case)
-    missing = check.other.name if one else check.one.name
-    return _Finding(
-        case.name, bool(one) == (check.high is not None), True, f"no setting of {missing} gets there", [*one, *other]
-    )
+    missing, better = check.other.name if one else check.one.name, bool(one) == (check.high is not None)
+    words = f"no setting of {missing} gets there"
+    return _Finding(case.name, "agrees" if better else "disagrees", better, words, [*one, *other])
 
 
 def _look_at_trend(check: Trend, case: Part, runs: Runs) -> _Finding:
+    """Look at the change over all values, and at each step against the slack.
+
+    It agrees where the whole change is settled and no mean goes back by more than the slack; it disagrees where the
+    interval of the whole change, or of a step back beyond the slack, settles that.
+    """
     used = measure(runs, check.what)[1]
-    points = [(x, fold(at, check.what.value).mean, at) for x, at in by_setting(used, check.along) if x is not None]
-    means = [mean for _, mean, _ in points if mean is not None]
-    if len(means) < 2:
+    points = [(x, at) for x, at in by_setting(used, check.along) if x is not None]
+    if len(points) < 2:
         return _nothing(case)
     sign = 1.0 if check.way == "up" else -1.0
-    steps = [sign * (after - before) for before, after in pairwise(means)]
-    holds = sign * (means[-1] - means[0]) > 0 and min(steps) >= -check.slack
-    ends = Compare(check.what, Quantity("", check.what.value))
-    change = compare(points[-1][2], points[0][2], ends)
-    words = f"{' → '.join(number(mean) for mean in means)} ({check.along.title} {points[0][0]:g} to {points[-1][0]:g})"
-    return _Finding(case.name, holds, _is_settled(change, 0.0, 0.0, holds=False), words, used)
+    whole = _signed(check.what, points[-1][1], points[0][1], sign)
+    steps = [_signed(check.what, after[1], before[1], sign) for before, after in pairwise(points)]
+    keeps = all(step.mean is not None and step.mean >= -check.slack for step in steps)
+    against = (whole.high is not None and whole.high <= 0) or any(
+        step.high is not None and step.high < -check.slack for step in steps
+    )
+    settled = whole.low is not None and whole.low > 0
+    means = " → ".join(amount(fold(at, check.what.value).mean) for _, at in points)
+    words = f"{means} ({check.along.title.partition(',')[0]} {points[0][0]:g} to {points[-1][0]:g})"
+    state: State = "disagrees" if against else "agrees" if settled and keeps else "open"
+    return _Finding(case.name, state, keeps and (whole.mean or 0.0) > 0, words, used)
 
 
 def _look_at_best(check: Best, case: Part, runs: Runs) -> _Finding:
     used = measure(runs, check.what)[1]
     points = [(x, fold(at, check.what.value).mean, at) for x, at in by_setting(used, check.along) if x is not None]
-    known = [(mean if check.want == "smallest" else -mean, x, at) for x, mean, at in points if mean is not None]
+    sign = 1.0 if check.want == "smallest" else -1.0
+    known = [(sign * mean, x, at) for x, mean, at in points if mean is not None]
     inside = [point for point in known if check.low <= point[1] <= check.high]
     outside = [point for point in known if point not in inside]
     if not inside or not outside:
         return _nothing(case)
     best, first, second = (min(part, key=lambda point: point[0]) for part in (known, inside, outside))
-    gap = compare(first[2], second[2], Compare(check.what, Quantity("", check.what.value)))
-    words = f"{number(abs(best[0]))} at {check.along.title} = {best[1]:g}"
-    return _Finding(case.name, best in inside, _is_settled(gap, 0.0, 0.0, holds=False), words, used)
+    ahead = _signed(check.what, second[2], first[2], sign)
+    words = f"{amount(abs(best[0]))} at {check.along.title} = {best[1]:g}"
+    won, lost = ahead.low is not None and ahead.low > 0, ahead.high is not None and ahead.high <= 0
+    state: State = "agrees" if won else "disagrees" if lost else "open"
+    return _Finding(case.name, state, best in inside, words, used)
+
+
+def _signed(what: Quantity, one: Runs, other: Runs, sign: float) -> Mean:
+    """Return `sign` times the difference of a quantity between two lists of runs."""
+    found = compare(one, other, Compare(what, Quantity("", what.value)))
+    if found.mean is None or found.low is None or found.high is None:
+        return Mean(None if found.mean is None else sign * found.mean, None, None, found.n)
+    low, high = sorted((sign * found.low, sign * found.high))
+    return Mean(sign * found.mean, low, high, found.n)
 
 
 def _nothing(case: Part) -> _Finding:
-    return _Finding(case.name, None, True, "", [])
+    return _Finding(case.name, None, False, "", [])
 
 
 def _limits(check: Compare | Reach) -> tuple[float, float]:
     return (-math.inf if check.low is None else check.low), (math.inf if check.high is None else check.high)
 
 
-def _is_settled(found: Mean, low: float, high: float, *, holds: bool) -> bool:
-    """Return whether the interval lies on one side of the bounds; a number without an interval settles what it can."""
-    if found.low is None or found.high is None:
-        return found.n != 1
-    inside = low <= found.low and found.high <= high
-    return inside if holds else found.high < low or found.low > high
-
-
-def _lead(standing: Standing, holding: int, known: Sequence[_Finding], cases: int) -> str:
-    """Return how the sentence begins."""
-    lead = standing[0].upper() + standing[1:]
-    if cases > 1:
-        lead = (
-            f"{lead.removesuffix(' in part')} in {holding} of {len(known)} cases" if holding else f"{lead} in all cases"
-        )
-    if len(known) < cases:
-        lead += f" ({cases - len(known)} without runs)"
-    unsettled = sum(not one.settled for one in known)
-    if not unsettled:
-        return lead
-    which = "which" if cases == 1 else f"{unsettled} of which"
-    return f"{lead}, {which} the seeds do not settle"
-
-
-def _alike(known: Sequence[_Finding]) -> str:
-    """Return the clause on models that do not tell people apart: they are fair, and as accurate as one answer is."""
-    runs = {run["key"]: run for one in known for run in one.runs}
-    same = sum(answers_alike(run) for run in runs.values())
-    return f" (of these {len(runs)} models {same} give nearly everybody the same answer)" if same else ""
-
-
-def _subject(check: Check) -> str:
-    """Return what the numbers of the sentence are."""
-    if isinstance(check, Compare | Reach):
-        return _difference_words(check)
-    value = check.what.value
-    lead = f"{check.want} " if isinstance(check, Best) else ""
-    return f"{lead}{_inside(value)}{_unit(value)} of {check.what.name}"
-
-
-def _difference_words(check: Compare | Reach) -> str:
-    value, spread = check.one.value, "spread over seeds of " if check.one.of == "spread" else ""
-    other = check.other.name if isinstance(check.other, Quantity) else number(check.other)
-    sign, unit = ("over", "") if check.as_ratio else ("minus", _unit(value))
-    level = ""
-    if isinstance(check, Reach):
-        level = f", each smallest where {_inside(check.level)} is at least {number(check.at_least)} {check.level.unit}"
-    return f"{spread}{_inside(value)} of {check.one.name} {sign} {other}{unit}{level}{_bounds(check)}"
-
-
-def _bounds(check: Compare | Reach) -> str:
-    if check.low is not None and check.high is not None:
-        return f", {_minus(check.low)} to {_minus(check.high)} expected"
-    if check.high is not None:
-        return f", at most {_minus(check.high)} expected"
-    return "" if check.low is None else f", at least {_minus(check.low)} expected"
-
-
-def _inside(value: Value) -> str:
-    """Return a value's title as it stands inside a sentence; "ROC-AUC" stays."""
-    title = value.title
-    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
-
-
-def _unit(value: Value) -> str:
-    return f" ({value.unit})" if value.unit else ""
-
-
-def _with_half(found: Mean) -> str:
-    return _minus(found.mean) + ("" if found.half is None else f" ± {number(found.half)}")
-
-
-def _minus(value: float | None) -> str:
-    return number(value).replace("-", "−")
+def _state(found: Mean, low: float, high: float, *, bare: bool) -> State:
+    """Return where the interval lies; `bare`: a number that has none by its nature stands for itself."""
+    ends = (found.mean, found.mean) if bare else (found.low, found.high)
+    if ends[0] is None or ends[1] is None:
+        return "open"
+    if low <= ends[0] and ends[1] <= high:
+        return "agrees"
+    return "disagrees" if ends[1] < low or ends[0] > high else "open"

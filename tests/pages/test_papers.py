@@ -10,6 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.papers import catalog
+from fairpriv_core.papers.catalog import papers
+from fairpriv_core.papers.results import read_made
+from fairpriv_core.report.paper_prose import count_made
 from fairpriv_core.runs.paper_runs import list_configs
 from fairpriv_core.runs.store import open_store
 from fairpriv_core.runs.store_work import WorkStore
@@ -40,9 +43,12 @@ def test_results_made_earlier_are_shown_with_their_day(open_page: Open, charts_o
     page = open_page("papers", paper="pf_ld", preset="pf_ld.figure1")
     assert not page.exception and not page.error
     assert "Made earlier by this software, on 20" in words(page)
+    assert count_made(papers(), read_made()) in words(page)
+    marked = {name.partition(" (")[2] for name in page.selectbox("preset").options}
+    assert "results)" in marked
     assert [chart["figure"]["layout"]["title"]["text"] for chart in charts_of(page)] == [
-        "Accuracy",
-        "Fairness violation",
+        "PF-LD, Figure 1, bank: Accuracy",
+        "PF-LD, Figure 1, bank: Fairness<br>violation",
     ]
     assert "It does not hold" in words(page)
     assert "prints no numbers" in words(page)
@@ -56,7 +62,8 @@ def test_the_stores_own_runs_are_shown_and_linked(tiny_runs: Path, open_page: Op
     assert len(charts_of(page)) == 1
     key = next(iter(list_configs(tiny.FIGURE.versions["small"].sweeps)))
     assert f"[{key}](run?run={key})" in words(page)
-    assert any(text in words(page) for text in ("**=**", "**≠**"))
+    assert any(text in words(page) for text in ("**=**", "**≠**", "**?**"))
+    assert "The paper says that PF-LD is fairer than N (Results). We take it as\\: by the gap." in words(page)
 
 
 def test_a_table_stands_beside_what_was_printed(tiny_runs: Path, open_page: Open) -> None:
@@ -65,6 +72,8 @@ def test_a_table_stands_beside_what_was_printed(tiny_runs: Path, open_page: Open
     assert list(cells.columns) == ["", "N", "PF-LD, proved"]
     row = printed.iloc[0]
     assert row["printed"] == "81.25" and row["ours"] == cells.iloc[0]["N"]
+    assert list(printed.columns)[:3] == ["what", "printed", "ours"] and row["the same?"]
+    assert "of 1 printed numbers agree" in words(page)
 
 
 def test_the_full_version_says_its_size_and_what_waits_offers_nothing(tiny_runs: Path, open_page: Open) -> None:

@@ -15,6 +15,8 @@ def make_record(
         "key": shown,
         "threat_model": "attribute" if private else None,
         "variant": setting.get("variant", "proved") if private else None,
+        "epsilon": epsilon if setting.get("variant") != "published" else None,
+        "epsilon_published": epsilon,
         "config": {
             "data": {"dataset": "bank", "sensitive": "age"},
             "notion": "demographic_parity",

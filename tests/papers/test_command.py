@@ -35,8 +35,14 @@ def test_papers_are_listed_with_what_they_wait_for(
     listed: dict[str, Any] = json.loads(out)["papers"][0]
     assert (code, listed["id"]) == (0, "tiny")
     assert [preset["waits_for"] for preset in listed["presets"]] == [None, None, "Waits for images."]
+    assert all(preset["made"] is None for preset in listed["presets"])
     code, out, _ = command("papers", capsys=capsys, monkeypatch=monkeypatch)
-    assert code == 0 and "tiny.figure1" in out and "2 seeds of 9" in out and "Waits for images." in out
+    assert (
+        code == 0
+        and "tiny.figure1" in out
+        and "no results yet; small: 2 seeds of 9" in out
+        and "Waits for images." in out
+    )
 
 
 def test_a_figure_runs_once_and_is_judged(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +52,8 @@ def test_a_figure_runs_once_and_is_judged(capsys: pytest.CaptureFixture[str], mo
     assert code == 0 and "4 in 2 chunks: 4 new" in told
     assert len(found["keys"]) == 4 and found["version"] == "small"
     (verdict,) = found["verdicts"]
-    assert verdict["standing"] in ("agrees", "disagrees") and set(verdict["keys"]) == set(found["keys"])
+    assert verdict["standing"] in ("agrees", "disagrees", "open") and set(verdict["keys"]) == set(found["keys"])
+    assert verdict["claim"] == "The paper says that PF-LD is fairer than N (Results). We take it as: by the gap."
     assert found["not_printed"].startswith("The paper prints no numbers")
     code, again, told = command(*asked[:-1], capsys=capsys, monkeypatch=monkeypatch)
     assert code == 0 and "nothing is left to run" in told

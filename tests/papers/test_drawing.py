@@ -21,9 +21,14 @@ from fairpriv_core.papers.preset import (
     Table,
     Value,
     of_method,
+    proved,
+    published,
 )
-from fairpriv_core.report.paper_values import list_paths, read_path
-from fairpriv_core.report.papers import describe_runs, draw_preset, list_cells, set_beside
+from fairpriv_core.report.paper_notes import describe_runs
+from fairpriv_core.report.paper_printed import count_beside, set_beside
+from fairpriv_core.report.paper_values import amount, list_paths, read_path
+from fairpriv_core.report.papers import draw_preset, list_cells
+from fairpriv_core.report.rows import write_csv
 from tests.papers import tiny
 from tests.papers.records import make_record, make_runs
 
@@ -50,9 +55,12 @@ def test_lines_are_means_over_seeds_with_bands_and_level_where_there_is_no_budge
 def test_columns_are_figures_beside_each_other_and_empty_ones_are_left_out() -> None:
     columns = tuple(Part(name, {"config/notion": name}) for name in ("demographic_parity", "equalized_odds"))
     figures = draw_preset(replace(tiny.FIGURE, drawing=replace(LINES, columns=columns)), RUNS)
-    assert [figure.title for figure in figures] == ["demographic_parity"]
+    assert [figure.title for figure in figures] == ["tiny, Figure 1, bank: demographic_parity"]
     across = draw_preset(replace(tiny.FIGURE, drawing=replace(LINES, across=True)), RUNS)
-    assert [(figure.title, len(figure.panels)) for figure in across] == [("Accuracy", 1), ("Fairness violation", 1)]
+    assert [(figure.title, len(figure.panels)) for figure in across] == [
+        ("tiny, Figure 1, bank: Accuracy", 1),
+        ("tiny, Figure 1, bank: Fairness violation", 1),
+    ]
     assert len({figure.name for figure in across}) == 2
 
 
@@ -86,23 +94,32 @@ def test_a_table_has_a_cell_for_each_row_and_column_and_times_no_interval() -> N
 def test_printed_numbers_stand_beside_ours_and_follow_them() -> None:
     loss = Compare(Quantity("PF-LD", ACCURACY, PF_LD.where), Quantity("N", ACCURACY, N.where))
     printed = (
-        Printed("gap", 2.5, "Table 1", Quantity("PF-LD", GAP, {**PF_LD.where, "config/epsilon": 1.0})),
+        Printed("gap", 2.2, "Table 1", Quantity("PF-LD", GAP, {**PF_LD.where, "config/epsilon": 1.0})),
         Printed("loss", -1.5, "Table 2", loss),
     )
     preset = replace(tiny.TABLE, printed=printed)
     gap, difference = set_beside(preset, RUNS)
-    assert (gap.printed, gap.ours, gap.unit, len(gap.keys)) == ("2.50", "2.10 ± 0.25", "percentage points", 3)
-    assert difference.ours.startswith("-0.90 ±") and len(difference.keys) == 9
+    assert (gap.printed, gap.ours, gap.unit, len(gap.keys)) == ("2.20", "2.10 ± 0.25", "percentage points", 3)
+    assert (gap.agrees, gap.verdict) == (True, "agrees: within our interval")
+    assert difference.ours.startswith("−0.90 ±") and len(difference.keys) == 9
+    assert count_beside([gap, difference]).startswith("1 of 2 printed numbers agree with ours")
+    assert count_beside([gap, difference]).endswith("; 1 differs.")
     moved = copy.deepcopy(RUNS)
     for run in moved:
         run["metrics"]["demographic_parity_gap"] += 0.1
-    assert set_beside(preset, moved)[0].ours == "12.10 ± 0.25"
+    apart = set_beside(preset, moved)[0]
+    assert (apart.ours, apart.agrees, apart.verdict) == ("12.10 ± 0.25", False, "differs by 9.90")
+    (near,) = set_beside(replace(preset, printed=(replace(printed[0], tolerance=10.0),)), moved)
+    assert (near.agrees, near.verdict) == (True, "agrees within 10.00")
+    assert set_beside(preset, [])[0].agrees is None and count_beside(set_beside(preset, [])) == ""
 
 
 def test_what_is_published_is_called_so_and_what_shows_no_group_is_not_raw() -> None:
     runs = [make_record("pf_ld", seed=0, accuracy=0.9, gap=0.1, epsilon=1.0, variant="published")]
-    said = describe_runs(tiny.FIGURE, runs)
-    assert "not proved to hold" in said and "One seed" in said and "Raw" in said
+    drawing = Plot("line", EPSILON, (ACCURACY,), (published("PF-LD", "pf_ld"), proved("PF-LD", "pf_ld")))
+    said = describe_runs(replace(tiny.FIGURE, drawing=drawing), runs)
+    assert "ε by the paper's own accounting, not proved to hold: 1.00 (PF-LD, as published)." in said
+    assert said.startswith("Data: bank, by age. One seed") and "Raw" in said
     assert "Raw" not in describe_runs(tiny.TABLE, runs)
     assert describe_runs(tiny.FIGURE, []) == "No finished run yet."
 
@@ -115,3 +132,49 @@ def test_a_path_goes_through_lists_and_kept_numbers() -> None:
     kept = {**run, "metrics": {}, "numbers": {"metrics/demographic_parity_gap": 0.3}}
     assert read_path(kept, "gap") == 0.3
     assert list_paths(tiny.FIGURE)[:2] == ["metrics/accuracy", "gap"]
+
+
+def test_a_line_of_a_table_has_its_epsilon_and_who_accounts_for_it() -> None:
+    runs = [
+        *[
+            make_record("pf_ld", seed=0, accuracy=0.9, gap=0.1, epsilon=1.5, variant=kind)
+            for kind in ("published", "proved")
+        ],
+        make_record("none", seed=0, accuracy=0.9, gap=0.1),
+    ]
+    rows = (N, published("PF-LD", "pf_ld"), proved("PF-LD", "pf_ld"))
+    preset = replace(tiny.TABLE, drawing=Table(rows, ((Part("accuracy"), ACCURACY),)))
+    assert [cells["ε"] for cells in list_cells(preset, runs)] == [
+        "none",
+        "1.50 by the paper, not proved",
+        "1.50 proved",
+    ]
+    assert "Each line has its ε beside it" in describe_runs(preset, runs)
+
+
+def test_settings_in_which_the_variants_differ_are_named_and_so_are_models_that_answer_alike() -> None:
+    drawing = Plot("line", EPSILON, (ACCURACY,), (published("PF-LD", "pf_ld"), proved("PF-LD", "pf_ld")))
+    preset = replace(tiny.FIGURE, drawing=drawing)
+    made = {"seed": 0, "accuracy": 0.9, "gap": 0.1, "epsilon": 1.0}
+    alike = [make_record("pf_ld", **made, variant=kind, clip_primal=10.0) for kind in ("published", "proved")]
+    assert "other settings" not in describe_runs(preset, alike) and "same answer" not in describe_runs(preset, alike)
+    apart = [alike[0], make_record("pf_ld", **made, variant="proved", clip_primal=1.0)]
+    assert "PF-LD: the proved variant has other settings than the published one (clip primal)" in describe_runs(
+        preset, apart
+    )
+    apart[0]["metrics"]["positive_rate"] = 0.97
+    assert "Of these 2 models 1 gives 95 of 100 people or more the same answer." in describe_runs(preset, apart)
+
+
+def test_a_picture_that_is_taken_away_says_what_it_is_under_a_plain_name() -> None:
+    drawing = replace(LINES, kind="points", x=GAP, rows=(ERROR,), along=EPSILON, columns=(Part("ε = 0.5"),))
+    (figure,) = draw_preset(replace(tiny.FIGURE, drawing=drawing), RUNS)
+    assert (figure.title, figure.name) == ("tiny, Figure 1, bank: ε = 0.5", "tiny_figure1_epsilon_0_5")
+    assert figure.caption.startswith("Data: bank, by age. ")
+    assert figure.caption.endswith(f"Numbers at points: {EPSILON.title} (PF-LD and M).")
+    head, first, *_ = write_csv(figure).splitlines()
+    assert head.endswith(",note,label") and first.endswith(",0.5")
+
+
+def test_numbers_have_a_true_minus_and_no_minus_before_zero() -> None:
+    assert [amount(value) for value in (-0.9, -0.001, 0.0, None)] == ["−0.90", "0.00", "0.00", "–"]

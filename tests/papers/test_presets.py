@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.catalog import find_preset, papers, presets
 from fairpriv_core.papers.preset import Plot, Preset
 from fairpriv_core.papers.results import PATH, Made, read_made
-from fairpriv_core.report.paper_prose import render_papers
+from fairpriv_core.report.paper_printed import set_beside
+from fairpriv_core.report.paper_prose import count_made, render_papers
 from fairpriv_core.report.paper_values import choose, list_paths, read_path
-from fairpriv_core.report.papers import draw_preset, list_cells, set_beside
+from fairpriv_core.report.papers import draw_preset, list_cells
 from fairpriv_core.report.verdicts import judge
 from fairpriv_core.runs.paper_runs import list_configs
 from fairpriv_core.runs.sweep_cells import expand
@@ -59,10 +61,31 @@ def test_the_small_version_fills_all_that_is_shown(preset: Preset) -> None:
     assert all(figure.alt and figure.caption for figure in figures)
     assert not [line for line in cells if "–" in line.values()]
     assert not [one.label for one in set_beside(preset, runs) if one.ours == "–"]
-    assert not [claim.says for claim in preset.claims if judge(claim, runs).standing == "open"]
+    told = [text for claim in preset.claims for text in (judge(claim, runs).sentence, judge(claim, runs).ours)]
+    assert not [text for text in told if "no finished run" in text or "without runs" in text]
     if isinstance(preset.drawing, Plot):
         nowhere = [part.name for part in preset.drawing.series if not choose(pretend(preset, "full"), part.where)]
         assert not nowhere
+
+
+@pytest.mark.parametrize("preset", READY, ids=lambda preset: preset.id)
+def test_a_claim_is_told_in_our_words_and_the_paper_is_judged_without_our_variants(preset: Preset) -> None:
+    runs = pretend(preset, "small")
+    for claim in preset.claims:
+        assert not claim.says.endswith(".") and "(we" not in claim.says and claim.reading[-1:] != "."
+        alone = judge(replace(claim, ours=None), [run for run in runs if run["variant"] != "proved"])
+        assert alone.keys, f"{claim.says}: nothing that the paper had is judged"
+        assert all(run["variant"] != "proved" for run in runs if claim.ours and run["key"] in alone.keys)
+
+
+def test_how_many_have_results_is_counted() -> None:
+    ready = next(preset for preset in READY if preset.id in read_made())
+    left = next(preset for preset in presets().values() if preset.waits_for)
+    paper = replace(papers()["pf_ld"], presets=(ready, left, replace(ready, id="pf_ld.figure9")))
+    assert count_made({"pf_ld": paper}, {ready.id: read_made()[ready.id]}) == (
+        "1 of the 3 figures and tables of the papers have results here; 1 waits for images or for what is not built "
+        "yet; 1 can run and has no results yet."
+    )
 
 
 def test_ids_name_their_paper_and_exist_once() -> None:
@@ -89,10 +112,23 @@ def test_committed_results_are_those_of_todays_settings(name: str) -> None:
     made: Made = read_made()[name]
     preset = find_preset(name)
     keys = list_configs(preset.versions[made.version].sweeps)
-    assert {run["key"].partition("-")[0] for run in made.runs} == set(keys)
+    assert {run["key"].partition("-")[0] for run in made.runs} | set(made.failed) == set(keys)
+    assert not {run["key"].partition("-")[0] for run in made.runs} & set(made.failed)
     assert all(keys[run["key"].partition("-")[0]].to_json() == run["config"] for run in made.runs)
     paths = list_paths(preset)
     assert not [path for run in made.runs for path in paths if read_path(run, path) is None]
+
+
+def test_runs_that_came_to_no_model_are_told_of() -> None:
+    assert Made("2026-01-01", "small", ()).say_failed() == ""
+    failed = {
+        "a": "training diverged in epoch 12: lower it.",
+        "b": "training diverged in epoch 9: lower it.",
+        "c": "no",
+    }
+    assert Made("2026-01-01", "small", ({"key": "d"},), failed).say_failed() == (
+        "3 of 4 runs came to no model and are in no number (2 × training diverged in epoch …; 1 × no). "
+    )
 
 
 def test_the_documentation_is_what_the_results_say() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
+from statistics import stdev
 from typing import Any
 
 import pytest
@@ -17,12 +19,16 @@ from fairpriv_core.papers.preset import (
     Claim,
     Compare,
     Part,
+    Printed,
     Quantity,
     Reach,
     Trend,
     Value,
 )
-from fairpriv_core.report.verdicts import Verdict, judge
+from fairpriv_core.report.differences import compare
+from fairpriv_core.report.verdict_words import tell_claim
+from fairpriv_core.report.verdicts import Verdict, judge, judge_all
+from tests.papers import tiny
 from tests.papers.records import make_record, make_runs
 
 PF_LD = Quantity("PF-LD", GAP, {"config/method/name": "pf_ld"})
@@ -40,7 +46,7 @@ def test_a_flipped_number_changes_the_sentence() -> None:
     before = look(LOWER, runs)
     assert before.standing == "agrees"
     assert before.sentence == (
-        "Agrees: fairness violation of PF-LD minus M (percentage points), at most 0.00 expected: −7.80 ± 0.50."
+        "Agrees. Fairness violation of PF-LD minus M (percentage points), at most 0.00 expected: −7.80 ± 0.50."
     )
     flipped = copy.deepcopy(runs)
     for run in flipped:
@@ -48,7 +54,7 @@ def test_a_flipped_number_changes_the_sentence() -> None:
             run["metrics"]["demographic_parity_gap"] += 0.2
     after = look(LOWER, flipped)
     assert after.standing == "disagrees"
-    assert "12.20 ± 0.50" in after.sentence and after.sentence.startswith("Disagrees:")
+    assert "12.20 ± 0.50" in after.sentence and after.sentence.startswith("Disagrees. ")
     assert before.keys == after.keys == tuple(sorted(before.keys, key=lambda key: "randomized" in key))
     assert set(before.keys) == {run["key"] for run in runs}
 
@@ -56,8 +62,12 @@ def test_a_flipped_number_changes_the_sentence() -> None:
 def test_a_difference_that_the_seeds_do_not_settle_says_so() -> None:
     runs = make_runs(fair=0.0995, unfair=0.1)
     found = look(LOWER, runs)
-    assert found.standing == "disagrees"
-    assert found.sentence.startswith("Disagrees, which the seeds do not settle:")
+    assert found.standing == "open"
+    assert found.sentence.startswith("Open with 3 seeds: on average it does not hold, not settled. ")
+    settled = look(LOWER, make_runs(fair=0.09, unfair=0.1))
+    assert settled.standing == "agrees" and settled.sentence.startswith("Agrees. ")
+    one = [run for run in make_runs() if run["config"]["seed"] == 0]
+    assert look(LOWER, one).sentence.startswith("Open with 1 seed: on average it holds, not settled. ")
 
 
 def test_cases_are_counted_and_those_without_runs_too() -> None:
@@ -67,9 +77,72 @@ def test_cases_are_counted_and_those_without_runs_too() -> None:
             run["metrics"]["demographic_parity_gap"] = 0.5
     cases = [Part(f"ε = {epsilon:g}", {"config/epsilon": epsilon}) for epsilon in (0.5, 1.0, 9.0)]
     found = look(LOWER, runs, *cases)
-    assert found.standing == "agrees in part"
-    assert found.sentence.startswith("Agrees in 1 of 2 cases (1 without runs): ")
-    assert "ε = 0.5: 37" in found.sentence and "ε = 1: −7.80" in found.sentence
+    assert found.standing == "mixed"
+    assert found.sentence.startswith("Agrees in 1, disagrees in 1 of 2 cases (1 without runs). ")
+    assert "ε = 0.5: 37.10 ± 0.25 (disagrees)" in found.sentence and "ε = 1: −7.80 ± 0.50 (agrees)" in found.sentence
+
+
+def test_an_open_case_counts_as_neither() -> None:
+    runs = make_runs()
+    for run in runs:
+        if run["config"]["epsilon"] == 0.5 and run["config"]["method"]["name"] == "pf_ld":
+            run["metrics"]["demographic_parity_gap"] = 0.12 + 0.05 * run["config"]["seed"] - 0.05
+    cases = [Part(f"ε = {epsilon:g}", {"config/epsilon": epsilon}) for epsilon in (0.5, 1.0)]
+    found = look(LOWER, runs, *cases)
+    assert found.standing == "mixed"
+    assert found.sentence.startswith(
+        "Agrees in 1, open in 1 of 2 cases (with 3 seeds; on average it holds in 1 of the 1 open). "
+    )
+    (case,) = cases[:1]
+    alone = look(LOWER, runs, case, Part("again", case.where))
+    assert alone.standing == "open"
+    assert alone.sentence.startswith("Open with 3 seeds: on average it holds in 2 of 2 cases, none settled. ")
+
+
+def test_the_paper_is_judged_by_what_it_had_and_ours_stands_apart() -> None:
+    runs = make_runs()
+    variants = [{**PF_LD.where, "config/method/variant": kind} for kind in ("published", "proved")]
+    checks = [Compare(Quantity("PF-LD", GAP, where), M, high=0.0) for where in variants]
+    claim = Claim("PF-LD is fairer", "a section", checks[0], ours=checks[1], reading="lower at all")
+    found = judge(claim, runs)
+    assert (found.standing, found.sentence) == ("open", "Open: no finished run to judge by.")
+    assert found.ours.startswith("Ours, proved, which the paper does not have: Agrees. ")
+    assert tell_claim(claim) == "The paper says that PF-LD is fairer (a section). We take it as: lower at all."
+    worse = [
+        make_record("pf_ld", seed=seed, accuracy=0.9, gap=0.5, epsilon=1.0, variant="published") for seed in range(3)
+    ]
+    assert judge(claim, [*runs, *worse]).standing == "disagrees"
+
+
+def test_a_ratio_is_that_of_the_means_with_an_interval_of_its_own() -> None:
+    gaps = ((0.02, 0.01), (0.01, 0.04), (0.03, 0.05))
+    runs = [make_record("pf_ld", seed=seed, accuracy=0.9, gap=one, epsilon=1.0) for seed, (one, _) in enumerate(gaps)]
+    runs += [
+        make_record("randomized_response", seed=seed, accuracy=0.9, gap=other, epsilon=1.0)
+        for seed, (_, other) in enumerate(gaps)
+    ]
+    check = Compare(PF_LD, M, high=0.5, as_ratio=True)
+    found = compare(runs, runs, check)
+    residuals = [(one - 0.6 * other) / (0.1 / 3) for one, other in gaps]  # each seed's x - r y over the mean of y
+    assert found.mean == pytest.approx(0.6)
+    assert found.half == pytest.approx(4.302653 * stdev(residuals) / 3**0.5, rel=1e-5)
+    said = look(check, runs)
+    assert said.standing == "open" and "a ratio of means with its interval by the delta method" in said.sentence
+    reached = look(Reach(PF_LD, M, ACCURACY, 86.0, high=0.5, as_ratio=True), runs)
+    assert "2.00 over 3.33 is 0.60 ±" in reached.sentence
+
+
+def test_a_side_whose_printed_number_is_not_reproduced_is_noted() -> None:
+    runs = make_runs()
+    claim = Claim("PF-LD is fairer", "a section", LOWER)
+    preset = replace(tiny.TABLE, claims=(claim,), printed=(Printed("PF-LD, gap", 9.0, "Table 1", PF_LD),))
+    (found,) = judge_all(preset, runs)
+    assert found.standing == "agrees"
+    assert found.note == (
+        "Ours does not reproduce what the paper prints of its sides: PF-LD, gap: printed 9.00, ours 3.60 ± 1.73."
+    )
+    near = replace(preset, printed=(Printed("PF-LD, gap", 3.0, "Table 1", PF_LD),))
+    assert judge_all(near, runs)[0].note == ""
 
 
 def test_without_runs_a_claim_is_open() -> None:
@@ -79,9 +152,19 @@ def test_without_runs_a_claim_is_open() -> None:
 
 @pytest.mark.parametrize(("way", "standing"), [("down", "agrees"), ("up", "disagrees")])
 def test_a_trend_goes_one_way(way: Any, standing: str) -> None:
-    found = look(Trend(PF_LD, EPSILON, way), make_runs())
+    found = look(Trend(PF_LD, EPSILON, way, slack=0.5), make_runs())
     assert found.standing == standing
     assert "5.10 → 2.10" in found.sentence
+    assert "a step back of up to 0.50 percentage points is allowed by us" in found.sentence
+
+
+def test_a_trend_that_the_seeds_do_not_settle_is_open() -> None:
+    runs = make_runs()
+    for run in runs:
+        if run["config"]["epsilon"] == 0.5:
+            run["metrics"]["demographic_parity_gap"] = 0.03 + 0.03 * run["config"]["seed"]
+    found = look(Trend(PF_LD, EPSILON, "down"), runs)
+    assert found.standing == "open" and "on average it holds" in found.sentence
 
 
 def test_the_best_setting_is_found_and_lies_within() -> None:
@@ -96,7 +179,7 @@ def test_a_level_is_reached_by_the_fairest_setting_that_is_accurate_enough() -> 
     runs = make_runs()
     found = look(Reach(PF_LD, M, ACCURACY, 86.0, high=0.0), runs)
     assert found.standing == "agrees"
-    assert "2.10 and 9.90, −7.80" in found.sentence
+    assert "2.10 minus 9.90 is −7.80" in found.sentence
     assert all("_1.0_" in key for key in found.keys)
     alone = look(Reach(PF_LD, M, ACCURACY, 88.0, high=0.0), runs)
     assert alone.standing == "agrees" and "no setting of M gets there" in alone.sentence
@@ -106,7 +189,7 @@ def test_a_level_is_reached_by_the_fairest_setting_that_is_accurate_enough() -> 
 def test_every_seed_can_be_asked_for() -> None:
     runs = [make_record("none", seed=seed, accuracy=0.9, gap=gap) for seed, gap in enumerate((0.01, 0.02, 0.09))]
     mean = Compare(Quantity("N", GAP), 5.0, high=0.0)
-    assert look(mean, runs).standing == "agrees"
+    assert "on average it holds" in look(mean, runs).sentence
     found = look(Compare(Quantity("N", GAP), 5.0, high=0.0, every=True), runs)
     assert found.standing == "disagrees" and "worst 4.00" in found.sentence
 
@@ -116,11 +199,12 @@ def test_a_time_has_no_interval_and_a_spread_neither() -> None:
     assert "±" not in look(Compare(Quantity("PF-LD", SECONDS, PF_LD.where), 1.0, high=5.0), runs).sentence
     spread = Quantity("PF-LD", GAP, PF_LD.where, "spread")
     found = look(Compare(spread, Quantity("M", GAP, M.where, "spread"), high=1.0), runs)
-    assert found.standing == "agrees" and "spread over seeds" in found.sentence and "±" not in found.sentence
+    assert found.standing == "agrees" and found.sentence.startswith("Agrees. Spread over runs of")
+    assert "±" not in found.sentence and "(it has no interval)" in found.sentence
 
 
 def test_models_that_answer_alike_are_counted() -> None:
     runs = make_runs()
     assert "same answer" not in look(LOWER, runs).sentence
     runs[0]["metrics"]["positive_rate"] = 0.0
-    assert "(of these 12 models 1 give nearly everybody the same answer)" in look(LOWER, runs).sentence
+    assert "(of these 12 models 1 gives 95 of 100 people or more the same answer)" in look(LOWER, runs).sentence

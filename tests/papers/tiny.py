@@ -48,9 +48,10 @@ FIGURE = Preset(
     not_printed="The paper prints no numbers for this figure.",
     claims=(
         Claim(
-            "PF-LD is fairer than N.",
+            "PF-LD is fairer than N",
             "Results",
             Compare(Quantity("PF-LD", GAP, PF_LD.where), Quantity("N", GAP, NONE.where), high=0.0),
+            reading="by the gap",
         ),
     ),
     privacy="The ε is proved.",
@@ -64,4 +65,4 @@ TABLE = Preset(
     printed=(Printed("accuracy of N", 81.25, "Table 1, row 1", Quantity("N", ACCURACY, NONE.where)),),
 )
 WAITS = Preset("tiny.figure2", "Figure 2: faces", "Accuracy on faces.", waits_for="Waits for images.")
-PAPER = Paper("tiny", "Tiny: a paper", "Nobody (2026)", (FIGURE, TABLE, WAITS))
+PAPER = Paper("tiny", "Tiny", "Tiny: a paper", "Nobody (2026)", (FIGURE, TABLE, WAITS))
