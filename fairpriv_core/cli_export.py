@@ -33,7 +33,7 @@ _HELP = (
 )
 @click.option("--out", help="Write here, in place of standard output.")
 def export(keys: tuple[str, ...], form: str, audience: Audience, out: str | None) -> None:
-    """Take runs away: a record, curves, or a report; for policy without any number that epsilon does not cover."""
+    """Take runs away: a record, curves, or a report; for policy with numbers that epsilon covers or that are public."""
     check_folder(out)
     content = _make(keys, form, audience)
     if out is not None:

@@ -13,7 +13,7 @@ from pages.widgets.picks import settle_runs
 from pages.widgets.report import offer_forms, show_brief
 from pages.widgets.reported import find_report
 from pages.widgets.run_table import MOST_CHOSEN, name_row
-from pages.widgets.state import enter, keep, mount_default, mount_several, publish
+from pages.widgets.state import choose, enter, keep, mount_default, mount_several, publish, value
 
 _TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to hand on"}
 
@@ -41,6 +41,7 @@ def _choose(rows: Sequence[TableRow]) -> list[TableRow]:
     """Return the rows that are reported; what was chosen on Compare is chosen here too."""
     settle_runs(rows, MOST_CHOSEN)
     by_key = {row.keys[0]: row for row in rows}
+    _offer_newest(rows)
     picked = st.multiselect(
         f"Runs to report (1 to {MOST_CHOSEN}; all seeds of each)",
         list(by_key),
@@ -49,6 +50,18 @@ def _choose(rows: Sequence[TableRow]) -> list[TableRow]:
         format_func=lambda name: name_row(by_key[name]),
     )
     return [by_key[name] for name in keep("runs", picked)]
+
+
+def _offer_newest(rows: Sequence[TableRow]) -> None:
+    """Draw a button that adds the newest finished run, where another one is chosen and there is room."""
+    chosen, newest = tuple(value("runs")), rows[0]
+    if chosen and newest.keys[0] not in chosen and len(chosen) < MOST_CHOSEN:
+        st.button(
+            f"Add the newest finished run: {name_row(newest)}",
+            key="report_newest",
+            icon=":material/add:",
+            on_click=lambda: choose("runs", (*chosen, newest.keys[0])),
+        )
 
 
 def _choose_audience() -> Audience:

@@ -88,10 +88,11 @@ def test_several_runs_are_one_report(capsys: pytest.CaptureFixture[str], tmp_pat
     raw, paid = private["metrics"], private["metrics_private"]
     assert f"{100 * paid['demographic_parity_gap']:.2f}" in policy
     assert f"{raw['demographic_parity_gap']:.6g}" not in policy and f"{raw['groups'][0]['size']:,}" in page
-    assert "No ε is proved for this run" in policy
+    assert "No ε is proved, so none covers what was measured" in policy
+    assert "What all runs on the same people have cost up to" in policy and "What is not promised" in policy
     capsys.readouterr()
     call("export", keys[0], "--format", "md", "--audience", "policy")
-    assert capsys.readouterr().out.startswith("# Model card of A: No privacy, no fairness")
+    assert capsys.readouterr().out.startswith("# Model card of Run 1: No privacy, no fairness")
 
 
 def test_what_cannot_be_exported_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ def sentence(epsilon: float | None, delta: float, threat_model: str) -> str:
     if epsilon >= _ALMOST_NONE:
         parts.insert(0, "This is almost no guarantee.")
     if epsilon <= _VERY_LOW:
-        parts.append("With so much noise the model may learn little of fairness.")
+        parts.append("With so much noise the model may learn little about fairness.")
     return " ".join(parts)
 
 

@@ -2,38 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 from fairpriv_core.report.brief import NOTICES, Audience, Brief, Bullets, Part, Section, Text
 from fairpriv_core.report.brief_checks import tell_caveats, tell_checks, tell_repeat, tell_settings
-from fairpriv_core.report.brief_data import mark_runs, tell_assumptions, tell_data, tell_privacy, tell_question
+from fairpriv_core.report.brief_data import (
+    mark_runs,
+    tell_assumptions,
+    tell_data,
+    tell_limits,
+    tell_privacy,
+    tell_question,
+)
 from fairpriv_core.report.brief_numbers import (
     chosen_trade_off,
+    constant_rows,
     curve_figures,
     group_figures,
     group_rows,
     paid_rows,
+    reference_rows,
     run_rows,
 )
-from fairpriv_core.report.brief_runs import Chosen
+from fairpriv_core.report.brief_runs import Beside, Chosen
 from fairpriv_core.report.card import tell_card
+from fairpriv_core.runs.record import is_covered
+
+_APPENDIX = "From here on: for whoever checks the runs or repeats them. It uses the methods' own terms."
+_NOT_SHOWN = "A run without privacy and fairness is not shown: no ε covers its numbers."
+_NO_GAP = (
+    "No fairness number of {runs} may be shown: launched without a private evaluation. To have one, launch again with "
+    "private evaluation: the switch on Train, or fairpriv train with --private-evaluation. A run's ε is the same with "
+    "it; but another run costs its own ε, in the ledger too."
+)
 
 
-def build_brief(chosen: Sequence[Chosen], together: Sequence[Mapping[str, Any]], audience: Audience) -> Brief:
-    """Return the report on the chosen runs, which are already as `audience` may see them; `together` is their cost."""
+def build_brief(chosen: Sequence[Chosen], beside: Beside, audience: Audience) -> Brief:
+    """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see them."""
     told = _tell_analyst if audience == "analyst" else _tell_policy
-    cards = tuple(section for each in chosen for section in tell_card(each, paid=audience == "policy"))
-    return Brief(_name(chosen), NOTICES[audience], (*told(chosen, together), *cards))
+    return Brief(_name(chosen), NOTICES[audience], told(chosen, beside))
 
 
-def _tell_analyst(chosen: Sequence[Chosen], together: Sequence[Mapping[str, Any]]) -> tuple[Section, ...]:
+def _tell_analyst(chosen: Sequence[Chosen], beside: Beside) -> tuple[Section, ...]:
+    table = run_rows(chosen)
+    table = replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(beside.references)))
     return (
-        tell_question(chosen),
+        tell_question(chosen, plainly=False),
         tell_data(chosen),
-        tell_privacy(chosen, together),
+        tell_privacy(chosen, beside, plainly=False),
+        tell_limits(chosen),
         tell_assumptions(chosen),
-        Section("What came out", (run_rows(chosen), *_one(chosen_trade_off(chosen, paid=False)))),
+        Section("What came out", (table, *_one(chosen_trade_off(chosen, paid=False)))),
         _tell_groups(chosen, paid=False),
         *_tell_paid(chosen),
         Section("While training", tuple(curve_figures(chosen)) or (Text("These runs keep no curves."),)),
@@ -41,27 +61,48 @@ def _tell_analyst(chosen: Sequence[Chosen], together: Sequence[Mapping[str, Any]
         tell_caveats(chosen),
         tell_settings(chosen),
         tell_repeat(chosen),
+        *_tell_cards(chosen, paid=False),
     )
 
 
-def _tell_policy(chosen: Sequence[Chosen], together: Sequence[Mapping[str, Any]]) -> tuple[Section, ...]:
-    figure = chosen_trade_off(chosen, paid=True)
+def _tell_policy(chosen: Sequence[Chosen], beside: Beside) -> tuple[Section, ...]:
     missing: dict[str, list[str]] = {}
     for each in chosen:
         for reason in each.first["missing"]:
-            missing.setdefault(reason, []).append(each.letter)
+            missing.setdefault(reason, []).append(each.mark)
     always = "Curves while training, raw group sizes, and attacks on the trained models: nobody paid for these numbers."
     return (
-        tell_question(chosen),
+        tell_question(chosen, plainly=True),
         tell_data(chosen),
-        tell_privacy(chosen, together),
-        Section("What it costs in accuracy, and how fair it is", (paid_rows(chosen), *_one(figure))),
+        tell_privacy(chosen, beside, plainly=True),
+        tell_limits(chosen),
+        _tell_costs(chosen, beside),
         *_tell_paid(chosen),
         Section("What is left out, and why", (Bullets((*mark_runs(missing, len(chosen)), always)),)),
+        Section("Appendix", (Text(_APPENDIX),)),
         tell_assumptions(chosen),
         *tell_checks(chosen),
+        *_tell_cards(chosen, paid=True),
         tell_repeat(chosen),
     )
+
+
+def _tell_costs(chosen: Sequence[Chosen], beside: Beside) -> Section:
+    """Return accuracy and gap as they may be published, what they are held against, and why a gap is missing."""
+    table = paid_rows(chosen)
+    parts: list[Part] = [replace(table, rows=(*table.rows, *constant_rows(chosen)))]
+    if beside.references:
+        keys = ", ".join(each.key for each in beside.references)
+        parts.append(Text(f"{_NOT_SHOWN} The store holds one, which an analyst can read: {keys}."))
+    unpaid = [each.mark for each in chosen if is_covered(each.record) and not each.record["metrics_private"]]
+    if unpaid:
+        parts.append(Text(_NO_GAP.format(runs=", ".join(unpaid)), strong=True))
+    parts += _one(chosen_trade_off(chosen, paid=True))
+    return Section("What it costs in accuracy, and how fair it is", tuple(parts))
+
+
+def _tell_cards(chosen: Sequence[Chosen], *, paid: bool) -> tuple[Section, ...]:
+    return tuple(section for each in chosen for section in tell_card(each, paid=paid))
 
 
 def _tell_groups(chosen: Sequence[Chosen], *, paid: bool) -> Section:

@@ -11,8 +11,9 @@ from fairpriv_core.report import wording
 from fairpriv_core.report.audits import at_own_delta, attribute_bars, best_lower_bound, bound_bars, membership_bars
 from fairpriv_core.report.brief import Bullets, Cell, Code, Part, Section, Table, Text
 from fairpriv_core.report.brief_data import mark_runs
-from fairpriv_core.report.brief_runs import Chosen, is_covered, name_file
+from fairpriv_core.report.brief_runs import Chosen, name_file
 from fairpriv_core.report.figure import FigureData
+from fairpriv_core.runs.record import is_covered
 
 _SEEDS = ("seed", "replay_noise")
 
@@ -31,23 +32,23 @@ def tell_caveats(chosen: Sequence[Chosen]) -> Section:
     """Return what must be said with the numbers, each sentence once."""
     said: dict[str, list[str]] = {}
     for each in chosen:
-        for sentence in wording.caveats(each.record):
+        for sentence in wording.caveats(each.record, wording.raw_text(public_accuracy=each.accuracy_is_public)):
             if not sentence.startswith("Assumed: "):  # these have a chapter of their own
-                said.setdefault(sentence, []).append(each.letter)
+                said.setdefault(sentence, []).append(each.mark)
     told = Bullets(mark_runs(said, len(chosen))) if said else Text("Nothing more.")
     return Section("What must be said with the numbers", (told,))
 
 
 def tell_settings(chosen: Sequence[Chosen]) -> Section:
     """Return every setting of the runs side by side, the versions of the software, and the records' keys."""
-    flat = {each.letter: _flatten_config(each) for each in chosen}
+    flat = {each.mark: _flatten_config(each) for each in chosen}
     names = dict.fromkeys(name for settings in flat.values() for name in settings)
-    rows = [(name, *(_show(flat[letter].get(name)) for letter in flat)) for name in names]
+    rows = [(name, *(_show(flat[mark].get(name)) for mark in flat)) for name in names]
     told = tuple(row for row in rows if any(cell is not None for cell in row[1:]))
-    versions = {letter: _list_versions(each) for letter, each in zip(flat, chosen, strict=True)}
+    versions = {mark: _list_versions(each) for mark, each in zip(flat, chosen, strict=True)}
     same = set(versions.values())
-    words = [f"{text}" if len(same) == 1 else f"{letter}: {text}" for letter, text in versions.items()]
-    keys = tuple((each.letter, ", ".join(each.row.keys), ", ".join(map(str, each.row.seeds))) for each in chosen)
+    words = [f"{text}" if len(same) == 1 else f"{mark}: {text}" for mark, text in versions.items()]
+    keys = tuple((each.mark, ", ".join(each.row.keys), ", ".join(map(str, each.row.seeds))) for each in chosen)
     return Section(
         "Settings",
         (
@@ -78,7 +79,7 @@ def tell_repeat(chosen: Sequence[Chosen]) -> Section:
 
 
 def _say_sameness(chosen: Sequence[Chosen]) -> str:
-    exact = [e.letter for e in chosen if e.row.threat_model is None]
+    exact = [e.mark for e in chosen if e.row.threat_model is None]
     if len(exact) == len(chosen):
         return "The numbers will be the very same on the same versions: no secret noise is drawn."
     drawn = "Noise is secret and drawn anew, so the numbers will be near these and not the same"
@@ -109,7 +110,7 @@ def _tell_audit(each: Chosen) -> list[Part]:
         parts += [Text(_say_audit(audit)), bound_bars(audit["code"])]
     if audit["model"] is not None:
         parts += [membership_bars(audit["model"]["membership"]), attribute_bars(audit["model"]["attribute"])]
-    return [replace(p, name=f"{p.name}_{each.letter}") if isinstance(p, FigureData) else p for p in parts]
+    return [replace(p, name=f"{p.name}_{each.number}") if isinstance(p, FigureData) else p for p in parts]
 
 
 def _say_audit(audit: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from fairpriv_core.report.brief import Audience, Brief
 from fairpriv_core.report.brief_build import build_brief
 from fairpriv_core.report.brief_html import write_html
 from fairpriv_core.report.brief_print import print_pdf
-from fairpriv_core.report.brief_runs import Chosen, choose_runs
+from fairpriv_core.report.brief_runs import Chosen, choose_runs, read_beside
 from fairpriv_core.report.brief_tables import list_tables
 from fairpriv_core.report.bundle import pack
 from fairpriv_core.report.card import write_cards
@@ -47,7 +47,7 @@ class Form:
 def open_report(handout: Mapping[str, Any], audience: Audience) -> Report:
     """Return the report on the runs of `handout` (see runs/handout.py); BadInput for too many runs."""
     chosen = choose_runs(handout, audience)
-    return Report(audience, chosen, build_brief(chosen, handout["together"], audience))
+    return Report(audience, chosen, build_brief(chosen, read_beside(handout, audience), audience))
 
 
 def forms_of(report: Report) -> dict[str, Form]:

@@ -21,18 +21,21 @@ h1, h2, h3 { overflow-wrap: anywhere; break-after: avoid; }
 p, li { overflow-wrap: anywhere; }
 .notice { border-left: 4px solid currentColor; padding: 0.3rem 0.8rem; font-weight: bold; }
 .wide { overflow-x: auto; margin: 0.6rem 0; }
+/* a shadow where a table goes on to the right: it stays in place, and the table's own end covers it */
+.wide { background: linear-gradient(to left, #fff 1rem, #fff0) right / 2rem 100% no-repeat local,
+  linear-gradient(to left, #0004, #0000) right / 0.8rem 100% no-repeat scroll; }
 .wide table { font-size: 0.85rem; min-width: 100%; }
 td, th { vertical-align: top; }
 figure { margin: 1.2rem 0 0.4rem; break-inside: avoid; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 0.8rem; border: 1px solid; padding: 0.6rem; }
 nav ol { columns: 2; font-size: 0.9rem; }
 .note { font-size: 0.85rem; }
-@media (max-width: 600px) { nav ol { columns: 1; } }
+@media (max-width: 600px) { nav ol { columns: 1; } .wide th, .wide td { padding: 0.1rem 0.3rem; } }
 @page { size: A4; margin: 14mm 12mm; }
 @media print {
   body { margin: 0; padding: 0; font-size: 10.5pt; }
   details, nav, .modebar-container { display: none; }
-  .wide { overflow: visible; }
+  .wide { overflow: visible; background: none; }
   .wide table { font-size: 8pt; }
   td { overflow-wrap: anywhere; }
   th, td { padding: 0.1rem 0.35rem; }

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.report import live, wording
-from fairpriv_core.report.brief import Part, Table
-from fairpriv_core.report.brief_runs import Chosen, Told
+from fairpriv_core.report.brief import Cell, Part, Table
+from fairpriv_core.report.brief_runs import Chosen, Reference, Told
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
+from fairpriv_core.report.figure import Reference as Mark
 from fairpriv_core.report.figures import ACCURACY, EPSILON_AXIS, GroupRates, group_bars
 from fairpriv_core.report.folding import fold_curves
 from fairpriv_core.report.tables import Mean, mean_interval
@@ -27,34 +28,73 @@ _RATES_OF = {
 }
 Point = tuple[Chosen, Mean, Mean]
 _HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
+_PAID_HEAD = ("run", "accuracy %", "± acc.", "gap pp, with noise", "± gap", "seeds")
+CONSTANT = "always the same answer"
 
 
 def read_paid(told: Told, name: str) -> Value:
-    """Return a number that may be published: noisy and paid for, or, of accuracy alone, public; None for neither."""
+    """Return a number that may be published: public, or else noisy and paid for; None for neither."""
+    found = _read_public(told) if name in _read_public(told) else told["record"].get("metrics_private") or {}
+    value: Value = found.get(name)
+    return value
+
+
+def is_noisy(told: Told, name: str) -> bool:
+    """Return whether a number that may be published is noisy and paid for, in place of exact and public."""
+    return name not in _read_public(told) and read_paid(told, name) is not None
+
+
+def _read_public(told: Told) -> Mapping[str, Any]:
+    """Return the metrics that are public, by name; none of a record that holds raw ones."""
     record = told["record"]
-    paid = record.get("metrics_private")
-    if paid is not None:
-        value: Value = paid.get(name)
-        return value
-    public = record.get("metrics") if not record.get("metrics_are_raw", True) else None
-    return None if public is None else public.get(name)
+    return {} if record.get("metrics_are_raw", True) else record.get("metrics") or {}
 
 
 def run_rows(chosen: Sequence[Chosen]) -> Table:
     """Return accuracy and gap of each run, raw, as mean ± 95 % over seeds."""
     rows = tuple((each.name, *_ends(each.row.accuracy), *_ends(each.row.gap), len(each.row.seeds)) for each in chosen)
-    return Table(_HEAD, rows, f"Mean and half of its 95 % interval over seeds, on the test split. {wording.RAW}")
+    return Table(_HEAD, rows, f"Mean and half of its 95 % interval over seeds, on the test split. {_say_raw(chosen)}")
 
 
 def paid_rows(chosen: Sequence[Chosen]) -> Table:
-    """Return what may be published of each run: accuracy and gap that ε covers; of several seeds their mean."""
+    """Return what may be published of each run: accuracy and gap, public or covered by ε; of several seeds their mean.
+
+    An accuracy is exact where it is public; a noisy one says so.
+    """
     rows = []
     for each in chosen:
         accuracy = _ends(mean_interval(read_paid(told, "accuracy") for told in each.runs))
         gap = _ends(mean_interval(read_paid(told, _gap(each)) for told in each.runs))
-        rows.append((each.name, *_own(each, "accuracy", accuracy), *_own(each, _gap(each), gap), len(each.runs)))
-    words = "Half of the 95 % interval: over seeds, or of one run over the noise and the sampling of its test rows."
-    return Table(_HEAD, tuple(rows), f"{words} A dash: not covered by ε, or no interval.")
+        share, half = _own(each, "accuracy", accuracy)
+        noisy = share is not None and is_noisy(each.first, "accuracy")
+        shown: Cell = f"{wording.number(share)} with noise" if noisy else share
+        rows.append((each.name, shown, half, *_own(each, _gap(each), gap), len(each.runs)))
+    words = "±: half of the 95 % interval, over seeds, or of one run over the noise and the sampling of its test rows."
+    exact = "An accuracy without the words “with noise” is exact on the test rows. "
+    return Table(_PAID_HEAD, tuple(rows), f"{exact}{words} A dash: no number that may be shown, or no interval.")
+
+
+def constant_rows(chosen: Sequence[Chosen]) -> tuple[tuple[Cell, ...], ...]:
+    """Return what the same answer for everybody reaches on the test rows, of the runs where it may be shown."""
+    return tuple(
+        (
+            CONSTANT if len(marks) == len(chosen) else f"{CONSTANT} ({', '.join(marks)})",
+            100 * share,
+            None,
+            None,
+            None,
+            None,
+        )
+        for share, marks in _find_constants(chosen).items()
+    )
+
+
+def reference_rows(references: Sequence[Reference]) -> tuple[tuple[Cell, ...], ...]:
+    """Return runs without privacy and fairness on the same question, raw."""
+    named = (
+        (f"for reference: no privacy, no fairness (key {each.key}, seed {each.seed})", each) for each in references
+    )
+    return tuple((name, _percent(each.accuracy), None, _percent(each.gap), None, 1) for name, each in named)
 
 
 def group_rows(each: Chosen, *, paid: bool) -> Table | None:
@@ -64,7 +104,13 @@ def group_rows(each: Chosen, *, paid: bool) -> Table | None:
     if not groups:
         return None
     rows = tuple((group["name"], round(group["size"]), *(_rate(group, rate) for rate in RATES)) for group in groups)
-    note = wording.PAID if paid else f"In per cent, with 95 % Wilson intervals, on the test split. {wording.RAW}"
+    note = f"In per cent, with 95 % Wilson intervals, on the test split. {wording.RAW}"
+    if paid:
+        note = (
+            "From noisy counts that ε covers: the numbers of test rows carry noise too, so their sum need not be "
+            f"{each.record['data']['n_test']:,}. In brackets: 95 % interval over the noise and the sampling of the "
+            "test rows."
+        )
     return Table(("group", "test rows", *(f"{title} %" for title in RATES.values())), rows, note)
 
 
@@ -79,13 +125,13 @@ def group_figures(chosen: Sequence[Chosen], *, paid: bool) -> list[Part]:
 
 def curve_figures(chosen: Sequence[Chosen]) -> list[Part]:
     """Return accuracy and gaps while training, raw; [] where no run kept its curves."""
-    histories = {each.letter: [live.collect(told["curves"]) for told in each.runs] for each in chosen}
-    if not any(history for found in histories.values() for history in found):
+    histories = {each.number: [live.collect(told["curves"]) for told in each.runs] for each in chosen}
+    if not any(live.has_epochs(history) for found in histories.values() for history in found):
         return []
     metrics = dict.fromkeys(["accuracy", *(_gap(each) for each in chosen)])
     return [
         live.overlay(
-            [fold_curves(each.name, each.row.method, histories[each.letter], metric) for each in chosen], metric=metric
+            [fold_curves(each.name, each.row.method, histories[each.number], metric) for each in chosen], metric=metric
         )
         for metric in metrics
     ]
@@ -102,14 +148,14 @@ def chosen_trade_off(chosen: Sequence[Chosen], *, paid: bool) -> FigureData | No
     both = [point for point in known if point[2].mean is not None]
     if both:
         axis = Axis("Gap" if len(titles) > 1 else f"{next(iter(titles))} gap", "percentage points")
-        return _scatter(both, axis, paid=paid)
+        return _scatter(both, axis, chosen, paid=paid)
     budgets = ((each, accuracy, each.row.epsilon) for each, accuracy, _ in known)
     over = [(each, accuracy, Mean(at / 100, None, None, 1)) for each, accuracy, at in budgets if at is not None]
-    return _scatter(over, EPSILON_AXIS, paid=paid) if over else None
+    return _scatter(over, EPSILON_AXIS, chosen, paid=paid) if over else None
 
 
-def _scatter(points: Sequence[Point], x: Axis, *, paid: bool) -> FigureData:
-    """Return accuracy over `x`, in hundredths of whose unit the second mean is."""
+def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen], *, paid: bool) -> FigureData:
+    """Return accuracy over `x`, in hundredths of whose unit the second mean is; `chosen` are all runs."""
     series = []
     for index, (each, accuracy, at) in enumerate(points):
         same = sum(earlier.row.method == each.row.method for earlier, _, _ in points[:index])
@@ -118,7 +164,7 @@ def _scatter(points: Sequence[Point], x: Axis, *, paid: bool) -> FigureData:
         point = Series(each.name, "points", (place or 0.0,), (y,), look=each.row.method, variation=same)
         point = point if low is None or high is None else replace(point, low=(low,), high=(min(high, 100.0),))
         point = point if left is None else replace(point, x_low=(left,), x_high=(right,))
-        series.append(replace(point, text=(each.letter,)))
+        series.append(replace(point, text=(each.mark,)))
     said = "; ".join(
         f"{s.name}: accuracy {wording.number(s.y[0])} % at {wording.number(float(s.x[0]))}" for s in series
     )
@@ -129,18 +175,51 @@ def _scatter(points: Sequence[Point], x: Axis, *, paid: bool) -> FigureData:
         x=x,
         panels=(Panel(ACCURACY),),
         series=tuple(series),
-        caption=f"{better}{_say_whiskers(points, paid=paid)}",
+        caption=f"{better}{_say_absent(points, chosen)}{_say_whiskers(points, paid=paid)}",
         alt=f"Accuracy over {x.label}. {said}.",
+        references=tuple(
+            Mark(100 * share, f"{CONSTANT}: {wording.percent(share)}", axis="y") for share in _find_constants(chosen)
+        ),
         raw=not paid,
     )
+
+
+def _say_absent(points: Sequence[Point], chosen: Sequence[Chosen]) -> str:
+    """Return which of the runs are not drawn."""
+    drawn = {each.number for each, _, _ in points}
+    absent = [each.mark for each in chosen if each.number not in drawn]
+    return f"Not drawn, since they lack a number that this needs: {', '.join(absent)}. " if absent else ""
 
 
 def _say_whiskers(points: Sequence[Point], *, paid: bool) -> str:
     several = any(len(each.runs) > 1 for each, _, _ in points)
     if paid:
+        drawn = any(mean.low is not None for _, accuracy, at in points for mean in (accuracy, at))
         words = "95 % over the noise and the sampling of the test rows" + ("; of several seeds, over these" * several)
-        return f"Whiskers: {words}. From numbers that ε covers or that are public, and from no others."
-    return f"{'Whiskers: 95 % interval of the mean over seeds.' if several else wording.ONE_SEED} {wording.RAW}"
+        whiskers = f"Whiskers: {words}. " if drawn else "No whiskers: these accuracies carry no noise. "
+        return f"{whiskers}From numbers that ε covers or that are public, and from no others."
+    seeds = "Whiskers: 95 % interval of the mean over seeds." if several else wording.ONE_SEED
+    return f"{seeds} {_say_raw([each for each, _, _ in points])}"
+
+
+def _say_raw(chosen: Sequence[Chosen]) -> str:
+    """Return what must be said with the runs' raw numbers; what is true of some runs alone is said of them."""
+    public = [each.mark for each in chosen if each.accuracy_is_public]
+    if 0 < len(public) < len(chosen):
+        return (
+            f"{wording.RAW} But the accuracy of {', '.join(public)} may be published: it follows from what is public."
+        )
+    return wording.raw_text(public_accuracy=bool(public))
+
+
+def _find_constants(chosen: Sequence[Chosen]) -> dict[float, list[str]]:
+    """Return the accuracy of the same answer for everybody, with the runs on whose test rows it is; to 0.0001."""
+    found: dict[float, list[str]] = {}
+    for each in chosen:
+        mean = mean_interval((told["record"].get("metrics") or {}).get("constant_accuracy") for told in each.runs).mean
+        if mean is not None:
+            found.setdefault(round(mean, 4), []).append(each.mark)
+    return found
 
 
 def _point(each: Chosen, name: str, paid: bool) -> Mean:
@@ -159,7 +238,10 @@ def _own(each: Chosen, name: str, found: tuple[Value, Value]) -> tuple[Value, Va
 
 
 def _interval(each: Chosen, name: str) -> tuple[float, float] | None:
-    ends: tuple[float, float] | None = (each.record.get("metrics_private") or {}).get(f"{name}_interval")
+    """Return the interval of a paid run's own noise; None of what is exact."""
+    if not is_noisy(each.first, name):
+        return None
+    ends: tuple[float, float] | None = each.record["metrics_private"].get(f"{name}_interval")
     return ends
 
 
@@ -169,7 +251,11 @@ def _gap(each: Chosen) -> str:
 
 def _ends(mean: Mean) -> tuple[Value, Value]:
     half = mean.half
-    return None if mean.mean is None else 100 * mean.mean, None if half is None else 100 * half
+    return _percent(mean.mean), _percent(half)
+
+
+def _percent(share: Value) -> Value:
+    return None if share is None else 100 * share
 
 
 def _in_percent(share: Value) -> Value:

@@ -1,4 +1,4 @@
-"""The runs of a report: seeds folded and lettered, and of them only what the audience may see.
+"""The runs of a report: seeds folded and numbered, and of them only what the audience may see.
 
 For the audience "policy" a run is copied field by field into a new one, so that what nobody thought of stays out.
 """
@@ -9,16 +9,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from string import ascii_uppercase
 from typing import Any
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.report.brief import Audience
 from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.tables import REPLAYED, TableRow, mean_interval, run_table
+from fairpriv_core.runs.record import accuracy_is_public, is_covered
 
 Told = Mapping[str, Any]
 _NOTHING = mean_interval(())
+_MOST_SETTINGS = 26
 _PUBLIC = (
     "key",
     "status",
@@ -35,14 +36,16 @@ _PUBLIC = (
     "versions",
     "steps",
 )
+#: of a run whose accuracy is public: what follows from its model and from features and labels alone
+_PUBLIC_METRICS = ("accuracy", "constant_accuracy")
 _PUBLIC_DATA = ("name", "sensitive", "n_train", "n_test", "columns", "group_names", "label_names")
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """One setting under its letter: a row of the run table, and what `runs/handout.py` tells of each of its seeds."""
+    """One setting under its number: a row of the run table, and what `runs/handout.py` tells of each of its seeds."""
 
-    letter: str
+    number: int
     row: TableRow
     runs: tuple[Told, ...]
 
@@ -58,65 +61,91 @@ class Chosen:
         return found
 
     @property
+    def mark(self) -> str:
+        """How sentences and points name it: a word, since a group may be called by a letter."""
+        return f"Run {self.number}"
+
+    @property
+    def accuracy_is_public(self) -> bool:
+        """Whether its exact accuracy may be published."""
+        return all(has_public_accuracy(told) for told in self.runs)
+
+    @property
     def name(self) -> str:
         """The method with its budget, as a legend names it."""
         if self.row.variant == REPLAYED:
-            return f"{self.letter}: {method_look(self.row.method).title}, replayed noise"
+            return f"{self.mark}: {method_look(self.row.method).title}, replayed noise"
         claim = " as published" if self.row.variant == "published" else ""
         budget = "" if self.row.epsilon is None else f", ε = {self.row.epsilon:g}{claim}"
-        return f"{self.letter}: {method_look(self.row.method).title}{budget}"
+        return f"{self.mark}: {method_look(self.row.method).title}{budget}"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A run without privacy and fairness on the same question; its shares are None for the audience "policy"."""
+
+    key: str
+    seed: int
+    accuracy: float | None
+    gap: float | None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What stands beside the runs: what they cost `together`, the `ledger` as of `day`, and `references`."""
+
+    together: tuple[Told, ...]
+    ledger: tuple[Told, ...]
+    day: str
+    references: tuple[Reference, ...]
+
+
+def read_beside(handout: Told, audience: Audience) -> Beside:
+    """Return what stands beside the runs of `handout` (see runs/handout.py), as `audience` may see it."""
+    shown = [Reference(**each) for each in handout["references"]]
+    if audience == "policy":
+        shown = [Reference(each.key, each.seed, None, None) for each in shown]
+    ledger = handout["ledger"]
+    return Beside(tuple(handout["together"]), tuple(ledger["lines"]), ledger["day"], tuple(shown))
 
 
 def choose_runs(handout: Told, audience: Audience) -> tuple[Chosen, ...]:
     """Return the runs of `handout` (see runs/handout.py), seeds folded, as `audience` may see them.
 
     Raises:
-        BadInput: more settings than letters.
+        BadInput: more settings than a report has room for.
     """
     by_key = {told["record"]["key"]: told for told in handout["runs"]}
     rows = run_table([told["record"] for told in handout["runs"]])
-    if len(rows) > len(ascii_uppercase):
-        raise BadInput(f"a report has room for {len(ascii_uppercase)} settings, got {len(rows)}.", field="key")
-    chosen = [
-        Chosen(letter, row, tuple(by_key[key] for key in row.keys))
-        for letter, row in zip(ascii_uppercase, rows, strict=False)
-    ]
+    if len(rows) > _MOST_SETTINGS:
+        raise BadInput(f"a report has room for {_MOST_SETTINGS} settings, got {len(rows)}.", field="key")
+    chosen = [Chosen(number, row, tuple(by_key[key] for key in row.keys)) for number, row in enumerate(rows, start=1)]
     return tuple(chosen if audience == "analyst" else map(publish_run, chosen))
 
 
 def publish_run(chosen: Chosen) -> Chosen:
     """Return what may leave the analyst's room: what ε covers, what is public, and no number besides."""
     row = replace(chosen.row, accuracy=_NOTHING, gap=_NOTHING, dataset=PurePath(chosen.row.dataset).name, setting="")
-    return Chosen(chosen.letter, row, tuple(_publish(told) for told in chosen.runs))
+    return Chosen(chosen.number, row, tuple(_publish(told) for told in chosen.runs))
 
 
-def is_covered(record: Told) -> bool:
-    """Return whether a proved ε stands for a run: without one nothing that depends on protected values is covered."""
-    return record.get("threat_model") is not None and record.get("epsilon") is not None
-
-
-def accuracy_is_public(told: Told) -> bool:
-    """Return whether a run's exact accuracy follows from its released model and from what its ε takes as public.
-
-    It does where only the sensitive attribute is protected and predictions do not look at it.
-    """
-    record = told["record"]
-    looks = told["method"]["needs_group_at_prediction"]
-    return is_covered(record) and record["threat_model"] == "attribute" and not looks
+def has_public_accuracy(told: Told) -> bool:
+    """Return whether the exact accuracy of a run that is told of may be published."""
+    return accuracy_is_public(told["record"], looks=told["method"]["needs_group_at_prediction"])
 
 
 def name_missing(told: Told) -> tuple[str, ...]:
     """Return the reasons why numbers of a run are kept from the audience "policy", one sentence each."""
     record, reasons = told["record"], []
     if not is_covered(record):
-        reasons.append("No ε is proved for this run, so none covers what was measured with it: no number is shown.")
-    elif record.get("metrics_private") is None:
+        return ("No ε is proved, so none covers what was measured: no number is shown.",)
+    if record.get("metrics_private") is None:
         reasons.append(
-            "It was launched without a private evaluation, so no fairness number of it is covered by its ε: its gaps "
-            "and its groups' rates are left out."
+            "Launched without a private evaluation, so ε covers no fairness number: gaps and groups' rates are left "
+            "out."
         )
-    if is_covered(record) and record.get("metrics_private") is None and not accuracy_is_public(told):
-        reasons.append("Its accuracy depends on what it protects and was not paid for: it is left out.")
+        if not has_public_accuracy(told):
+            reasons.append("Accuracy depends on what is protected and was not paid for: it is left out.")
     return tuple(reasons)
 
 
@@ -127,7 +156,7 @@ def _publish(told: Told) -> Told:
     kept["config"] = {**record["config"], "data": {**data, "file": name_file(data)}}
     kept["data"] = {name: record["data"].get(name) for name in _PUBLIC_DATA}
     paid = record.get("metrics_private") if covered else None
-    public = {"accuracy": record["metrics"]["accuracy"]} if accuracy_is_public(told) and paid is None else None
+    public = {name: record["metrics"].get(name) for name in _PUBLIC_METRICS} if has_public_accuracy(told) else None
     kept |= {"metrics": public, "metrics_are_raw": False, "metrics_private": paid, "notes": {}}
     audit = told["audit"]
     own_file = told["data"]["own_file"]

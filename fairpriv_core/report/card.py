@@ -67,6 +67,6 @@ def _tell_numbers(chosen: Chosen, *, paid: bool) -> tuple[Part, ...]:
 
 
 def _tell_caveats(chosen: Chosen) -> Part:
-    told = chosen.first
-    said = [*told["data"]["caveats"], told["notion"]["misleads"], *wording.caveats(chosen.record)]
+    told, raw = chosen.first, wording.raw_text(public_accuracy=chosen.accuracy_is_public)
+    said = [*told["data"]["caveats"], told["notion"]["misleads"], *wording.caveats(chosen.record, raw)]
     return Bullets(tuple(dict.fromkeys(said)))

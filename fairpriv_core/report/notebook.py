@@ -8,7 +8,7 @@ from typing import Any
 
 from fairpriv_core.report.brief import Audience
 from fairpriv_core.report.brief_markdown import escape
-from fairpriv_core.report.brief_numbers import read_paid
+from fairpriv_core.report.brief_numbers import is_noisy, read_paid
 from fairpriv_core.report.brief_runs import Chosen, name_file
 
 _INTRODUCTION = """Each run's config is written to a file and trained once more by `fairpriv train`, in a store of its \
@@ -40,9 +40,8 @@ for key, record in again.items():
 print(f"{len(again)} runs trained again, under the same keys")"""
 
 _COMPARE = """for key, told in REPORT.items():
-    source = again[key]["metrics_private"] if told["paid"] else again[key]["metrics"]
     for name, value in told["numbers"].items():
-        now = source[name]
+        now = again[key]["metrics_private" if name in told["noisy"] else "metrics"][name]
         both = value is not None and now is not None
         print(f"{key} {name}: {value} in the report, {now} now" + (f", {now - value:+.4f}" if both else ""))
         assert not told["exact"] or now == value, "this run draws no secret noise: its numbers should repeat\""""
@@ -69,14 +68,14 @@ def write_notebook(chosen: Sequence[Chosen], audience: Audience) -> str:
 
 
 def _tell(run: Any, each: Chosen, audience: Audience) -> dict[str, Any]:
-    """Return a run's accuracy and own gap; `paid` says which numbers they are, `exact` whether they repeat."""
+    """Return a run's accuracy and own gap; `noisy` names those with noise, `exact` says whether they repeat."""
     record, names = run["record"], ("accuracy", f"{each.row.notion}_gap")
-    paid = audience == "policy" and record["metrics_private"] is not None
+    noisy = [name for name in names if audience == "policy" and is_noisy(run, name)]
     values = {name: read_paid(run, name) if audience == "policy" else record["metrics"][name] for name in names}
-    known = values if audience == "analyst" or paid else {n: value for n, value in values.items() if value is not None}
+    known = values if audience == "analyst" else {n: value for n, value in values.items() if value is not None}
     replayed = record["config"].get("replay_noise") is not None
     exact = (record["threat_model"] is None or replayed) and name_file(record["config"]["data"]) is None
-    return {"numbers": known, "paid": paid, "exact": exact}
+    return {"numbers": known, "noisy": noisy, "exact": exact}
 
 
 def _literal(value: Any) -> str:

@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."
+RAW_BUT_ACCURACY = (
+    "Gaps and groups' rates are raw, for the analyst: computed on protected data without noise and not covered by ε. "
+    "Do not publish them. Accuracy may be published: it follows from the released model and from features and labels, "
+    "which ε takes as public."
+)
 PAID = "From noisy counts that ε covers. Whiskers: 95 % interval over the noise and the sampling of the test rows."
 ONE_SEED = "One seed: no interval can be given."
 _PROTECTED = {
@@ -88,9 +93,14 @@ def epsilon_line(record: Mapping[str, Any]) -> str:
     return f"No proved ε: {reason}{would}{_as_published(published, delta, protects)}"
 
 
-def caveats(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the sentences that must go with a record's numbers: raw metrics, what is assumed, warnings."""
-    said = [RAW] if record.get("metrics") and record.get("metrics_are_raw", True) else []
+def raw_text(*, public_accuracy: bool) -> str:
+    """Return what must be said with a run's metrics; `public_accuracy`: see `accuracy_is_public` in runs/record.py."""
+    return RAW_BUT_ACCURACY if public_accuracy else RAW
+
+
+def caveats(record: Mapping[str, Any], raw: str = RAW) -> tuple[str, ...]:
+    """Return the sentences that must go with a record's numbers: `raw` of raw metrics, what is assumed, warnings."""
+    said = [raw] if record.get("metrics") and record.get("metrics_are_raw", True) else []
     if record.get("epsilon") is None and record.get("epsilon_reason"):
         said.append(str(record["epsilon_reason"]))
     said += [str(sentence) for sentence in record.get("warnings") or ()]

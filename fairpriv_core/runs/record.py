@@ -21,6 +21,11 @@ from fairpriv_core.runs.versions import library_versions
 RAW_SENTENCE = (
     "Metrics are computed on raw protected data, for the analyst: epsilon does not cover them; do not publish them."
 )
+RAW_BUT_ACCURACY = (
+    "Gaps and groups' rates are computed on raw protected data, for the analyst: epsilon does not cover them; do not "
+    "publish them. Accuracy may be published: it follows from the released model and from features and labels, which "
+    "epsilon takes as public."
+)
 SHARED_SAMPLES_ASSUMED = (
     "The run's secret samples are also those of other runs of its sweep: epsilon is of this run alone, and of several "
     "that are released much more (see the ledger)."
@@ -158,7 +163,10 @@ def finished_record(
 ) -> RunRecord:
     """Return the record of a run that came to its end; `events` is what the mechanism counted."""
     stated = _state(draft, method, events)
-    return replace(stated, status="finished", released=events_of.to_json(events), metrics=metrics, **rest)
+    public = accuracy_is_public(vars(stated), looks=method.info.needs_group_at_prediction)
+    note = RAW_BUT_ACCURACY if public else RAW_SENTENCE
+    counted = events_of.to_json(events)
+    return replace(stated, status="finished", released=counted, metrics=metrics, metrics_note=note, **rest)
 
 
 def failed_record(draft: RunRecord, method: Method, *, released: Events, error: str, **spent: Any) -> RunRecord:
@@ -177,7 +185,21 @@ def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds:
 
 def withdrawn_record(record: RunRecord, reason: str) -> RunRecord:
     """Return the record of a run that was chosen by raw numbers: no epsilon is proved for it any more."""
-    return replace(record, epsilon=None, epsilon_reason=reason)
+    return replace(record, epsilon=None, epsilon_reason=reason, metrics_note=RAW_SENTENCE)
+
+
+def is_covered(record: Mapping[str, Any]) -> bool:
+    """Return whether a proved ε stands for a run: without one nothing that depends on protected values is covered."""
+    return record.get("threat_model") is not None and record.get("epsilon") is not None
+
+
+def accuracy_is_public(record: Mapping[str, Any], *, looks: bool) -> bool:
+    """Return whether a run's exact accuracy follows from its released model and from what its ε takes as public.
+
+    It does where only the sensitive attribute is protected and predictions do not look at it (`looks`): features and
+    labels are public there. Gaps and groups' rates never do. `record` is a run record's JSON.
+    """
+    return is_covered(record) and record["threat_model"] == "attribute" and not looks
 
 
 def method_of(record: RunRecord) -> Method:

@@ -42,6 +42,7 @@ def tell_method(record: RunRecord) -> dict[str, Any]:
         "summary": info.summary,
         "citation": info.citation,
         "needs_group_at_prediction": info.needs_group_at_prediction,
+        "pursues_notion": info.pursues_notion,
     }
 
 

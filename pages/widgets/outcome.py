@@ -7,9 +7,10 @@ import json
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.report.wording import caveats
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.report.wording import caveats, raw_text
 from fairpriv_core.runs.certificate import describe_certificates
-from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.record import RunRecord, accuracy_is_public
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
 from fairpriv_core.runs.toml import write_toml
@@ -25,10 +26,16 @@ def show_outcome(store: RunStore, row: RunRow, record: RunRecord) -> None:
             for name, sentence in describe_certificates(record.notes["certificates"]):
                 st.markdown(f"- **{plain(name)}** · {plain(sentence)}")
     with st.expander("What must be said with these numbers", key="run_caveats"):
-        for said in caveats(record.to_json()):
+        for said in caveats(record.to_json(), say_raw(record)):
             st.markdown(f"- {plain(said)}")
     with st.container(horizontal=True, key="run_files"):
         _offer_files(store, row, record)
+
+
+def say_raw(record: RunRecord) -> str:
+    """Return what must be said with a run's accuracy and gap."""
+    looks = methods()[record.config["method"]["name"]].info.needs_group_at_prediction
+    return raw_text(public_accuracy=accuracy_is_public(record.to_json(), looks=looks))
 
 
 def _offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:

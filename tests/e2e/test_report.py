@@ -80,6 +80,8 @@ def check_figures(page: Page) -> None:
     figures = page.locator("figure").count()
     assert drawn >= figures > 1
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    protects = page.locator("th", has_text="protects").first.bounding_box()
+    assert protects is not None and protects["x"] + protects["width"] <= (page.viewport_size or {"width": 0})["width"]
     assert all(page.locator("[role=img]").nth(index).get_attribute("aria-label") for index in range(figures))
     place = page.locator("figure", has_text="What the chosen runs trade")
     if place.count():
@@ -100,7 +102,7 @@ def test_the_analysts_file_opens_without_a_network(
         "Do not publish",
         "What privacy promises",
         "Settings",
-        "Model card of A",
+        "Model card of Run 1",
         'dataset = "synthetic"',
         *keys,
     ):

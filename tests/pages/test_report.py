@@ -36,7 +36,7 @@ def test_the_analyst_sees_raw_numbers_marked_as_such(with_runs: Path, open_page:
     page = open_page("report", runs=list_keys(with_runs))
     assert not page.exception
     text = read(page)
-    assert NOTICES["analyst"] in text and "What came out" in text and "Model card of A" in text
+    assert NOTICES["analyst"] in text and "What came out" in text and "Model card of Run 1" in text
     assert {"chosen_trade_off", "overlay_accuracy"} <= {
         chart["figure"]["layout"]["uirevision"] for chart in charts_of(page)
     }
@@ -66,6 +66,19 @@ def test_runs_and_audience_stand_in_the_address(with_runs: Path, open_page: Open
     assert page.query_params["audience"] == "policy"
     page.multiselect("runs").set_value([]).run()
     assert "Choose 1 to 6" in page.info[0].value
+
+
+def test_the_newest_run_is_offered_where_another_is_chosen(with_runs: Path, open_page: Open) -> None:
+    keys = list_keys(with_runs)
+    page = open_page("report")
+    newest = page.multiselect("runs").value[0]
+    assert "report_newest" not in {button.key for button in page.button}
+    other = next(key for key in keys if key not in open_page("report", runs=newest).multiselect("runs").value)
+    page = open_page("report", runs=keys[-1] if keys[-1] != newest else other)
+    before = page.multiselect("runs").value
+    page.button("report_newest").click().run()
+    assert page.multiselect("runs").value == [*before, newest]
+    assert "report_newest" not in {button.key for button in page.button}
 
 
 def test_without_a_browser_it_says_what_to_do(

@@ -87,7 +87,9 @@ def every_figure(*names: str) -> dict[str, FigureData]:
         figures.trade_off(outcomes(), dataset="Adult, sex", notion="Demographic parity", epsilon=1.0),
         figures.accuracy_against_gap(outcomes(), dataset="Adult, sex", notion="Demographic parity"),
         figures.group_bars(runs, overall=0.25),
-        figures.bias_variance(clips, [math.exp(-c) for c in clips], [0.01 * c * c for c in clips], current=2.0),
+        figures.bias_variance(
+            clips, [math.exp(-c) for c in clips], [0.01 * c * c for c in clips], best=4.0, current=2.0
+        ),
         figures.predicted_epsilon([1, 2, 3], [0.5, 0.8, 1.0], budget=1.0, delta=1e-5, threat_model="attribute"),
         figures.epsilon_dots(1.0, 73),
         live.live_quality(seen, method="pf_ld", notion="demographic_parity"),

@@ -63,16 +63,17 @@ def titles(report: Report) -> list[str]:
 def test_a_report_holds_everything_that_belongs_to_a_result() -> None:
     report = report_on(tell_run())
     text = read_form(report, "html")
-    assert titles(report)[:12] == [
+    assert titles(report)[:13] == [
         "What was asked",
         "The data",
         "What privacy promises",
+        "What is not promised",
         "What is taken as given",
         "What came out",
         "Groups",
         "Groups, from noisy counts",
         "While training",
-        "Certificate and audit of A: PF-LD, ε = 1",
+        "Certificate and audit of Run 1: PF-LD, ε = 1",
         "What must be said with the numbers",
         "Settings",
         "How to repeat it",
@@ -214,7 +215,7 @@ def test_markdown_escapes_and_fences_what_would_be_markup() -> None:
     assert escape("a\n# b") == "a \\# b"
 
 
-def test_no_more_settings_than_letters() -> None:
+def test_no_more_settings_than_there_is_room_for() -> None:
     runs = [tell_run(f"{index:016}", split=str(index)) for index in range(27)]
     with pytest.raises(BadInput, match="room for 26"):
         report_on(*runs)

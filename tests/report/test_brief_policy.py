@@ -5,18 +5,23 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
 
-from fairpriv_core.report.brief import Audience, Bullets
+from fairpriv_core.report import wording
+from fairpriv_core.report.brief import AUDIENCES, Audience, Bullets, Table, Text, show_cell
 from fairpriv_core.report.brief_forms import Report, forms_of, open_report, write_image
+from fairpriv_core.report.brief_markdown import escape, write_markdown
 from fairpriv_core.report.brief_numbers import read_paid
 from fairpriv_core.report.brief_tables import write_runs
 from tests.report.handouts import PAID, RAW, SIZE, make_handout, tell_run
 
 LIBRARY = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
 NOISY = ("html", "tables", "toml", "ipynb", "md")
+#: what is public of a run that protects the sensitive attribute alone and does not look at it to predict
+PUBLIC = {"accuracy", "constant"}
 
 
 def read_form(report: Report, name: str) -> str:
@@ -60,8 +65,11 @@ def test_no_raw_number_reaches_policy_in_any_form() -> None:
         tell_run("e" * 16, method="pf_ld", epsilon=None, split="official"),
         tell_run("f" * 16, method="pf_ld", epsilon=None, replay_noise=3),
     ]
+    for index, told in enumerate(runs[1:]):
+        told["record"]["metrics"] |= {"accuracy": 0.59371 + index / 100, "constant_accuracy": 0.69371 + index / 100}
     text = read_all(report_on(*runs))
-    assert not find_raw(text)
+    assert find_raw(text) == PUBLIC
+    assert not re.search(r"0\.[56]\d371|[56]\d\.37", text)
     assert f"{100 * PAID['gap']:.2f}" in text and f"{100 * PAID['accuracy']:.2f}" in text
 
 
@@ -72,7 +80,7 @@ def test_the_search_finds_raw_numbers_where_they_are() -> None:
 
 def test_images_for_policy_hold_no_raw_number(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER_PATH", chromium)
-    drawn = write_image(report_on(tell_run()), "svg").decode()
+    drawn = write_image(report_on(tell_run(threat_model="record", method="dp_sgd")), "svg").decode()
     assert not find_raw(drawn) and "Demographic parity gap" in drawn
 
 
@@ -97,7 +105,7 @@ def test_accuracy_is_public_only_where_the_attribute_alone_is_protected_and_unus
 def test_public_accuracy_without_a_paid_gap_stands_over_epsilon() -> None:
     report = report_on(tell_run(paid=False))
     text = read_all(report)
-    assert find_raw(text) == {"accuracy"}
+    assert find_raw(text) == PUBLIC
     figure = next(each for each in report.brief.figures if each.name == "chosen_trade_off")
     assert figure.x.title == "Privacy budget ε" and not figure.raw
 
@@ -108,9 +116,9 @@ def test_what_is_left_out_is_said_with_its_reason() -> None:
     )
     section = next(each for each in report.brief.sections if each.title.startswith("What is left out"))
     listed = next(part for part in section.parts if isinstance(part, Bullets)).items
-    assert any(item.startswith("B: It was launched without a private evaluation") for item in listed)
-    assert any(item.startswith("B: Its accuracy depends on what it protects") for item in listed)
-    assert not any(item.startswith("A: ") for item in listed)
+    assert any(item.startswith("Run 2: Launched without a private evaluation") for item in listed)
+    assert any(item.startswith("Run 2: Accuracy depends on what is protected") for item in listed)
+    assert not any(item.startswith("Run 1: ") for item in listed)
 
 
 def test_only_the_analyst_sees_curves_and_attacks_on_the_model() -> None:
@@ -118,8 +126,8 @@ def test_only_the_analyst_sees_curves_and_attacks_on_the_model() -> None:
         audience: {figure.name for figure in report_on(tell_run(), audience=audience).brief.figures}
         for audience in ("analyst", "policy")
     }
-    assert names["analyst"] > {"overlay_accuracy", "audit_membership_A", "audit_attribute_A", "audit_bounds_A"}
-    assert names["policy"] == {"epsilon_dots", "chosen_trade_off", "groups_paid_positive_rate", "audit_bounds_A"}
+    assert names["analyst"] > {"overlay_accuracy", "audit_membership_1", "audit_attribute_1", "audit_bounds_1"}
+    assert names["policy"] == {"epsilon_dots", "chosen_trade_off", "groups_paid_positive_rate", "audit_bounds_1"}
     assert not any(figure.raw for figure in report_on(tell_run()).brief.figures)
 
 
@@ -135,3 +143,105 @@ def test_a_files_place_is_not_told() -> None:
     told["config"] = 'seed = 0\n\n[data]\nfile = "/srv/janedoe/secret/people.csv"\n'
     text = read_all(report_on(told))
     assert "janedoe" not in text and 'file = "people.csv"' in text
+
+
+def list_texts(report: Report, title: str) -> list[str]:
+    """Return the sentences and cells of one section."""
+    section = next(each for each in report.brief.sections if each.title == title)
+    texts: list[str] = []
+    for part in section.parts:
+        if isinstance(part, Text):
+            texts.append(part.text)
+        elif isinstance(part, Bullets):
+            texts += part.items
+        elif isinstance(part, Table):
+            texts += [" ".join(map(show_cell, row)) for row in part.rows] + [part.note]
+    return texts
+
+
+COSTS = "What it costs in accuracy, and how fair it is"
+
+
+def test_accuracies_are_exact_where_public_and_say_so_where_they_carry_noise() -> None:
+    twins = [
+        tell_run("a" * 16),
+        tell_run("b" * 16, paid=False),
+        tell_run("c" * 16, method="dp_sgd", threat_model="record"),
+    ]
+    first, second, third, *_ = list_texts(report_on(*twins), COSTS)
+    exact, noisy = f"{100 * RAW['accuracy']:.2f} –", f"{100 * PAID['accuracy']:.2f} with noise"
+    assert exact in first and exact in second and noisy in third
+    assert "with noise" not in first + second
+
+
+def test_the_analyst_is_warned_of_what_may_not_be_published_and_of_nothing_else() -> None:
+    public, protected = tell_run("a" * 16), tell_run("b" * 16, method="dp_sgd", threat_model="record")
+    for runs, said in (
+        ([public], wording.RAW_BUT_ACCURACY),
+        ([protected], wording.RAW),
+        ([public, protected], "But the accuracy of Run 1 may be published"),
+    ):
+        report = report_on(*runs, audience="analyst")
+        assert said in list_texts(report, "What came out")[-1]
+        figure = next(each for each in report.brief.figures if each.name == "chosen_trade_off")
+        assert said in figure.caption
+    text = read_form(report_on(public, audience="analyst"), "md")
+    assert "Accuracy may be published" in text
+    assert text.count(escape(wording.RAW)) == 1  # below the groups' rates, of which it is true
+
+
+def test_what_all_runs_on_the_people_have_cost_stands_in_a_report_on_one() -> None:
+    for audience in AUDIENCES:
+        said = list_texts(report_on(tell_run(), audience=audience), "What privacy promises")
+        assert any(text.startswith("Each ε above is that of one run alone.") for text in said)
+        assert any("up to 2026-01-05 (UTC)" in text for text in said)
+        assert "adult sex 41 7.31 1 in 100,000" in said
+        assert "adult whole records 41 no bound 1 in 100,000" in said
+        assert "No bound for whole records: run x has none." in said
+
+
+def test_what_is_not_promised_is_said() -> None:
+    runs = [tell_run(), tell_run("b" * 16, method="dp_sgd", threat_model="record"), tell_run("c" * 16, epsilon=None)]
+    said = list_texts(report_on(*runs), "What is not promised")
+    assert said[0].startswith("Run 1: Whole records: only sex is protected.")
+    assert said[1].startswith("Run 1: Other columns may give the protected attribute away")
+    assert said[2] == "Run 3: Nothing is promised: no ε is proved."
+    assert "does not say that the model is fair" in said[3] and "Which runs are reported" in said[4]
+
+
+def test_accuracy_has_something_to_be_held_against_and_a_missing_gap_its_reason() -> None:
+    runs = [tell_run(), tell_run("b" * 16, method="dp_sgd", threat_model="record", paid=False)]
+    report = report_on(*runs)
+    said = list_texts(report, COSTS)
+    assert f"always the same answer (Run 1) {100 * RAW['constant']:.2f} – – – –" in said
+    assert any(text.startswith("A run without privacy and fairness is not shown") for text in said)
+    assert any(text.startswith("No fairness number of Run 2 may be shown") for text in said)
+    figure = next(each for each in report.brief.figures if each.name == "chosen_trade_off")
+    assert [mark.value for mark in figure.references] == [pytest.approx(100 * RAW["constant"], abs=0.01)]
+    assert "Not drawn, since they lack a number that this needs: Run 2." in figure.caption
+    assert not any("always the same" in text for text in list_texts(report_on(runs[1]), COSTS))
+    shown = list_texts(report_on(runs[0], audience="analyst"), "What came out")
+    assert any("for reference" in text and f"{100 * RAW['reference_gap']:.2f}" in text for text in shown)
+
+
+def test_a_caption_tells_of_no_whiskers_where_none_are_drawn() -> None:
+    for paid, said in ((False, "No whiskers: these accuracies carry no noise."), (True, "Whiskers: 95 %")):
+        [figure] = [each for each in report_on(tell_run(paid=paid)).brief.figures if each.name == "chosen_trade_off"]
+        assert said in figure.caption and bool(figure.series[0].x_low) is paid
+        assert not figure.series[0].low
+
+
+def test_the_methods_own_terms_and_listings_stand_in_the_appendix() -> None:
+    told = tell_run()
+    told["method"] |= {"summary": "Lagrangian duality", "citation": "Tran, eq. 8"}
+    told["record"]["assumptions"] = ["A neighbouring data set differs."]
+    report = report_on(told)
+    places = [section.title for section in report.brief.sections]
+    before = report.brief.sections[: places.index("Appendix")]
+    after = places[places.index("Appendix") :]
+    text = write_markdown(replace(report.brief, sections=before))
+    for term in ("Lagrangian", "eq. 8", "accounting", "neighbouring", "```"):
+        assert term not in text, term
+    assert "The method's paper computes a smaller number; we show the one that is proved" in text.replace("\\", "")
+    assert after[-1] == "How to repeat it" and "What is taken as given" in after
+    assert "their sum need not be 1,000" in text

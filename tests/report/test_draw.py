@@ -168,6 +168,8 @@ def test_labels_of_lines_on_a_logarithmic_axis_stand_at_the_line() -> None:
     chosen = next(note for note in curve["annotations"] if "chosen" in note["text"])
     assert chosen["x"] == pytest.approx(math.log10(2.0))
     assert curve["shapes"][1]["x0"] == 2.0
+    least = next(note for note in curve["annotations"] if "minimum" in note["text"])
+    assert (chosen["xanchor"], least["xanchor"]) == ("right", "left"), "each points away from the other's line"
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.1, 9), (0.05, 100), (1e-6, 1e6), (3, 3), (0.004, 0.006)])

@@ -112,10 +112,24 @@ def test_published_runs_are_a_series_of_their_own() -> None:
 
 def test_the_minimiser_is_marked() -> None:
     clips = [1.0, 2.0, 4.0, 8.0]
-    figure = figures.bias_variance(clips, [8, 4, 1, 0.5], [0.1, 0.4, 2, 8], symbol="C_d", current=8.0, source="At x.")
-    assert [(mark.value, mark.label) for mark in figure.references] == [(4.0, "minimum: 4.00"), (8.0, "chosen: 8.00")]
+    figure = figures.bias_variance(
+        clips, [8, 4, 1, 0.5], [0.1, 0.4, 2, 8], best=3.9, symbol="C_d", current=0.0015, source="At x."
+    )
+    assert [mark.label for mark in figure.references] == ["minimum: 3.9", "chosen: 0.0015"]
+    assert [mark.value for mark in figure.references] == [3.9, 0.0015] and "C_d = 3.9" in figure.alt
     assert next(s for s in figure.series if s.look == "total").y == pytest.approx((8.1, 4.4, 3.0, 8.5))
     assert figure.x.log and "Theorem 5" in figure.caption and "At x." in figure.caption and not figure.raw
+    rising = figures.bias_variance(clips, [1, 0.5, 0, 0], [1, 2, 4, 8], best=None)
+    assert not rising.references and "no minimum" in rising.alt
+
+
+def test_runs_without_numbers_of_epochs_are_named_and_not_drawn() -> None:
+    curves = [live.Curve("A: PF-LD", "pf_ld", [1.0, 2.0], [0.7, 0.8]), live.Curve("B: PF-LD, ε = 2", "pf_ld", [], [])]
+    figure = live.overlay(curves, metric="accuracy")
+    assert [series.name for series in figure.series] == ["A: PF-LD"]
+    assert "Not drawn, since it keeps no numbers of single epochs: B: PF-LD, ε = 2." in figure.caption
+    assert "Not drawn" in figure.alt and "Not drawn" not in live.overlay(curves[:1], metric="accuracy").caption
+    assert live.has_epochs({"test/accuracy": ([1.0], [0.7])}) and not live.has_epochs({"epsilon": ([1.0], [0.7])})
 
 
 def test_group_bars_place_groups_and_tell_runs_of_one_method_apart() -> None:

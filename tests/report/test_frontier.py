@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -92,7 +93,7 @@ def test_a_line_joins_one_method_at_one_epsilon_and_dominated_settings_are_open(
     ]
     first = figure.series[0]
     assert first.keys == (rows[1].keys[0], rows[0].keys[0]) and "λ = 0.5" in first.hover[1]
-    assert first.x_low and first.low and "The other 1 are not drawn" in figure.caption and figure.raw
+    assert first.x_low and first.low and "The other is not drawn" in figure.caption and figure.raw
     shown = frontier(groups, **ABOUT, details={}, dominated=True)
     trace = draw(shown)["data"][0]
     assert trace["marker"]["symbol"].endswith("-open") and list(trace["customdata"]) == [rows[3].keys[0]]
@@ -153,3 +154,21 @@ def test_five_thousand_settings_are_drawn_within_a_second_and_a_half() -> None:
 
 def test_a_claim_without_a_delta_has_a_title() -> None:
     assert Claim("record", "published", None).title == "Protects the whole record · published, not proved"
+
+
+def test_private_evaluation_is_no_other_setting_that_a_line_joins() -> None:
+    rows = [replace(row(1.0, 0.8 + at / 10, 0.1 + at / 10, key=f"{at}"), setting=setting(at == 1)) for at in range(3)]
+    figure = frontier(group_by_claim(rows), **ABOUT, details={})
+    assert sorted(series.keys for series in figure.series) == [("0", "2"), ("1",)]
+    assert {series.end for series in figure.series} == {"ε = 1", "ε = 1, evaluated"}
+
+
+def test_settings_of_one_seed_are_counted() -> None:
+    rows = [row(1.0, 0.8, 0.1, key="a"), row(1.0, 0.9, 0.2, key="b", seeds=3)]
+    figure = frontier(group_by_claim(rows), **ABOUT, details={})
+    assert "1 of the settings have 1 seed and no interval" in figure.caption
+    assert any("1 seed" in told for series in figure.series for told in series.hover)
+
+
+def setting(evaluated: bool) -> str:
+    return json.dumps({"private_evaluation": evaluated})

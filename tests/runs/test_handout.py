@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,18 @@ def test_runs_are_told_in_the_order_given_with_what_they_cost_together(own_store
     assert protected[None]["epsilon"] is None and "not private" in protected[None]["reason"]
     assert protected["group"]["epsilon"] > 2.0 and protected["group"]["runs"] == 3
     assert alone["together"][0]["epsilon"] == pytest.approx(1.0, rel=0.02)
+    assert found["references"] == [] and [each["key"] for each in alone["references"]] == [plain.key]
+    assert alone["references"][0]["accuracy"] == (plain.metrics or {})["accuracy"]
+
+
+def test_the_ledger_tells_of_every_run_on_the_same_people(own_store: Path) -> None:
+    with open_store(str(own_store)) as store:
+        first, _ = run(store, "pf_ld", epsilon=1.0), run(store, "pf_ld", epsilon=1.0, seed=1)
+        ledger = gather_handout(store, [first.key])["ledger"]
+    assert ledger["day"] == datetime.now(UTC).date().isoformat()
+    records, group = ledger["lines"]
+    assert records["column"] is None and records["epsilon"] is None and records["reason"]
+    assert group["column"] == "group" and group["runs"] == 2 and group["epsilon"] > 1.2
 
 
 def test_what_cannot_be_reported_is_told(own_store: Path) -> None:
