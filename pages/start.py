@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.report.start import StartResults
+from fairpriv_core.report.start import StartResults, say_protected
 from pages.widgets.epsilon import choose_epsilon, explain_epsilon
 from pages.widgets.frame import go_to
-from pages.widgets.reference import write_reference
+from pages.widgets.guard import plain
+from pages.widgets.reference import write_config
 from pages.widgets.results import describe_results, find_results, show_results
 from pages.widgets.state import choose, enter, publish
 from pages.widgets.tour import show_tour
@@ -25,6 +25,7 @@ def show() -> None:
     with left:
         epsilon = choose_epsilon(help="How much an attacker may learn about one person from everything published.")
         explain_epsilon(epsilon, results.delta, "attribute")
+        st.caption(plain(say_protected(results)))
     with right:
         show_results(results, epsilon)
     _offer_ways(results)
@@ -33,7 +34,7 @@ def show() -> None:
 
 def _offer_ways(results: StartResults) -> None:
     st.subheader("Three ways on", anchor=False)
-    example = write_reference(DataSpec(**results.data))
+    example = write_config(results.data)
     explore, train, own = st.columns(3)
     with explore.container(border=True, key="way_explore"):
         st.markdown("**Explore**  \nLook at a benchmark: who is in it, and how groups differ.")

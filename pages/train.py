@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,7 +15,7 @@ from pages.widgets.launch import show_plan
 from pages.widgets.recipe import choose_recipe, explain_notion
 from pages.widgets.release import choose_release
 from pages.widgets.session import find_dataset, find_spec
-from pages.widgets.state import enter, keep, mount, mount_default, publish, value
+from pages.widgets.state import DEFAULTS, choose, enter, keep, mount, mount_default, publish, value
 
 _PUBLISHED = (
     "data",
@@ -32,6 +33,10 @@ _PUBLISHED = (
     "inverse",
     "least_accuracy",
 )
+_EVALUATION_COST = (
+    "The budget of training stays as it is: the evaluation reads test rows alone, which training never sees, so the "
+    "run's ε is the larger of the two and not their sum. Without it a report for policy has no fairness number."
+)
 _EVALUATION = (
     "Also release how fair the model is on the test rows, with noise and within the same ε: these numbers, with their "
     "intervals, may be published. Without it every fairness number is raw, for the analyst alone."
@@ -46,6 +51,7 @@ def show() -> None:
     spec = find_spec(reference)
     dataset = None if spec is None else find_dataset(spec)
     if spec is None or dataset is None:
+        _offer_made_up(reference)
         return
     explain_notion(notion, dataset)
     left, right = st.columns([1, 1], gap="large")
@@ -55,6 +61,14 @@ def show() -> None:
     with right:
         show_plan(raw, dataset, slots)
     publish((*_PUBLISHED, *list_choices(methods()[method])))
+
+
+def _offer_made_up(reference: str) -> None:
+    """Where data cannot be had, such as a benchmark without a network, offer those that need no file."""
+    made_up = DEFAULTS["data"]
+    if reference != made_up:
+        take = partial(choose, "data", made_up)
+        st.button("Use the made-up data instead", key="use_made_up", icon=":material/casino:", on_click=take)
 
 
 def _choose_settings(name: str, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -106,6 +120,7 @@ def _choose_budget(*, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[
 
 def _choose_evaluation(slots: dict[str, Any]) -> bool:
     chosen = st.toggle("Private evaluation", **mount("private_evaluation"), help=_EVALUATION)
+    st.caption(_EVALUATION_COST)
     slots["private_evaluation"] = st.container()
     return bool(keep("private_evaluation", chosen))
 

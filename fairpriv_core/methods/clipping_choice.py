@@ -18,12 +18,15 @@ _LEAST_SHARE = 0.01  # an automatic bound keeps at least this quantile of the va
 
 @dataclass(frozen=True)
 class ClippingCurve:
-    """The two terms of the bound at each of `bounds`, all (m,), and the bound that minimises their sum."""
+    """The two terms of the bound at each of `bounds`, all (m,), and the bound that minimises their sum.
+
+    `minimiser` is None where the sum only rises with the bound: the noise outweighs all that clipping loses.
+    """
 
     bounds: tuple[float, ...]
     bias: tuple[float, ...]
     variance: tuple[float, ...]
-    minimiser: float
+    minimiser: float | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def build_curve(values: Sequence[float], *, noise: float, weight: float) -> Clip
         bounds=tuple(bounds.tolist()),
         bias=tuple((weight * excess).tolist()),
         variance=tuple((noise * bounds).tolist()),
-        minimiser=best_bound(held, noise=noise, weight=weight),
+        minimiser=best_bound(held, noise=noise, weight=weight) if noise < weight else None,
     )
 
 

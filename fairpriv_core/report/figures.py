@@ -115,24 +115,26 @@ def bias_variance(
     bias: Sequence[float],
     variance: Sequence[float],
     *,
+    best: float | None,
     symbol: str = "C_p",
     current: float | None = None,
     source: str = "",
     raw: bool = False,
 ) -> FigureData:
-    """Theorem 4 (C_p) or 5 (C_d) of PF-LD: bias, variance and their sum over the clipping bound, minimiser marked.
+    """Theorem 4 (C_p) or 5 (C_d) of PF-LD: bias, variance and their sum over the clipping bound.
 
-    `clips` are > 0; `current` marks the chosen bound; `source` says at which model the curve was computed; `raw` if
-    from protected groups.
+    `clips` are > 0; `best` marks the minimiser, None where the sum only rises; `current` marks the chosen bound;
+    `source` says at which model the curve was computed; `raw` if from protected groups.
     """
     total = [b + v for b, v in zip(bias, variance, strict=True)]
-    best = clips[min(range(len(total)), key=total.__getitem__)]
     parts = (
         ("Clipping (bias)", bias, "bias"),
         ("Noise (variance)", variance, "variance"),
         ("Sum", total, "total"),
     )
-    chosen = () if current is None else (Reference(current, f"chosen: {wording.number(current)}"),)
+    marked = {"minimum": best, "chosen": current}
+    marks = [Reference(bound, f"{word}: {bound:.3g}") for word, bound in marked.items() if bound is not None]
+    least = "only rises: there is no minimum" if best is None else f"is smallest at {symbol} = {best:.3g}"
     theorem, what = ("Theorem 4", "constraint gradient") if symbol == "C_p" else ("Theorem 5", "violation")
     words = f"PF-LD {theorem}: a small bound clips (bias), a large one needs more noise (variance)."
     return FigureData(
@@ -146,8 +148,8 @@ def bias_variance(
         ),
         series=tuple(line(name, clips, values, look=look) for name, values, look in parts),
         caption=" ".join(part for part in (words, source, wording.RAW if raw else "") if part),
-        alt=f"Bound on the expected error over {symbol}: the sum is smallest at {symbol} = {wording.number(best)}.",
-        references=(Reference(best, f"minimum: {wording.number(best)}"), *chosen),
+        alt=f"Bound on the expected error over {symbol}: the sum {least}.",
+        references=tuple(marks),
         raw=raw,
     )
 
@@ -180,16 +182,18 @@ def predicted_epsilon(
     )
 
 
+def name_dots(sure: int) -> tuple[str, str, str]:
+    """Return what the three kinds of dots stand for, as `epsilon_dots`."""
+    added, rest = max(0, sure - 50), 100 - max(50, sure)
+    return "Even odds before: 50", f"Added by ε, at most: {added}", f"Still unsure, at least: {rest}"
+
+
 def epsilon_dots(epsilon: float, sure: int) -> FigureData:
     """100 dots: from even odds (50) an attacker ends at most `sure` in 100 sure, 50 <= sure <= 100."""
-    parts = (
-        ("Even odds before: 50", range(50), "dot before"),
-        (f"Added by ε, at most: {sure - 50}", range(50, sure), "dot added"),
-        (f"Still unsure, at least: {100 - sure}", range(sure, 100), "dot rest"),
-    )
+    parts = ((range(50), "dot before"), (range(50, sure), "dot added"), (range(sure, 100), "dot rest"))
     series = [
         Series(name, "dots", tuple(float(i % 10) for i in dots), tuple(9.0 - i // 10 for i in dots), look=look)
-        for name, dots, look in parts
+        for name, (dots, look) in zip(name_dots(sure), parts, strict=True)
         if len(dots)
     ]
     return FigureData(

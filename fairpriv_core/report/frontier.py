@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -43,7 +44,8 @@ def frontier(
         panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
         series=tuple(series),
         caption=f"{_say_best(best, total, dominated=dominated)} Up and to the left is better; a line joins the "
-        f"settings of one method at one ε. {_say_seeds(claims, series)} {wording.RAW}",
+        "settings of one method at one ε, those with private evaluation apart. "
+        f"{_say_seeds(claims, series)} {wording.RAW}",
         alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
         raw=True,
     )
@@ -93,11 +95,10 @@ def _draw_claim(rows: Sequence[TableRow], panel: int, details: Mapping[str, str]
     clouds = [_draw(name, own, panel, details) for name, own in _by_method(beaten).items()]
     series = [replace(one, kind="cloud", name=f"{one.name}, dominated", variation=1) for one in clouds]
     for name, own in _by_method(best).items():
-        for budget in sorted({row.epsilon or 0.0 for row in own}):
-            at = sorted([row for row in own if (row.epsilon or 0.0) == budget], key=lambda row: row.gap.mean or 0.0)
+        for (budget, evaluated), at in _by_budget(own).items():
             line = _draw(name, at, panel, details)
             line = _with_whiskers(line, at) if len(best) <= _MOST_WHISKERS else line
-            label = f"ε = {budget:g}" if budget else ""
+            label = f"ε = {budget:g}{', evaluated' if evaluated else ''}" if budget else ""
             series.append(replace(line, end=label) if len(own) <= _MOST_LABELS else line)
     return series
 
@@ -136,6 +137,18 @@ def _by_method(rows: Sequence[TableRow]) -> dict[str, list[TableRow]]:
     return found
 
 
+def _by_budget(rows: Sequence[TableRow]) -> dict[tuple[float, bool], list[TableRow]]:
+    """Return rows in the order of their gaps by ε (0 for none) and whether ε pays for an evaluation too.
+
+    Private evaluation asks the same of training: a run with it and one without are no two settings to choose from.
+    """
+    found: dict[tuple[float, bool], list[TableRow]] = {}
+    for row in sorted(rows, key=lambda row: row.gap.mean or 0.0):
+        evaluated = bool(json.loads(row.setting or "{}").get("private_evaluation"))
+        found.setdefault((row.epsilon or 0.0, evaluated), []).append(row)
+    return dict(sorted(found.items()))
+
+
 def _thin(rows: Sequence[TableRow]) -> Sequence[TableRow]:
     """Return at most MOST_DOMINATED rows, evenly chosen in the order of their gaps."""
     if len(rows) <= MOST_DOMINATED:
@@ -153,19 +166,27 @@ def _say_best(best: int, total: int, *, dominated: bool, mark: str = "open") -> 
         return f"{total} {'setting' if total == 1 else 'settings'}, none dominated by another."
     drawn = f"drawn {mark}" if dominated else "not drawn"
     few = f" ({MOST_DOMINATED} of them)" if dominated and total - best > MOST_DOMINATED else ""
+    others = "other is" if total - best == 1 else f"other {total - best} are"
     return (
         f"{best} of {total} settings are not dominated: none other is at least as good in ε, accuracy and gap, and "
-        f"better in one. The other {total - best} are {drawn}{few}."
+        f"better in one. The {others} {drawn}{few}."
     )
 
 
 def _say_seeds(claims: Claims, series: Sequence[Series]) -> str:
-    counts = {len(row.seeds) for rows in claims.values() for row in rows}
+    sizes = [len(row.seeds) for rows in claims.values() for row in rows]
+    counts = set(sizes)
     if counts in ({1}, set()):
         return wording.ONE_SEED if counts else ""
     n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     drawn = "Whiskers: 95 % interval" if any(one.low for one in series) else "Each point is the mean"
-    return f"{drawn} of the mean over {n} seeds." if drawn.startswith("Whiskers") else f"{drawn} over {n} seeds."
+    few = (
+        f" {sizes.count(1)} of the settings have 1 seed and no interval; a pointer on a point tells its seeds."
+        if 1 in counts
+        else ""
+    )
+    of = " of the mean" if drawn.startswith("Whiskers") else ""
+    return f"{drawn}{of} over {n} seeds.{few}"
 
 
 def _describe(claims: Claims, what: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from fairpriv_core.report import learn_numbers
 from fairpriv_core.report.audits import demonstration_bars, read_audit_results
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, line
 from fairpriv_core.report.learn import Flow, data_flow
@@ -94,7 +95,7 @@ def _bin(edges: Sequence[float], scale: float) -> list[float]:
 
 
 #: in the order in which they build on each other
-IDEAS = (
+_OF_PRIVACY = (
     Idea(
         "epsilon",
         "ε and δ",
@@ -160,3 +161,61 @@ IDEAS = (
         "train",
     ),
 )
+_OF_RESULTS = (
+    Idea(
+        "base_rate",
+        "Base rate",
+        "The share of a group that truly has the positive label. Who always gives the more frequent answer is right "
+        "in so many cases without learning anything: the baseline that accuracy has to beat.",
+        "Where base rates differ, no useful classifier meets every notion at once, and one that is always right has a "
+        "demographic parity gap.",
+        "Kleinberg, Mullainathan and Raghavan (2017), Inherent trade-offs in the fair determination of risk scores",
+        learn_numbers.base_rates,
+        "data",
+    ),
+    Idea(
+        "multiplier",
+        "Multiplier λ",
+        "How hard a fairness constraint pulls on training. After each epoch it grows in proportion to the gap that is "
+        "left, up to λ_max.",
+        "At λ_max the constraint asks for more than it is given. A λ that has come to rest says nothing of the gap on "
+        "people who were not trained on.",
+        "Fioretto et al. (2020), Lagrangian duality for constrained deep learning",
+        learn_numbers.growing_multiplier,
+        "run",
+    ),
+    Idea(
+        "seed",
+        "Seed",
+        "The number that decides which rows are tested on, where training starts and in which order it sees rows. The "
+        "same settings with another seed give another result.",
+        "One seed can be lucky: a difference between two runs may be one of seeds. The seed is public and never makes "
+        "the noise, which is secret.",
+        "Bouthillier et al. (2021), Accounting for variance in machine learning benchmarks",
+        learn_numbers.results_by_seed,
+        "compare",
+    ),
+    Idea(
+        "interval",
+        "Interval",
+        "What stands after ± or is drawn as band or whisker: in 95 of 100 repetitions such an interval holds the mean "
+        "over all seeds. More seeds make it shorter; of one seed there is none.",
+        "It covers the chance of seeds, and for a group's rate that of the test rows; not other data. With two or "
+        "three seeds it is wide, and where two intervals overlap the methods may still differ.",
+        "Student (1908), The probable error of a mean",
+        learn_numbers.interval_by_seeds,
+        "compare",
+    ),
+    Idea(
+        "private_evaluation",
+        "Private evaluation",
+        "Fairness on the test rows from counts with noise, which the run's ε covers: these numbers may be published, "
+        "with intervals over the noise and the sampling of the rows.",
+        "In a small group the noise drowns the count: its interval is wide and its rate may be undefined. The gap of "
+        "noisy rates tends to be too large.",
+        "Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to sensitivity in private data analysis",
+        learn_numbers.noisy_share,
+        "train",
+    ),
+)
+IDEAS = (*_OF_PRIVACY, *_OF_RESULTS)

@@ -51,6 +51,11 @@ def collect(rows: Iterable[tuple[int, str, float | None]]) -> dict[str, tuple[li
     }
 
 
+def has_epochs(history: History) -> bool:
+    """Return whether a history has numbers of single epochs; runs that train in one loop keep ε at their end alone."""
+    return any(name.startswith("test/") for name in history)
+
+
 def live_quality(history: History, *, method: str, notion: str) -> FigureData:
     """Test accuracy, and the gap of every notion below it; `notion` (its id) is drawn in the method's look."""
     series = [line("Accuracy", *_of(history, "test/accuracy"), scale=100, look=method)]
@@ -218,26 +223,33 @@ def live_clipping(history: History) -> FigureData:
 
 
 def overlay(curves: Sequence[Curve], *, metric: str) -> FigureData:
-    """2 to 6 runs over each other: one metric over steps, each run in its method's look, lettered at its end."""
+    """2 to 6 runs over each other: one metric over steps, each run in its method's look, lettered at its end.
+
+    Runs without a value of it are not drawn, and named in the caption.
+    """
     title = wording.metric_title(metric)
     unit = "percentage points" if metric.endswith("_gap") else "%"
     series = []
-    for index, curve in enumerate(curves):
-        same = sum(earlier.method == curve.method for earlier in curves[:index])
+    drawn = [curve for curve in curves if _last(curve.y) is not None]
+    for index, curve in enumerate(drawn):
+        same = sum(earlier.method == curve.method for earlier in drawn[:index])
         look = curve.method
         values = line(
             curve.label, curve.x, curve.y, scale=100, low=curve.low, high=curve.high, look=look, variation=same
         )
         series.append(values)
-    banded = any(each.low for each in series)
+    missing = _say_missing([curve.label for curve in curves if curve not in drawn])
+    band = "Bands: 95 % interval over seeds." if any(each.low for each in series) else "One seed a run: no band."
     return FigureData(
         name=f"overlay_{metric}",
         title=f"{title} while training",
         x=STEP,
         panels=(Panel(Axis(title, unit)),),
         series=tuple(series),
-        caption=f"{'Bands: 95 % interval over seeds.' if banded else 'One seed a run: no band.'} {wording.RAW}",
-        alt=f"{title} at the end: " + ", ".join(f"{s.name} {wording.number(_last(s.y))} {unit}" for s in series) + ".",
+        caption=f"{missing}{band} {wording.RAW}",
+        alt=f"{missing}{title} at the end: "
+        + ", ".join(f"{s.name} {wording.number(_last(s.y))} {unit}" for s in series)
+        + ".",
         raw=True,
     )
 
@@ -248,6 +260,11 @@ def _of(history: History, name: str) -> tuple[Sequence[float], Sequence[Value]]:
 
 def _last(values: Sequence[Value]) -> Value:
     return next((value for value in reversed(values) if value is not None), None)
+
+
+def _say_missing(labels: Sequence[str]) -> str:
+    kept = "it keeps" if len(labels) == 1 else "they keep"
+    return f"Not drawn, since {kept} no numbers of single epochs: {'; '.join(labels)}. " if labels else ""
 
 
 def _clipped_words(group: str, share: float | None) -> str:

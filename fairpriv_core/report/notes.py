@@ -14,6 +14,7 @@ from fairpriv_core.report.looks import Theme, fill
 Note = dict[str, Any]
 LINE_HEIGHT = 15
 HEADER_ROW = 18
+_ROOM = 0.2  # of the plot's width, for the label of a vertical line
 
 
 def rich(text: str) -> str:
@@ -86,23 +87,33 @@ def _label(figure: FigureData, reference: Reference, order: int, theme: Theme) -
         at = {"x": 0.01 if named else 1.0, "y": value, "xref": f"x{suffix} domain", "yref": f"y{suffix}"}
         side = "left" if named else "right"
         return {**style, **at, "xanchor": side, "yanchor": "bottom", "bgcolor": fill(theme.background, 0.8)}
-    side = "right" if _in_right_half(figure, reference.value) else "left"
+    side = _choose_side(figure, reference)
     at = {"x": value, "y": 1.0, "xref": f"x{suffix}", "yref": f"y{suffix} domain", "yanchor": "bottom"}
     rise = HEADER_ROW * (order + bool(figure.panels[panel].title))
     return {**style, **at, "xanchor": side, "xshift": 6 if side == "right" else -6, "yshift": rise}
 
 
-def _in_right_half(figure: FigureData, value: float) -> bool:
-    """Return whether a label that starts at `value` might leave the plot: it then ends there."""
+def _choose_side(figure: FigureData, reference: Reference) -> str:
+    """Return "right" for a label that ends at its line, "left" for one that starts there; outer ones point outwards."""
+    others = [other.value for other in figure.references if other.axis == "x" and other is not reference]
+    if others and reference.value <= min(others) and _place(figure, reference.value) > _ROOM:
+        return "right"
+    if others and reference.value >= max(others) and _place(figure, reference.value) < 1 - _ROOM:
+        return "left"
+    return "right" if _place(figure, reference.value) > 0.6 else "left"
+
+
+def _place(figure: FigureData, value: float) -> float:
+    """Return how far along the x axis `value` stands, from 0 to 1; 0 where nothing is drawn."""
     fields = [x for series in figure.series for x in series.x if not isinstance(x, str)]
     if figure.horizontal:
         fields = [0.0] + [y for series in figure.series for y in (*series.y, *series.high) if y is not None]
     fields = [x for x in (*fields, *(figure.x.range or ())) if not figure.x.log or x > 0]
     if not fields:
-        return False
+        return 0.0
     scale = math.log10 if figure.x.log else float
     low, high = scale(min(fields)), scale(max(fields))
-    return scale(value) > low + 0.6 * (high - low)
+    return (scale(value) - low) / (high - low) if high > low else 0.0
 
 
 def _vertical_order(figure: FigureData, index: int) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairpriv_core.report.tables import Outcome, read_outcome
+from fairpriv_core.report import wording
+from fairpriv_core.report.looks import method_look
+from fairpriv_core.report.tables import Outcome, mean_interval, read_outcome
 
 PATH = Path(__file__).with_name("start_results.json")
 
@@ -50,3 +53,68 @@ def read_start_results(path: Path = PATH) -> StartResults:
         configs=tuple(stored["configs"]),
         made=stored["made"],
     )
+
+
+def say_cost(results: StartResults, epsilon: float) -> str:
+    """Return what the title asks, at the stored ε nearest to `epsilon`: accuracy given up, and the gap, by method."""
+    plain = [run for run in results.outcomes if run.method == "none"]
+    accuracy, gap = _means(plain)
+    at = min(_stored(results), key=lambda value: abs(math.log(value / epsilon)))
+    runs: dict[str, list[Outcome]] = {}
+    for run in results.outcomes:
+        if run.epsilon == at:
+            runs.setdefault(run.method, []).append(run)
+    told = [_say_method(own, accuracy) for own in runs.values()]
+    return (
+        f"{_say_place(results, epsilon, at)}Without privacy and fairness: accuracy {wording.percent(accuracy)}, gap "
+        f"{wording.points(gap)}. At ε = {at:g}: {'; '.join(told)}."
+    )
+
+
+def say_protected(results: StartResults) -> str:
+    """Return which of the methods protects what."""
+    titles: dict[str | None, list[str]] = {}
+    for method, threat in {run.method: run.threat_model for run in results.outcomes}.items():
+        titles.setdefault(threat, []).append(method_look(method).title)
+    private = {threat: names for threat, names in titles.items() if threat is not None}
+    told = [f"{' and '.join(names)}: {wording.protected(threat)}" for threat, names in private.items()]
+    others = f" The others protect nothing: {'; '.join(titles[None])}." if None in titles else ""
+    return f"Which method of the chart protects what: {'; '.join(told)}.{others}"
+
+
+def describe_settings(results: StartResults) -> dict[str, str]:
+    """Return each method's settings in words, by its title; what a method sets by itself is left out."""
+    budgets: dict[tuple[str, str], list[str]] = {}
+    for config in results.configs:
+        method = dict(config["method"])
+        title = method_look(method.pop("name")).title
+        words = ", ".join(f"{name.replace('_', ' ')} {_show(one)}" for name, one in method.items() if one is not None)
+        budgets.setdefault((title, words), []).append("" if config["epsilon"] is None else f"{config['epsilon']:g}")
+    return {title: (f"ε = {', '.join(own)}; " if own[0] else "") + words for (title, words), own in budgets.items()}
+
+
+def _stored(results: StartResults) -> list[float]:
+    return sorted({run.epsilon for run in results.outcomes if run.epsilon is not None})
+
+
+def _means(runs: Sequence[Outcome]) -> tuple[float, float]:
+    return mean_interval(run.accuracy for run in runs).mean or 0.0, mean_interval(run.gap for run in runs).mean or 0.0
+
+
+def _say_method(runs: Sequence[Outcome], plain: float) -> str:
+    accuracy, gap = _means(runs)
+    title, lost = method_look(runs[0].method).title, plain - accuracy
+    change = "gains" if lost < 0 else "gives up"
+    protects = wording.protection_suffix(runs[0].threat_model)
+    return f"{title} ({protects}) {change} {100 * abs(lost):.2f} points of accuracy, gap {100 * gap:.2f}"
+
+
+def _say_place(results: StartResults, epsilon: float, at: float) -> str:
+    stored = _stored(results)
+    if not stored[0] <= epsilon <= stored[-1]:
+        return f"ε = {epsilon:g} lies outside the stored results, which reach from {stored[0]:g} to {stored[-1]:g}. "
+    return "" if math.isclose(epsilon, at) else f"The stored ε nearest to {epsilon:g} is {at:g}. "
+
+
+def _show(one: object) -> str:
+    return f"{one:g}" if isinstance(one, float) else str(one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -28,6 +29,11 @@ _SOURCE = (
 _FREE = (
     "Choosing by this curve costs no ε: it is made from features and labels alone, which the proved variant takes as "
     "public."
+)
+
+_RISES = (
+    "There is no minimum to use: the noise outweighs what clipping loses, so the error only rises with {symbol}. "
+    "A larger ε needs less noise."
 )
 
 
@@ -66,21 +72,27 @@ def _draw(store: RunStore, key: str, *, config: RunConfig, plan: Plan, ready: bo
             curve.bounds,
             curve.bias,
             curve.variance,
+            best=curve.minimiser,
             symbol=_SYMBOLS[name],
             current=getattr(config.method, name),
             source=_SOURCE,
         )
         show_figure(figure, f"plan_{name}")
-        _offer_minimum(name, curve.minimiser, plan)
+        if curve.minimiser is None:
+            st.caption(plain(_RISES.format(symbol=_SYMBOLS[name])))
+        else:
+            _offer_minimum(name, curve.minimiser, plan)
 
 
-def _offer_minimum(name: str, minimiser: float, plan: Plan) -> None:
+def _offer_minimum(name: str, minimum: float, plan: Plan) -> None:
     """Draw the button that sets the bound to the slider's stop nearest to the minimum, and shows the slider."""
     shown, field = parameters(type(plan.method))[name]
-    best = min(build_stops(shown, field.default), key=lambda stop: abs(stop - minimiser))
-    label = f"Use the minimum: {_SYMBOLS[name]} = {best:g}"
-    unchanged = getattr(plan.method, name) == best
-    if st.button(label, key=f"use_{name}", disabled=unchanged, help=_FREE, icon=":material/vertical_align_bottom:"):
+    best = min(build_stops(shown, field.default), key=lambda stop: abs(math.log(stop / minimum)))
+    which = "the minimum" if f"{best:.3g}" == f"{minimum:.3g}" else "the setting nearest to the minimum"
+    setting = f"{_SYMBOLS[name]} = {best:g}"
+    if getattr(plan.method, name) == best:
+        st.caption(plain(f"{setting} is chosen already: it is {which}, {minimum:.3g}."))
+    elif st.button(f"Use {which}: {setting}", key=f"use_{name}", help=_FREE, icon=":material/vertical_align_bottom:"):
         choose(f"p.{name}", best)
         choose("expert", True)
         st.rerun()

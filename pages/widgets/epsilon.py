@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.privacy.explain import odds, sentence
+from fairpriv_core.report.figures import name_dots
 from pages.widgets.guard import plain
 from pages.widgets.state import keep, mount, value
 
@@ -41,18 +42,25 @@ def explain_epsilon(epsilon: float, delta: float, threat_model: str) -> None:
 
 
 def draw_dots(sure: int) -> str:
-    """Return 100 dots as HTML with a text alternative: 50 for even odds, those that `sure` (50 to 100) adds, the rest.
+    """Return 100 dots as HTML with their key: 50 for even odds, those that `sure` (50 to 100) adds, the rest.
 
-    >>> draw_dots(73).count(_PAINT["added"])
-    23
+    >>> draw_dots(73).count(_PAINT["added"])  # one of them in the key
+    24
     """
     kinds = ["before"] * min(50, sure) + ["added"] * max(0, sure - 50)
     dots = "".join(f'<span style="{_DOT}{_PAINT[kind]}"></span>' for kind in [*kinds, *["rest"] * (100 - len(kinds))])
     label = f"100 dots: 50 for even odds before, {sure - 50} added at most, {100 - sure} left in doubt."
-    return f'<div role="img" aria-label="{label}" title="{label}" style="{_GRID}">{dots}</div>'
+    key = "".join(
+        f'<span style="{_ENTRY}"><i style="{_DOT}{_PAINT[kind]}width:0.8em"></i>{name}</span>'
+        for kind, name in zip(_PAINT, name_dots(sure), strict=True)
+    )
+    picture = f'<div role="img" aria-label="{label}" title="{label}" style="{_GRID}">{dots}</div>'
+    return f'{picture}<div style="{_KEY}">{key}</div>'
 
 
 _GRID = "display:grid;grid-template-columns:repeat(20,1fr);gap:4px;max-width:30rem"
+_KEY = "display:flex;flex-wrap:wrap;gap:2px 14px;margin-top:6px;max-width:30rem;font-size:0.875rem"
+_ENTRY = "display:inline-flex;align-items:center;gap:5px"
 _DOT = "display:block;aspect-ratio:1;border-radius:50%;box-sizing:border-box;"
 _PAINT = {
     "before": "background:#8A939B;",

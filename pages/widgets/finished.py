@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.report.live import History, collect
 from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.runs.store import RunStore, Stamp
 from pages.widgets.door import find_store
@@ -43,11 +42,6 @@ def open_rows(purpose: str) -> tuple[RunStore, tuple[TableRow, ...]] | None:
     return store, rows
 
 
-def find_history(store: RunStore, key: str) -> History:
-    """Return the curves of a finished run."""
-    return attempt(lambda: _collect(str(store.database.url), key, store)) or {}
-
-
 def _identify(store: RunStore) -> tuple[str, str | None, Stamp]:
     return str(store.database.url), store.owner, store.stamp()
 
@@ -60,8 +54,3 @@ def _read(place: str, owner: str | None, stamp: Stamp, _store: RunStore) -> Brie
 @st.cache_resource(max_entries=4, show_spinner="Reading finished runs …")
 def _fold(place: str, owner: str | None, stamp: Stamp, _store: RunStore) -> tuple[TableRow, ...]:
     return run_table(_read(place, owner, stamp, _store))
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _collect(place: str, key: str, _store: RunStore) -> History:
-    return collect(_store.metrics(key))

@@ -10,14 +10,15 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.report import live, wording
+from fairpriv_core.report import live
 from fairpriv_core.report.run_log import tell_run
-from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.charts import show_figure
 from pages.widgets.guard import attempt, plain
+from pages.widgets.history import find_history
 from pages.widgets.outcome import show_outcome
+from pages.widgets.run_numbers import draw_budget, draw_numbers
 
 _COLORS = {"running": "blue", "finished": "blue", "failed": "orange", "lost": "orange", "cancelled": "gray"}
 _STATES = {
@@ -36,21 +37,27 @@ _QUEUE_PATIENCE = 5.0
 def draw_run(store: RunStore, row: RunRow) -> None:
     """Draw everything about one run."""
     record = attempt(lambda: store.record(row.key))
-    history = live.collect(attempt(lambda: store.metrics(row.key)) or ())
+    history = find_history(store, row.key, try_number=row.attempt)
     _draw_state(store, row)
-    _draw_numbers(row, history, record)
-    _draw_budget(row, record)
+    draw_numbers(store, row, history, record)
+    draw_budget(row, record)
     _draw_log(row)
     if record is not None and row.ended:
         show_outcome(store, row, record)
-    if not history:
-        if row.chunk is not None:
-            st.caption("Runs of a sweep that train in one loop keep no numbers of single epochs.")
-        elif not row.ended:
-            st.caption("The first numbers appear at the end of the first epoch.")
+    if not live.has_epochs(history):
+        _explain_missing(row)
         return
     _draw_curves(row, history)
     _draw_clipping(store, row, history)
+
+
+def _explain_missing(row: RunRow) -> None:
+    if row.chunk is not None:
+        st.caption("Runs of a sweep that train in one loop keep no numbers of single epochs.")
+    elif row.ended:
+        st.caption("This run has no numbers of single epochs.")
+    else:
+        st.caption("The first numbers appear at the end of the first epoch.")
 
 
 def _draw_state(store: RunStore, row: RunRow) -> None:
@@ -100,49 +107,6 @@ def _describe_steps(row: RunRow) -> str:
     return f"step {row.step:,} of {row.steps:,}, epoch {row.epoch}" if row.steps else f"step {row.step:,}"
 
 
-def _draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -> None:
-    """Draw the finished model's numbers, or the latest ones of the curves."""
-    notion = row.config["notion"]
-    found = {} if record is None else record.metrics or {}
-    accuracy, gap = (found.get(name, _last(history, f"test/{name}")) for name in ("accuracy", f"{notion}_gap"))
-    shown = {
-        "Accuracy": wording.percent(accuracy),
-        "Fairness gap": wording.points(gap),
-        "ε spent": "–" if (spent := _find_spent(row, record)) is None else wording.epsilon_text(spent),
-        "Training time": f"{row.seconds:.0f} s",
-    }
-    with st.container(horizontal=True, gap="medium", key="run_numbers"):
-        for name, text in shown.items():
-            short = text.replace(" percentage points", " pp")
-            title = f"{wording.metric_title(f'{notion}_gap')}, in percentage points (pp)"
-            st.metric(name, short, width=150, help=title if short != text else None)
-    if accuracy is not None or gap is not None:
-        st.caption(f"Accuracy and fairness gap: {wording.RAW[0].lower()}{wording.RAW[1:]}")
-
-
-def _find_spent(row: RunRow, record: RunRecord | None) -> float | None:
-    """Return the epsilon spent; None where none is proved, as after a choice by raw numbers."""
-    withdrawn = row.ended and record is not None and record.epsilon is None
-    return None if withdrawn else row.epsilon
-
-
-def _draw_budget(row: RunRow, record: RunRecord | None) -> None:
-    budget = row.config["epsilon"]
-    if budget and not (row.ended and _find_spent(row, record) is None):
-        spent = row.epsilon or 0.0
-        delta = wording.delta_text(row.config["delta"])
-        text = f"ε spent {wording.epsilon_text(spent)} of {budget:g} · δ = {delta} · {_find_protection(row)}"
-        st.progress(min(1.0, spent / budget), text=text)
-    if record is not None:
-        paid = row.config.get("reuse")
-        shared = f" Run {paid} paid it: this one used that release and spent nothing more." if paid else ""
-        st.caption(plain(wording.epsilon_line(record.to_json()) + shared))
-
-
-def _find_protection(row: RunRow) -> str:
-    return f"protects {wording.protected(methods()[row.config['method']['name']].info.threat_model)}"
-
-
 def _draw_log(row: RunRow) -> None:
     with st.expander("Log", key="run_log", icon=":material/history:"):
         for when, sentence in tell_run(row.to_json()):
@@ -181,8 +145,3 @@ def _draw_clipping(store: RunStore, row: RunRow, history: live.History) -> None:
             show_figure(live.clipping_histogram(histogram, quantity=quantity), f"run_{quantity}")
     if any(name.startswith(("clipped/", "contribution/")) for name in history):
         show_figure(live.live_clipping(history), "run_clipping")
-
-
-def _last(history: live.History, name: str) -> float | None:
-    values = history.get(name, ((), ()))[1]
-    return next((item for item in reversed(values) if item is not None), None)

@@ -11,11 +11,11 @@ from fairpriv_core.report.comparison import Compared, compare_groups, compare_po
 from fairpriv_core.report.folding import fold_curves
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.charts import show_figure
-from pages.widgets.finished import find_history
+from pages.widgets.history import find_history
 from pages.widgets.state import keep, mount_index
 
 _RATES = ("positive_rate", "true_positive_rate", "false_positive_rate", "accuracy")
-_NO_CURVES = "No curves: these runs keep no numbers of single epochs, as runs of a sweep that train together."
+_NO_CURVES = "Runs of a sweep that train in one loop keep no numbers of single epochs."
 
 
 def show_points(compared: Sequence[Compared]) -> None:
@@ -31,7 +31,7 @@ def show_points(compared: Sequence[Compared]) -> None:
 def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
     """Draw accuracy and the gaps while training, seeds folded, runs over each other."""
     histories = [[find_history(store, key) for key in one.row.keys] for one in compared]
-    if not any(history for each in histories for history in each):
+    if not any(live.has_epochs(history) for each in histories for history in each):
         st.caption(_NO_CURVES)
         return
     notions = dict.fromkeys(one.row.notion for one in compared)

@@ -33,6 +33,11 @@ def write_reference(spec: DataSpec) -> str:
     return f"{name}:{spec.sensitive}" + (f"?{query}" if query else "")
 
 
+def write_config(data: Mapping[str, Any]) -> str:
+    """Return the text for a config's data."""
+    return write_reference(DataSpec(**data))
+
+
 def write_file(path: str) -> str:
     """Return the name by which a reference calls the file at `path`: by its checksum, or by its place in the folder."""
     name = name_in_folder(path)
@@ -108,7 +113,7 @@ def describe_config(config: Mapping[str, Any]) -> str:
     elif config.get("epsilon") is not None:
         claim = " as published" if config["method"].get("variant") == "published" else ""
         parts.append(f"ε = {config['epsilon']:g}{claim}")
-    parts.append(write_reference(DataSpec(**config["data"])).partition("?")[0])
+    parts.append(write_config(config["data"]).partition("?")[0])
     if config.get("notion"):
         parts.append(config["notion"].replace("_", " "))
     if config.get("reuse"):

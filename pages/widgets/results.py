@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.figures import trade_off
-from fairpriv_core.report.start import StartResults, read_start_results
+from fairpriv_core.report.start import StartResults, describe_settings, read_start_results, say_cost
+from fairpriv_core.report.wording import RAW
 from pages.widgets.charts import show_figure
+from pages.widgets.guard import plain
+
+_PUBLIC = "{name} is public. On your own data such numbers are raw, for the analyst: ε does not cover them."
 
 
 @st.cache_data
@@ -22,19 +28,24 @@ def describe_results(results: StartResults) -> str:
     title = problems()[results.data["dataset"]].title
     return (
         f"Classifiers trained on **{title}** so that they treat the groups of **{results.data['sensitive']}** alike "
-        "and give away little about any one person. Move the budget and read what it promises."
+        "and give away little about any one person. Move the budget and read what an attacker could still learn."
     )
 
 
 def show_results(results: StartResults, epsilon: float) -> None:
-    """Draw the trade-off with the budget `epsilon` marked, and what makes the results again."""
+    """Draw the trade-off with the budget `epsilon` marked, what it says, and what makes the results again."""
     name = problems()[results.data["dataset"]].title
     notion = notions()[results.notion].title
-    show_figure(trade_off(results.outcomes, dataset=name, notion=notion, epsilon=epsilon), "start_trade_off")
+    st.markdown(plain(say_cost(results, epsilon)))
+    figure = trade_off(results.outcomes, dataset=name, notion=notion, epsilon=epsilon)
+    words = figure.caption.removesuffix(RAW) + _PUBLIC.format(name=name)
+    show_figure(replace(figure, caption=words, raw=False), "start_trade_off")
     with st.expander("How these results were made", key="start_made"):
         st.markdown(
-            f"{len(results.outcomes)} runs of this software on {results.made}, with the settings below and every seed "
-            "shown. This makes the file again:"
+            f"{len(results.outcomes)} runs of this software on {results.made}, with seeds "
+            f"{', '.join(str(seed) for seed in sorted({run.seed for run in results.outcomes}))}. "
+            "This makes the file again:"
         )
         st.code(results.command, language="sh")
-        st.json([dict(config) for config in results.configs], expanded=False)
+        told = describe_settings(results).items()
+        st.markdown("\n".join(f"- **{plain(title)}**: {plain(settings)}" for title, settings in told))

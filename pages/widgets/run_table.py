@@ -93,7 +93,7 @@ def _take(keys: Sequence[str]) -> None:
 
 def _describe_columns() -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
-    half = "Half the 95 % interval of the mean; empty for one seed"
+    half = "Half the 95 % interval of the mean over seeds, in percentage points; empty for one seed"
     return {
         "settings": text(help="What tells runs of one method apart, beside data, notion and ε", width="small"),
         "ε": number(help="The budget asked for; on another run's release what that release cost"),
@@ -105,7 +105,7 @@ def _describe_columns() -> dict[str, Any]:
         "protects": text(help="What ε protects: values that protect different things cannot be compared"),
         "accuracy %": number(format="%.2f", help="Mean over seeds, on the test split"),
         "± acc.": number(format="%.2f", help=half),
-        "gap pp": number(format="%.2f", help="Mean gap of the run's own notion, in percentage points"),
+        "gap pp": number(format="%.2f", help="Mean gap of the run's own notion, in percentage points (pp)"),
         "± gap": number(format="%.2f", help=half),
     }
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.wording import protected
@@ -15,18 +14,22 @@ from pages.widgets.door import find_row
 from pages.widgets.gauge import show_gauge_of
 from pages.widgets.guard import plain
 from pages.widgets.person import find_person, show_person
-from pages.widgets.reference import describe_reference, write_reference
+from pages.widgets.reference import describe_reference, write_config
+from pages.widgets.results import find_results
 from pages.widgets.state import link, value
 
 
 def show_strip(page: str) -> None:
     """Draw the strip: on pages that show one run it tells of it, elsewhere of what is chosen for the next one."""
     row = find_row(value("run"))
-    parts = _tell_run(row.config, row.epsilon) if row is not None and page in ("Run", "Audit") else _tell_choice()
+    if page == "Start":
+        about, parts = "shown here: ", _tell_example()
+    elif row is not None and page in ("Run", "Audit"):
+        about, parts = "", _tell_run(row.config, row.epsilon)
+    else:  # what the other pages show is not what is chosen
+        about, parts = "" if page in ("Data", "Train", "Run", "Audit") else "next run: ", _tell_choice()
     left, right = st.columns([5, 3], vertical_alignment="center")
-    line = " &nbsp;·&nbsp; ".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items())
-    if page not in ("Data", "Train", "Run", "Audit"):  # what the others show is not what is chosen
-        line = f"next run: {line}"
+    line = about + " &nbsp;·&nbsp; ".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items())
     of = "run" if page in ("Run", "Audit") else "last run"
     state = f" &nbsp;·&nbsp; {of} **{row.status}**" if row is not None else ""
     left.markdown(f":small[{line}{state}]")
@@ -39,18 +42,32 @@ def show_strip(page: str) -> None:
             show_person()
 
 
+def _tell_example() -> dict[str, str]:
+    """Return what the stored results of the first page are of."""
+    results = find_results()
+    budgets = sorted({run.epsilon for run in results.outcomes if run.epsilon is not None})
+    threats = dict.fromkeys(run.threat_model for run in results.outcomes if run.threat_model is not None)
+    return {
+        "data": describe_reference(write_config(results.data)),
+        "notion": notions()[results.notion].title,
+        "methods": str(len({run.method for run in results.outcomes})),
+        "ε": f"{budgets[0]:g} to {budgets[-1]:g} (δ = {results.delta:g})",
+        "protects": f"{' or '.join(protected(threat) for threat in threats)}, see the legend",
+    }
+
+
 def _tell_choice() -> dict[str, str]:
     name = value("method") if value("method") in methods() else "pf_ld"
     paid = value("reuse") != "new" and bool(methods()[name].info.reuses)
-    told = _tell(
+    told = _describe(
         data=value("data"), notion=value("notion"), method=name, epsilon=value("epsilon"), delta=value("delta")
     )
     return {**told, "ε": f"that of run {value('reuse')}"} if paid else told
 
 
 def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str]:
-    told = _tell(
-        data=write_reference(DataSpec(**config["data"])),
+    told = _describe(
+        data=write_config(config["data"]),
         notion=config["notion"],
         method=config["method"]["name"],
         epsilon=epsilon if config["epsilon"] is None else config["epsilon"],
@@ -60,7 +77,7 @@ def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str
     return {**told, "ε": "none: its noise can be repeated", "protects": "nothing"} if replayed else told
 
 
-def _tell(*, data: str, notion: str, method: str, epsilon: float | None, delta: float) -> dict[str, str]:
+def _describe(*, data: str, notion: str, method: str, epsilon: float | None, delta: float) -> dict[str, str]:
     info = methods()[method].info
     title = notions()[notion].title if notion in notions() else notion
     private = info.threat_model is not None and epsilon is not None

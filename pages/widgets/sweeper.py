@@ -132,7 +132,7 @@ def _draw(sweep: _Sweep, state: _State) -> None:
             icon=":material/hourglass_empty:",
         )
     elif state.told["result"]:
-        show_costs_of_sweep(state.told["result"]["cost"])
+        show_costs_of_sweep(_tell_left(state))
         _offer_launch(sweep, state)
         if state.counts:
             _show_progress(sweep, state)
@@ -141,6 +141,12 @@ def _draw(sweep: _Sweep, state: _State) -> None:
         if state.told["error"]:
             st.error(plain(sentence(str(state.told["error"]))), icon=":material/error:")
         _offer_cost(sweep, "Show runs, time and ε cost", kind="secondary")
+
+
+def _tell_left(state: _State) -> Json:
+    """Return the cost that was told, with the runs that are new and not finished as they are by now."""
+    going_on = sum(count for status, count in state.counts.items() if status not in _ENDED)
+    return {**state.told["result"]["cost"], "new": state.missing, "unfinished": going_on}
 
 
 def _offer_cost(sweep: _Sweep, label: str, *, kind: Any) -> None:

@@ -11,12 +11,13 @@ _STEPS = (
      "The upper panel is accuracy, the lower one the gap. A band is the 95 % interval over seeds."),
     ("Reading ε", "Move the slider. The sentence says how sure an attacker could end at most, starting from even "
      "odds; the dots show the same. No value of ε is a promise of safety."),
-    ("What is protected", "Some methods protect one attribute of each person, some the whole record. The strip above "
-     "always says which. Their ε cannot be compared."),
+    ("What is protected", "Some methods protect one attribute of each person, some the whole record. The legend "
+     "says which, and for your own run the strip above. Their ε cannot be compared."),
     ("Doing it yourself", "**Data** shows groups and base rates. **Train** shows noise, ε and error before you launch. "
      "**Run** is live. **Compare** sets finished runs side by side."),
     ("Further", "**Trade-offs** sweeps over ε and finds the smallest that is enough. **Papers** runs papers' figures "
-     "again. **Audit** attacks a model. **Report** makes one file to hand on. **Learn** explains every word."),
+     "again. **Audit** attacks a model. **Report** makes one file to hand on. **Learn** has a card for each idea, "
+     "notion and method."),
 )  # fmt: skip
 
 

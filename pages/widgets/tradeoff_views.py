@@ -63,7 +63,13 @@ def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> Non
             key="tradeoff_rows",
             hide_index=True,
             placeholder="–",
-            column_config={name: number(format="%.2f") for name in ("accuracy %", "gap pp")},
+            column_config={
+                "accuracy %": number(format="%.2f", help="Mean over seeds, on the test split"),
+                "gap pp": number(format="%.2f", help="Mean gap of the notion over seeds, in percentage points (pp)"),
+                "dominated": st.column_config.CheckboxColumn(
+                    help="Whether another setting is at least as good in ε, accuracy and gap, and better in one"
+                ),
+            },
         )
         if len(listed) > _MOST_ROWS:
             st.caption(f"The newest {_MOST_ROWS} are listed; Compare lists all.")

@@ -54,7 +54,7 @@ def test_each_stop_of_epsilon_answers_at_once(tab: Page, site: Any) -> None:
 
 
 def test_both_ends_of_epsilon_carry_a_caution_and_delta_and_what_is_protected(tab: Page, site: Any) -> None:
-    for epsilon, caution in (("20", "almost no guarantee"), ("0.05", "little of fairness")):
+    for epsilon, caution in (("20", "almost no guarantee"), ("0.05", "little about fairness")):
         open_page(tab, site, f"?epsilon={epsilon}")
         sentence = keyed(tab, "epsilon_sentence")
         expect(sentence).to_contain_text(caution)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.runs.config import build_config
@@ -20,6 +21,7 @@ Open = Callable[..., AppTest]
 def test_the_toggle_is_for_private_methods_and_is_launched(open_page: Open) -> None:
     page = open_page("train", method="dp_sgd")
     assert page.toggle("private_evaluation").value is False and "raw, for the analyst" in page.toggle[-1].help
+    assert any("ε is the larger of the two and not their sum" in item.value for item in page.caption)
     page.toggle("private_evaluation").set_value(True).run()
     assert "True" in page.query_params["private_evaluation"] and not page.error
     page.button("launch").click().run()
@@ -55,3 +57,19 @@ def test_the_run_page_shows_paid_numbers_beside_raw_ones(
     assert len(paid) == 1 and "From noisy counts that ε covers" in said
     plain = " ".join(item.value for item in open_page("run", run=keys[1]).caption)
     assert "launched without private evaluation" in plain
+
+
+@pytest.mark.parametrize(("method", "public"), [("pf_ld", True), ("dp_sgd", False), ("none", False)])
+def test_the_run_page_warns_of_an_accuracy_only_where_it_may_not_be_published(
+    open_page: Open, own_store: Path, method: str, public: bool
+) -> None:
+    with open_store(str(own_store)) as store:
+        raw = {**RAW, "method": {"name": method, "epochs": 2}, "epsilon": None if method == "none" else 1.0}
+        work, row = WorkStore(store.database), store.submit(build_config(raw))
+        work_on(work, work.claim(row.key))
+        record = store.record(row.key)
+    assert record is not None and ("Accuracy may be published" in record.metrics_note) is public
+    page = open_page("run", run=row.key)
+    said = next(item.value for item in page.caption if "Accuracy and fairness gap: " in item.value)
+    assert ("Accuracy may be published" in said) is public and "publish" in said
+    assert any("Accuracy may be published" in item.value for item in page.markdown) is public

@@ -16,7 +16,9 @@ from pages.widgets.cards import list_cards
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]
-IDEAS = ("epsilon", "attribute", "record", "proved", "clipping", "ledger")
+OF_PRIVACY = ("epsilon", "attribute", "record", "proved", "clipping", "ledger")
+OF_RESULTS = ("base_rate", "multiplier", "seed", "interval", "private_evaluation")
+IDEAS = (*OF_PRIVACY, *OF_RESULTS)
 
 
 def test_every_method_notion_and_idea_has_a_card() -> None:
@@ -53,6 +55,13 @@ def test_words_find_a_card_of_any_kind_and_unknown_ones_say_so(open_page: Open) 
     assert page.query_params["card"] == "equalized_odds"
     page.text_input("learn_search").set_value("no such word").run()
     assert "No card" in page.info[0].value
+
+
+@pytest.mark.parametrize("word", ["seed", "interval", "baseline", "multiplier", "base rate", "private evaluation"])
+def test_words_of_the_pages_are_found(word: str, open_page: Open) -> None:
+    page = open_page("learn")
+    page.text_input("learn_search").set_value(word).run()
+    assert not page.info and page.subheader
 
 
 def test_try_it_chooses_the_notion_and_a_method_that_takes_it(open_page: Open) -> None:

@@ -44,6 +44,7 @@ def test_the_frame_has_every_page_and_the_strip() -> None:
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     assert not page.exception
     strip = " ".join(item.value for item in page.markdown)
+    assert "shown here: data **Adult" in strip
     for part in ("data", "notion", "method", "protects", "the sensitive attribute of each person", "δ"):
         assert part in strip
 

@@ -138,6 +138,12 @@ def test_a_run_of_a_sweep_shows_what_it_found_without_curves(open_page: Open, ch
     page = open_page("run", run=configs[0].key)
     assert not page.exception and not page.error
     assert {item.label for item in page.metric} >= {"Accuracy", "Fairness gap", "ε spent"}
+    assert [chart["figure"]["layout"]["uirevision"] for chart in charts_of(page)] == ["groups_positive_rate"]
+    assert any("keep no numbers of single epochs" in item.value for item in page.caption)
+    compared = open_page("compare")
+    names = [chart["figure"]["layout"]["uirevision"] for chart in charts_of(compared)]
+    assert len(compared.multiselect("runs").value) == 2 and not [name for name in names if "overlay" in name]
+    assert any("keep no numbers of single epochs" in item.value for item in compared.caption)
     assert not open_page("compare").exception and not open_page("start").exception
 
 
@@ -148,6 +154,15 @@ def test_a_run_that_trains_with_others_says_why_it_has_no_curves(open_page: Open
     page = open_page("run", run=key)
     assert not page.exception
     assert any("keep no numbers of single epochs" in item.value for item in page.caption)
+
+
+def test_the_gap_stands_beside_that_without_privacy_and_fairness(with_runs: Path, open_page: Open) -> None:
+    rows = {row.config["method"]["name"]: row for row in open_store().rows()}
+    gap = open_store().record(rows["none"].key).metrics["demographic_parity_gap"]
+    said = " ".join(item.value for item in open_page("run", run=rows["pf_ld"].key).caption).replace("\\", "")
+    assert "0 is ideal, and the constant answer has 0" in said
+    assert f"Without privacy and fairness it is {100 * gap:.2f} percentage points" in said
+    assert "Without privacy" not in " ".join(item.value for item in open_page("run", run=rows["none"].key).caption)
 
 
 def test_a_replayed_run_states_no_epsilon(open_page: Open) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.report.start import read_start_results
+from fairpriv_core.report.figures import name_dots
+from fairpriv_core.report.start import read_start_results, say_cost
 from pages.widgets.epsilon import STOPS, draw_dots
 
 Open = Callable[..., AppTest]
@@ -43,9 +44,35 @@ def test_at_no_budget_is_anything_called_safe(epsilon: float, open_page: Open) -
     assert bool(page.warning) == (epsilon in (STOPS[0], 8.0, STOPS[-1]))
 
 
+def test_a_sentence_answers_the_title_from_the_stored_results(open_page: Open) -> None:
+    results = read_start_results()
+    [own] = [{run.gap for run in results.outcomes if (run.method, run.epsilon) == ("pf_ld", 1.0)}]
+    gap = 100 * sum(value for value in own if value is not None) / len(own)
+    said = " ".join(item.value for item in open_page("start", epsilon="1").markdown).replace("\\", "")
+    assert "At ε = 1: " in said and "outside" not in said
+    assert f"points of accuracy, gap {gap:.2f}" in said.partition("PF-LD (protects the attribute)")[2]
+    assert "stored ε nearest to 1.2 is 1" in say_cost(results, 1.2)
+    assert "ε = 20 lies outside the stored results, which reach from 0.1 to 9" in say_cost(results, 20.0)
+
+
+def test_the_chart_says_what_holds_for_public_data(open_page: Open) -> None:
+    page = open_page("start")
+    said = " ".join(item.value for item in page.caption)
+    assert "Do not publish" not in said and "is public. On your own data" in said
+    assert "OneRelease and PF-LD" in said and "DP-SGD" in said, "what protects what"
+    assert not page.get("json") and "clip primal 0.5" in " ".join(item.value for item in page.markdown)
+
+
 def test_there_are_a_hundred_dots() -> None:
     for sure in (50, 52, 73, 100):
-        assert draw_dots(sure).count("<span") == 100
+        picture, key = draw_dots(sure).split("</div>")[:2]
+        assert picture.count("<span") == 100 and key.count("<span") == 3
+
+
+def test_the_dots_have_a_key(open_page: Open) -> None:
+    said = " ".join(item.proto.body for item in open_page("start").get("html"))
+    assert all(name in said for name in name_dots(73))
+    assert "Added by ε, at most: 23" in name_dots(73)
 
 
 def test_the_tour_can_be_skipped_and_started_again(open_page: Open) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,6 +18,7 @@ from fairpriv_core.runs.holding import Talk
 from fairpriv_core.runs.store import open_store
 
 Open = Callable[..., AppTest]
+Charts = Callable[[AppTest], list[dict[str, Any]]]
 
 
 def keys_of(page: AppTest) -> set[str]:
@@ -136,7 +138,13 @@ def test_a_method_that_is_not_private_has_no_budget(open_page: Open) -> None:
     assert "not private" in page.info[0].value
 
 
-def test_the_minimum_of_a_curve_becomes_the_bound_and_nothing_else_moves(open_page: Open) -> None:
+def notes_of(charts: list[dict[str, Any]], bound: str) -> list[dict[str, Any]]:
+    """Return the notes of the chart over a clipping bound."""
+    found = (chart["figure"]["layout"] for chart in charts if f"error over {bound}" in chart["alt"])
+    return [note for layout in found for note in layout["annotations"]]
+
+
+def test_the_minimum_of_a_curve_becomes_the_bound_and_nothing_else_moves(open_page: Open, charts_of: Charts) -> None:
     open_page("train", expert="True")
     with open_store() as store:
         asked = store.previews.claim()
@@ -145,12 +153,15 @@ def test_the_minimum_of_a_curve_becomes_the_bound_and_nothing_else_moves(open_pa
     page = open_page("train", epsilon="2.5", fairness="8", expert="True", p__epochs="7", p__multiplier_max="3")
     before = {name: page.session_state["memory"]["choices"][name] for name in ("epsilon", "p.epochs", "p.clip_dual")}
     button = page.button("use_clip_primal")
-    assert "costs no ε" in button.help
+    assert "costs no ε" in button.help and button.label.startswith("Use the setting nearest to the minimum: C_p = ")
     best = float(button.label.rpartition("= ")[2])
+    [marked] = [note["text"] for note in notes_of(charts_of(page), "C_p") if note["text"].startswith("minimum")]
     button.click().run()
     assert not page.exception
     assert page.select_slider("p.clip_primal").value == best
-    assert page.button("use_clip_primal").disabled
+    assert not [each for each in page.button if each.key == "use_clip_primal"]
+    [told] = [item.value.replace("\\", "") for item in page.caption if "is chosen already" in item.value]
+    assert told.startswith(f"C_p = {best:g} is") and told.endswith(f", {marked.rpartition(' ')[2]}.")
     assert {name: page.session_state["memory"]["choices"][name] for name in before} == before
     page.button("launch").click().run()
     method = open_store().rows()[0].config["method"]
@@ -180,6 +191,8 @@ def test_unknown_data_gives_a_sentence(open_page: Open) -> None:
     page = open_page("train", data="martians:antennae")
     assert not page.exception
     assert "martians" in page.error[0].value
+    page.button("use_made_up").click().run()
+    assert page.selectbox("data").value == "synthetic:group" and page.button("launch") and not page.error
     page = open_page("train", data="synthetic:antennae")
     assert "antennae" in page.error[0].value
 
