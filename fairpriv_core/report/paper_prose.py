@@ -11,7 +11,7 @@ from fairpriv_core.papers.results import Made, read_made
 from fairpriv_core.report.figure import FigureData, Series
 from fairpriv_core.report.paper_notes import describe_runs
 from fairpriv_core.report.paper_printed import Beside, count_beside, set_beside
-from fairpriv_core.report.paper_values import Runs, amount
+from fairpriv_core.report.paper_values import Runs, amount, place
 from fairpriv_core.report.papers import draw_preset, list_cells
 from fairpriv_core.report.verdicts import Verdict, judge_all
 
@@ -135,7 +135,7 @@ def _line(figure: FigureData, series: Series, at: int) -> dict[str, str]:
         "figure": figure.title.partition(": ")[2],
         "what": figure.x.label if figure.horizontal else figure.panels[series.panel].y.label,
         "series": series.name,
-        "at": x if isinstance(x, str) else f"{figure.x.title} = {x:.3g}",
+        "at": x if isinstance(x, str) else f"{figure.x.title} = {place(x)}",
         "mean": amount(y),
         "95 % interval": f"{amount(low)} to {amount(high)}" if known else "",
     }

@@ -88,6 +88,17 @@ def amount(value: float | None) -> str:
     return "0.00" if text == "−0.00" else text
 
 
+def place(x: str | float) -> str:
+    """Return where a point lies on its axis: three digits that count, and whole numbers in full.
+
+    >>> place(32768.0), place(0.853412)
+    ('32,768', '0.853')
+    """
+    if isinstance(x, str):
+        return x
+    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.3g}"
+
+
 def with_half(mean: Mean) -> str:
     """Return a mean with half its 95 % interval, a dash where there is none."""
     return amount(mean.mean) + ("" if mean.half is None else f" ± {amount(mean.half)}")

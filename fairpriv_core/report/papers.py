@@ -10,7 +10,7 @@ from fairpriv_core.papers.catalog import name_paper
 from fairpriv_core.papers.preset import ACCURACY, Part, Plot, Preset, Table, Value
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series
 from fairpriv_core.report.paper_notes import budget_text, describe_runs, is_raw, name_data, tells_budgets
-from fairpriv_core.report.paper_values import Runs, amount, by_setting, choose, fold, shown, with_half
+from fairpriv_core.report.paper_values import Runs, amount, by_setting, choose, fold, place, shown, with_half
 from fairpriv_core.report.tables import Mean
 
 Grid = tuple[FigureData, ...]  # from left to right
@@ -190,7 +190,7 @@ def _describe(what: str, values: Sequence[Value], series: Iterable[Series]) -> s
     parts = []
     for each in series:
         pairs = zip(each.x, each.y, strict=True)
-        listed = ", ".join(f"{amount(y)} at {x if isinstance(x, str) else f'{x:.3g}'}" for x, y in pairs)
+        listed = ", ".join(f"{amount(y)} at {place(x)}" for x, y in pairs)
         parts.append(f"{values[each.panel].title} of {each.name}: {listed}")
     return f"{what}. " + ". ".join(parts) + "."
 
