@@ -46,6 +46,13 @@ def datasets(as_json: bool) -> None:
 
 
 @cli.command()
+@click.argument("dataset")
+def confirm(dataset: str) -> None:
+    """Confirm what the owners of DATASET ask of its users; remembered for you on this machine."""
+    say(answers.confirm_terms(dataset))
+
+
+@cli.command()
 @_json
 def methods(as_json: bool) -> None:
     """List the methods: what each protects, and its parameters (--json)."""
@@ -65,6 +72,8 @@ def notions(as_json: bool) -> None:
 @click.option("--label", help="The column to predict; a file needs it. score:150 cuts a number in two.")
 @click.option("--positive", help="The label's value that counts as positive.")
 @click.option("--sensitive", help=_SENSITIVE)
+@click.option("--image", metavar="COLUMN", help="The file's column that names images (relative to it) or holds them.")
+@click.option("--unreadable", help="skip: leave out images that cannot be read; without it they are refused.")
 @click.option("--notion", help="The fairness notion.")
 @click.option("--method", help="The method.")
 @_variant

@@ -16,6 +16,7 @@ from fairpriv_core.data.codebooks import (
     PARKINSONS,
     PARKINSONS_SUBJECT,
 )
+from fairpriv_core.data.image_catalog import MNIST_UNBALANCED, UTKFACE, UTKFACE_128
 from fairpriv_core.data.problem import Categorical, Grouping, Keep, Label, Layout, Numeric, Problem, Source
 from fairpriv_core.data.synthetic import CONTRACTS, REGIONS, SHIFTS, generate
 
@@ -268,5 +269,6 @@ _ACS = Problem(
 
 def problems() -> dict[str, Problem]:
     """Return every benchmark by name, the embedded default first."""
-    every = (_SYNTHETIC, _ADULT, _BANK, _BANK_NO_DURATION, _COMPAS, _CREDIT, _DUTCH, _PARKINSONS, _ACS)
+    tables = (_SYNTHETIC, _ADULT, _BANK, _BANK_NO_DURATION, _COMPAS, _CREDIT, _DUTCH, _PARKINSONS, _ACS)
+    every = (*tables, MNIST_UNBALANCED, UTKFACE, UTKFACE_128)
     return {problem.name: problem for problem in every}

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairpriv_core.checks import one_of
 from fairpriv_core.data.encode import Encoder
+from fairpriv_core.data.features import name_features, write_schema
 from fairpriv_core.data.groups import Groups
 from fairpriv_core.data.mapped import select_rows
 from fairpriv_core.data.problem import DataSpec
@@ -28,12 +29,14 @@ _SPLIT_ASSUMED = (
 class Dataset:
     """n records, d features, k groups, l labels; immutable, and `X` never holds the sensitive attribute.
 
-    `X` (n, d) float32; `y` (n,) int64 in 0..l-1, 1 the positive label; `group` (n,) int64 in 0..k-1. `digest` is the
+    `X` (n, d) float32; `y` (n,) int64 in 0..l-1, with two labels 1 the positive one; `group` (n,) int64 in 0..k-1. `digest` is the
     SHA-256 of the files' bytes and of what was asked of them. `assumptions` maps a threat model ("attribute",
     "record") to sentences: what an epsilon on this data takes as public, and which rows were dropped. `caveats` are
     for every reader of a result. `official_test` (n,) bool marks the published test rows, or is None. `encoder` is
     the JSON of the encoder that made `X`, `grouping` that of the groups. `unit` (n,) int64 says whose each row is, or
-    is None where everyone has one.
+    is None where everyone has one. `image` is (channels, height, width) where a row is an image, its pixels over 255 in
+    that order; such data have no `encoder` and no names of features. `one_split` says that the published split is the
+    only one.
     """
 
     X: np.ndarray
@@ -51,6 +54,8 @@ class Dataset:
     encoder: str = ""
     grouping: str = ""
     unit: np.ndarray | None = None
+    image: tuple[int, int, int] | None = None
+    one_split: bool = False
 
     @property
     def n(self) -> int:
@@ -66,6 +71,11 @@ class Dataset:
     def d(self) -> int:
         """The number of encoded features."""
         return int(self.X.shape[1])
+
+    @property
+    def features(self) -> int:
+        """The number of encoded features, also where `X` is left out."""
+        return len(self.feature_names) if self.image is None else math.prod(self.image)
 
     @property
     def groups(self) -> int:
@@ -88,19 +98,20 @@ class Dataset:
 def load_dataset(spec: DataSpec) -> Dataset:
     """Return the data that `spec` names, encoded; raises BadInput, or DataUnavailable for a file that cannot be had."""
     rows = assemble(spec)
-    encoder = Encoder(rows.plan.features)
-    return describe_rows(rows, spec, encoder, encoder.transform(rows.material.table))
+    if rows.material.pixels is not None:
+        return describe_rows(rows, spec, rows.material.pixels.encode())
+    return describe_rows(rows, spec, Encoder(rows.plan.features).transform(rows.material.table))
 
 
-def describe_rows(rows: Rows, spec: DataSpec, encoder: Encoder, X: np.ndarray) -> Dataset:
-    """Return the rows of `spec` with `X` as what `encoder` makes of them."""
-    declared = rows.material.declared
+def describe_rows(rows: Rows, spec: DataSpec, X: np.ndarray) -> Dataset:
+    """Return the rows of `spec` with `X` as what is made of them."""
+    declared, features = rows.material.declared, rows.plan.features
     compared = tuple(declared.columns[grouping.column] for grouping in rows.plan.groupings)
     return Dataset(
         X=X,
         y=rows.y,
         group=rows.group,
-        feature_names=encoder.feature_names,
+        feature_names=tuple(name for column in features for name in name_features(column)),
         label_names=rows.plan.label_names,
         group_names=rows.plan.group_names,
         name=rows.material.name,
@@ -109,9 +120,11 @@ def describe_rows(rows: Rows, spec: DataSpec, encoder: Encoder, X: np.ndarray) -
         assumptions=rows.assumptions,
         official_test=rows.material.official_test,
         caveats=rows.caveats,
-        encoder=encoder.to_json(),
+        encoder=write_schema(features) if declared.image is None else "",
         grouping=Groups(rows.plan.groupings, compared).to_json(),
         unit=rows.material.unit,
+        image=declared.image,
+        one_split=rows.material.one_split,
     )
 
 
@@ -120,10 +133,11 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tu
 
     The sensitive attribute is never looked at: under the threat model `attribute` the split is public. Under `record`
     one changed label moves other rows between the parts, so that the split is given is an assumption of the train part.
-    Where people have several rows it is people who are split 75/25, and labels are not looked at either.
+    Where people have several rows it is people who are split 75/25, and labels are not looked at either. Where the
+    published split is the only one, both names mean it.
     """
     one_of(SPLITS, split=split)
-    if split == "official":
+    if split == "official" or dataset.one_split:
         if dataset.official_test is None:
             raise BadInput(f"'{dataset.name}' has no published split; use split protocol.", field="split")
         chosen = dataset.official_test

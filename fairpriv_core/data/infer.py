@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.guess import check_columns, guess_column, list_values
 from fairpriv_core.data.material import Declared, Material
+from fairpriv_core.data.own_images import attach_images
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.sensitive import parse_label, parse_sensitive
 from fairpriv_core.data.stream import read_table
@@ -20,12 +22,12 @@ _LEARNED = (
 
 
 def read_own_file(path: Path, spec: DataSpec) -> Material:
-    """Return a person's CSV or Parquet file with a schema read from its rows.
+    """Return a person's CSV or Parquet file with a schema read from its rows, or with the images that they name.
 
     Raises BadInput for a file or column that cannot be used, naming it.
     """
     reading = read_table(path, exact=f"{spec.sensitive} {spec.label}")
-    table = reading.table
+    table = {name: column for name, column in reading.table.items() if name != spec.image}
     for field, text in (("label", spec.label or ""), ("sensitive", spec.sensitive)):
         for name in _named_columns(text, table) & set(reading.unused):
             raise BadInput(reading.unused[name], field=field)
@@ -36,7 +38,11 @@ def read_own_file(path: Path, spec: DataSpec) -> Material:
     named = {one.column: list_values(one.column, table[one.column], cut=bool(one.edges)) for one in asked}
     remarks = (guess.remark for name, guess in guesses.items() if guess.remark and name not in named)
     declared = Declared({**columns, **named}, tuple(columns.values()), assumed=(_LEARNED,), learned=True)
-    return Material(path.name, table, declared, hash_file(path), (*reading.remarks, *remarks))
+    rows = Material(path.name, table, declared, hash_file(path), (*reading.remarks, *remarks))
+    if spec.image is None:
+        return rows
+    seen = replace(rows, caveats=reading.odd)
+    return attach_images(seen, path, spec.image, skip=spec.unreadable is not None)
 
 
 def _named_columns(text: str, table: Collection[str]) -> set[str]:

@@ -7,6 +7,7 @@ over it however the process ends. Its pages are the system's to drop and to read
 from __future__ import annotations
 
 import errno
+import math
 import os
 import shutil
 import tempfile
@@ -26,14 +27,12 @@ def stack_blocks(blocks: Iterable[np.ndarray], *, rows: int, columns: int) -> np
 
     Raises RunFailed where the folder for temporary files cannot hold them.
     """
-    if 4 * rows * columns < MAPPED_FROM:
-        whole = np.empty((rows, columns), dtype=np.float32)
-        start = 0
-        for block in blocks:
-            whole[start : start + len(block)] = block
-            start += len(block)
-        return whole
-    return _stack_in_file(blocks, rows, columns)
+    return _stack(blocks, (rows, columns), np.dtype(np.float32))
+
+
+def stack_bytes(blocks: Iterable[np.ndarray], *, rows: int, columns: int) -> np.ndarray:
+    """Return `blocks` like `stack_blocks`, as uint8; there may be fewer rows than `rows`, what follows them is void."""
+    return _stack(blocks, (rows, columns), np.dtype(np.uint8))
 
 
 def select_rows(matrix: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -44,17 +43,28 @@ def select_rows(matrix: np.ndarray, index: np.ndarray) -> np.ndarray:
     return stack_blocks(blocks, rows=len(positions), columns=matrix.shape[1])
 
 
-def _stack_in_file(blocks: Iterable[np.ndarray], rows: int, columns: int) -> np.ndarray:
-    size, folder = 4 * rows * columns, tempfile.gettempdir()
+def _stack(blocks: Iterable[np.ndarray], shape: tuple[int, int], kind: np.dtype) -> np.ndarray:
+    if kind.itemsize * math.prod(shape) >= MAPPED_FROM:
+        return _stack_in_file(blocks, shape, kind)
+    whole = np.empty(shape, dtype=kind)
+    start = 0
+    for block in blocks:
+        whole[start : start + len(block)] = block
+        start += len(block)
+    return whole
+
+
+def _stack_in_file(blocks: Iterable[np.ndarray], shape: tuple[int, int], kind: np.dtype) -> np.ndarray:
+    size, folder = kind.itemsize * math.prod(shape), tempfile.gettempdir()
     try:
         if shutil.disk_usage(folder).free < size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with tempfile.TemporaryFile(dir=folder) as file:
             os.posix_fallocate(file.fileno(), 0, size)
             for block in blocks:
-                file.write(np.ascontiguousarray(block, dtype=np.float32).data)
+                file.write(np.ascontiguousarray(block, dtype=kind).data)
             file.flush()
-            return np.asarray(np.memmap(file, dtype=np.float32, mode="r+", shape=(rows, columns)))
+            return np.asarray(np.memmap(file, dtype=kind, mode="r+", shape=shape))
     except OSError as error:
         raise RunFailed(
             f"the encoded rows need {size / 1e6:,.0f} MB in {folder}, where they cannot be written ({error.strerror}); "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from fairpriv_core.data.features import write_schema
 from fairpriv_core.data.material import Declared
@@ -13,17 +13,22 @@ from fairpriv_core.data.sensitive import cross_names, declare_grouping, parse_la
 from fairpriv_core.data.table import canonical, name_bins, show_number
 from fairpriv_core.errors import BadInput
 
+#: more classes than this cannot be told apart
+MOST_CLASSES = 100
+
 
 @dataclass(frozen=True)
 class Plan:
-    """The decided roles. `label_names` has the positive label last; `features` holds no sensitive column.
+    """The decided roles. `features` holds no sensitive column, and none at all where they are pixels.
+
+    `label_names` are the negative and the `positive` label, or, with `positive` "", all of more than two classes.
 
     With `label_edge` the label's rows hold numbers: those that are at least as large are its second category.
     """
 
     label: Categorical
     positive: str
-    label_names: tuple[str, str]
+    label_names: tuple[str, ...]
     groupings: tuple[Grouping, ...]
     group_names: tuple[str, ...]
     features: Schema
@@ -33,11 +38,12 @@ class Plan:
 def make_plan(spec: DataSpec, declared: Declared) -> Plan:
     """Return the roles of the columns; raises BadInput for every choice that cannot be used, naming those that can."""
     label = _choose_label(spec, declared)
-    positive, names = _choose_positive(spec, label)
-    others = [name for name in declared.columns if name not in {usual.column.name for usual in declared.labels}]
+    positive, names = _choose_classes(spec, label, declared)
+    usual = set() if declared.image else {usual.column.name for usual in declared.labels}
+    others = [name for name in declared.columns if name not in usual]
     attributes = parse_sensitive(spec.sensitive, [*dict.fromkeys([*others, label.column.name])])
     hidden = _find_same({attribute.column for attribute in attributes}, declared.same)
-    if label.column.name in hidden:
+    if label.column.name in hidden and not declared.classes_are_groups:
         raise BadInput(
             f"'{label.column.name}' cannot be both the label and the sensitive attribute; choose another of the two.",
             field="sensitive",
@@ -47,7 +53,7 @@ def make_plan(spec: DataSpec, declared: Declared) -> Plan:
     group_names = cross_names(groupings)
     hidden |= _find_same({label.column.name}, declared.same)
     features = tuple(column for column in declared.schema if column.name not in hidden)
-    if not features:
+    if not features and not declared.image:
         raise BadInput(
             "no column is left to predict from once label and sensitive attribute are taken out.", field="label"
         )
@@ -56,7 +62,7 @@ def make_plan(spec: DataSpec, declared: Declared) -> Plan:
 
 def seal_plan(spec: DataSpec, files: str, plan: Plan) -> str:
     """Return the SHA-256 of the files' seal, of what was asked of them and of how they are encoded."""
-    asked = {**asdict(spec), "file": None, "positive": plan.positive, "label": plan.label.name}
+    asked = {**spec.to_json(), "file": None, "positive": plan.positive, "label": plan.label.name}
     text = json.dumps([files, asked, plan.group_names, write_schema(plan.features)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -101,6 +107,19 @@ def _cut_label(column: Numeric | Categorical, edge: float) -> Label:
         )
     names = name_bins(column.name, (edge,))
     return Label(Categorical(column.name, names), names[1], edge=edge)
+
+
+def _choose_classes(spec: DataSpec, label: Label, declared: Declared) -> tuple[str, tuple[str, ...]]:
+    """Return the positive category and the names of the labels; "" and all categories where no one is positive."""
+    values = label.column.categories
+    if declared.image is None or len(values) == 2 or spec.positive is not None:
+        return _choose_positive(spec, label)
+    if len(values) > MOST_CLASSES:
+        raise BadInput(
+            f"label '{label.column.name}' has {len(values):,} values; at most {MOST_CLASSES} can be told apart.",
+            field="label",
+        )
+    return "", values
 
 
 def _choose_positive(spec: DataSpec, label: Label) -> tuple[str, tuple[str, str]]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from fairpriv_core.data.pixels import Pictures
 from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
+
+
+_LATER = ("image", "unreadable")
 
 
 @dataclass(frozen=True)
@@ -16,7 +20,9 @@ class DataSpec:
 
     `sensitive` follows the grammar `column`, `column:edge,edge` (a numeric column cut into groups) and `a+b`
     (groups crossed). `label` is a column, or `column:edge`: numbers that are at least the edge, or below it. `label`
-    and `positive` may be None for a benchmark; a file needs its `label`.
+    and `positive` may be None for a benchmark; a file needs its `label`. `image` is the column of a file that holds
+    images or names them, None where its rows are no images; `unreadable` is "skip" to leave out images that cannot be
+    read, None to refuse them.
     """
 
     dataset: str | None = None
@@ -24,6 +30,8 @@ class DataSpec:
     label: str | None = None
     positive: str | None = None
     sensitive: str = ""
+    image: str | None = None
+    unreadable: str | None = None
 
     def __post_init__(self) -> None:
         if (self.dataset is None) == (self.file is None):
@@ -34,6 +42,16 @@ class DataSpec:
             raise BadInput(
                 "sensitive must name a column, like sex, age:25,60 or sex+race, got an empty text.", field="sensitive"
             )
+        if self.image is not None and self.file is None:
+            raise BadInput(
+                f"image names a column of a file of one's own, got '{self.image}' and no file.", field="image"
+            )
+        if self.unreadable not in (None, "skip"):
+            raise BadInput(f"unreadable must be skip, or be left out, got '{self.unreadable}'.", field="unreadable")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form; of what came later nothing that is not set, so that earlier runs keep their keys."""
+        return {name: value for name, value in vars(self).items() if name not in _LATER or value is not None}
 
 
 @dataclass(frozen=True)
@@ -75,7 +93,9 @@ Schema = tuple[Numeric | Categorical, ...]
 
 @dataclass(frozen=True)
 class Label:
-    """A column that can be predicted, with its two values; `positive` is the one that counts as 1.
+    """A column that can be predicted; `positive` is the value that counts as 1.
+
+    Only images may have more than two values and all of them predicted: `positive` is then "".
 
     With `above` the published file holds numbers: those above it are the column's second category, the others its
     first. With `edge` the rows do, as a person asked to cut them: those equal to it belong to the second category too.
@@ -109,7 +129,7 @@ class Layout:
     columns: tuple[str, ...] = ()
     skip: int = 0
     rename: tuple[tuple[str, str], ...] = ()
-    kind: Literal["text", "workbook", "parquet"] = "text"
+    kind: Literal["text", "workbook", "parquet", "idx"] = "text"
 
 
 @dataclass(frozen=True)
@@ -144,6 +164,12 @@ class Problem:
     `keep` filters rows before anything else; `drop_missing` then drops rows with a missing value. `extra` are columns
     read for the filter alone, and for `unit`: one of them, which says whose each row is where people have several.
     `assumed` are sentences that an epsilon under the threat model `record` takes as given.
+
+    `pictures` reads images of the size `image` (channels, height, width) in place of a table; it is told whether to skip
+    those that cannot be read. `schema` then has the columns that may be sensitive, none a feature.
+    `classes_are_groups`: the label may be the sensitive attribute too. `one_split`: the published split is the only
+    one. `terms` is what has to be confirmed before the data is read, "" for nothing; models of such data stay here.
+    `people` names whom the data is about where no file of its own does and another benchmark is about the same.
     """
 
     name: str
@@ -164,6 +190,12 @@ class Problem:
     unit: str | None = None
     assumed: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
+    pictures: Callable[[Problem, bool], Pictures] | None = None
+    image: tuple[int, int, int] | None = None
+    classes_are_groups: bool = False
+    one_split: bool = False
+    terms: str = ""
+    people: str = ""
 
     @property
     def columns(self) -> dict[str, Numeric | Categorical]:

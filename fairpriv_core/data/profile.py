@@ -126,8 +126,7 @@ def outline_data(spec: DataSpec) -> Outline:
     rows = assemble(spec)
     table, groups = rows.material.table, len(rows.plan.group_names)
     found = [(column.name, _reveal(_cut_cells(column, table), rows.group, groups)) for column in rows.plan.features]
-    unseen = np.empty((len(rows.y), 0), dtype=np.float32)
-    described = describe_rows(rows, spec, Encoder(rows.plan.features), unseen)
+    described = describe_rows(rows, spec, np.empty((len(rows.y), 0), dtype=np.float32))
     return Outline(described, tuple(sorted(found, key=lambda pair: -pair[1])))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from python_calamine import CalamineWorkbook
 from fairpriv_core.data.download import find_edition
 from fairpriv_core.data.faults import read_header
 from fairpriv_core.data.material import Declared, Material, declare_problem
+from fairpriv_core.data.pixels import Pictures
 from fairpriv_core.data.problem import Categorical, Layout, Numeric, Problem, Source
 from fairpriv_core.data.stream import read_csv, read_table
 from fairpriv_core.data.table import (
@@ -55,6 +56,23 @@ def read_benchmark(problem: Problem) -> Material:
         official_test=np.concatenate(parts)[kept] if any(source.part for source, _ in files) else None,
         unit=None if problem.unit is None else to_numbers(whole[problem.unit])[kept].astype(np.int64),
         unit_name=problem.unit or "",
+    )
+
+
+def read_pictures(problem: Problem, read: Callable[[Problem, bool], Pictures], *, skip: bool) -> Material:
+    """Return a benchmark of images; those that cannot be read are refused unless they are to be skipped."""
+    found = read(problem, skip)
+    return Material(
+        problem.name,
+        found.table,
+        declare_problem(problem),
+        found.digest,
+        (*problem.caveats, *found.notes),
+        official_test=found.official_test,
+        unit=found.unit,
+        unit_name="picture",
+        one_split=problem.one_split,
+        pixels=found.pixels,
     )
 
 

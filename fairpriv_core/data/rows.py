@@ -18,7 +18,7 @@ from fairpriv_core.errors import BadInput
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that have a label and a group: `y` (n,) 0/1, `group` (n,) 0..k-1, and the table of the features."""
+    """Rows that have a label and a group: `y` (n,) 0..l-1, `group` (n,) 0..k-1, and the table or pixels of the features."""
 
     material: Material
     plan: Plan
@@ -36,15 +36,16 @@ def assemble(spec: DataSpec) -> Rows:
     label = _find_labels(material, plan)
     group = assign_groups(material.table, plan.groupings, material.declared.columns)
     kept = (label >= 0) & (group >= 0)
-    y = (label[kept] == plan.label.categories.index(plan.positive)).astype(np.int64)
+    y = _number_labels(label[kept], plan)
     _check_rows(spec, plan, y, group[kept])
     features = {column.name: material.table[column.name] for column in plan.features}
     official = None if material.official_test is None else material.official_test[kept]
     unit = None if material.unit is None else material.unit[kept]
     table = features if kept.all() else take_rows(features, kept)
+    pixels = None if material.pixels is None else material.pixels.take(kept)
     unlabelled, ungrouped = int((label < 0).sum()), int(((group < 0) & (label >= 0)).sum())
     return Rows(
-        replace(material, table=table, official_test=official, unit=unit),
+        replace(material, table=table, official_test=official, unit=unit, pixels=pixels),
         plan,
         y,
         group[kept],
@@ -60,6 +61,14 @@ def _find_labels(material: Material, plan: Plan) -> np.ndarray:
         cut = Grouping(plan.label.name, edges=(plan.label_edge,))
         return assign_groups(material.table, (cut,), material.declared.columns)
     return match_values(material.table[plan.label.name], plan.label.categories, dict(plan.label.recode))
+
+
+def _number_labels(label: np.ndarray, plan: Plan) -> np.ndarray:
+    """Return 1 for the positive label and 0 for the others; the label's own number where there is no positive one."""
+    if not plan.positive:
+        return label.astype(np.int64)
+    positive: np.ndarray = label == plan.label.categories.index(plan.positive)
+    return positive.astype(np.int64)
 
 
 def _check_rows(spec: DataSpec, plan: Plan, y: np.ndarray, group: np.ndarray) -> None:
@@ -88,14 +97,16 @@ def _assume(material: Material, plan: Plan, ungrouped: int, unit: np.ndarray | N
     cut = f"Where {plan.label.name} is cut into the two labels ({'; '.join(plan.label.categories)}) is taken as public."
     labels = () if plan.label_edge is None else (cut,)
     attribute = (values, *labels, *((dropped,) if ungrouped else ()))
-    shared = () if unit is None else _assume_unit(material.unit_name, int(np.unique(unit, return_counts=True)[1].max()))
+    owner = f"{material.unit_name}, {'who' if material.pixels is None else 'which'} has"
+    shared = () if unit is None else _assume_unit(owner, int(np.unique(unit, return_counts=True)[1].max()))
     return {"attribute": (*attribute, *shared), "record": (values, *labels, *material.declared.assumed, *shared)}
 
 
-def _assume_unit(name: str, most: int) -> tuple[str, ...]:
+def _assume_unit(owner: str, most: int) -> tuple[str, ...]:
     """Return what an epsilon on rows means for who has `most` of them (group privacy: Dwork and Roth 2014, 2.3)."""
+    name = owner.partition(",")[0]
     return (
-        f"Epsilon and delta protect one row, not a {name}, who has up to {most}: for m rows of one {name} together "
+        f"Epsilon and delta protect one row, not a {owner} up to {most}: for m rows of one {name} together "
         "they are m times epsilon and m e^((m - 1) epsilon) times delta, which soon protects nothing.",
         f"Which rows belong to one {name} is taken as public; the split keeps them on one side.",
     )

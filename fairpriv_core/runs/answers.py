@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.terms import confirm
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs import account, catalogues, prose
 from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
@@ -27,6 +29,16 @@ class Answer:
     text: str
     failed: bool = False
     error: str | None = None
+
+
+def confirm_terms(name: str) -> str:
+    """Remember that the person confirms what a data set's owners ask; BadInput where nothing is asked."""
+    problem = problems().get(name)
+    if problem is None or not problem.terms:
+        asking = ", ".join(each.name for each in problems().values() if each.terms)
+        raise BadInput(f"'{name}' asks for no confirmation; {asking} do.", field="dataset")
+    confirm(problem)
+    return f"confirmed: {problem.terms}"
 
 
 def answer_catalogue(name: str) -> Answer:

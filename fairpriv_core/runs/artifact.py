@@ -27,5 +27,6 @@ def model_files(fitted: Fitted, train: Dataset) -> dict[str, bytes]:
         "threshold": None if is_randomised(fitted.network) else THRESHOLD,
         "label_names": list(train.label_names),
         "feature_names": list(train.feature_names),
+        **({} if train.image is None else {"image": list(train.image)}),
     }
     return {PARAMETERS: buffer.getvalue(), DESCRIPTION: json.dumps(description, indent=1).encode()}

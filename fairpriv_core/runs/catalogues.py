@@ -36,9 +36,10 @@ def _describe_problem(problem: Problem) -> dict[str, Any]:
         "citation": problem.citation,
         "licence": problem.licence,
         "labels": [label.column.name for label in problem.labels],
-        "positive": [label.positive for label in problem.labels],
+        "positive": [label.positive or None for label in problem.labels],
         "sensitive": list(problem.sensitive),
         "caveats": list(problem.caveats),
+        **({"image": list(problem.image), "terms": problem.terms} if problem.image else {}),
     }
 
 

@@ -28,6 +28,8 @@ def predict_file(files: Mapping[str, bytes], source: str, target: str) -> dict[s
     description = json.loads(files[DESCRIPTION])
     if description["format"] != FORMAT:
         raise BadInput(f"the model has format {description['format']}; this version reads format {FORMAT}.")
+    if description.get("image") is not None:
+        raise BadInput("the model decides on images, and predict reads tables alone.", field="file")
     table, network = read_table(Path(source)).table, description["network"]
     features = Encoder.from_json(description["encoder"]).transform(table)
     group = Groups.from_json(description.get("grouping")).assign(table) if needs_group(network) else None

@@ -221,6 +221,7 @@ def _describe(train: Dataset, test: Dataset) -> dict[str, Any]:
         "n_train": train.n,
         "n_test": test.n,
         "features": train.d,
+        **({} if train.image is None else {"image": list(train.image)}),
         "columns": list_columns(train),
         "group_names": list(train.group_names),
         "label_names": list(train.label_names),
@@ -229,7 +230,9 @@ def _describe(train: Dataset, test: Dataset) -> dict[str, Any]:
 
 
 def list_columns(train: Dataset) -> list[str] | None:
-    """Return the columns that the features are made of; None where they were made before."""
+    """Return the columns that the features are made of, "pixels" for images; None where they were made before."""
+    if train.image is not None:
+        return ["pixels"]
     return [column.name for column in read_schema(train.encoder)] if train.encoder else None
 
 

@@ -20,11 +20,12 @@ class Shelf:
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
         """Return (train, test) of a config. BadInput, or DataUnavailable for a file that cannot be had."""
         source = (config.data, config.file_sha256)
-        name = (*source, config.split, 0 if config.split == "official" else config.seed)
+        whole = self._load(*source)
+        name = (*source, config.split, 0 if config.split == "official" or whole.one_split else config.seed)
         if name not in self._parts:
             while self._most is not None and len(self._parts) >= self._most:
                 del self._parts[next(iter(self._parts))]
-            self._parts[name] = split_dataset(self._load(*source), seed=config.seed, split=config.split)
+            self._parts[name] = split_dataset(whole, seed=config.seed, split=config.split)
         return self._parts[name]
 
     def _load(self, data: DataSpec, sha256: str | None) -> Dataset:

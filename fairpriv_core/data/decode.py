@@ -1,0 +1,126 @@
+"""From image files to pixels of one size: what cannot be read is named and counted, and left out only if asked."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+from PIL import Image
+
+from fairpriv_core.data.mapped import stack_bytes
+from fairpriv_core.data.pixels import Pixels
+from fairpriv_core.errors import BadInput
+
+_MOST_NAMED = 5
+_BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError, Image.DecompressionBombWarning)
+_GREY = ("1", "L", "LA", "I", "I;16", "F")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What images are made into: (height, width) or None for their own size, grey or colour (None: as the first)."""
+
+    size: tuple[int, int] | None = None
+    colour: bool | None = None
+
+
+@dataclass
+class _Reading:
+    """What is known while images are read: the first one's size, and those that cannot be read."""
+
+    target: Target
+    first: tuple[str, tuple[int, int]] | None = None
+    colour: bool = False
+    kept: list[int] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+
+    def read(self, names: Sequence[str], find: Callable[[int], bytes]) -> Iterator[np.ndarray]:
+        for place, name in enumerate(names):
+            found = self._decode(place, name, find)
+            if found is not None:
+                self.kept.append(place)
+                yield found
+
+    def _decode(self, place: int, name: str, find: Callable[[int], bytes]) -> np.ndarray | None:
+        """Return one image as (1, values); None where it cannot be read. BadInput for one of another size."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", Image.DecompressionBombWarning)
+                image = Image.open(io.BytesIO(find(place)))
+                image.load()
+        except _BROKEN as error:
+            self.broken.append(f"{name} ({_say_fault(error)})")
+            return None
+        if self.first is None:
+            wanted = self.target.colour
+            self.first, self.colour = (name, image.size), image.mode not in _GREY if wanted is None else wanted
+        self._check_size(name, image.size)
+        return _flatten(image, self.colour, self.target.size)
+
+    def _check_size(self, name: str, size: tuple[int, int]) -> None:
+        assert self.first is not None
+        if size != self.first[1]:
+            one, other = (f"{width} × {height} pixels" for width, height in (self.first[1], size))
+            raise BadInput(
+                f"images must be of one size: {self.first[0]} has {one}, {name} has {other}; make them alike first.",
+                field="file",
+            )
+
+
+def decode_images(
+    names: Sequence[str], find: Callable[[int], bytes], target: Target, *, skip: bool
+) -> tuple[Pixels, np.ndarray, str]:
+    """Return the images that `find` gives the bytes of, the positions (m,) of those that could be read, and a caveat.
+
+    The caveat is "" where all could be read. Raises BadInput for images of different sizes, for any that cannot be read
+    unless those are to be skipped, and where none can be read.
+    """
+    reading = _Reading(target)
+    images = reading.read(names, find)
+    start = next(images, None)
+    if start is None:
+        raise BadInput(f"none of {len(names):,} images can be read: {_list(reading.broken)}.", field="file")
+    height, width = target.size or (reading.first or ("", (0, 0)))[1][::-1]
+    stacked = stack_bytes(chain([start], images), rows=len(names), columns=start.shape[1])
+    if reading.broken and not skip:
+        raise BadInput(
+            f"{len(reading.broken):,} of {len(names):,} images cannot be read: {_list(reading.broken)}; "
+            "mend them, or leave them out with unreadable = skip.",
+            field="unreadable",
+        )
+    kept = np.array(reading.kept, dtype=np.int64)
+    values = stacked[: len(kept)].reshape(len(kept), 3 if reading.colour else 1, height, width)
+    lost = len(reading.broken)
+    return Pixels(values), kept, f"{lost:,} of {len(names):,} images cannot be read and were left out." if lost else ""
+
+
+def _flatten(image: Image.Image, colour: bool, size: tuple[int, int] | None) -> np.ndarray:
+    """Return an image as (1, channels * height * width) uint8, channel by channel."""
+    if image.mode.startswith(("I", "F")):  # 16 bits: the upper 8 of them
+        image = Image.fromarray((np.asarray(image, dtype=np.float64) / 256).clip(0, 255).astype(np.uint8))
+    image = image.convert("RGB" if colour else "L")
+    if size is not None and image.size != size[::-1]:
+        image = image.resize(size[::-1], Image.Resampling.BILINEAR)
+    values = np.asarray(image)
+    whole = values.transpose(2, 0, 1) if colour else values
+    return whole.reshape(1, -1)
+
+
+def _say_fault(error: Exception) -> str:
+    text = str(error)
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if "truncated" in text or "Truncated" in text or "broken data stream" in text:
+        return "truncated"
+    if isinstance(error, Image.DecompressionBombError | Image.DecompressionBombWarning):
+        return "too many pixels"
+    return "no image" if "cannot identify" in text else "unreadable"
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more

@@ -1,0 +1,70 @@
+"""A person's own images: a CSV or Parquet file that names an image file in each row, or a Parquet file that holds them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any
+
+from fairpriv_core.data.decode import Target, decode_images
+from fairpriv_core.data.material import Material
+from fairpriv_core.data.stream import read_cells
+from fairpriv_core.data.table import take_rows
+from fairpriv_core.errors import BadInput
+
+_LEARNED = (
+    "Which values the label and the sensitive attribute have, the images' size and whether they are grey were read from "
+    "the files and are taken as public, and so is the number of images. Pixels are divided by 255, a public constant."
+)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of the image column: bytes, or names of files relative to `folder`."""
+
+    cells: Sequence[Any]
+    folder: Path
+    source: str
+
+    def name(self, place: int) -> str:
+        """Return what an image is called in a sentence."""
+        cell = self.cells[place]
+        return cell if isinstance(cell, str) else f"row {place + 1} of {self.source}"
+
+    def find(self, place: int) -> bytes:
+        """Return an image's bytes; OSError where there is no such file, BadInput for one outside the folder."""
+        cell = self.cells[place]
+        if isinstance(cell, bytes):
+            return cell
+        if not isinstance(cell, str):
+            raise FileNotFoundError(f"{self.name(place)} names no image")
+        path = self.folder / cell
+        if PurePath(cell).is_absolute() or not path.resolve().is_relative_to(self.folder.resolve()):
+            raise BadInput(
+                f"'{cell}' lies outside the folder of {self.source}; name images relative to that folder.", field="file"
+            )
+        return path.read_bytes()
+
+
+def attach_images(rows: Material, path: Path, column: str, *, skip: bool) -> Material:
+    """Return `rows`, read from the file at `path`, with the images that their `column` holds or names.
+
+    Rows whose image cannot be read are left out if they are to be skipped; BadInput otherwise, and for images of
+    different sizes or outside the file's folder.
+    """
+    cells = _Cells(read_cells(path, column), path.parent, path.name)
+    names = [cells.name(place) for place in range(len(cells.cells))]
+    pixels, kept, lost = decode_images(names, cells.find, Target(), skip=skip)
+    declared = replace(rows.declared, schema=(), assumed=(_LEARNED,), image=pixels.shape)
+    return replace(
+        rows,
+        table=take_rows(rows.table, kept),
+        declared=declared,
+        digest=hashlib.sha256(f"{rows.digest} {pixels.seal()}".encode()).hexdigest(),
+        caveats=(*rows.caveats, *((lost,) if lost else ())),
+        unit=pixels.number_twins(),
+        unit_name="picture",
+        pixels=pixels,
+    )

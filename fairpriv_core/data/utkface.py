@@ -1,0 +1,167 @@
+"""UTK-Face: faces with age, gender and race in their file names, from a person's own folder of the original files.
+
+The pixels are what Pillow makes of each JPEG: converted to grey (or left in colour), resized by its bilinear filter, and
+nothing else. No face is stored by this project or leaves the process that reads it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fairpriv_core.data.decode import Target, decode_images
+from fairpriv_core.data.download import find_local
+from fairpriv_core.data.pixels import Pictures, Pixels
+from fairpriv_core.data.problem import Layout, Problem, Source
+from fairpriv_core.data.table import Codes
+from fairpriv_core.errors import BadInput, DataUnavailable
+
+VARIABLE = "FAIRPRIV_UTKFACE"
+ADDRESS = "https://susanqq.github.io/UTKFace/"
+#: the nine classes of age are parted at these years, and the two of age_binary at MIDDLE_AGE
+AGE_EDGES = (10, 15, 20, 25, 30, 40, 50, 60)
+MIDDLE_AGE = 30
+AGES = ("under 10", "10 to 14", "15 to 19", "20 to 24", "25 to 29", "30 to 39", "40 to 49", "50 to 59", "60 or older")
+HALVES = ("under 30", "30 or older")
+GENDERS = ("male", "female")
+RACES = ("White", "Black", "Asian", "Indian", "Others")
+_OLDEST = 116
+_MOST_NAMED = 5
+_NAME = re.compile(r"(\d+)_(\d+)_(\d+)_\d+ ?\.?jpg\.chip\.jpg")
+_PREPARED = Source(
+    path="utkface/utkface_48x48_gray_15000.npz",
+    url=ADDRESS,
+    sha256="dff80b26346f7b97280d0e814eb065f83b6909f0e84a84b9b5c2eb0143bf5934",
+    layout=Layout(),
+)
+
+
+@dataclass(frozen=True)
+class Faces:
+    """Pixels, and age (years), gender and race (n,) of each face; `notes` say which files were left out."""
+
+    pixels: Pixels
+    age: np.ndarray
+    gender: np.ndarray
+    race: np.ndarray
+    digest: str
+    notes: tuple[str, ...] = ()
+
+
+def read_small(_: Problem, skip: bool) -> Pictures:
+    """Return the faces in grey, 48 × 48; errors as `read_folder`, and DataUnavailable where there are none."""
+    folder = find_folder()
+    prepared = None if folder is not None else find_local(_PREPARED)
+    if prepared is not None:
+        return _describe(_read_prepared(prepared))
+    return _describe(read_folder(_need(folder), Target((48, 48), colour=False), skip=skip))
+
+
+def read_large(_: Problem, skip: bool) -> Pictures:
+    """Return the faces in colour, 128 × 128; errors alike."""
+    return _describe(read_folder(_need(find_folder()), Target((128, 128), colour=True), skip=skip))
+
+
+def find_folder() -> Path | None:
+    """Return the folder of the original files that the person names; None where they name none."""
+    named = os.environ.get(VARIABLE)
+    return Path(named).expanduser() if named else None
+
+
+def read_folder(folder: Path, target: Target, *, skip: bool) -> Faces:
+    """Return the faces of a folder of original JPEG files in the order of their names.
+
+    Files that name no race are left out. Raises BadInput for a folder without such files; for files whose name gives no
+    or other labels and for those that cannot be read, unless these are to be skipped; for images of different sizes.
+    """
+    names = sorted(path.name for path in folder.glob("*.jpg")) if folder.is_dir() else []
+    labels = {name: _read_name(name) for name in names}
+    known = {name: found for name, found in labels.items() if found is not None}
+    if not known:
+        raise BadInput(
+            f"{VARIABLE} must name a folder of files like 26_1_2_20170116184024662.jpg.chip.jpg, got {folder}.",
+            field="dataset",
+        )
+    notes = [_check_names([name for name in names if labels[name] is None], len(names), skip=skip)]
+    listed = list(known)
+    pixels, kept, lost = decode_images(listed, lambda at: (folder / listed[at]).read_bytes(), target, skip=skip)
+    age, gender, race = np.array([known[listed[at]] for at in kept]).T
+    said = tuple(note for note in (*notes, lost) if note)
+    return Faces(pixels, age, gender, race, "", said)
+
+
+def _need(folder: Path | None) -> Path:
+    if folder is None:
+        raise DataUnavailable(
+            f"UTK-Face is not downloaded for you: get 'Aligned & Cropped Faces' from {ADDRESS}, unpack it and set "
+            f"{VARIABLE} to the folder of its JPEG files.",
+            field="dataset",
+        )
+    return folder
+
+
+def _read_name(name: str) -> tuple[int, int, int] | None:
+    """Return (age, gender, race) as a file's name gives them; None where it does not, or gives others than there are."""
+    found = _NAME.fullmatch(name)
+    age, gender, race = (int(part) for part in found.groups()) if found else (-1, -1, -1)
+    return (age, gender, race) if 0 <= age <= _OLDEST and 0 <= gender <= 1 and 0 <= race <= 4 else None
+
+
+def _check_names(strange: Sequence[str], every: int, *, skip: bool) -> str:
+    """Return what is said of files whose labels are unknown; those that only lack the race are left out without ado."""
+    lacking = [name for name in strange if re.fullmatch(r"\d+_[01]_\d{17}\.jpg\.chip\.jpg", name)]
+    other = [name for name in strange if name not in lacking]
+    if other and not skip:
+        more = f" and {len(other) - _MOST_NAMED:,} more" if len(other) > _MOST_NAMED else ""
+        raise BadInput(
+            f"{len(other):,} of {every:,} files have labels outside the mapping (age 0 to {_OLDEST}, gender 0 or 1, race "
+            f"0 to 4): {', '.join(other[:_MOST_NAMED])}{more}; rename them, or leave them out with unreadable = skip.",
+            field="unreadable",
+        )
+    said = [f"{len(lacking):,} files whose name gives no race"] if lacking else []
+    said += [f"{len(other):,} files whose name gives labels outside the mapping"] if other else []
+    return f"{' and '.join(said)} were left out." if said else ""
+
+
+def _read_prepared(path: Path) -> Faces:
+    """Return the faces of an array that was made like `read_small`'s, for tests: 15,000 of them."""
+    with np.load(path, allow_pickle=False) as stored:
+        pixels = Pixels(stored["pixels"][:, None])
+        age, gender, race = (stored[name].astype(np.int64) for name in ("age", "gender", "race"))
+    note = f"These are {len(pixels):,} of the 23,705 faces, prepared for tests."
+    return Faces(pixels, age, gender, race, _PREPARED.sha256, (note,))
+
+
+def _describe(faces: Faces) -> Pictures:
+    """Return faces with the classes of their labels; equal ones are of one person, and are counted."""
+    age = np.searchsorted(AGE_EDGES, faces.age, side="right")
+    table = {
+        "age": Codes(age, AGES),
+        "age_binary": Codes((faces.age >= MIDDLE_AGE).astype(np.int64), HALVES),
+        "gender": Codes(faces.gender, GENDERS),
+        "race": Codes(faces.race, RACES),
+    }
+    unit = faces.pixels.number_twins()
+    labels = np.stack([faces.age, faces.gender, faces.race], axis=1)
+    notes = faces.notes if unit is None else (*faces.notes, _count_twins(unit, labels))
+    return Pictures(faces.pixels, table, faces.digest or _seal(faces.pixels, labels), unit=unit, notes=notes)
+
+
+def _count_twins(unit: np.ndarray, labels: np.ndarray) -> str:
+    sizes = np.bincount(unit)
+    pairs = np.unique(np.column_stack([unit, labels]), axis=0)
+    unlike = int((np.bincount(pairs[:, 0]) > 1).sum())
+    return (
+        f"{int((sizes > 1).sum()):,} pictures occur more than once ({int(sizes[sizes > 1].sum()):,} files), {unlike:,} of "
+        "them with labels that contradict each other; all are kept, and the split keeps each picture on one side."
+    )
+
+
+def _seal(pixels: Pixels, labels: np.ndarray) -> str:
+    return hashlib.sha256(pixels.seal().encode() + labels.astype(np.int64).tobytes()).hexdigest()
