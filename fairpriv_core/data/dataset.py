@@ -29,14 +29,14 @@ _SPLIT_ASSUMED = (
 class Dataset:
     """n records, d features, k groups, l labels; immutable, and `X` never holds the sensitive attribute.
 
-    `X` (n, d) float32; `y` (n,) int64 in 0..l-1, with two labels 1 the positive one; `group` (n,) int64 in 0..k-1. `digest` is the
-    SHA-256 of the files' bytes and of what was asked of them. `assumptions` maps a threat model ("attribute",
-    "record") to sentences: what an epsilon on this data takes as public, and which rows were dropped. `caveats` are
-    for every reader of a result. `official_test` (n,) bool marks the published test rows, or is None. `encoder` is
-    the JSON of the encoder that made `X`, `grouping` that of the groups. `unit` (n,) int64 says whose each row is, or
-    is None where everyone has one. `image` is (channels, height, width) where a row is an image, its pixels over 255 in
-    that order; such data have no `encoder` and no names of features. `one_split` says that the published split is the
-    only one.
+    `X` (n, d) float32; `y` (n,) int64 in 0..l-1, of two labels 1 is the positive one; `group` (n,) int64 in 0..k-1.
+    `digest` is the SHA-256 of the files' bytes and of what was asked of them. `assumptions` maps a threat model
+    ("attribute", "record") to sentences: what an epsilon on this data takes as public, and which rows were dropped.
+    `caveats` are for every reader of a result. `official_test` (n,) bool marks the published test rows, or is None.
+    `encoder` is the JSON of the encoder that made `X`, `grouping` that of the groups. `unit` (n,) int64 says whose
+    each row is, or is None where everyone has one. `image` is (channels, height, width) where a row is an image,
+    its pixels over 255 in that order; such data have no `encoder` and no names of features. `one_split` says that
+    the published split is the only one.
     """
 
     X: np.ndarray

@@ -24,6 +24,8 @@ _MEGABYTE = 1_000_000
 
 def check_file(path: Path, *, limit_bytes: int | None = None) -> None:
     """Raise BadInput unless `path` is a readable file, neither empty nor above the limit nor of another kind."""
+    if path.is_dir():
+        raise _fault(_explain_folder(path))
     if not path.is_file():
         raise _fault(f"there is no file {path}; check the path.")
     size = path.stat().st_size
@@ -38,6 +40,13 @@ def check_file(path: Path, *, limit_bytes: int | None = None) -> None:
     for magic, kind in _MAGIC.items():
         if start.startswith(magic):
             raise _fault(f"{path.name} is {kind}.")
+
+
+def _explain_folder(path: Path) -> str:
+    """Return the sentence for a folder in place of a file: most likely one of images."""
+    names = sorted(each.name for each in path.iterdir() if each.suffix.lower() in (".csv", ".parquet"))
+    there = f"give {' or '.join(names[:3])} in it" if names else "it holds no CSV or Parquet file"
+    return f"{path} is a folder; {there}: a file that names each image, its label and its sensitive attribute."
 
 
 def check_size(name: str, size: int, *, limit_bytes: int | None, unpacked: bool = False) -> None:

@@ -40,8 +40,8 @@ MNIST_UNBALANCED = Problem(
     classes_are_groups=True,
     one_split=True,
     assumed=(
-        f"Which {RARE_KEPT} training images of the digit {RARE} are kept is taken as public; they were drawn at random, "
-        f"with the constant seed {RARE_SEED}.",
+        f"Which {RARE_KEPT} training images of the digit {RARE} are kept is taken as public; they were drawn with the "
+        f"constant seed {RARE_SEED}.",
     ),
     caveats=(
         f"The training images of the digit {RARE} are cut from 5,851 to {RARE_KEPT}, at random with the constant seed "

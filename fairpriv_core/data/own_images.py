@@ -1,4 +1,4 @@
-"""A person's own images: a CSV or Parquet file that names an image file in each row, or a Parquet file that holds them."""
+"""A person's own images: a CSV or Parquet file that names one in each row, or a Parquet file that holds them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
+from fairpriv_core.data.cells import read_cells, read_first_row
 from fairpriv_core.data.decode import Target, decode_images
 from fairpriv_core.data.material import Material
-from fairpriv_core.data.stream import read_cells
-from fairpriv_core.data.table import take_rows
+from fairpriv_core.data.table import count_rows, take_rows
 from fairpriv_core.errors import BadInput
 
 _LEARNED = (
-    "Which values the label and the sensitive attribute have, the images' size and whether they are grey were read from "
-    "the files and are taken as public, and so is the number of images. Pixels are divided by 255, a public constant."
+    "Which values the label and the sensitive attribute have, the images' size and whether they are grey were read "
+    "from the files and are taken as public, and so is the number of images. Pixels are divided by 255, a public "
+    "constant."
 )
+
+_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,10 @@ def attach_images(rows: Material, path: Path, column: str, *, skip: bool) -> Mat
     different sizes or outside the file's folder.
     """
     cells = _Cells(read_cells(path, column), path.parent, path.name)
+    if len(cells.cells) != count_rows(rows.table):
+        raise BadInput(
+            f"{path.name}: column '{column}' has other rows than the rest; save the file anew.", field="file"
+        )
     names = [cells.name(place) for place in range(len(cells.cells))]
     pixels, kept, lost = decode_images(names, cells.find, Target(), skip=skip)
     declared = replace(rows.declared, schema=(), assumed=(_LEARNED,), image=pixels.shape)
@@ -68,3 +75,13 @@ def attach_images(rows: Material, path: Path, column: str, *, skip: bool) -> Mat
         unit_name="picture",
         pixels=pixels,
     )
+
+
+def find_image_columns(path: Path) -> tuple[str, ...]:
+    """Return the columns of a readable CSV or Parquet file whose first row holds an image or names one."""
+    first = read_first_row(path)
+    return tuple(name for name, cell in first.items() if isinstance(cell, bytes) or _names_image(cell))
+
+
+def _names_image(cell: object) -> bool:
+    return isinstance(cell, str) and cell.strip().lower().endswith(_ENDINGS)

@@ -10,7 +10,6 @@ from fairpriv_core.data.pixels import Pictures
 from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
 
-
 _LATER = ("image", "unreadable")
 
 
@@ -165,8 +164,8 @@ class Problem:
     read for the filter alone, and for `unit`: one of them, which says whose each row is where people have several.
     `assumed` are sentences that an epsilon under the threat model `record` takes as given.
 
-    `pictures` reads images of the size `image` (channels, height, width) in place of a table; it is told whether to skip
-    those that cannot be read. `schema` then has the columns that may be sensitive, none a feature.
+    `pictures` reads images of the size `image` (channels, height, width) in place of a table, and is told whether to
+    skip those that cannot be read. `schema` then has the columns that may be sensitive, none a feature.
     `classes_are_groups`: the label may be the sensitive attribute too. `one_split`: the published split is the only
     one. `terms` is what has to be confirmed before the data is read, "" for nothing; models of such data stay here.
     `people` names whom the data is about where no file of its own does and another benchmark is about the same.

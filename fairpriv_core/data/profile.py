@@ -17,6 +17,7 @@ from fairpriv_core.data.dataset import Dataset, describe_rows
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.guess import MOST_CODES, check_columns, guess_column, sort_values
 from fairpriv_core.data.mapped import ROWS_AT_ONCE
+from fairpriv_core.data.own_images import find_image_columns
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
 from fairpriv_core.data.rows import assemble
 from fairpriv_core.data.stream import read_table
@@ -75,13 +76,17 @@ class ColumnReport:
 
 @dataclass(frozen=True)
 class FileReport:
-    """What a file seems to hold. With any of `errors` it cannot be used; `warnings` are worth a look."""
+    """What a file seems to hold. With any of `errors` it cannot be used; `warnings` are worth a look.
+
+    `images` are the columns that seem to hold images, or to name them.
+    """
 
     name: str
     rows: int
     columns: tuple[ColumnReport, ...] = ()
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,13 +101,19 @@ class Outline:
 
 
 def profile_groups(dataset: Dataset) -> list[GroupProfile]:
-    """Return size and base rate of each declared group, in the order of the groups' numbers."""
+    """Return size and base rate of each declared group, in the order of the groups' numbers; two labels only."""
     sizes = np.bincount(dataset.group, minlength=dataset.groups)
     positives = np.bincount(dataset.group, weights=dataset.y == 1, minlength=dataset.groups).astype(int)
     return [
         _profile(name, int(size), int(positive), dataset.n)
         for name, size, positive in zip(dataset.group_names, sizes, positives, strict=True)
     ]
+
+
+def count_classes(dataset: Dataset) -> np.ndarray:
+    """Return how many records each group has of each label, (k, l)."""
+    cells = np.bincount(dataset.group * dataset.labels + dataset.y, minlength=dataset.groups * dataset.labels)
+    return cells.reshape(dataset.groups, dataset.labels)
 
 
 def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
@@ -145,7 +156,7 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileRep
     columns = _guess_label([_report(name, column) for name, column in reading.table.items()])
     rows = len(next(iter(reading.table.values()), ()))
     notes = tuple(report.note for report in columns if report.note)
-    return FileReport(place.name, rows, columns, errors, (*reading.remarks, *notes))
+    return FileReport(place.name, rows, columns, errors, (*reading.remarks, *notes), find_image_columns(place))
 
 
 def list_labels(columns: Sequence[ColumnReport]) -> list[ColumnReport]:

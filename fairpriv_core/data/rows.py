@@ -18,7 +18,7 @@ from fairpriv_core.errors import BadInput
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that have a label and a group: `y` (n,) 0..l-1, `group` (n,) 0..k-1, and the table or pixels of the features."""
+    """Rows that have a label and a group: `y` (n,) 0..l-1, `group` (n,) 0..k-1, and the features' table or pixels."""
 
     material: Material
     plan: Plan

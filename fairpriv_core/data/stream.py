@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,6 @@ from pyarrow import csv, parquet
 from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows, read_header
 from fairpriv_core.data.problem import Layout
 from fairpriv_core.data.table import Codes, Column, Numbers, parse_number
-from fairpriv_core.errors import BadInput
 
 MOST_VALUES = 20_000
 _BLOCK = 8 << 20
@@ -111,31 +109,6 @@ def read_table(path: Path, *, exact: str = "", limit_bytes: int | None = None) -
     nameless = [str(position) for position, name in enumerate(header, 1) if not name]
     noted = (f"column {', '.join(nameless)} has no name and is not used.",) if nameless else ()
     return replace(reading, odd=(*noted, *reading.odd))
-
-
-def read_cells(path: Path, column: str) -> list[Any]:
-    """Return one column of a CSV or Parquet file as it is: texts, bytes (of images too that lie beside a name) or None.
-
-    Raises BadInput for a file that cannot be read, or without that column.
-    """
-    try:
-        with path.open("rb") as file:
-            is_parquet = file.read(4) == b"PAR1"
-        if is_parquet:
-            _find_cell_column(column, parquet.read_schema(path).names)
-            cells = parquet.read_table(path, columns=[column]).column(column).to_pylist()
-            return [cell["bytes"] if isinstance(cell, dict) and "bytes" in cell else cell for cell in cells]
-        blank, header = read_header(path)
-        _find_cell_column(column, header)
-        opener = _Opener(path, header, [column], Layout(skip=blank))
-        return [cell for batch in opener.batches({column: pa.string()}) for cell in batch.column(column).to_pylist()]
-    except (pa.ArrowException, OSError) as error:
-        raise explain(error, path, (), row=None) from error
-
-
-def _find_cell_column(column: str, known: Sequence[str]) -> None:
-    if column not in known:
-        raise BadInput(f"unknown column '{column}' in image; choose from {', '.join(known)}.", field="image")
 
 
 def read_csv(

@@ -1,4 +1,4 @@
-"""What a benchmark's owners ask of its users, and that somebody on this machine has confirmed it; kept beside the cache."""
+"""What a benchmark's owners ask of its users, and whether this machine's user has confirmed it."""
 
 from __future__ import annotations
 

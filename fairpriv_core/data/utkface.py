@@ -1,7 +1,7 @@
 """UTK-Face: faces with age, gender and race in their file names, from a person's own folder of the original files.
 
-The pixels are what Pillow makes of each JPEG: converted to grey (or left in colour), resized by its bilinear filter, and
-nothing else. No face is stored by this project or leaves the process that reads it.
+The pixels are what Pillow makes of each JPEG: converted to grey (or left in colour), resized by its bilinear filter,
+and nothing else. No face is stored by this project or leaves the process that reads it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _need(folder: Path | None) -> Path:
 
 
 def _read_name(name: str) -> tuple[int, int, int] | None:
-    """Return (age, gender, race) as a file's name gives them; None where it does not, or gives others than there are."""
+    """Return (age, gender, race) as a file's name gives them; None where it gives none, or others than there are."""
     found = _NAME.fullmatch(name)
     age, gender, race = (int(part) for part in found.groups()) if found else (-1, -1, -1)
     return (age, gender, race) if 0 <= age <= _OLDEST and 0 <= gender <= 1 and 0 <= race <= 4 else None
@@ -120,8 +120,9 @@ def _check_names(strange: Sequence[str], every: int, *, skip: bool) -> str:
     if other and not skip:
         more = f" and {len(other) - _MOST_NAMED:,} more" if len(other) > _MOST_NAMED else ""
         raise BadInput(
-            f"{len(other):,} of {every:,} files have labels outside the mapping (age 0 to {_OLDEST}, gender 0 or 1, race "
-            f"0 to 4): {', '.join(other[:_MOST_NAMED])}{more}; rename them, or leave them out with unreadable = skip.",
+            f"{len(other):,} of {every:,} files have labels outside the mapping (age 0 to {_OLDEST}, gender 0 or 1, "
+            f"race 0 to 4): {', '.join(other[:_MOST_NAMED])}{more}; rename them, or leave them out with "
+            "unreadable = skip.",
             field="unreadable",
         )
     said = [f"{len(lacking):,} files whose name gives no race"] if lacking else []
@@ -155,11 +156,12 @@ def _describe(faces: Faces) -> Pictures:
 
 def _count_twins(unit: np.ndarray, labels: np.ndarray) -> str:
     sizes = np.bincount(unit)
+    twins = sizes[sizes > 1]
     pairs = np.unique(np.column_stack([unit, labels]), axis=0)
     unlike = int((np.bincount(pairs[:, 0]) > 1).sum())
     return (
-        f"{int((sizes > 1).sum()):,} pictures occur more than once ({int(sizes[sizes > 1].sum()):,} files), {unlike:,} of "
-        "them with labels that contradict each other; all are kept, and the split keeps each picture on one side."
+        f"{len(twins):,} pictures occur more than once ({int(twins.sum()):,} files), {unlike:,} of them with labels "
+        "that contradict each other; all are kept, and the split keeps each picture on one side."
     )
 
 

@@ -97,7 +97,8 @@ def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post
 
 def _list_files(problem: Problem) -> list[str]:
     """Return what a benchmark is read from: checksums, sorted; its name where it has no files."""
-    return sorted({source.sha256 for edition in problem.editions for source in edition}) or [problem.people or problem.name]
+    sealed = sorted({source.sha256 for edition in problem.editions for source in edition})
+    return sealed or [problem.people or problem.name]
 
 
 def _list_clear(

@@ -18,9 +18,9 @@ _METHOD = ("method", "variant", "assignments")
 def read_request(given: Mapping[str, Any]) -> RunConfig:
     """Return the config that options ask for, on top of the file that `config` names; BadInput as `build_config`.
 
-    `given`: dataset, file, label, positive, sensitive, image, unreadable, notion, method, variant, assignments
-    ("key=value" texts), and the further fields of RunConfig; None where an option was not given. An epsilon among the options, unlike one of
-    the file, needs a private method: nobody who asks for privacy is to get a model without it.
+    `given`: fields of the data and of RunConfig, variant, and assignments ("key=value" texts); None where an option was
+    not given. An epsilon among the options, unlike one of the file, needs a private method: nobody who asks for privacy
+    is to get a model without it.
     """
     base = _read_config_file(given["config"]) if given.get("config") else {}
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
