@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.data.problem import DataSpec
+from pages.widgets.classes import describe_images, describe_labels, show_classes
 from pages.widgets.files import begin_file
 from pages.widgets.frame import go_to
 from pages.widgets.groups import show_groups, show_revealing
@@ -56,6 +57,8 @@ def _follow_reference() -> None:
         begin_file(spec.file, told=True)
     choose("label", spec.label)
     choose("positive", spec.positive)
+    choose("image", spec.image or "")
+    choose("unreadable", spec.unreadable is not None)
     choose("attributes", tuple(column for column, _, _ in columns))
     for column, _, edges in columns:
         if edges:
@@ -71,13 +74,14 @@ def _describe(spec: DataSpec) -> None:
     choose("data", reference)
     st.session_state["data_shown"] = reference
     st.badge("raw statistics, for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
-    st.markdown(
-        f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{len(dataset.feature_names)}** encoded features. "
-        f"Predicted: whether the label is **{plain(dataset.label_names[1])}** (positive) or "
-        f"**{plain(dataset.label_names[0])}**."
-    )
-    show_groups(dataset)
-    show_revealing(outline.revealing)
+    rows = f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{dataset.features}** encoded features."
+    st.markdown(f"{rows if dataset.image is None else describe_images(dataset)} {describe_labels(dataset)}")
+    if dataset.image is not None:
+        show_classes(dataset)
+    if dataset.labels == 2:
+        show_groups(dataset)
+    if dataset.image is None:
+        show_revealing(outline.revealing)
     with st.expander("What an ε on this data takes as given", key="data_assumptions"):
         for threat, sentences in dataset.assumptions.items():
             for said in sentences:

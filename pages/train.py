@@ -12,7 +12,7 @@ from pages.widgets.epsilon import choose_epsilon
 from pages.widgets.form import choose_fairness, choose_parameters, list_choices
 from pages.widgets.inverse import offer_inverse
 from pages.widgets.launch import show_plan
-from pages.widgets.recipe import choose_recipe, explain_notion
+from pages.widgets.recipe import choose_recipe, explain_notion, suits
 from pages.widgets.release import choose_release
 from pages.widgets.session import find_dataset, find_spec
 from pages.widgets.state import DEFAULTS, choose, enter, keep, mount, mount_default, publish, value
@@ -53,11 +53,13 @@ def show() -> None:
     if spec is None or dataset is None:
         _offer_made_up(reference)
         return
+    if not suits(method, dataset):
+        return
     explain_notion(notion, dataset)
     left, right = st.columns([1, 1], gap="large")
     with left:
-        raw, slots = _choose_settings(method, vars(spec))
-    raw |= {"data": vars(spec), "notion": notion}
+        raw, slots = _choose_settings(method, spec.to_json())
+    raw |= {"data": spec.to_json(), "notion": notion}
     with right:
         show_plan(raw, dataset, slots)
     publish((*_PUBLISHED, *list_choices(methods()[method])))

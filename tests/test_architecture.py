@@ -44,7 +44,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "dp_accounting": ("fairpriv_core/privacy/*", "benchmarks/*"),
     "fairlearn": ("fairpriv_core/methods/*", "fairpriv_core/audit/*"),
     "kaleido": ("fairpriv_core/report/*",),
-    "PIL": ("fairpriv_core/data/*",),
+    "PIL": ("fairpriv_core/data/*", "examples/*"),
     "opacus": ("fairpriv_core/engine/*", "benchmarks/*"),
     "plotly": ("fairpriv_core/report/draw.py",),
     "pooch": ("fairpriv_core/data/*",),

@@ -45,8 +45,8 @@ def check_file(path: Path, *, limit_bytes: int | None = None) -> None:
 def _explain_folder(path: Path) -> str:
     """Return the sentence for a folder in place of a file: most likely one of images."""
     names = sorted(each.name for each in path.iterdir() if each.suffix.lower() in (".csv", ".parquet"))
-    there = f"give {' or '.join(names[:3])} in it" if names else "it holds no CSV or Parquet file"
-    return f"{path} is a folder; {there}: a file that names each image, its label and its sensitive attribute."
+    listed = f"give {' or '.join(names[:3])} in it" if names else "put a CSV or Parquet file into it"
+    return f"there is no file {path}, only a folder; {listed} that names each image, its label and sensitive attribute."
 
 
 def check_size(name: str, size: int, *, limit_bytes: int | None, unpacked: bool = False) -> None:

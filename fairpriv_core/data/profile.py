@@ -155,8 +155,10 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileRep
         errors = (str(error),)
     columns = _guess_label([_report(name, column) for name, column in reading.table.items()])
     rows = len(next(iter(reading.table.values()), ()))
-    notes = tuple(report.note for report in columns if report.note)
-    return FileReport(place.name, rows, columns, errors, (*reading.remarks, *notes), find_image_columns(place))
+    images = find_image_columns(place)
+    said = (*reading.remarks, *(report.note for report in columns if report.note))
+    warnings = tuple(remark for remark in said if not remark.startswith(tuple(f"column '{name}' " for name in images)))
+    return FileReport(place.name, rows, columns, errors, warnings, images)
 
 
 def list_labels(columns: Sequence[ColumnReport]) -> list[ColumnReport]:

@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import numpy as np
-
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.evaluate import evaluate
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.runs.config import RunConfig
@@ -73,7 +70,6 @@ def execute(config: RunConfig, journal: Journal) -> Outcome:
 def plan_run(config: RunConfig, key: str, *, shelf: Shelf, find_record: Callable[[str], Record]) -> Plan:
     """Return the plan of the run `key`; reads the data, from `shelf` where it is there. Errors as `execute`."""
     train, test = shelf.parts(config)
-    check_data(config.method, train)
     source = None if config.reuse is None else find_record(config.reuse)
     notes: dict[str, Any] = {}
     if source is None:
@@ -119,23 +115,6 @@ def _conclude(plan: Plan, fitted: Fitted, found: Mapping[str, Any], spent: Mappi
     """State what a trained model cost."""
     record = finished_record(plan.draft, plan.method, steps=fitted.steps, **found, **spent)
     return Outcome(record, fitted, plan.train)
-
-
-def check_data(method: Method, data: Dataset) -> None:
-    """Raise BadInput where a method cannot train on the data: too many labels, or groups that it takes as public."""
-    info = method.info
-    if info.max_labels is not None and data.labels > info.max_labels:
-        raise BadInput(
-            f"method '{info.name}' tells at most {info.max_labels} labels apart, and '{data.name}' has {data.labels}; "
-            "choose another method, or say which label is the positive one with positive.",
-            field="method",
-        )
-    if info.threat_model == "attribute" and data.label_names == data.group_names and np.array_equal(data.y, data.group):
-        raise BadInput(
-            f"method '{info.name}' protects the sensitive attribute and takes labels as public; in '{data.name}' the "
-            "label is the sensitive attribute, so choose a method that protects whole records.",
-            field="method",
-        )
 
 
 def calibrate_method(config: RunConfig, n_train: int) -> Method:

@@ -7,6 +7,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.source import check_file
+from fairpriv_core.runs.suited import check_data
 
 
 class Shelf:
@@ -18,9 +19,9 @@ class Shelf:
         self._parts: dict[tuple[DataSpec, str | None, str, int], tuple[Dataset, Dataset]] = {}
 
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
-        """Return (train, test) of a config. BadInput, or DataUnavailable for a file that cannot be had."""
+        """Return (train, test) of a config. BadInput, for data that its method cannot train on too; DataUnavailable."""
         source = (config.data, config.file_sha256)
-        whole = self._load(*source)
+        whole = check_data(config.method.info, self._load(*source))
         name = (*source, config.split, 0 if config.split == "official" or whole.one_split else config.seed)
         if name not in self._parts:
             while self._most is not None and len(self._parts) >= self._most:

@@ -67,7 +67,7 @@ def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | N
     if source is not None:
         method, notes = use_release(config.method, source, config.to_json(), train.digest)
         asked = replace(asked, method=method, reuse=None)
-    plan = _make(json.dumps(asked.to_json(), sort_keys=True), train.n, dataset.groups, len(dataset.feature_names))
+    plan = _make(json.dumps(asked.to_json(), sort_keys=True), train.n, dataset.groups, dataset.features)
     return replace(plan, notes=notes)
 
 

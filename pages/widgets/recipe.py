@@ -9,8 +9,9 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import explain
+from fairpriv_core.runs.suited import check_data
 from pages.widgets.frame import link_to
-from pages.widgets.guard import plain
+from pages.widgets.guard import attempt, plain
 from pages.widgets.reference import list_reference
 from pages.widgets.state import keep, mount_index, value
 
@@ -35,6 +36,11 @@ def choose_recipe() -> tuple[str, str, str]:
     with notion:
         wanted = _choose_notion(methods()[name].info.notions)
     return reference, wanted, name
+
+
+def suits(method: str, dataset: Dataset) -> bool:
+    """Return whether the method can train on the data; where not, say why."""
+    return attempt(lambda: check_data(methods()[method].info, dataset)) is not None
 
 
 def explain_notion(name: str, dataset: Dataset) -> None:

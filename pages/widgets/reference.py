@@ -19,6 +19,7 @@ from pages.widgets.called import call_files
 
 _DIGITS = 12
 _UPLOAD, _FOLDER = "file-", "folder-"
+_ASKED = ("label", "positive", "image", "unreadable")
 
 
 def write_reference(spec: DataSpec) -> str:
@@ -28,8 +29,7 @@ def write_reference(spec: DataSpec) -> str:
     'adult:sex'
     """
     name = spec.dataset if spec.file is None else write_file(spec.file)
-    label = {"label": spec.label, "positive": spec.positive}
-    query = urlencode({key: text for key, text in label.items() if text})
+    query = urlencode({name: getattr(spec, name) for name in _ASKED if getattr(spec, name)})
     return f"{name}:{spec.sensitive}" + (f"?{query}" if query else "")
 
 
@@ -67,8 +67,7 @@ def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
         dataset=None if is_file else name,
         file=str(read_file(name, find_upload)) if is_file else None,
         sensitive=sensitive,
-        label=label.get("label"),
-        positive=label.get("positive"),
+        **{asked: label.get(asked) for asked in _ASKED},
     )
 
 

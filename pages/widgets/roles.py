@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -10,11 +10,11 @@ import streamlit as st
 from fairpriv_core.data.apart import READER
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
-from fairpriv_core.data.sensitive import parse_label
-from fairpriv_core.data.table import name_bins
+from pages.widgets.cut import ask_cut, name_labels
 from pages.widgets.demo import offered_problems
 from pages.widgets.files import choose_given_file
-from pages.widgets.guard import attempt, plain
+from pages.widgets.guard import plain
+from pages.widgets.images import ask_skip, ask_terms, choose_images
 from pages.widgets.session import stamp_file
 from pages.widgets.state import choose, keep, mount, mount_index, mount_several, value
 
@@ -31,18 +31,21 @@ def choose_benchmark() -> DataSpec | None:
     )
     problem = known[keep("dataset", title)]
     st.caption(plain(f"{problem.summary} {problem.citation.rstrip('.')}. Licence: {problem.licence}."))
+    if not ask_terms(problem):
+        return None
     labels = {label.column.name: label for label in problem.labels}
-    label, positive = next(iter(labels)), None
+    label = next(iter(labels))
     if len(labels) > 1:
         label = keep("label", st.selectbox("Label", list(labels), **mount_index("label", labels)))
-    categories = labels[label].column.categories
-    positive = _choose_positive(list(categories), labels[label].positive)
-    usual = label == next(iter(labels)) and positive == labels[label].positive
-    sensitive = _choose_benchmark_attributes(problem)
+    known_positive = labels[label].positive
+    positive = _choose_positive(list(labels[label].column.categories), known_positive) if known_positive else None
+    usual = label == next(iter(labels)) and (positive or "") == known_positive
+    sensitive = _choose_benchmark_attributes(problem, label)
+    skip = ask_skip() if problem.pictures is not None and not problem.editions else None
     if not sensitive:
         return None
     chosen = (None, None) if usual else (label, positive)
-    return DataSpec(dataset=problem.name, label=chosen[0], positive=chosen[1], sensitive=sensitive)
+    return DataSpec(dataset=problem.name, label=chosen[0], positive=chosen[1], sensitive=sensitive, unreadable=skip)
 
 
 def choose_file() -> DataSpec | None:
@@ -58,19 +61,24 @@ def choose_file() -> DataSpec | None:
     if report.errors:
         return None
     _show_guesses(report)
-    usable = {column.name: column for column in report.columns if column.distinct > 1}
-    labels = {column.name: column for column in list_labels(report.columns)}
+    image, skip = choose_images(report)
+    columns = [column for column in report.columns if column.name != image]
+    usable = {column.name: column for column in columns if column.distinct > 1}
+    labels = {column.name: column for column in list_labels(columns)}
     if not labels:
         st.error("No column has two different values, so nothing can be predicted; check the file.")
         return None
     column = labels[_choose_column(labels)]
-    label = _ask_cut(column.name) if column.is_quantity else column.name
-    values = _name_labels(label, labels) if column.is_quantity else column.values
-    positive = _choose_positive(list(values), values[-1]) if values else None
+    label = ask_cut(column.name) if column.is_quantity else column.name
+    values = name_labels(label, labels) if column.is_quantity else column.values
+    classes = image is not None and len(values) > 2
+    positive = _choose_positive(list(values), values[-1]) if values and not classes else None
     sensitive = _choose_file_attributes(usable, column.name)
-    if positive is None or not sensitive:
+    if (positive is None and not classes) or not sensitive:
         return None
-    return DataSpec(file=str(given.path), label=label, positive=positive, sensitive=sensitive)
+    return DataSpec(
+        file=str(given.path), label=label, positive=positive, sensitive=sensitive, image=image, unreadable=skip
+    )
 
 
 def _choose_column(labels: dict[str, ColumnReport]) -> str:
@@ -84,26 +92,6 @@ def _choose_column(labels: dict[str, ColumnReport]) -> str:
     return str(keep("label", chosen))
 
 
-def _ask_cut(name: str) -> str:
-    """Return the label's text, such as `score:150`; "" while it is not said where to cut."""
-    typed = st.text_input(
-        plain(f"Cut '{name}' at"),
-        **mount(f"label_edge.{name}", default=""),
-        placeholder="150",
-        help="One number; a value equal to it belongs to the upper part.",
-    )
-    edge = str(keep(f"label_edge.{name}", typed) or "").strip()
-    if not edge:
-        st.info(plain(f"'{name}' is a number: say where to cut it in two, such as 150."), icon=":material/content_cut:")
-    return f"{name}:{edge}" if edge else ""
-
-
-def _name_labels(label: str, columns: Collection[str]) -> tuple[str, ...]:
-    """Return the two values of a label that is cut; none where it is not said where, or not in one number."""
-    asked = attempt(lambda: parse_label(label, columns)) if label else None
-    return () if asked is None else name_bins(asked.column, asked.edges)
-
-
 def _choose_positive(categories: Sequence[str], usual: str) -> str:
     options = list(categories)
     chosen = st.selectbox(
@@ -115,13 +103,14 @@ def _choose_positive(categories: Sequence[str], usual: str) -> str:
     return str(keep("positive", chosen))
 
 
-def _choose_benchmark_attributes(problem: Problem) -> str:
-    labels = {label.column.name for label in problem.labels}
+def _choose_benchmark_attributes(problem: Problem, label: str) -> str:
+    labels = {each.column.name for each in problem.labels} if problem.image is None else {label}
+    labels -= {label} if problem.classes_are_groups else set()
     columns = {name: column for name, column in problem.columns.items() if name not in labels}
     suggested = problem.sensitive[0].split("+")
     edges = {grouping.column: grouping.edges for grouping in problem.groupings}
     first = list(dict.fromkeys(part for item in problem.sensitive for part in item.split("+")))
-    options = [*first, *(name for name in columns if name not in first)]
+    options = [*(name for name in first if name in columns), *(name for name in columns if name not in first)]
 
     def ask_edges(name: str) -> str:
         if not isinstance(columns[name], Numeric):

@@ -112,7 +112,8 @@ def test_json_gives_an_encoder_with_equal_bits(schema: tuple[Numeric | Categoric
 
 
 def test_real_rows_have_equal_bits_after_json(real_data: Path) -> None:
-    for name, problem in problems().items():
+    tables = {name: problem for name, problem in problems().items() if problem.pictures is None}
+    for name, problem in tables.items():
         encoder = load_encoder(DataSpec(dataset=name, sensitive=problem.sensitive[0]))
         table = read_benchmark(problem).table
         encoded = encoder.transform(table)

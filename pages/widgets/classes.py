@@ -1,0 +1,57 @@
+"""Data whose rows are images: how many of each class and group, and never an image, since it may be a face."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.profile import SMALL, count_classes
+from pages.widgets.guard import plain
+
+
+def describe_images(dataset: Dataset) -> str:
+    """Return how many images there are and of what size, as Markdown."""
+    channels, height, width = dataset.image or (0, 0, 0)
+    kind = "grey" if channels == 1 else "colour"
+    unlike = "" if dataset.unit is None else f", **{dataset.people:,}** of them different"
+    return f"**{dataset.n:,}** images{unlike}, {width} × {height} pixels in {kind}."
+
+
+def describe_labels(dataset: Dataset) -> str:
+    """Return what is predicted of a row, as Markdown."""
+    if dataset.labels > 2:
+        return f"Predicted: which of {dataset.labels} classes it is, {plain(', '.join(dataset.label_names))}."
+    return (
+        f"Predicted: whether the label is **{plain(dataset.label_names[1])}** (positive) or "
+        f"**{plain(dataset.label_names[0])}**."
+    )
+
+
+def show_classes(dataset: Dataset) -> None:
+    """Draw how many rows of each class there are, in all and by group; of one published split by its two parts."""
+    st.subheader("Classes", anchor=False)
+    columns = {"rows": np.bincount(dataset.y, minlength=dataset.labels)}
+    if dataset.one_split and dataset.official_test is not None:
+        for name, part in (("training", ~dataset.official_test), ("test", dataset.official_test)):
+            columns[name] = np.bincount(dataset.y[part], minlength=dataset.labels)
+    if dataset.group_names != dataset.label_names:
+        columns |= dict(zip(dataset.group_names, count_classes(dataset), strict=True))
+    rows = [
+        {"class": name, **{head: int(counts[place]) for head, counts in columns.items()}}
+        for place, name in enumerate(dataset.label_names)
+    ]
+    st.dataframe(rows, key="class_table", hide_index=True, alt="How many rows of each class there are, by group.")
+    _warn_of_few(dataset)
+
+
+def _warn_of_few(dataset: Dataset) -> None:
+    counts = count_classes(dataset)
+    same = dataset.group_names == dataset.label_names
+    few = [
+        f"{dataset.label_names[label]} in {dataset.group_names[group]}: {counts[group, label]:,}"
+        for group, label in np.argwhere(counts < SMALL)
+        if not same
+    ]
+    if few:
+        st.caption(plain(f"Fewer than {SMALL} rows, of which rates say little: {'; '.join(few)}."))
