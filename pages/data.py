@@ -55,9 +55,9 @@ def _follow_reference() -> None:
     choose(name, spec.dataset or reference.partition(":")[0].removeprefix("file-"))
     if spec.file is not None:
         begin_file(spec.file, told=True)
+        choose("image", spec.image or "")
     choose("label", spec.label)
     choose("positive", spec.positive)
-    choose("image", spec.image or "")
     choose("unreadable", spec.unreadable is not None)
     choose("attributes", tuple(column for column, _, _ in columns))
     for column, _, edges in columns:

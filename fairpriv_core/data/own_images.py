@@ -34,7 +34,7 @@ class _Cells:
     def name(self, place: int) -> str:
         """Return what an image is called in a sentence."""
         cell = self.cells[place]
-        return cell if isinstance(cell, str) else f"row {place + 1} of {self.source}"
+        return cell if isinstance(cell, str) else f"row {place + 1}"
 
     def find(self, place: int) -> bytes:
         """Return an image's bytes; OSError where there is no such file, BadInput for one outside the folder."""

@@ -125,9 +125,13 @@ def _check_names(strange: Sequence[str], every: int, *, skip: bool) -> str:
             "unreadable = skip.",
             field="unreadable",
         )
-    said = [f"{len(lacking):,} files whose name gives no race"] if lacking else []
-    said += [f"{len(other):,} files whose name gives labels outside the mapping"] if other else []
-    return f"{' and '.join(said)} were left out." if said else ""
+    lost = [(len(lacking), "gives no race"), (len(other), "gives labels outside the mapping")]
+    files = " and ".join(f"{_count(number, 'file')} whose name {what}" for number, what in lost if number)
+    return f"{files} {'was' if len(strange) == 1 else 'were'} left out." if strange else ""
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _read_prepared(path: Path) -> Faces:
@@ -159,9 +163,10 @@ def _count_twins(unit: np.ndarray, labels: np.ndarray) -> str:
     twins = sizes[sizes > 1]
     pairs = np.unique(np.column_stack([unit, labels]), axis=0)
     unlike = int((np.bincount(pairs[:, 0]) > 1).sum())
+    occur = "occurs" if len(twins) == 1 else "occur"
     return (
-        f"{len(twins):,} pictures occur more than once ({int(twins.sum()):,} files), {unlike:,} of them with labels "
-        "that contradict each other; all are kept, and the split keeps each picture on one side."
+        f"{_count(len(twins), 'picture')} {occur} more than once ({_count(int(twins.sum()), 'file')}), {unlike:,} with "
+        "labels that contradict each other; all are kept, and the split keeps each picture on one side."
     )
 
 

@@ -7,7 +7,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.source import check_file
-from fairpriv_core.runs.suited import check_data
+from fairpriv_core.runs.suited import check_sensitive
 
 
 class Shelf:
@@ -21,7 +21,7 @@ class Shelf:
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
         """Return (train, test) of a config. BadInput, for data that its method cannot train on too; DataUnavailable."""
         source = (config.data, config.file_sha256)
-        whole = check_data(config.method.info, self._load(*source))
+        whole = check_sensitive(config.method.info, self._load(*source))
         name = (*source, config.split, 0 if config.split == "official" or whole.one_split else config.seed)
         if name not in self._parts:
             while self._most is not None and len(self._parts) >= self._most:

@@ -9,7 +9,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import explain
-from fairpriv_core.runs.suited import check_data
+from fairpriv_core.runs.suited import check_sensitive
 from pages.widgets.frame import link_to
 from pages.widgets.guard import attempt, plain
 from pages.widgets.reference import list_reference
@@ -39,8 +39,8 @@ def choose_recipe() -> tuple[str, str, str]:
 
 
 def suits(method: str, dataset: Dataset) -> bool:
-    """Return whether the method can train on the data; where not, say why."""
-    return attempt(lambda: check_data(methods()[method].info, dataset)) is not None
+    """Return whether the method protects something of this data, or nothing at all; where not, say why."""
+    return attempt(lambda: check_sensitive(methods()[method].info, dataset)) is not None
 
 
 def explain_notion(name: str, dataset: Dataset) -> None:
