@@ -72,7 +72,8 @@ UTKFACE = Problem(
     caveats=(
         "Age, gender and race are what a program and its correctors took people to be, not what people say they are.",
         "Where the nine classes of age are parted is this project's choice: DP-FERMI speaks of nine and does not say.",
-        "Whose face it is is not known: epsilon protects a picture, not a person who may be in several.",
+        "A face shows race and gender: where epsilon protects the sensitive attribute it takes the face as public.",
+        "Whose face it is is not known: epsilon protects a row, not a person, who may be in several.",
     ),
 )
 UTKFACE_128 = replace(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.profile import SMALL, count_classes
 from pages.widgets.guard import plain
+
+_MOST_NAMED = 10
 
 
 def describe_images(dataset: Dataset) -> str:
@@ -21,7 +25,7 @@ def describe_images(dataset: Dataset) -> str:
 def describe_labels(dataset: Dataset) -> str:
     """Return what is predicted of a row, as Markdown."""
     if dataset.labels > 2:
-        return f"Predicted: which of {dataset.labels} classes it is, {plain(', '.join(dataset.label_names))}."
+        return f"Predicted: one of {dataset.labels} classes ({plain(_list(dataset.label_names))})."
     return (
         f"Predicted: whether the label is **{plain(dataset.label_names[1])}** (positive) or "
         f"**{plain(dataset.label_names[0])}**."
@@ -46,12 +50,16 @@ def show_classes(dataset: Dataset) -> None:
 
 
 def _warn_of_few(dataset: Dataset) -> None:
+    """Name the smallest cells of class and group, where groups are not the classes."""
     counts = count_classes(dataset)
-    same = dataset.group_names == dataset.label_names
-    few = [
-        f"{dataset.label_names[label]} in {dataset.group_names[group]}: {counts[group, label]:,}"
-        for group, label in np.argwhere(counts < SMALL)
-        if not same
-    ]
-    if few:
-        st.caption(plain(f"Fewer than {SMALL} rows, of which rates say little: {'; '.join(few)}."))
+    few = sorted((counts[group, label], group, label) for group, label in np.argwhere(counts < SMALL))
+    if few and dataset.group_names != dataset.label_names:
+        named = [f"{dataset.label_names[label]} in {dataset.group_names[group]} {size:,}" for size, group, label in few]
+        words = f"{len(few)} of {counts.size} cells have fewer than {SMALL} rows, of which rates say little"
+        st.caption(plain(f"{words}: {_list(named)}."))
+
+
+def _list(names: Sequence[str]) -> str:
+    return "; ".join(names[:_MOST_NAMED]) + (
+        f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    )
