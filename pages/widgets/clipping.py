@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import streamlit as st
@@ -42,7 +41,7 @@ def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
     if not plan.method.info.shows_clipping:
         return
     request = {
-        "data": asdict(config.data),
+        "data": config.data.to_json(),
         "notion": config.notion,
         "hidden_layers": getattr(config.method, "hidden_layers", 0),
         "width": getattr(config.method, "width", 0),
