@@ -13,6 +13,7 @@ from pages.widgets.reference import write_reference
 from pages.widgets.roles import choose_benchmark, choose_file
 from pages.widgets.session import find_outline, find_spec
 from pages.widgets.state import choose, enter, keep, mount_default, publish, value
+from pages.widgets.thinning import choose_ratio, show_thinned
 
 _SOURCES = {"benchmark": "A benchmark", "file": "Your own file"}
 
@@ -33,6 +34,7 @@ def show() -> None:
         ),
     )
     spec = choose_file() if source == "file" else choose_benchmark()
+    spec = None if spec is None else choose_ratio(spec)
     if spec is not None:
         _describe(spec)
     publish(("data", "source"))
@@ -56,6 +58,7 @@ def _follow_reference() -> None:
         begin_file(spec.file, told=True)
     choose("label", spec.label)
     choose("positive", spec.positive)
+    choose("group_ratio", "" if spec.group_ratio is None else str(spec.group_ratio))
     choose("attributes", tuple(column for column, _, _ in columns))
     for column, _, edges in columns:
         if edges:
@@ -76,6 +79,7 @@ def _describe(spec: DataSpec) -> None:
         f"Predicted: whether the label is **{plain(dataset.label_names[1])}** (positive) or "
         f"**{plain(dataset.label_names[0])}**."
     )
+    show_thinned(dataset, seed=value("seed"))
     show_groups(dataset)
     show_revealing(outline.revealing)
     with st.expander("What an ε on this data takes as given", key="data_assumptions"):

@@ -56,8 +56,8 @@ def show() -> None:
     explain_notion(notion, dataset)
     left, right = st.columns([1, 1], gap="large")
     with left:
-        raw, slots = _choose_settings(method, vars(spec))
-    raw |= {"data": vars(spec), "notion": notion}
+        raw, slots = _choose_settings(method, spec.to_json())
+    raw |= {"data": spec.to_json(), "notion": notion}
     with right:
         show_plan(raw, dataset, slots)
     publish((*_PUBLISHED, *list_choices(methods()[method])))

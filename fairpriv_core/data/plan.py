@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from fairpriv_core.data.features import write_schema
 from fairpriv_core.data.material import Declared
@@ -56,7 +56,7 @@ def make_plan(spec: DataSpec, declared: Declared) -> Plan:
 
 def seal_plan(spec: DataSpec, files: str, plan: Plan) -> str:
     """Return the SHA-256 of the files' seal, of what was asked of them and of how they are encoded."""
-    asked = {**asdict(spec), "file": None, "positive": plan.positive, "label": plan.label.name}
+    asked = {**spec.to_json(), "file": None, "positive": plan.positive, "label": plan.label.name}
     text = json.dumps([files, asked, plan.group_names, write_schema(plan.features)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from fairpriv_core import checks
 from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
 
@@ -16,7 +17,9 @@ class DataSpec:
 
     `sensitive` follows the grammar `column`, `column:edge,edge` (a numeric column cut into groups) and `a+b`
     (groups crossed). `label` is a column, or `column:edge`: numbers that are at least the edge, or below it. `label`
-    and `positive` may be None for a benchmark; a file needs its `label`.
+    and `positive` may be None for a benchmark; a file needs its `label`. With `group_ratio`, in (0, 1], training rows
+    of every group that is larger than the smallest one over `group_ratio` are left out at random until it has that
+    size; test rows stay as they are drawn.
     """
 
     dataset: str | None = None
@@ -24,6 +27,7 @@ class DataSpec:
     label: str | None = None
     positive: str | None = None
     sensitive: str = ""
+    group_ratio: float | None = None
 
     def __post_init__(self) -> None:
         if (self.dataset is None) == (self.file is None):
@@ -34,6 +38,12 @@ class DataSpec:
             raise BadInput(
                 "sensitive must name a column, like sex, age:25,60 or sex+race, got an empty text.", field="sensitive"
             )
+        if self.group_ratio is not None:
+            checks.rate(group_ratio=self.group_ratio)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form; a group ratio that is not set is left out, so that earlier runs keep their keys."""
+        return {name: value for name, value in vars(self).items() if name != "group_ratio" or value is not None}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from fairpriv_core import checks
@@ -71,7 +71,7 @@ class RunConfig:
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; `build_config` reads it back to an equal config."""
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {**plain, "data": asdict(self.data), "method": method_to_json(self.method)}
+        return {**plain, "data": self.data.to_json(), "method": method_to_json(self.method)}
 
     def to_toml(self) -> str:
         """Return the TOML form; `build_config(read_toml(text))` reads it back. What is not set is left out."""

@@ -9,24 +9,24 @@ from typing import Any
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.source import DATA_FIELDS
 from fairpriv_core.runs.toml import read_toml
 
-_DATA = ("dataset", "file", "label", "positive", "sensitive")
 _METHOD = ("method", "variant", "assignments")
 
 
 def read_request(given: Mapping[str, Any]) -> RunConfig:
     """Return the config that options ask for, on top of the file that `config` names; BadInput as `build_config`.
 
-    `given`: dataset, file, label, positive, sensitive, notion, method, variant, assignments ("key=value" texts), and
-    the further fields of RunConfig; None where an option was not given. An epsilon among the options, unlike one of
-    the file, needs a private method: nobody who asks for privacy is to get a model without it.
+    `given`: fields of the data and of RunConfig, variant, and assignments ("key=value" texts); None where an option was
+    not given. An epsilon among the options, unlike one of the file, needs a private method: nobody who asks for privacy
+    is to get a model without it.
     """
     base = _read_config_file(given["config"]) if given.get("config") else {}
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
-    for name in ("config", *_DATA, *_METHOD):
+    for name in ("config", *DATA_FIELDS, *_METHOD):
         raw.pop(name, None)
-    raw["data"] = _over(base.get("data"), {name: given.get(name) for name in _DATA})
+    raw["data"] = _over(base.get("data"), {name: given.get(name) for name in DATA_FIELDS})
     for name, other in (("dataset", "file"), ("file", "dataset")):
         if given.get(name) and not given.get(other):
             raw["data"].pop(other, None)

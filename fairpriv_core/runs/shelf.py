@@ -6,7 +6,7 @@ from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.source import check_file
+from fairpriv_core.runs.source import check_file, find_seed
 
 
 class Shelf:
@@ -15,12 +15,12 @@ class Shelf:
     def __init__(self, *, splits: int | None = None) -> None:
         self._most = splits
         self._read: dict[tuple[DataSpec, str | None], Dataset | FairprivError] = {}
-        self._parts: dict[tuple[DataSpec, str | None, str, int], tuple[Dataset, Dataset]] = {}
+        self._parts: dict[tuple[DataSpec, str | None, str, int | None], tuple[Dataset, Dataset]] = {}
 
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
         """Return (train, test) of a config. BadInput, or DataUnavailable for a file that cannot be had."""
         source = (config.data, config.file_sha256)
-        name = (*source, config.split, 0 if config.split == "official" else config.seed)
+        name = (*source, config.split, find_seed(config.to_json()))
         if name not in self._parts:
             while self._most is not None and len(self._parts) >= self._most:
                 del self._parts[next(iter(self._parts))]

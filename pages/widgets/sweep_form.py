@@ -78,7 +78,7 @@ def _fill_in() -> dict[str, Any] | None:
     axes |= {"method": list(chosen)} if len(chosen) > 1 else {}
     shares = any(methods()[name].info.reuses for name in chosen)
     return {
-        "data": vars(spec),
+        "data": spec.to_json(),
         "notion": notion,
         "delta": value("delta"),
         "method": method,
