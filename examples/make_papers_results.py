@@ -23,7 +23,7 @@ from fairpriv_core.papers.preset import Preset
 from fairpriv_core.papers.results import PATH, read_made
 from fairpriv_core.report.paper_prose import render_papers
 from fairpriv_core.report.paper_values import list_paths, read_path
-from fairpriv_core.runs.clipped import with_clipped
+from fairpriv_core.runs.measured import with_measured
 from fairpriv_core.runs.paper_runs import find_records, list_configs
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_sweep import SweepStore
@@ -49,9 +49,7 @@ def main() -> None:
 def collect(preset: Preset, store: RunStore, version: str) -> dict[str, Any]:
     """Return what is kept of a preset; BadInput where a run has neither finished nor failed."""
     configs = list_configs(preset.pick(version).sweeps)
-    found = find_records(store, list(configs))
-    if preset.clipping:
-        found = with_clipped(store, found)
+    found = with_measured(store, preset.measured, find_records(store, list(configs)))
     records = {record["key"].partition("-")[0]: record for record in found}
     rows = SweepStore(store).find(list(configs))
     failed = {key: str(row.error) for key, row in rows.items() if row.status == "failed"}

@@ -11,8 +11,8 @@ from fairpriv_core.papers import catalog
 from fairpriv_core.report.paper_prose import describe_document, describe_papers, list_papers, to_document
 from fairpriv_core.runs.answers import Answer
 from fairpriv_core.runs.children import count_cores, use_one_thread
-from fairpriv_core.runs.clipped import with_clipped
 from fairpriv_core.runs.crew import run_here
+from fairpriv_core.runs.measured import with_measured
 from fairpriv_core.runs.paper_runs import find_records, run_missing
 from fairpriv_core.runs.store import open_store
 from fairpriv_core.runs.sweep_launch import Order
@@ -50,8 +50,6 @@ def run(name: str, version: str, workers: int | None, yes: bool, as_json: bool) 
     command = f"fairpriv papers run {name} --{version}"
     keys = run_missing(sweeps, order, open_talk(), again=command)
     with open_store() as store:
-        records = find_records(store, keys)
-        if preset.clipping:
-            records = with_clipped(store, records)
+        records = with_measured(store, preset.measured, find_records(store, keys))
     document = to_document(preset, version, records)
     print_answer(Answer(document, describe_document(document)), as_json)

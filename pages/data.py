@@ -5,15 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.data.problem import DataSpec
-from pages.widgets.classes import describe_images, describe_labels, show_classes
+from pages.widgets.counts import show_counts
 from pages.widgets.files import begin_file
 from pages.widgets.frame import go_to
-from pages.widgets.groups import show_groups, show_revealing
 from pages.widgets.guard import plain
 from pages.widgets.reference import write_reference
 from pages.widgets.roles import choose_benchmark, choose_file
 from pages.widgets.session import find_outline, find_spec
 from pages.widgets.state import choose, enter, keep, mount_default, publish, value
+from pages.widgets.thinning import choose_ratio
 
 _SOURCES = {"benchmark": "A benchmark", "file": "Your own file"}
 
@@ -34,6 +34,7 @@ def show() -> None:
         ),
     )
     spec = choose_file() if source == "file" else choose_benchmark()
+    spec = None if spec is None else choose_ratio(spec)
     if spec is not None:
         _describe(spec)
     publish(("data", "source"))
@@ -59,6 +60,7 @@ def _follow_reference() -> None:
     choose("label", spec.label)
     choose("positive", spec.positive)
     choose("unreadable", spec.unreadable is not None)
+    choose("group_ratio", "" if spec.group_ratio is None else str(spec.group_ratio))
     choose("attributes", tuple(column for column, _, _ in columns))
     for column, _, edges in columns:
         if edges:
@@ -74,14 +76,7 @@ def _describe(spec: DataSpec) -> None:
     choose("data", reference)
     st.session_state["data_shown"] = reference
     st.badge("raw statistics, for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
-    rows = f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{dataset.features}** encoded features."
-    st.markdown(f"{rows if dataset.image is None else describe_images(dataset)} {describe_labels(dataset)}")
-    if dataset.image is not None:
-        show_classes(dataset)
-    if dataset.labels == 2:
-        show_groups(dataset)
-    if dataset.image is None:
-        show_revealing(outline.revealing)
+    show_counts(outline, seed=value("seed"))
     with st.expander("What an ε on this data takes as given", key="data_assumptions"):
         for threat, sentences in dataset.assumptions.items():
             for said in sentences:

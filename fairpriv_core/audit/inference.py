@@ -102,6 +102,15 @@ def infer_membership(inside: np.ndarray, outside: np.ndarray, *, most: int, seed
     return MembershipInference(tuple(found), size // 2, min(chance, 1.0))
 
 
+def guessed_advantage(judged: int) -> float:
+    """Return the mean advantage of an attacker who learns nothing, on `judged` records of each kind (Kolmogorov).
+
+    >>> round(guessed_advantage(2000), 4)
+    0.0275
+    """
+    return min(float(kstwobign.mean()) * math.sqrt(2.0 / judged), 1.0) if judged else 1.0
+
+
 def infer_attribute(
     known: np.ndarray, answers: np.ndarray, group: np.ndarray, *, most: int, seed: int
 ) -> AttributeInference:

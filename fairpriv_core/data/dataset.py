@@ -15,6 +15,7 @@ from fairpriv_core.data.groups import Groups
 from fairpriv_core.data.mapped import select_rows
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.rows import Rows, assemble
+from fairpriv_core.data.thin import assume_thinned, thin_groups
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
@@ -36,7 +37,7 @@ class Dataset:
     `encoder` is the JSON of the encoder that made `X`, `grouping` that of the groups. `unit` (n,) int64 says whose
     each row is, or is None where everyone has one. `image` is (channels, height, width) where a row is an image,
     its pixels over 255 in that order; such data have no `encoder` and no names of features. `one_split` says that
-    the published split is the only one.
+    the published split is the only one. `group_ratio` is what `split_dataset` thins the training part to, or None.
     """
 
     X: np.ndarray
@@ -54,6 +55,7 @@ class Dataset:
     encoder: str = ""
     grouping: str = ""
     unit: np.ndarray | None = None
+    group_ratio: float | None = None
     image: tuple[int, int, int] | None = None
     one_split: bool = False
 
@@ -123,6 +125,7 @@ def describe_rows(rows: Rows, spec: DataSpec, X: np.ndarray) -> Dataset:
         encoder=write_schema(features) if declared.image is None else "",
         grouping=Groups(rows.plan.groupings, compared).to_json(),
         unit=rows.material.unit,
+        group_ratio=spec.group_ratio,
         image=declared.image,
         one_split=rows.material.one_split,
     )
@@ -131,10 +134,13 @@ def describe_rows(rows: Rows, spec: DataSpec, X: np.ndarray) -> Dataset:
 def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tuple[Dataset, Dataset]:
     """Return (train, test): 75/25 at random, stratified by the label alone, or the published split.
 
-    The sensitive attribute is never looked at: under the threat model `attribute` the split is public. Under `record`
+    The sensitive attribute is not looked at: under the threat model `attribute` the split is public. Under `record`
     one changed label moves other rows between the parts, so that the split is given is an assumption of the train part.
     Where people have several rows it is people who are split 75/25, and labels are not looked at either. Where the
     published split is the only one, both names mean it.
+
+    Data with a `group_ratio` have their training part thinned to it after that, row by row: this looks at the sensitive
+    attribute, and so is an assumption under both threat models. The test part does not depend on the ratio.
     """
     one_of(SPLITS, split=split)
     if split == "official" or dataset.one_split:
@@ -145,9 +151,20 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tu
         chosen = _draw_units(dataset.unit, public_generator(seed, "split"))
     else:
         chosen = _draw_test(dataset.y, dataset.labels, public_generator(seed, "split"))
-        known = {**dataset.assumptions, "record": (*dataset.assumptions.get("record", ()), _SPLIT_ASSUMED)}
-        dataset = replace(dataset, assumptions=known)
-    return dataset.take(np.flatnonzero(~chosen)), dataset.take(np.flatnonzero(chosen))
+        dataset = _assume(dataset, _SPLIT_ASSUMED, ("record",))
+    train, test = np.flatnonzero(~chosen), np.flatnonzero(chosen)
+    ratio = dataset.group_ratio
+    if ratio is not None:
+        drawn = public_generator(seed, "group ratio")
+        train = train[thin_groups(dataset.group[train], ratio, dataset.group_names, drawn)]
+        dataset = _assume(dataset, assume_thinned(ratio), ("attribute", "record"))
+    return dataset.take(train), dataset.take(test)
+
+
+def _assume(dataset: Dataset, sentence: str, threat_models: tuple[str, ...]) -> Dataset:
+    known = dataset.assumptions
+    more = {model: (*known.get(model, ()), sentence) for model in threat_models}
+    return replace(dataset, assumptions={**known, **more})
 
 
 def _draw_test(y: np.ndarray, labels: int, generator: np.random.Generator) -> np.ndarray:

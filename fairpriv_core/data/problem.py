@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fairpriv_core import checks
 from fairpriv_core.data.pixels import Pictures
 from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
 
-_LATER = ("image", "unreadable")
+_LATER = ("group_ratio", "image", "unreadable")
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,9 @@ class DataSpec:
 
     `sensitive` follows the grammar `column`, `column:edge,edge` (a numeric column cut into groups) and `a+b`
     (groups crossed). `label` is a column, or `column:edge`: numbers that are at least the edge, or below it. `label`
-    and `positive` may be None for a benchmark; a file needs its `label`. `image` is the column of a file that holds
+    and `positive` may be None for a benchmark; a file needs its `label`. With `group_ratio`, in (0, 1], training rows
+    of every group that is larger than the smallest one over `group_ratio` are left out at random until it has that
+    size; test rows stay as they are drawn. `image` is the column of a file that holds
     images or names them, None where its rows are no images; `unreadable` is "skip" to leave out images that cannot be
     read, None to refuse them.
     """
@@ -29,6 +32,7 @@ class DataSpec:
     label: str | None = None
     positive: str | None = None
     sensitive: str = ""
+    group_ratio: float | None = None
     image: str | None = None
     unreadable: str | None = None
 
@@ -41,6 +45,8 @@ class DataSpec:
             raise BadInput(
                 "sensitive must name a column, like sex, age:25,60 or sex+race, got an empty text.", field="sensitive"
             )
+        if self.group_ratio is not None:
+            checks.rate(group_ratio=self.group_ratio)
         if self.image is not None and self.file is None:
             raise BadInput(
                 f"image names a column of a file of one's own, got '{self.image}' and no file.", field="image"

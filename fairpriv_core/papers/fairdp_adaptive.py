@@ -7,6 +7,8 @@ what each panel of a figure shows are not in it.
 from __future__ import annotations
 
 from fairpriv_core.papers import fairdp_adaptive_runs as runs
+from fairpriv_core.papers.fairdp_adaptive_attacks import FIGURE_3
+from fairpriv_core.papers.fairdp_adaptive_parts import DPSGD, DPSGD_F, FAIRDP, FAIRDP_PROVED, OPT_Q
 from fairpriv_core.papers.fairdp_adaptive_tables import TABLES
 from fairpriv_core.papers.preset import (
     ACCURACY,
@@ -20,8 +22,6 @@ from fairpriv_core.papers.preset import (
     Quantity,
     Value,
     Version,
-    of_method,
-    published,
 )
 
 _IMAGES = "Waits for image data sets (MNIST) and for convolutional networks, which are not built yet."
@@ -35,29 +35,7 @@ FIGURE_1 = Preset(
     waits_for=_IMAGES,
 )
 
-FIGURE_3 = Preset(
-    id="fairdp_adaptive.figure3",
-    title="Figure 3: membership attacks",
-    shows="AUC and advantage of four attackers (logistic regression, a network, random forest, nearest neighbours) who "
-    "tell members from others by a model's answers; on which data, the text does not say. “FairDP maintains a similar "
-    "level of privacy protection as DPSGD.”",
-    waits_for="Waits for attacks on many runs at once. The same four attackers with the same two scores attack any one "
-    "finished run by `fairpriv audit KEY`, or on the Audit page.",
-)
-
-_FAIRDP = Part(
-    "FairDP by class, as published (L = 1)",
-    {"config/method/name": "fairdp_adaptive", "config/method/variant": "published"},
-    "fairdp_adaptive",
-    1,
-)
-_FAIRDP_PROVED = Part(
-    "FairDP by class, proved (L = 1e-4)",
-    {"config/method/name": "fairdp_adaptive", "config/method/variant": "proved"},
-    "fairdp_adaptive",
-)
-_DPSGD = of_method("DPSGD", "dp_sgd")
-_SERIES = (_FAIRDP, _FAIRDP_PROVED, _DPSGD, published("Opt-Q", "opt_q"), published("DPSGD-F", "dpsgd_f"))
+_SERIES = (FAIRDP, FAIRDP_PROVED, DPSGD, OPT_Q, DPSGD_F)
 _OURS = (
     "This is the paper's question asked on Adult, not its figure: the text says neither which data the panels show "
     "(those of Dutch are in an appendix that it lacks), nor which values were tried, and draws training curves, which "
@@ -67,16 +45,16 @@ _OURS = (
 
 
 def _varies_less(fairdp: Part) -> Compare:
-    one, other = (Quantity(part.name, ACCURACY, part.where, "spread") for part in (fairdp, _DPSGD))
+    one, other = (Quantity(part.name, ACCURACY, part.where, "spread") for part in (fairdp, DPSGD))
     return Compare(one, other, high=0.0)
 
 
 _INSENSITIVE = Claim(
     "FairDP is insensitive to variations in the hyper-parameters",
     "Section 4.3",
-    _varies_less(_FAIRDP),
+    _varies_less(FAIRDP),
     reading="over values and seeds together its accuracy varies less than DPSGD's",
-    ours=_varies_less(_FAIRDP_PROVED),
+    ours=_varies_less(FAIRDP_PROVED),
 )
 
 
@@ -94,8 +72,9 @@ def _effect(number: int, x: Value, values: tuple[list[float], list[float]], what
         drawing=Plot("line", x, (ACCURACY, GAP), _SERIES),
         not_printed="The paper prints no numbers for this figure: what is compared is what its text says of it.",
         claims=(_INSENSITIVE,),
-        privacy="ε follows from σ, sampling rate and steps, and so differs along the axis. That of the lines “as "
-        "published” does not hold: clipping bounds are chosen from raw gradients, as the paper's footnote 1 says.",
+        privacy="ε follows from σ, sampling rate and steps: it is the same at every learning rate, and differs with "
+        "batch size and noise. That of the lines “as published” does not hold: clipping bounds "
+        "are chosen from raw gradients, as the paper's footnote 1 says.",
     )
 
 

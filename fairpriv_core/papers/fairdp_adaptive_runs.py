@@ -46,6 +46,11 @@ def table(data: dict[str, Any], seeds: int) -> Sweep:
     return _sweep(data, methods, seeds)
 
 
+def attacked(seeds: int) -> Sweep:
+    """Return the sweep of Figure 3 on Adult: some of the tables' runs."""
+    return _sweep(ADULT, [{"name": "none", **_TABLE}, *rivals(), *fairdp("class")], seeds)
+
+
 def varied(parameter: str, values: list[float], seeds: int) -> Sweep:
     """Return the sweep of Figures 4 to 6 on Adult: every private method at each value of one hyper-parameter."""
     settings: list[dict[str, Any]] = [{parameter: value} for value in values]

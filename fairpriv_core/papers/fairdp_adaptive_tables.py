@@ -10,6 +10,7 @@ many as the file's women (code 2), "Female" its men's 30,147: there the two name
 from __future__ import annotations
 
 from fairpriv_core.papers import fairdp_adaptive_runs as runs
+from fairpriv_core.papers.fairdp_adaptive_parts import DPSGD, FAIRDP, PRINTED_ROWS, READINGS, RIVALS, ROWS, SGD
 from fairpriv_core.papers.preset import (
     ACCURACY,
     GAP,
@@ -22,35 +23,7 @@ from fairpriv_core.papers.preset import (
     Table,
     Value,
     Version,
-    of_method,
-    published,
 )
-
-SGD = of_method("SGD", "none")
-DPSGD = of_method("DPSGD", "dp_sgd")
-RIVALS = (
-    DPSGD,
-    of_method("DP-FedAvg", "dp_fedavg"),
-    published("Opt-Q", "opt_q"),
-    published("DPSGD-F", "dpsgd_f"),
-)
-
-
-def _fairdp(kind: str, variant: str, reading: str) -> Part:
-    where = {"config/method/clip_by": kind, "config/method/variant": variant}
-    name = f"FairDP by {kind}, {reading}"
-    return Part(name, {"config/method/name": "fairdp_adaptive", **where}, "fairdp_adaptive")
-
-
-FAIRDP = _fairdp("class", "published", "as published (L = 1)")
-READINGS = (
-    FAIRDP,
-    _fairdp("group", "published", "as published (L = 1)"),
-    _fairdp("class", "proved", "proved (L = 1e-4)"),
-    _fairdp("group", "proved", "proved (L = 1e-4)"),
-)
-ROWS = (SGD, *RIVALS, *READINGS)
-PRINTED_ROWS = (SGD, *RIVALS, FAIRDP)
 
 
 def _of_group(name: str, title: str) -> Value:

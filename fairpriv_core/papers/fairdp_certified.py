@@ -9,6 +9,27 @@ of "accuracy/precision" and of the metrics that the text names.
 from __future__ import annotations
 
 from fairpriv_core.papers import fairdp_certified_runs as runs
+from fairpriv_core.papers.fairdp_certified_parts import (
+    ADULT,
+    AUC,
+    CLEAN,
+    CREDIT,
+    DATA,
+    DPSGD_F,
+    EITHER,
+    FAIRDP,
+    GAPS,
+    IS_SGD,
+    LOST,
+    PARITY,
+    PRIVACY,
+    PROVED,
+    SETTINGS,
+    certificate,
+    of,
+    stays_below,
+)
+from fairpriv_core.papers.fairdp_certified_ratio import FIGURE_7
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
@@ -19,40 +40,14 @@ from fairpriv_core.papers.preset import (
     Plot,
     Preset,
     Printed,
-    Quantity,
     Table,
     Trend,
     Value,
     Version,
     of_method,
-    proved,
-    published,
 )
 
-
-def _points(name: str, title: str) -> Value:
-    return Value(f"metrics/{name}_gap", title, "percentage points", scale=100.0)
-
-
-AUC = Value("metrics/roc_auc", "ROC-AUC", "%", scale=100.0)
-GAPS = {
-    "demographic_parity": _points("demographic_parity", "Demographic parity"),
-    "equal_opportunity": _points("equal_opportunity", "Equality of opportunity"),
-    "equalized_odds": _points("equalized_odds", "Equality of odds"),
-}
-PARITY = GAPS["demographic_parity"]
 M = Value("config/method/weight_bound", "M")
-DATA = (
-    Part("Adult", {"config/data/dataset": "adult"}),
-    Part("Default-CCC", {"config/data/dataset": "credit_default"}),
-)
-ADULT, CREDIT = DATA
-EITHER = Part("")
-CLEAN = of_method("Clean model", "none")
-IS_SGD = published("DP-IS-SGD", "dp_is_sgd")
-DPSGD_F = published("DPSGDF", "dpsgd_f")
-FAIRDP = published("FairDP", "fairdp_certified")
-PROVED = proved("FairDP", "fairdp_certified")
 SERIES = (
     FAIRDP,
     PROVED,
@@ -64,20 +59,6 @@ SERIES = (
     CLEAN,
 )
 
-_SETTINGS = (
-    "From the paper: multi-layer perceptrons, FairDP with clipped scoring weights, everything trained by Adam. Its "
-    "budgets, network, rates and M are lost in the text that we have: ours are ε from 0.5 to 2, one hidden layer of 32 "
-    "for every method, the shipped settings, and M = 0.5. Our FairDP takes plain gradient steps throughout: under Adam "
-    "its certificate's argument would not hold. Table I has 48,842 rows of Adult (11,687 positive) and 30,000 of "
-    "Default-CCC (6,636); ours leaves out Adult's rows with missing values."
-)
-_PRIVACY = (
-    "All ε are about whole records. Those “as published” are by the moments accountant. FairDP's does not hold as "
-    "published: sums are divided by the realised sizes of secret samples, the even split of the last step shifts with "
-    "one more record, and the certificate's noise ignores its divisors. Neither do those of DP-IS-SGD, which does not "
-    "pay for the group sizes, and DPSGDF, which counts one sample twice. The ε of “proved” is proved."
-)
-_LOST = "The numbers of this figure are not in the text that we have"
 _FULL = "10 seeds, 5 budgets"
 _EPSILONS, _FEW = [0.5, 1.0, 2.0, 4.0, 8.0], [0.5, 1.0, 2.0]
 _COMPARED = [*runs.baselines(), *runs.fairdp([0.5])]
@@ -86,16 +67,12 @@ _TRADE_SMALL = Version((runs.sweep(_COMPARED, _FEW, 3),), "3 seeds, 3 budgets")
 _UTK = "Waits for image data sets (UTK-Face) and for convolutional networks, which are not built yet."
 
 
-def _of(part: Part, value: Value, data: Part = EITHER) -> Quantity:
-    return Quantity(part.name, value, {**part.where, **data.where})
-
-
 def _change(one: Part, other: Part, value: Value, low: float | None = None, high: float | None = None) -> Compare:
-    return Compare(_of(one, value), _of(other, value), low, high)
+    return Compare(of(one, value), of(other, value), low, high)
 
 
 def _ratio(one: Part, other: Part, value: Value, high: float | None = None, data: Part = EITHER) -> Compare:
-    return Compare(_of(one, value, data), _of(other, value, data), high=high, as_ratio=True)
+    return Compare(of(one, value, data), of(other, value, data), high=high, as_ratio=True)
 
 
 def _fairer(rival: Part, says: str) -> Claim:
@@ -109,10 +86,10 @@ _CLAIMS = (
     Claim(
         "privacy enhances fairness: the lower the budget, the lower the fairness metric",
         "Section VI-A",
-        Trend(_of(FAIRDP, PARITY), EPSILON, "up", slack=0.5),
+        Trend(of(FAIRDP, PARITY), EPSILON, "up", slack=0.5),
         DATA,
         "demographic parity",
-        Trend(_of(PROVED, PARITY), EPSILON, "up", slack=0.5),
+        Trend(of(PROVED, PARITY), EPSILON, "up", slack=0.5),
     ),
     Claim(
         "on Adult DPSGDF is less fair than the clean model in demographic parity",
@@ -125,13 +102,13 @@ _CLAIMS = (
 
 def _trade_off(number: int, utility: Value, loss: float) -> Preset:
     """Return Figure 3 or 4: the three gaps over a measure of utility, a point for each budget."""
-    lost = Compare(_of(CLEAN, utility, ADULT), _of(FAIRDP, utility, ADULT))
+    lost = Compare(of(CLEAN, utility, ADULT), of(FAIRDP, utility, ADULT))
     smaller = _ratio(FAIRDP, CLEAN, PARITY, data=ADULT)
     return Preset(
         id=f"fairdp_certified.figure{number}",
         title=f"Figure {number}: trade-offs of utility, fairness and privacy ({utility.title})",
         shows="The three gaps of every method over its utility; a point is a budget, better to the right and below.",
-        settings=_SETTINGS,
+        settings=SETTINGS,
         full=_TRADE_FULL,
         small=_TRADE_SMALL,
         drawing=Plot("points", utility, tuple(GAPS.values()), SERIES, DATA, along=EPSILON),
@@ -146,7 +123,7 @@ def _trade_off(number: int, utility: Value, loss: float) -> Preset:
             Printed(f"{CLEAN.name} − FairDP, {utility.title}, Adult", loss, "Section VI-A", lost, tolerance=0.5),
         ),
         claims=_CLAIMS,
-        privacy=_PRIVACY,
+        privacy=PRIVACY,
     )
 
 
@@ -157,11 +134,11 @@ FIGURE_5 = Preset(
     id="fairdp_certified.figure5",
     title="Figures 5 and 8: gains over DP-IS-SGD and over the clean model",
     shows="How much fairer FairDP is than the best baseline and than the model without privacy, over all budgets.",
-    settings=_SETTINGS,
+    settings=SETTINGS,
     full=_TRADE_FULL,
     small=_TRADE_SMALL,
     drawing=Plot("bar", ACCURACY, (*GAPS.values(), ACCURACY), (FAIRDP, PROVED, IS_SGD, CLEAN), DATA),
-    not_printed=f"{_LOST}, but for gains of up to 78.41 % (Default-CCC) and 74.08 % (UTK-Face) on average over the "
+    not_printed=f"{LOST}, but for gains of up to 78.41 % (Default-CCC) and 74.08 % (UTK-Face) on average over the "
     "fairness metrics, at budgets that are lost; the first is judged here metric by metric over all budgets.",
     claims=tuple(
         Claim(
@@ -175,22 +152,13 @@ FIGURE_5 = Preset(
         )
         for value in GAPS.values()
     ),
-    privacy=_PRIVACY,
+    privacy=PRIVACY,
 )
-
-
-def _certificate(notion: str) -> Value:
-    title = f"Certificate, {GAPS[notion].title.lower()}"
-    return Value(f"notes/certificates/proposition_3/{notion}", title, "percentage points", scale=100.0)
-
-
-def _below_certificate(part: Part, notion: str) -> Compare:
-    return Compare(_of(part, _certificate(notion)), _of(part, GAPS[notion]), low=0.0, every=True)
 
 
 def _columns() -> tuple[tuple[Part, Value], ...]:
     """Return for each notion the certificate and the gap on the test rows."""
-    pairs = ((_certificate(notion), value) for notion, value in GAPS.items())
+    pairs = ((certificate(notion), value) for notion, value in GAPS.items())
     return tuple((Part(f"{value.title}, points"), value) for pair in pairs for value in pair)
 
 
@@ -208,33 +176,24 @@ FIGURE_6 = Preset(
     shows="Proposition 3's bound on each gap beside the gap on test rows. The paper shifts the test rows' distribution "
     "as well, which waits for a choice of test rows; here they are as drawn. Its Table II has the Monte Carlo error, "
     "whose numbers are lost: it is 1/√n, 10 points at our n = 100, and part of the bound.",
-    settings=_SETTINGS + " The bound fails with a chance of β = 0.05 for each group. Theorem 2 says next to "
+    settings=SETTINGS + " The bound fails with a chance of β = 0.05 for each group. Theorem 2 says next to "
     "nothing: in the small version its bound is 95 points or more in every run.",
     full=Version((runs.sweep(runs.fairdp([0.5]), _EPSILONS, 10),), _FULL),
     small=Version((runs.sweep(runs.fairdp([0.5]), _FEW, 3),), "3 seeds, 3 budgets"),
     drawing=Table(_lines(_FEW), _columns()),
-    not_printed=f"{_LOST}.",
+    not_printed=f"{LOST}.",
     claims=tuple(
         Claim(
             "the empirical value is lower than the certificate",
             "Section VI-B",
-            _below_certificate(FAIRDP, notion),
+            stays_below(FAIRDP, notion),
             DATA,
-            f"{value.title.lower()}, at every seed",
-            _below_certificate(PROVED, notion),
+            f"{value.title.lower()}, at every run",
+            stays_below(PROVED, notion),
         )
         for notion, value in GAPS.items()
     ),
-    privacy=_PRIVACY + " The certificate of “proved” comes from noisy sums that its ε pays for.",
-)
-
-FIGURE_7 = Preset(
-    id="fairdp_certified.figure7",
-    title="Figures 7, 10 and 11: the ratio of minority to majority",
-    shows="Utility, fairness and certificates over the ratio of the smaller group's size to the larger one's, which is "
-    "reached by leaving out rows of the larger group at random. The paper finds no consistent effect on fairness, and "
-    "that the certificate holds throughout.",
-    waits_for="Waits for data whose larger group can be thinned out to a given ratio before it is split.",
+    privacy=PRIVACY + " The certificate of “proved” comes from noisy sums that its ε pays for.",
 )
 
 
@@ -250,7 +209,7 @@ def _bounds(data: Part) -> tuple[Part, ...]:
 
 
 def _grows(value: Value, says: str, slack: float) -> Claim:
-    checks = (Trend(_of(part, value), M, "up", slack) for part in (FAIRDP, PROVED))
+    checks = (Trend(of(part, value), M, "up", slack) for part in (FAIRDP, PROVED))
     return Claim(says, "Section VI-C", next(checks), DATA, f"{value.title}, over M from 0.25 to 1", next(checks))
 
 
@@ -265,7 +224,7 @@ TABLE_3 = Preset(
     id="fairdp_certified.table3",
     title="Table III: the bound M on scoring weights",
     shows="Utility and the three gaps at M = 0.25, 0.5, 0.75 and 1.",
-    settings=_SETTINGS.replace("ε from 0.5 to 2", "ε = 1").replace(", and M = 0.5", ""),
+    settings=SETTINGS.replace("ε from 0.5 to 2", "ε = 1").replace(", and M = 0.5", ""),
     full=Version((runs.sweep(runs.fairdp(runs.WEIGHT_BOUNDS), [1.0], 10),), "10 seeds, one budget"),
     small=Version((runs.sweep(runs.fairdp(runs.WEIGHT_BOUNDS), [1.0], 3),), "3 seeds, one budget"),
     drawing=Table((*_bounds(ADULT), *_bounds(CREDIT)), _CELLS),
@@ -275,7 +234,7 @@ TABLE_3 = Preset(
         _grows(AUC, "reducing M degrades utility", 0.3),
         _grows(ACCURACY, "reducing M degrades utility", 0.3),
     ),
-    privacy=_PRIVACY,
+    privacy=PRIVACY,
 )
 
 IMAGES = Preset(

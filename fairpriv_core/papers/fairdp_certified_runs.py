@@ -32,5 +32,16 @@ def baselines() -> list[Method]:
 
 def sweep(methods: list[Method], epsilons: list[float], seeds: int) -> Sweep:
     """Return the sweep of both data sets."""
-    axes = {"data": [ADULT, CREDIT], "method": methods, "epsilon": epsilons, "seed": list(range(seeds))}
+    return _sweep([ADULT, CREDIT], methods, epsilons, seeds)
+
+
+def thinned(adult: list[float], credit: list[float], epsilons: list[float], seeds: int) -> tuple[Sweep, Sweep]:
+    """Return FairDP at ratios of the smaller group to the larger one, and the clean model on all rows."""
+    data = [{**ADULT, "group_ratio": ratio} for ratio in adult] + [{**CREDIT, "group_ratio": ratio} for ratio in credit]
+    clean = _sweep([ADULT, CREDIT], [_method("none")], epsilons[:1], seeds)
+    return _sweep(data, fairdp([0.5]), epsilons, seeds), clean
+
+
+def _sweep(data: list[dict[str, Any]], methods: list[Method], epsilons: list[float], seeds: int) -> Sweep:
+    axes = {"data": data, "method": methods, "epsilon": epsilons, "seed": list(range(seeds))}
     return {"notion": "demographic_parity", "axes": axes, "sweep": {"max_runs": 5000}}

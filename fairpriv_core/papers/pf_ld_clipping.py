@@ -163,5 +163,5 @@ FIGURE_4 = Preset(
         ),
     ),
     privacy=PRIVACY,
-    clipping=True,
+    measured="clipped",
 )

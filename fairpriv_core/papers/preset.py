@@ -16,13 +16,28 @@ from fairpriv_core.errors import BadInput
 
 Where = Mapping[str, Any]  # path -> the value that a record has there, or a tuple of those that it may have
 Json = Mapping[str, Any]
+Measure = Literal["", "clipped", "membership"]
+#: what a worker finds out of finished models beside their metrics, in words
+MEASURES: Mapping[Measure, str] = {
+    "clipped": "how many gradients of each group are above C_p",
+    "membership": "how well four attackers tell who was trained on",
+}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A level to compare a value with, drawn as a dashed line: the mean of what stands at `path`, and its name."""
+
+    path: str
+    name: str
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number of a record: its path, its title and unit, and how it is shown.
+    """A number of a record: its path, its title and unit, how it is shown, and the level to compare it with.
 
-    Shown is `scale` times the number, or times 1 minus the number for a `complement` (an error from an accuracy).
+    Shown is `scale` times the number, or times 1 minus the number for a `complement` (an error from an accuracy). In
+    the path "*" stands for the `step` of a figure's column or of a claim's case.
     """
 
     path: str
@@ -31,6 +46,7 @@ class Value:
     scale: float = 1.0
     complement: bool = False
     log: bool = False
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True)
@@ -38,12 +54,14 @@ class Part:
     """A name for the records with given values: a series, a column, a row, or a case of a claim.
 
     `look` is the method's id where it is drawn; `variation` sets series of one method apart (1 for as published).
+    `step` is what stands for "*" in the paths of the values that a column or a case is of.
     """
 
     name: str
     where: Where = field(default_factory=dict)
     look: str = "ink"
     variation: int = 0
+    step: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +111,7 @@ class Quantity:
 class Compare:
     """That `one` minus `other` (as_ratio: over it) lies in [low, high], in shown units; `other` may be a number.
 
-    On means; with `every` it must hold at each seed that was run.
+    On means; with `every` it must hold at each run where both sides are of the same runs, else at each seed.
     """
 
     one: Quantity
@@ -206,8 +224,9 @@ class Preset:
         printed: the numbers that the paper prints; where there are none, `not_printed` says so in a sentence.
         claims: what the paper concludes from it, as checks.
         privacy: what is proved of the budgets in it, in plain words; where a claim of the paper does not hold.
-        clipping: whether the share of each group's gradients that C_p clips is measured at each run's finished
-            model; it stands at "clipped/GROUP".
+        measured: what is measured at each run's finished model beside its metrics: "clipped", the share of each
+            group's gradients that C_p clips, at "clipped/GROUP"; "membership", what four attackers find out, at
+            "membership/ATTACKER/auc" and "/advantage", and at "membership/chance" what they find out by guessing.
         waits_for: the sentence that says why it cannot run; "" for one that can.
     """
 
@@ -222,7 +241,7 @@ class Preset:
     not_printed: str = ""
     claims: tuple[Claim, ...] = ()
     privacy: str = ""
-    clipping: bool = False
+    measured: Measure = ""
     waits_for: str = ""
 
     def __post_init__(self) -> None:
@@ -256,8 +275,9 @@ class Paper:
     presets: tuple[Preset, ...]
 
 
-ACCURACY = Value("metrics/accuracy", "Accuracy", "%", scale=100.0)
-ERROR = Value("metrics/accuracy", "Test error", "%", scale=100.0, complement=True)
+_CONSTANT = Mark("metrics/constant_accuracy", "always the same answer")
+ACCURACY = Value("metrics/accuracy", "Accuracy", "%", scale=100.0, mark=_CONSTANT)
+ERROR = Value("metrics/accuracy", "Test error", "%", scale=100.0, complement=True, mark=_CONSTANT)
 GAP = Value("gap", "Fairness violation", "percentage points", scale=100.0)
 SECONDS = Value("seconds_per_epoch", "Time of an epoch", "s")
 EPSILON = Value("config/epsilon", "ε, as each line accounts for it", log=True)

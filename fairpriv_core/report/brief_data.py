@@ -52,7 +52,7 @@ def tell_data(chosen: Sequence[Chosen]) -> Section:
     """Return the data in words, once for each data set and sensitive attribute."""
     parts: list[Part] = []
     for each in _once((_name_data(each), each) for each in chosen).values():
-        parts += [Table(("data", each.first["data"]["title"]), _list_facts(each.first))]
+        parts += [Table(("data", each.first["data"]["title"]), _list_facts(each))]
         parts += [Text(caveat, strong=True) for caveat in each.first["data"]["caveats"]]
     return Section("The data", tuple(parts))
 
@@ -124,11 +124,12 @@ def _once(named: Iterable[tuple[str, Chosen]]) -> dict[str, Chosen]:
 
 
 def _name_data(each: Chosen) -> str:
-    return f"{each.row.dataset}:{each.row.sensitive}:{each.first['data']['label']}:{each.first['data']['positive']}"
+    words = each.first["data"]
+    return f"{each.row.dataset}:{each.row.sensitive}:{words['label']}:{words['positive']}:{each.group_ratio}"
 
 
-def _list_facts(told: Told) -> tuple[tuple[Cell, ...], ...]:
-    words, data = told["data"], told["record"]["data"]
+def _list_facts(each: Chosen) -> tuple[tuple[Cell, ...], ...]:
+    words, data = each.first["data"], each.record["data"]
     groups = data["group_names"]
     more = f" and {len(groups) - 12} more" if len(groups) > 12 else ""
     return (
@@ -136,6 +137,7 @@ def _list_facts(told: Told) -> tuple[tuple[Cell, ...], ...]:
         ("source", words["citation"] or "uploaded; it is not part of this report"),
         ("licence", words["licence"] or "not known to this software"),
         ("rows", f"{data['n_train']:,} to train on and {data['n_test']:,} to test on"),
+        *((("left out", wording.thinned_text(each.group_ratio)),) if each.group_ratio else ()),
         ("what is predicted", f"{words['label']}, and '{words['positive']}' counts as positive"),
         ("sensitive attribute", f"{data['sensitive']}: {'; '.join(groups[:12])}{more}"),
         ("predicted from", ", ".join(data["columns"] or ()) or "features that were made before"),

@@ -61,6 +61,12 @@ class Chosen:
         return found
 
     @property
+    def group_ratio(self) -> float | None:
+        """What its training rows were thinned to; None where they were not."""
+        found: float | None = self.record["config"]["data"].get("group_ratio")
+        return found
+
+    @property
     def mark(self) -> str:
         """How sentences and points name it: a word, since a group may be called by a letter."""
         return f"Run {self.number}"

@@ -40,6 +40,7 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
         "Evaluation data": (Text(f"{words['title']}: {data['n_test']:,} rows held out before training."),),
         "Training data": (
             Text(f"{words['title']}: {data['n_train']:,} rows. {words['summary']}"),
+            *((Text(f"Left out were {wording.thinned_text(chosen.group_ratio)}."),) if chosen.group_ratio else ()),
             Text(f"Licence: {words['licence'] or 'not known to this software'}."),
         ),
         "Quantitative analyses": _tell_numbers(chosen, paid=paid),

@@ -6,13 +6,12 @@ means, one seed's x - r y over the mean of y is by how much that seed moves it.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairpriv_core.papers.preset import Compare, Quantity, Reach, Value
-from fairpriv_core.report.paper_values import Runs, fold, has_interval, measure, shown
+from fairpriv_core.report.paper_values import Runs, by_config, fold, has_interval, measure, shown
 from fairpriv_core.report.tables import Mean, mean_interval
 
 
@@ -41,6 +40,15 @@ def list_pairs(one: Runs, other: Runs, check: Compare) -> list[tuple[float, floa
     return [(mine[seed], theirs[seed]) for seed in sorted(mine.keys() & theirs.keys())]
 
 
+def list_differences(runs: Runs, check: Compare) -> list[float]:
+    """Return one side minus the other at each run where both are of the same runs, else at each seed."""
+    other = check.other
+    if isinstance(other, Quantity) and other.where == check.one.where:
+        sides = [(shown(run, check.one.value), shown(run, other.value)) for run in measure(runs, check.one)[1]]
+        return [x - y for x, y in sides if x is not None and y is not None]
+    return [x - y for x, y in list_pairs(runs, runs, check)]
+
+
 def used_by(runs: Runs, check: Compare) -> list[Mapping[str, Any]]:
     """Return the runs that a comparison is made from."""
     other = measure(runs, check.other)[1] if isinstance(check.other, Quantity) else []
@@ -49,12 +57,8 @@ def used_by(runs: Runs, check: Compare) -> list[Mapping[str, Any]]:
 
 def reach(runs: Runs, quantity: Quantity, check: Reach) -> list[Mapping[str, Any]]:
     """Return the runs of the setting with the smallest mean of `quantity` among those that reach the check's level."""
-    settings: dict[str, list[Mapping[str, Any]]] = {}
-    for run in measure(runs, quantity)[1]:
-        asked = {name: value for name, value in run["config"].items() if name != "seed"}
-        settings.setdefault(json.dumps(asked, sort_keys=True), []).append(run)
     found = []
-    for own in settings.values():
+    for own in by_config(measure(runs, quantity)[1]):
         level, mean = fold(own, check.level).mean, fold(own, quantity.value).mean
         if level is not None and mean is not None and level >= check.at_least:
             found.append((mean, own))

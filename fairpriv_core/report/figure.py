@@ -95,6 +95,7 @@ class FigureData:
         x: the axis that all panels share. z: the third axis, of cells' values or of points in space.
         horizontal: bars lie, and categories stand on the vertical axis.
         caption: a sentence or two with the number of seeds, the method and the caveats; part of every export.
+        own: what of the caption is of this figure alone, where a page says once what holds for several.
         alt: what a person who does not see the figure is told.
         raw: computed on protected data without noise; every export says so.
     """
@@ -110,6 +111,7 @@ class FigureData:
     horizontal: bool = False
     raw: bool = False
     z: Axis | None = None
+    own: str = ""
 
 
 def decimate(

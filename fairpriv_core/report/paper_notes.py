@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from fairpriv_core.papers.preset import ACCURACY, SECONDS, Part, Plot, Preset, Table
+from fairpriv_core.papers.preset import ACCURACY, SECONDS, Part, Plot, Preset, Table, Value
 from fairpriv_core.report import wording
-from fairpriv_core.report.paper_values import ALWAYS, Runs, choose, list_paths, say_alike
+from fairpriv_core.report.paper_values import (
+    ALWAYS,
+    Runs,
+    by_setting,
+    choose,
+    count_alike,
+    list_paths,
+    say_alike,
+    shown,
+)
 
 _METHOD, _VARIANT = "config/method/name", "config/method/variant"
 
@@ -16,17 +26,40 @@ def describe_runs(preset: Preset, runs: Runs) -> str:
     """Return the sentences under a figure or table."""
     if not runs:
         return "No finished run yet."
-    seeds = {run["config"]["seed"] for run in runs}
     alike = say_alike(runs)
     parts = [
         _tell_data(runs),
-        wording.ONE_SEED if len(seeds) == 1 else f"Means over {len(seeds)} seeds{_intervals(list_paths(preset))}.",
+        _tell_seeds(preset, runs),
         _describe_budgets(preset, runs),
         *_describe_settings(preset, runs),
         f"{alike[:1].upper()}{alike[1:]}." if alike else "",
         wording.RAW if is_raw(preset) else "",
     ]
     return " ".join(part for part in parts if part)
+
+
+def describe_drawing(preset: Preset, runs: Runs) -> str:
+    """Return the sentences under a drawing, or under several that show the runs."""
+    return " ".join(part for part in (describe_runs(preset, runs), _say_knobs(preset.drawing, runs)) if part)
+
+
+def describe_each(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
+    """Return what is said of each of several figures alone, by the runs that it shows: what is not the same of all.
+
+    `describe_drawing` says of all their runs what is left out here.
+    """
+    alike = any(count_alike(runs)[0] for runs in shown_by)
+    tells = (
+        _tell_data,
+        partial(_tell_seeds, preset),
+        lambda runs: f"ε: {budget_text(runs)}.",
+        lambda runs: " ".join(_describe_settings(preset, runs)),
+        partial(_say_knobs, preset.drawing),
+        _tell_alike if alike else lambda _: "",
+    )
+    said = [[tell(runs) for runs in shown_by] for tell in tells]
+    unlike = [each for each in said if len(set(each)) > 1]
+    return [" ".join(text for text in texts if text) for texts in zip(*unlike, strict=True)] or [""] * len(shown_by)
 
 
 def is_raw(preset: Preset) -> bool:
@@ -58,6 +91,16 @@ def _tell_data(runs: Runs) -> str:
     return f"Data: {' and '.join(name_data(runs))}, by {' and '.join(groups)}."
 
 
+def _tell_seeds(preset: Preset, runs: Runs) -> str:
+    seeds = {run["config"]["seed"] for run in runs}
+    return wording.ONE_SEED if len(seeds) == 1 else f"Means over {len(seeds)} seeds{_intervals(list_paths(preset))}."
+
+
+def _tell_alike(runs: Runs) -> str:
+    same, models = count_alike(runs)
+    return f"Nearly the same answer for all: {same} of {models} models."
+
+
 def _intervals(paths: Sequence[str]) -> str:
     return "" if SECONDS.path in paths else " with 95 % intervals"
 
@@ -79,6 +122,28 @@ def _describe_budgets(preset: Preset, runs: Runs) -> str:
         named = ", ".join(f"{found} ({'; '.join(own)})" for found, own in names.items() if found)
         told += f" {lead}: {named}." if named else ""
     return told
+
+
+def find_knob(plot: Plot, runs: Runs) -> Value | None:
+    """Return the setting that tells the points of a series apart; None where its runs have none."""
+    choices = (plot.along,) if isinstance(plot.along, Value) else plot.along
+    return next((each for each in choices if any(shown(run, each) is not None for run in runs)), None)
+
+
+def _say_knobs(drawing: Plot | Table | None, runs: Runs) -> str:
+    """Return the sentence on what the numbers at points are, with the lines that have each where they differ."""
+    if not isinstance(drawing, Plot) or drawing.kind != "points":
+        return ""
+    named: dict[str, list[str]] = {}
+    for part in drawing.series:
+        own = choose(runs, part.where)
+        along = find_knob(drawing, own)
+        if along is not None and len(by_setting(own, along)) > 1:
+            named.setdefault(along.title, []).append(part.name)
+    if len(named) == 1:
+        return f"Numbers at points: {next(iter(named))}."
+    told = "; ".join(f"{title} ({' and '.join(names)})" for title, names in named.items())
+    return f"Numbers at points: {told}." if told else ""
 
 
 def _parts(preset: Preset) -> Sequence[Part]:

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import stdev
 from typing import Any
 
-from fairpriv_core.papers.preset import Check, Json, Plot, Preset, Quantity, Table, Value, Where
+from fairpriv_core.papers.preset import (
+    Best,
+    Check,
+    Json,
+    Part,
+    Plot,
+    Preset,
+    Quantity,
+    Reach,
+    Table,
+    Trend,
+    Value,
+    Where,
+)
 from fairpriv_core.report.tables import Mean, mean_interval
 from fairpriv_core.report.wording import number
 
@@ -50,6 +65,31 @@ def choose(runs: Runs, *wheres: Where) -> list[Json]:
     return [run for run in runs if all(_holds(run, path, wanted) for where in wheres for path, wanted in where.items())]
 
 
+def value_at(value: Value, part: Part) -> Value:
+    """Return a value with the step of a column or a case in its paths."""
+    mark = value.mark and replace(value.mark, path=_fill(value.mark.path, part))
+    return replace(value, path=_fill(value.path, part), mark=mark)
+
+
+def check_at(check: Check, case: Part) -> Check:
+    """Return a check with the step of a case in the paths of its values."""
+    if isinstance(check, Trend | Best):
+        return replace(check, what=_quantity_at(check.what, case))
+    one = _quantity_at(check.one, case)
+    if isinstance(check, Reach):
+        return replace(check, one=one, other=_quantity_at(check.other, case), level=value_at(check.level, case))
+    other = _quantity_at(check.other, case) if isinstance(check.other, Quantity) else check.other
+    return replace(check, one=one, other=other)
+
+
+def _quantity_at(quantity: Quantity, case: Part) -> Quantity:
+    return replace(quantity, value=value_at(quantity.value, case))
+
+
+def _fill(path: str, part: Part) -> str:
+    return path.replace("*", part.step)
+
+
 def fold(runs: Runs, value: Value) -> Mean:
     """Return the mean of a value over runs that differ by seed alone, with its 95 % t interval, as it is shown.
 
@@ -70,12 +110,18 @@ def answers_alike(run: Json) -> bool:
     return rate is not None and not _ALIKE < rate < 1.0 - _ALIKE
 
 
+def count_alike(runs: Runs) -> tuple[int, int]:
+    """Return how many models hardly tell people apart, and of how many."""
+    named = {run["key"]: run for run in runs}
+    return sum(answers_alike(run) for run in named.values()), len(named)
+
+
 def say_alike(runs: Runs) -> str:
     """Return the clause on models that hardly tell people apart, as fair and as accurate as one answer; or ""."""
-    named = {run["key"]: run for run in runs}
-    same = sum(answers_alike(run) for run in named.values())
+    same, models = count_alike(runs)
     give = "gives" if same == 1 else "give"
-    return f"of these {len(named)} models {same} {give} 95 of 100 people or more the same answer" if same else ""
+    who = "this one model" if models == 1 else f"of these {models} models {same}"
+    return f"{who} {give} 95 of 100 people or more the same answer" if same else ""
 
 
 def amount(value: float | None) -> str:
@@ -122,18 +168,34 @@ def by_setting(runs: Runs, along: Value) -> list[tuple[float | None, list[Json]]
     return sorted(found.items(), key=lambda item: math.inf if item[0] is None else item[0])
 
 
+def by_config(runs: Runs) -> list[list[Json]]:
+    """Return the runs of each setting, which differ by seed alone."""
+    found: dict[str, list[Json]] = {}
+    for run in runs:
+        asked = {name: value for name, value in run["config"].items() if name != "seed"}
+        found.setdefault(json.dumps(asked, sort_keys=True), []).append(run)
+    return list(found.values())
+
+
 def list_paths(preset: Preset) -> list[str]:
     """Return the paths of all results of a run that a preset shows or judges; settings are in its config."""
-    judged = [check for claim in preset.claims for check in (claim.check, claim.ours) if check is not None]
+    judged = [
+        check_at(check, case)
+        for claim in preset.claims
+        for check in (claim.check, claim.ours)
+        for case in claim.cases
+        if check is not None
+    ]
     checks = [*[one.ours for one in preset.printed], *judged]
     values = [*_drawn(preset.drawing), *[value for check in checks for value in _judged(check)]]
     shown_paths = [value.path for value in values if not value.path.startswith("config/")]
-    return list(dict.fromkeys([*shown_paths, *ALWAYS]))
+    marks = [value.mark.path for value in values if value.mark]
+    return list(dict.fromkeys([*shown_paths, *ALWAYS, *marks]))
 
 
 def _drawn(drawing: Plot | Table | None) -> list[Value]:
     if isinstance(drawing, Plot):
-        return [drawing.x, *drawing.rows]
+        return [drawing.x, *[value_at(row, column) for row in drawing.rows for column in drawing.columns]]
     return [] if drawing is None else [value for _, value in drawing.columns]
 
 

@@ -7,10 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from fairpriv_core.papers.catalog import name_paper
-from fairpriv_core.papers.preset import ACCURACY, Part, Plot, Preset, Table, Value
+from fairpriv_core.papers.preset import Part, Plot, Preset, Table, Value
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series
-from fairpriv_core.report.paper_notes import budget_text, describe_runs, is_raw, name_data, tells_budgets
-from fairpriv_core.report.paper_values import Runs, amount, by_setting, choose, fold, place, shown, with_half
+from fairpriv_core.report.paper_notes import (
+    budget_text,
+    describe_drawing,
+    describe_each,
+    find_knob,
+    is_raw,
+    name_data,
+    tells_budgets,
+)
+from fairpriv_core.report.paper_values import Runs, amount, by_setting, choose, fold, place, value_at, with_half
 from fairpriv_core.report.tables import Mean
 
 Grid = tuple[FigureData, ...]  # from left to right
@@ -27,7 +35,12 @@ def draw_preset(preset: Preset, runs: Runs) -> Grid:
         return tuple(_bar_figure(preset, drawing, row, runs) for row in drawing.rows)
     columns = [column for column in drawing.columns if choose(runs, column.where)]
     plots = [replace(drawing, rows=(row,)) for row in drawing.rows] if drawing.across else [drawing]
-    return tuple(_figure(preset, plot, column, runs) for column in columns for plot in plots)
+    own = describe_each(preset, [choose(runs, column.where) for column in columns])
+    return tuple(
+        replace(_figure(preset, plot, column, runs), own=text)
+        for column, text in zip(columns, own, strict=True)
+        for plot in plots
+    )
 
 
 def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
@@ -48,6 +61,7 @@ def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
 
 def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
     here = choose(runs, column.where)
+    plot = replace(plot, rows=tuple(value_at(value, column) for value in plot.rows))
     draw = _line if plot.kind == "line" else _points
     span = _span(here, plot.x)
     series = [
@@ -65,22 +79,22 @@ def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
         x=Axis(plot.x.title, plot.x.unit, log=plot.x.log),
         panels=rows,
         series=tuple(series),
-        caption=describe_runs(preset, here) + _say_knobs(plot, here),
+        caption=describe_drawing(preset, here),
         alt=_describe(f"{preset.title}. {part}", plot.rows, series),
-        references=tuple(_constant(value, panel, here) for panel, value in enumerate(plot.rows) if _is_accuracy(value)),
+        references=_references(plot.rows, here, bars=False),
         raw=is_raw(preset),
     )
 
 
-def _is_accuracy(value: Value) -> bool:
-    return value.path == ACCURACY.path
-
-
-def _constant(value: Value, panel: int | None, runs: Runs) -> Reference:
-    """Return the line of the classifier that always gives the more frequent answer; `panel` None: of bars."""
-    found = fold(runs, replace(value, path="metrics/constant_accuracy")).mean
-    label = f"always the same answer: {amount(found)} %"
-    return Reference(found or 0.0, label, axis="x" if panel is None else "y", panel=panel)
+def _references(values: Sequence[Value], runs: Runs, *, bars: bool) -> tuple[Reference, ...]:
+    """Return the lines of the levels that values are compared with: across each one's panel, or across all bars."""
+    found = []
+    for panel, value in enumerate(values):
+        level = None if value.mark is None else fold(runs, replace(value, path=value.mark.path)).mean
+        if value.mark is not None and level is not None:
+            label = f"{value.mark.name}: {amount(level)}{' %' if value.unit == '%' else ''}"
+            found.append(Reference(level, label, axis="x" if bars else "y", panel=None if bars else panel))
+    return tuple(found)
 
 
 def _line(part: Part, runs: Runs, plot: Plot, panel: int, span: tuple[float, float]) -> Series:
@@ -105,7 +119,7 @@ def _line(part: Part, runs: Runs, plot: Plot, panel: int, span: tuple[float, flo
 
 def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, float]) -> Series:
     """Return a chain of points, one for each value of the setting `along`."""
-    along = _knob(plot, runs)
+    along = find_knob(plot, runs)
     groups = [(None, list(runs))] if along is None else by_setting(runs, along)
     found = [(at, fold(own, plot.x), fold(own, plot.rows[panel])) for at, own in groups]
     drawn = [one for one in found if one[1].mean is not None]
@@ -125,31 +139,13 @@ def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, 
     )
 
 
-def _knob(plot: Plot, runs: Runs) -> Value | None:
-    """Return the setting that tells the points of a series apart; None where its runs have none."""
-    choices = (plot.along,) if isinstance(plot.along, Value) else plot.along
-    return next((each for each in choices if any(shown(run, each) is not None for run in runs)), None)
-
-
-def _say_knobs(plot: Plot, runs: Runs) -> str:
-    """Return the sentence on what the numbers at points are; "" for lines."""
-    if plot.kind != "points":
-        return ""
-    named: dict[str, list[str]] = {}
-    for part in plot.series:
-        own = choose(runs, part.where)
-        along = _knob(plot, own)
-        if along is not None and len(by_setting(own, along)) > 1:
-            named.setdefault(along.title, []).append(part.name)
-    told = "; ".join(f"{title} ({' and '.join(names)})" for title, names in named.items())
-    return f" Numbers at points: {told}." if told else ""
-
-
 def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureData:
     """Return bars of one value: the columns are categories, a bar for each series."""
     series = []
     for part in plot.series:
-        bars = [(c.name or preset.title, fold(choose(runs, c.where, part.where), value)) for c in plot.columns]
+        bars = [
+            (c.name or preset.title, fold(choose(runs, c.where, part.where), value_at(value, c))) for c in plot.columns
+        ]
         series.append(_bars(part, bars, value))
     return FigureData(
         name=_name(preset, value.title),
@@ -157,9 +153,9 @@ def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureD
         x=Axis(value.title, value.unit),
         panels=(Panel(Axis("")),),
         series=tuple(series),
-        caption=describe_runs(preset, runs),
+        caption=describe_drawing(preset, runs),
         alt=_describe(f"{preset.title}. {value.title}", (value,), series),
-        references=(_constant(value, None, runs),) if _is_accuracy(value) else (),
+        references=_references((value,), runs, bars=True),
         horizontal=True,
         raw=is_raw(preset),
     )

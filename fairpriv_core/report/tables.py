@@ -57,6 +57,7 @@ class Outcome:
     key: str = ""
     setting: str = ""
     delta: float | None = None
+    group_ratio: float | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class TableRow:
     note: str
     delta: float | None = None
     setting: str = ""
+    group_ratio: float | None = None
 
 
 def mean_interval(values: Iterable[float | None]) -> Mean:
@@ -115,6 +117,7 @@ def read_outcome(record: Record) -> Outcome:
         key=record["key"],
         setting=json.dumps({**asked, "variant": variant}, sort_keys=True),
         delta=record.get("delta"),
+        group_ratio=data.get("group_ratio"),
     )
 
 
@@ -172,7 +175,8 @@ def _list_untold(row: TableRow) -> dict[str, Any]:
     """Return the settings that no column of the run table tells."""
     told = _IN_COLUMNS if row.epsilon is None else (*_IN_COLUMNS, "epsilon")
     settings = _flatten(json.loads(row.setting or "{}"))
-    return {name: value for name, value in settings.items() if not name.startswith(told)}
+    untold = {name: value for name, value in settings.items() if not name.startswith(told)}
+    return {"data.group_ratio": row.group_ratio, **untold}
 
 
 def _fold(runs: list[Outcome]) -> TableRow:
@@ -192,6 +196,7 @@ def _fold(runs: list[Outcome]) -> TableRow:
         note=ONE_SEED if len(runs) == 1 else f"{len(runs)} seeds, mean ± 95 %",
         delta=one.delta,
         setting=one.setting,
+        group_ratio=one.group_ratio,
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fairpriv_core.papers.preset import Best, Check, Claim, Compare, Quantity, Reach, Trend, Value
-from fairpriv_core.report.paper_values import amount
+from fairpriv_core.report.paper_values import Runs, amount, by_config, measure
 
 
 def tell_claim(claim: Claim) -> str:
@@ -12,10 +14,10 @@ def tell_claim(claim: Claim) -> str:
     return f"The paper says that {claim.says} ({claim.source}).{reading}"
 
 
-def name_subject(check: Check) -> str:
-    """Return what the numbers of a check are, as the beginning of a sentence."""
+def name_subject(check: Check, cases: Sequence[Runs]) -> str:
+    """Return what the numbers of a check are, as the beginning of a sentence; `cases`: the runs of each case."""
     if isinstance(check, Compare | Reach):
-        text = _name_difference(check)
+        text = _say_spread(check, cases) + _name_difference(check)
     elif isinstance(check, Trend):
         text = _name_trend(check)
     else:
@@ -37,14 +39,29 @@ def _name_best(check: Best) -> str:
 
 
 def _name_difference(check: Compare | Reach) -> str:
-    value, spread = check.one.value, "spread over runs of " if check.one.of == "spread" else ""
+    value = check.one.value
     other = check.other.name if isinstance(check.other, Quantity) else amount(check.other)
-    sign, unit = ("over that of", "") if check.as_ratio else ("minus", _unit(value))
+    minus = "minus that of" if check.one.of == "spread" else "minus"
+    sign, unit = ("over that of", "") if check.as_ratio else (minus, _unit(value))
     level = ""
     if isinstance(check, Reach):
         level = f", each smallest where {_inside(check.level)} is at least {amount(check.at_least)} {check.level.unit}"
     ratio = ", a ratio of means with its interval by the delta method" if check.as_ratio else ""
-    return f"{spread}{_inside(value)} of {check.one.name} {sign} {other}{unit}{level}{ratio}{_bounds(check)}"
+    return f"{_inside(value)} of {check.one.name} {sign} {other}{unit}{level}{ratio}{_bounds(check)}"
+
+
+def _say_spread(check: Compare | Reach, cases: Sequence[Runs]) -> str:
+    """Return over what the standard deviation is that a check compares, "" where it compares means.
+
+    With more settings than one in a side's runs it is over settings and seeds together.
+    """
+    spreads = [side for side in (check.one, check.other) if isinstance(side, Quantity) and side.of == "spread"]
+    if not spreads:
+        return ""
+    sides = [by_config(measure(runs, side)[1]) for runs in cases for side in spreads]
+    settings = max((len(side) for side in sides), default=0)
+    over = f"{settings} settings and all seeds together" if settings > 1 else "seeds"
+    return f"standard deviation, over {over}, of "
 
 
 def _bounds(check: Compare | Reach) -> str:

@@ -16,12 +16,13 @@ from itertools import pairwise
 from typing import Literal
 
 from fairpriv_core.papers.preset import Best, Check, Claim, Compare, Part, Preset, Quantity, Reach, Trend
-from fairpriv_core.report.differences import compare, list_pairs, reach, used_by
+from fairpriv_core.report.differences import compare, list_differences, reach, used_by
 from fairpriv_core.report.paper_printed import note_unlike
 from fairpriv_core.report.paper_values import (
     Runs,
     amount,
     by_setting,
+    check_at,
     choose,
     fold,
     has_interval,
@@ -78,8 +79,8 @@ def judge_all(preset: Preset, runs: Runs) -> list[Verdict]:
 
 def judge(claim: Claim, runs: Runs, note: str = "") -> Verdict:
     """Return the verdict on a claim from run records."""
-    found = [_look(claim.check, case, choose(runs, case.where)) for case in claim.cases]
-    own = [] if claim.ours is None else [_look(claim.ours, case, choose(runs, case.where)) for case in claim.cases]
+    found = _look_at_cases(claim, claim.check, runs)
+    own = [] if claim.ours is None else _look_at_cases(claim, claim.ours, runs)
     used = [run for one in (*found, *own) for run in one.runs]
     return Verdict(
         tell_claim(claim),
@@ -90,6 +91,10 @@ def judge(claim: Claim, runs: Runs, note: str = "") -> Verdict:
         note,
         tuple(dict.fromkeys(str(run["key"]) for run in used)),
     )
+
+
+def _look_at_cases(claim: Claim, check: Check, runs: Runs) -> list[_Finding]:
+    return [_look(check_at(check, case), case, choose(runs, case.where)) for case in claim.cases]
 
 
 def _standing(states: Sequence[State]) -> Standing:
@@ -106,7 +111,8 @@ def _tell(check: Check, found: Sequence[_Finding]) -> str:
     mixed = len({one.state for one in known}) > 1
     cases = [(f"{one.case}: " if one.case else "") + one.words + (f" ({one.state})" if mixed else "") for one in known]
     alike = say_alike([run for one in known for run in one.runs])
-    return f"{_lead(known, len(found))}. {name_subject(check)}: {'; '.join(cases)}{f' ({alike})' if alike else ''}."
+    subject = name_subject(check, [one.runs for one in known])
+    return f"{_lead(known, len(found))}. {subject}: {'; '.join(cases)}{f' ({alike})' if alike else ''}."
 
 
 def _lead(known: Sequence[_Finding], cases: int) -> str:
@@ -144,7 +150,7 @@ def _look_at_difference(check: Compare, case: Part, runs: Runs) -> _Finding:
         return _nothing(case)
     low, high = _limits(check)
     holds, words = low <= found.mean <= high, with_half(found)
-    each = [x - y for x, y in list_pairs(runs, runs, check)] if check.every else []
+    each = list_differences(runs, check) if check.every else []
     if each:
         worst = max(each) if check.low is None else min(each)
         holds = all(low <= one <= high for one in each)

@@ -108,6 +108,14 @@ def caveats(record: Mapping[str, Any], raw: str = RAW) -> tuple[str, ...]:
     return tuple(said)
 
 
+def thinned_text(ratio: float) -> str:
+    """Return what was left out of the training rows to reach a group ratio."""
+    return (
+        "training rows of larger groups, drawn at random, until the smallest group's size over theirs was at least "
+        f"about {ratio:g}"
+    )
+
+
 def protection_suffix(threat_model: str | None) -> str:
     """Return the words that mark a series by what its ε protects."""
     return {"attribute": "protects the attribute", "record": "protects the record", None: "not private"}[threat_model]

@@ -10,13 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from fairpriv_core.audit.inference import advantage_limit, describe_answers, infer_attribute, infer_membership
+from fairpriv_core.audit.inference import (
+    MembershipInference,
+    advantage_limit,
+    describe_answers,
+    infer_attribute,
+    infer_membership,
+)
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.thin import match_groups
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
 from fairpriv_core.runs.config import build_config
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.source import check_file
+from fairpriv_core.seeds import public_generator
 
 RAW_ATTACKS = "Computed on the records that the model was trained on, for the analyst: epsilon does not cover it."
 _MOST = 4000  # records of a kind that attackers learn from and are judged on
@@ -31,10 +39,9 @@ def audit_model(record: RunRecord, files: Mapping[str, bytes], *, seed: int) -> 
     config = build_config(record.config)
     check_file(config.data.file, config.file_sha256)
     train, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
-    inside, outside = (describe_answers(_ask(files, part), part.y) for part in (train, test))
     known = np.hstack([train.X, train.y[:, None]])
-    membership = infer_membership(inside, outside, most=_MOST, seed=seed)
-    attribute = infer_attribute(known, inside[:, :2], train.group, most=2 * _MOST, seed=seed)
+    membership = attack_membership(files, train, test, seed=seed)
+    attribute = infer_attribute(known, _see(files, train)[:, :2], train.group, most=2 * _MOST, seed=seed)
     limit = None
     if record.threat_model == "record" and record.epsilon is not None:
         limit = advantage_limit(record.epsilon, record.delta)
@@ -45,8 +52,20 @@ def audit_model(record: RunRecord, files: Mapping[str, bytes], *, seed: int) -> 
     }
 
 
-def _ask(files: Mapping[str, bytes], part: Dataset) -> np.ndarray:
-    """Return the model's scores (n,) of label 1."""
+def attack_membership(files: Mapping[str, bytes], train: Dataset, test: Dataset, *, seed: int) -> MembershipInference:
+    """Return how well four attack models tell training rows from test rows by the answers of the model in `files`.
+
+    Where larger groups of the training rows were thinned, so are those of the test rows here: else whoever is of a
+    larger group would count as found out.
+    """
+    if train.group_ratio is not None:
+        test = test.take(match_groups(test.group, train.group, public_generator(seed, "membership by group")))
+    return infer_membership(_see(files, train), _see(files, test), most=_MOST, seed=seed)
+
+
+def _see(files: Mapping[str, bytes], part: Dataset) -> np.ndarray:
+    """Return what an attacker sees of each row (n, 4): the model's score of label 1, and what follows from it."""
     with np.load(io.BytesIO(files[PARAMETERS]), allow_pickle=False) as stored:
         network = json.loads(files[DESCRIPTION])["network"]
-        return predict_proba(network, stored["parameters"], part.X, part.group)[:, 1]
+        score = predict_proba(network, stored["parameters"], part.X, part.group)[:, 1]
+    return describe_answers(score, part.y)

@@ -12,10 +12,12 @@ from typing import Any
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.sensitive import parse_label, parse_sensitive
+from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.ledger import Entry
 from fairpriv_core.runs.reuse import SAMPLE_STREAM, SHARED_RELEASES
+from fairpriv_core.runs.source import find_seed
 
 
 @dataclass(frozen=True)
@@ -87,12 +89,19 @@ def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post
         clear=_list_clear(config["data"], record["data"].get("columns"), problem),
         split=_name_split(config),
         unbounded=record["epsilon_reason"] if record["epsilon"] is None else None,
-        reads_sensitive=kind is None or kind.info.uses_groups or kind.info.needs_group_at_prediction,
+        reads_sensitive=_reads_sensitive(config, kind),
         shared=shared,
         stream=notes.get(SAMPLE_STREAM),
     )
     data = config["data"]
     return Post(identify_data(data, config.get("file_sha256")), call_data(data), config["method"]["name"], entry)
+
+
+def _reads_sensitive(config: Mapping[str, Any], kind: type[Method] | None) -> bool:
+    """Return whether a run looks at the sensitive columns: by its method, or in choosing its training rows."""
+    if kind is None or config["data"].get("group_ratio") is not None:
+        return True
+    return kind.info.uses_groups or kind.info.needs_group_at_prediction
 
 
 def _list_files(problem: Problem) -> list[str]:
@@ -119,13 +128,15 @@ def _list_label(text: str | None, problem: Problem | None) -> tuple[str, ...]:
 def _name_split(config: Mapping[str, Any]) -> str:
     """Return a name that two runs share only if they divided the rows alike.
 
-    A protocol split depends on the seed, on the label that it is stratified by and on the rows that lack a value.
+    A protocol split depends on the seed, on the label that it is stratified by and on the rows that lack a value. Which
+    training rows are left out to reach a group ratio depends on the ratio as well, under the published split too.
     """
     data = config["data"]
     named = [config["split"], data["dataset"] or config.get("file_sha256")]
-    if config["split"] != "official":
+    if find_seed(config) is not None:
         named += [config["seed"], data["label"], data["positive"], data["sensitive"]]
-    return json.dumps(named)
+    ratio = data.get("group_ratio")
+    return json.dumps(named if ratio is None else [*named, ratio])
 
 
 def _call(column: str, problem: Problem | None) -> str:

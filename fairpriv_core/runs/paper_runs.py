@@ -29,6 +29,11 @@ def find_records(store: RunStore, keys: Sequence[str]) -> list[dict[str, Any]]:
     return [record.to_json() for record in store.records(finished).values()]
 
 
+def attach(records: Sequence[Json], measure: str, found: Mapping[str, Json]) -> list[dict[str, Any]]:
+    """Return records with what was measured of each, by its key, under the measure's name."""
+    return [{**record, measure: found.get(record["key"], {})} for record in records]
+
+
 def run_missing(sweeps: Iterable[Json], order: Order, talk: Talk, *, again: str) -> list[str]:
     """Run what the default store does not have of sweeps, one after the other, and return the keys of their configs.
 

@@ -1,4 +1,4 @@
-"""Work for a page that needs torch or data: curves, audits, sweeps. A child of the supervisor makes it."""
+"""Work for a page that needs torch or data: curves, audits, sweeps, measures. A child of the supervisor makes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairpriv_core.runs.store_previews import LEASE_SECONDS, PreviewStore
 
 # imported in the child alone: they need torch, the supervisor does not
 _CURVES, _AUDITS = "fairpriv_core.methods.previews", "fairpriv_core.runs.audit"
-_SWEEPS, _CLIPPED = "fairpriv_core.runs.sweep_request", "fairpriv_core.runs.clipped"
+_SWEEPS, _MEASURES = "fairpriv_core.runs.sweep_request", "fairpriv_core.runs.measured"
 
 
 def run_preview(place: str | None, key: str) -> None:
@@ -41,8 +41,8 @@ def _make(place: str | None, request: Mapping[str, Any]) -> Mapping[str, Any]:
         made: Mapping[str, Any] = import_module(_AUDITS).compute(place, request)
     elif "sweep" in request:
         made = import_module(_SWEEPS).compute(place, request)
-    elif "clipped" in request:
-        made = import_module(_CLIPPED).compute(place, request)
+    elif "measure" in request:
+        made = import_module(_MEASURES).compute(place, request)
     else:
         made = import_module(_CURVES).compute(request)
     return made

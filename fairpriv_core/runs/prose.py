@@ -20,7 +20,7 @@ def describe_record(record: RunRecord) -> str:
     config = record.config
     pairs = [
         ("run", f"{record.key}, {record.status}"),
-        ("data", f"{record.data['name']}, {record.data['sensitive']}"),
+        ("data", f"{record.data['name']}, {record.data['sensitive']}{_describe_ratio(record.config)}"),
         ("method", f"{config['method']['name']} ({config['notion']})"),
         *describe_epsilon(record.to_json()),
         *_describe_reuse(record.config),
@@ -52,6 +52,11 @@ def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("  published", f"{claimed:.4f}, by the paper's own accounting"))
     lines += [("delta", f"{delta:g}"), ("protects", f"{sentence(proved, delta, threat_model)}")]
     return lines
+
+
+def _describe_ratio(config: Mapping[str, Any]) -> str:
+    ratio = config["data"].get("group_ratio")
+    return "" if ratio is None else f", training rows thinned to a group ratio of {ratio:g}"
 
 
 def _describe_reuse(config: Mapping[str, Any]) -> list[tuple[str, str]]:

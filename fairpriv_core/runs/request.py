@@ -9,9 +9,9 @@ from typing import Any
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.source import DATA_FIELDS
 from fairpriv_core.runs.toml import read_toml
 
-_DATA = ("dataset", "file", "label", "positive", "sensitive", "image", "unreadable")
 _METHOD = ("method", "variant", "assignments")
 
 
@@ -24,9 +24,9 @@ def read_request(given: Mapping[str, Any]) -> RunConfig:
     """
     base = _read_config_file(given["config"]) if given.get("config") else {}
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
-    for name in ("config", *_DATA, *_METHOD):
+    for name in ("config", *DATA_FIELDS, *_METHOD):
         raw.pop(name, None)
-    raw["data"] = _over(base.get("data"), {name: given.get(name) for name in _DATA})
+    raw["data"] = _over(base.get("data"), {name: given.get(name) for name in DATA_FIELDS})
     for name, other in (("dataset", "file"), ("file", "dataset")):
         if given.get(name) and not given.get(other):
             raw["data"].pop(other, None)

@@ -11,6 +11,7 @@ from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.runs.source import find_seed
 
 #: under this name a run's notes say which of its releases other runs use as well, and what they cost
 SHARED_RELEASES = "shared_releases"
@@ -65,7 +66,7 @@ def _check_source(source: Mapping[str, Any], config: Mapping[str, Any], digest: 
     if source["status"] != "finished" or source["epsilon"] is None:
         reason = source["epsilon_reason"] or f"it is {source['status']}."
         raise BadInput(f"the release of run {key} cannot be used again: {reason}", field="reuse")
-    alike = [item for item in _ALIKE if item != "seed" or config["split"] != "official"]  # whose rows no seed decides
+    alike = [item for item in _ALIKE if item != "seed" or find_seed(config) is not None]
     other = next((item for item in alike if source["config"][item] != config[item]), None)
     if other is not None or source["data"]["digest"] != digest:
         raise BadInput(

@@ -108,8 +108,8 @@ def _read(store: RunStore, keys: Sequence[str]) -> list[_Candidate]:
     return found
 
 
-def _name_question(data: Mapping[str, Any]) -> tuple[str | None, ...]:
-    return tuple(data[name] for name in ("label", "positive", "sensitive"))
+def _name_question(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(data.get(name) for name in ("label", "positive", "sensitive", "group_ratio"))
 
 
 def _read_released(candidates: Sequence[_Candidate], metric: str) -> list[float | None]:

@@ -6,7 +6,7 @@ from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.source import check_file
+from fairpriv_core.runs.source import check_file, find_seed
 from fairpriv_core.runs.suited import check_sensitive
 
 
@@ -16,13 +16,14 @@ class Shelf:
     def __init__(self, *, splits: int | None = None) -> None:
         self._most = splits
         self._read: dict[tuple[DataSpec, str | None], Dataset | FairprivError] = {}
-        self._parts: dict[tuple[DataSpec, str | None, str, int], tuple[Dataset, Dataset]] = {}
+        self._parts: dict[tuple[DataSpec, str | None, str, int | None], tuple[Dataset, Dataset]] = {}
 
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
         """Return (train, test) of a config. BadInput, for data that its method cannot train on too; DataUnavailable."""
         source = (config.data, config.file_sha256)
         whole = check_sensitive(config.method.info, self._load(*source))
-        name = (*source, config.split, 0 if config.split == "official" or whole.one_split else config.seed)
+        drawn = not whole.one_split or config.data.group_ratio is not None
+        name = (*source, config.split, find_seed(config.to_json()) if drawn else None)
         if name not in self._parts:
             while self._most is not None and len(self._parts) >= self._most:
                 del self._parts[next(iter(self._parts))]

@@ -13,18 +13,21 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
 
-_NAMES = tuple(item.name for item in fields(DataSpec))
+#: what a config's data may say
+DATA_FIELDS = tuple(item.name for item in fields(DataSpec))
 
 
 def read_data(raw: Any) -> DataSpec:
     """Return the data that `raw` (a mapping of DataSpec's fields) names; a file's path becomes absolute.
 
     Raises:
-        BadInput: an unknown field or data set, both or neither of data set and file, no label for a file, or no
-            sensitive attribute.
+        BadInput: an unknown field or data set, both or neither of data set and file, no label for a file, no sensitive
+            attribute, or a group ratio that is no number in (0, 1].
     """
-    given = {name: str(value) for name, value in _mapping(raw).items() if value is not None}
-    checks.known_names("data setting", tuple(given), _NAMES)
+    asked = {name: value for name, value in _mapping(raw).items() if value is not None}
+    checks.known_names("data setting", tuple(asked), DATA_FIELDS)
+    ratio = read_ratio(asked.pop("group_ratio", None))
+    given = {name: str(value) for name, value in asked.items()}
     if ("dataset" in given) == ("file" in given):
         raise BadInput(f"give either a data set ({', '.join(problems())}) or a file.", field="dataset")
     if "dataset" in given and given["dataset"] not in problems():
@@ -36,8 +39,13 @@ def read_data(raw: Any) -> DataSpec:
         given["file"] = str(Path(given["file"]).expanduser().absolute())
         if not given.get("label"):
             raise BadInput("label is not given; name the column that is to be predicted.", field="label")
-    texts = {name: given.get(name) for name in _NAMES if name != "sensitive"}
-    return DataSpec(**texts, sensitive=given["sensitive"])
+    return DataSpec(**given, group_ratio=ratio)
+
+
+def find_seed(config: Mapping[str, Any]) -> int | None:
+    """Return the seed that decides which rows a config (its JSON) trains and tests on; None where none does."""
+    drawn = config["split"] != "official" or config["data"].get("group_ratio") is not None
+    return config["seed"] if drawn else None
 
 
 def hash_file(path: str | None) -> str | None:
@@ -53,6 +61,16 @@ def check_file(path: str | None, sha256: str | None) -> None:
     if sha256 is not None and hash_file(path) != sha256:
         there = "has changed" if Path(path or "").is_file() else "is gone"
         raise BadInput(f"the file {path} {there} since this run was set up; set it up again.", field="file")
+
+
+def read_ratio(value: Any) -> float | None:
+    """Return a group ratio as a number; None stays None, BadInput for what is no number."""
+    try:
+        if not isinstance(value, bool):
+            return None if value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise BadInput(f"group_ratio must be a number in (0, 1], got '{value}'.", field="group_ratio")
 
 
 def _mapping(raw: Any) -> Mapping[str, Any]:

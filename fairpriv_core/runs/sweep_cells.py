@@ -10,10 +10,8 @@ from typing import Any
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.config import RunConfig, build_config, draws_samples
-from fairpriv_core.runs.source import hash_file
+from fairpriv_core.runs.source import DATA_FIELDS, hash_file
 from fairpriv_core.runs.sweep_spec import Sweep
-
-_DATA_FIELDS = ("dataset", "file", "label", "positive", "sensitive")
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def _fill(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
             raw["data"] = {**raw["data"], **_table(value)}
         elif axis.startswith("method."):
             raw["method"] = {**raw["method"], axis.partition(".")[2]: value}
-        elif axis in _DATA_FIELDS:
+        elif axis in DATA_FIELDS:
             raw["data"] = {**raw["data"], axis: value}
         else:
             raw[axis] = value

@@ -15,6 +15,7 @@ from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.execute import plan_run
 from fairpriv_core.runs.ledger_entry import Post, post_record
 from fairpriv_core.runs.shelf import Shelf
+from fairpriv_core.runs.source import find_seed
 from fairpriv_core.runs.sweep_cells import Cell, check_cells, expand
 from fairpriv_core.runs.sweep_spec import Sweep
 
@@ -127,8 +128,7 @@ def _name_release(config: RunConfig) -> str:
     asked, taken = config.to_json(), config.method.info.reuses
     names = ("data", "file_sha256", "split", "epsilon", "delta")
     own = {name: asked["method"][name] for name in ("name", *taken)}
-    seed = None if config.split == "official" else config.seed
-    return json.dumps([[asked[name] for name in names], own, seed], sort_keys=True)
+    return json.dumps([[asked[name] for name in names], own, find_seed(asked)], sort_keys=True)
 
 
 def _use(config: RunConfig, source: str) -> RunConfig:

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairpriv_core import checks
-from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.source import DATA_FIELDS
 from fairpriv_core.runs.toml import read_toml
 
 #: so many runs start without being asked for twice
 MOST_RUNS = 100
 _INVALID = ("refuse", "skip")
-_DATA = tuple(item.name for item in fields(DataSpec))
 _FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("file_sha256", "share_samples"))
 _OPTIONS = ("invalid", "share_samples", "share_release", "max_runs")
 
@@ -102,13 +101,13 @@ def _flatten(axes: Mapping[str, Any]) -> dict[str, Any]:
 
 def _shorten(name: str) -> str:
     table, dot, part = name.partition(".")
-    return part if dot and table == "data" and part in _DATA else name
+    return part if dot and table == "data" and part in DATA_FIELDS else name
 
 
 def _check_names(axes: Mapping[str, Any], named: Sequence[str]) -> list[str]:
     """Return the axes' names, each of them known; BadInput names the nearest."""
     own = dict.fromkeys(part for name in named for part in parameters(methods()[name]))
-    known = [*_FIELDS, *_DATA, *(f"method.{part}" for part in own)]
+    known = [*_FIELDS, *DATA_FIELDS, *(f"method.{part}" for part in own)]
     for name in axes:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.4) or [f"method.{name}"]

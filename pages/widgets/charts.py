@@ -28,14 +28,18 @@ _MIME = {
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 
 
-def show_figure(figure: FigureData, key: str, *, on_pick: Callable[[str], None] | None = None) -> None:
+def show_figure(
+    figure: FigureData, key: str, *, in_set: bool = False, on_pick: Callable[[str], None] | None = None
+) -> None:
     """Draw `figure` under `key`, and below it its caption and downloads; zoom stays while the key does.
 
-    `on_pick` is called with what a clicked point stands for, by the `keys` of its series.
+    `in_set`: the page says once what holds for several figures, so that here stands what is of this one alone; what
+    is downloaded has the whole caption. `on_pick` is called with what a clicked point stands for, by the `keys` of its
+    series.
     """
     show_plot(draw(figure, theme=theme_name()), key, alt=figure.alt, config=_CONFIG, on_pick=on_pick)
     left, right = st.columns([4, 1], vertical_alignment="top")
-    left.caption(plain(figure.caption))
+    left.caption(plain(figure.own if in_set else figure.caption))
     with right:
         _offer_downloads(figure, key)
 

@@ -16,12 +16,14 @@ from pages.widgets.guard import plain
 from pages.widgets.run_table import show_setting
 from pages.widgets.state import choose, keep, mount_index, value
 
-_TITLES = {
+#: the titles of a config's own settings
+TITLES = {
     "data.dataset": "Data set",
     "data.file": "File",
     "data.label": "Label",
     "data.positive": "Positive label",
     "data.sensitive": "Sensitive attribute",
+    "data.group_ratio": "Group ratio of the training rows",
     "notion": "Fairness notion",
     "method.name": "Method",
     "method.variant": "Accounting",
@@ -111,7 +113,7 @@ def _list_titles(compared: Sequence[Compared]) -> dict[str, str]:
     """Return the title of each setting by its name; a method's parameter has the method's own."""
     kinds = [methods()[one.row.method] for one in compared if one.row.method in methods()]
     own = {f"method.{name}": shown.title for kind in kinds for name, (shown, _) in parameters(kind).items()}
-    return own | _TITLES
+    return own | TITLES
 
 
 def _letter(one: Compared) -> str:

@@ -17,8 +17,9 @@ _TITLES = {"only.data": "Data", "only.notion": "Notion", "only.method": "Method"
 
 
 def name_data(row: TableRow) -> str:
-    """Return the data and the sensitive attribute of a row, as lists and the address name them."""
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}"
+    """Return the data, the sensitive attribute and any group ratio of a row, as lists and the address name them."""
+    ratio = "" if row.group_ratio is None else f" · group ratio {row.group_ratio:g}"
+    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{ratio}"
 
 
 def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:

@@ -21,4 +21,4 @@ def show_gauge_of(row: RunRow | None) -> None:
     except FairprivError:
         return
     sealed = seal_file(spec.file) if row is None else row.config.get("file_sha256")
-    show_gauge(store, vars(spec), sealed, delta=value("delta"))
+    show_gauge(store, spec.to_json(), sealed, delta=value("delta"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fairpriv_core.papers.preset import Preset
-from fairpriv_core.report.paper_notes import describe_runs
+from fairpriv_core.report.paper_notes import describe_drawing
 from fairpriv_core.report.paper_printed import Beside, count_beside, set_beside
 from fairpriv_core.report.paper_prose import list_beside
 from fairpriv_core.report.paper_values import Runs
@@ -42,16 +42,16 @@ def show_results(preset: Preset, found: Found) -> None:
 
 def _show_drawing(preset: Preset, runs: Runs) -> None:
     figures = draw_preset(preset, runs)
-    wide = 2 if len(figures) in (2, 4) else _FIGURES_A_ROW
+    wide = 2 if len(figures) in (1, 2, 4) else _FIGURES_A_ROW
     for first in range(0, len(figures), wide):
         row = figures[first : first + wide]
         for number, (column, figure) in enumerate(zip(st.columns(wide), row, strict=False), start=first):
             with column:
-                show_figure(figure, f"paper_{number}")
+                show_figure(figure, f"paper_{number}", in_set=True)
     cells = list_cells(preset, runs)
     if cells:
         st.dataframe(cells, key="paper_table", hide_index=True, alt=f"{preset.title}, from our runs.")
-        st.caption(plain(describe_runs(preset, runs)))
+    st.caption(plain(describe_drawing(preset, runs)))
 
 
 def _show_printed(preset: Preset, beside: Sequence[Beside]) -> None:

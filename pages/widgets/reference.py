@@ -1,5 +1,6 @@
 """Which data, as one short text that fits in an address: `adult:sex`, `adult:sex+race`, `age:25,60` for edges.
 
+Training rows thinned to a ratio of the groups' sizes: `adult:sex?group_ratio=0.8`.
 A file of the user's own is named by the start of its checksum: `file-3fa94c0d12ab:sex?label=income&positive=%3E50K`.
 One in the data folder that the operator offers is named relative to it: `folder-2024/people.csv:sex?label=income`.
 """
@@ -15,9 +16,11 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.folder import find_named, name_in_folder
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.source import read_ratio
 from pages.widgets.called import call_files
 
 _DIGITS = 12
+_RATIO = "group_ratio"
 _UPLOAD, _FOLDER = "file-", "folder-"
 _ASKED = ("label", "positive", "image", "unreadable")
 
@@ -29,8 +32,11 @@ def write_reference(spec: DataSpec) -> str:
     'adult:sex'
     """
     name = spec.dataset if spec.file is None else write_file(spec.file)
-    query = urlencode({name: getattr(spec, name) for name in _ASKED if getattr(spec, name)})
-    return f"{name}:{spec.sensitive}" + (f"?{query}" if query else "")
+    further = {name: getattr(spec, name) for name in _ASKED}
+    ratio = None if spec.group_ratio is None else str(spec.group_ratio)
+    query = urlencode({key: text for key, text in {**further, _RATIO: ratio}.items() if text})
+    sensitive = spec.sensitive.replace("%", "%25").replace("?", "%3F")  # where a reference is cut, and its own sign
+    return f"{name}:{sensitive}" + (f"?{query}" if query else "")
 
 
 def write_config(data: Mapping[str, Any]) -> str:
@@ -59,39 +65,45 @@ def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
     """Return the data that `text` names; errors as `read_file`, and for an unknown data set."""
     head, _, query = text.partition("?")
     name, _, sensitive = head.partition(":")
-    label = dict(parse_qsl(query))
+    further = dict(parse_qsl(query))
     is_file = name.startswith((_UPLOAD, _FOLDER))
     if not is_file and name not in problems():
         raise BadInput(f"unknown data set '{name}'; choose from {', '.join(problems())}.", field="data")
     return DataSpec(
         dataset=None if is_file else name,
         file=str(read_file(name, find_upload)) if is_file else None,
-        sensitive=sensitive,
-        **{asked: label.get(asked) for asked in _ASKED},
+        sensitive=unquote(sensitive),
+        group_ratio=read_ratio(further.get(_RATIO)),
+        **{asked: further.get(asked) for asked in _ASKED},
     )
 
 
 def list_reference(text: str) -> str:
     """Return the data as a list of them names it; of another label than the usual one it says what is predicted.
 
-    >>> list_reference("adult:sex"), list_reference("folder-people.csv:sex?label=hired&positive=yes")
-    ('adult:sex', 'people.csv:sex · hired = yes')
+    >>> list_reference("adult:sex?group_ratio=0.8"), list_reference("folder-people.csv:sex?label=hired&positive=yes")
+    ('adult:sex · group ratio 0.8', 'people.csv:sex · hired = yes')
     """
     head, _, query = text.partition("?")
     label = dict(parse_qsl(query))
     name, positive = label.get("label", ""), label.get("positive", "")
     told = positive if ":" in name and positive.startswith(name.rpartition(":")[0]) else f"{name} = {positive}"
-    return call_files(unquote(head.removeprefix(_FOLDER)) + (f" · {told}" if name else ""))
+    return call_files(unquote(head.removeprefix(_FOLDER)) + (f" · {told}" if name else "") + _tell_ratio(text))
 
 
 def describe_reference(text: str) -> str:
-    """Return the data as the strip names it: title and sensitive attribute.
+    """Return the data as the strip names it: title, sensitive attribute, and the group ratio where there is one.
 
     >>> describe_reference("adult:sex+race").split(" · ")[1]
     'sex + race'
     """
     name, _, sensitive = text.partition("?")[0].partition(":")
-    return call_files(f"{_title(name)} · {sensitive.replace('+', ' + ')}")
+    return call_files(f"{_title(name)} · {unquote(sensitive).replace('+', ' + ')}{_tell_ratio(text)}")
+
+
+def _tell_ratio(text: str) -> str:
+    ratio = dict(parse_qsl(text.partition("?")[2])).get(_RATIO)
+    return "" if ratio is None else f" · group ratio {ratio}"
 
 
 def _title(name: str) -> str:
@@ -112,7 +124,8 @@ def describe_config(config: Mapping[str, Any]) -> str:
     elif config.get("epsilon") is not None:
         claim = " as published" if config["method"].get("variant") == "published" else ""
         parts.append(f"ε = {config['epsilon']:g}{claim}")
-    parts.append(write_config(config["data"]).partition("?")[0])
+    reference = write_config(config["data"])
+    parts.append(unquote(reference.partition("?")[0]) + _tell_ratio(reference))
     if config.get("notion"):
         parts.append(config["notion"].replace("_", " "))
     if config.get("reuse"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -63,7 +63,7 @@ def theme_name() -> Literal["light", "dark"]:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the data …")
-def _outline(given: tuple[tuple[str, str | None], ...], stamp: tuple[int, int] | None) -> Outline:
+def _outline(given: tuple[tuple[str, Any], ...], stamp: tuple[int, int] | None) -> Outline:
     return READER.outline(DataSpec(**dict(given)))
 
 

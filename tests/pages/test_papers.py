@@ -13,8 +13,10 @@ from fairpriv_core.papers import catalog
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.results import read_made
 from fairpriv_core.report.paper_prose import count_made
+from fairpriv_core.runs import preview
 from fairpriv_core.runs.paper_runs import list_configs
 from fairpriv_core.runs.store import open_store
+from fairpriv_core.runs.store_database import Database
 from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
 from tests.papers import tiny
@@ -83,6 +85,58 @@ def test_the_full_version_says_its_size_and_what_waits_offers_nothing(tiny_runs:
     waiting = open_page("papers", preset="tiny.figure2")
     assert "Waits for images." in words(waiting)
     assert not waiting.code and not waiting.button
+
+
+def test_a_worker_measures_what_a_figure_shows_of_finished_models(
+    tiny_runs: Path, open_page: Open, charts_of: Charts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview, "live_with_parent", lambda: None)
+    monkeypatch.setattr("fairpriv_core.runs.audit_model._MOST", 300)
+    waiting = open_page("papers", preset="tiny.figure3")
+    assert not waiting.exception and not waiting.error
+    assert "A worker measures how well four attackers tell who was trained on, at 4 models …" in words(waiting)
+    assert not charts_of(waiting) and "no finished run" not in words(waiting)
+    with open_store() as store:
+        name = store.previews.claim()
+        assert name is not None and store.previews.claim() is None
+    preview.run_preview(None, name)
+    page = open_page("papers", preset="tiny.figure3")
+    assert not page.exception and "A worker measures" not in words(page)
+    assert "From 4 runs in this store." in words(page)
+    (chart,) = charts_of(page)
+    bars = [trace for trace in chart["figure"]["data"] if trace["type"] == "bar"]
+    assert len(bars) == 2 and all(len(bar["y"]) == 2 and None not in bar["x"] for bar in bars)
+    assert "Regression\\: " in words(page) and "of 2 cases" in words(page)
+
+
+def test_what_could_not_be_measured_is_said(tiny_runs: Path, open_page: Open) -> None:
+    open_page("papers", preset="tiny.figure3")
+    with open_store() as store:
+        store.previews.finish(str(store.previews.claim()), error="the file is gone.")
+    page = open_page("papers", preset="tiny.figure3")
+    assert not page.exception
+    assert "It cannot be shown how well four attackers tell who was trained on" in page.warning[0].value
+    again = next(button for button in page.button if button.label == "Measure again").click().run()
+    assert not again.warning and "A worker measures" in words(again)
+
+
+def test_a_store_that_can_only_be_read_is_not_measured(
+    tiny_runs: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_page("papers", preset="tiny.figure1")
+    monkeypatch.setattr(Database, "writable", property(lambda _: False, lambda *_: None), raising=False)
+    page = open_page("papers", preset="tiny.figure3")
+    assert not page.exception and "A worker measures" not in words(page)
+    assert "This store can only be read, so that no worker measures how well four attackers" in words(page)
+
+
+def test_what_holds_for_all_figures_of_a_set_is_said_once(open_page: Open) -> None:
+    page = open_page("papers", paper="pf_ld", preset="pf_ld.figure2")
+    captions = [str(item.value) for item in page.caption]
+    assert sum("δ = 1 in 100,000" in text for text in captions) == 1
+    assert sum("95 of 100 people" in text for text in captions) == 1
+    own = [text for text in captions if text.startswith("ε\\:") or text.startswith("Nearly the same answer")]
+    assert len(own) == 3
 
 
 def test_the_choice_stands_in_the_address(open_page: Open) -> None:

@@ -34,7 +34,7 @@ def test_papers_are_listed_with_what_they_wait_for(
     code, out, _ = command("papers", "--json", capsys=capsys, monkeypatch=monkeypatch)
     listed: dict[str, Any] = json.loads(out)["papers"][0]
     assert (code, listed["id"]) == (0, "tiny")
-    assert [preset["waits_for"] for preset in listed["presets"]] == [None, None, "Waits for images."]
+    assert [preset["waits_for"] for preset in listed["presets"]] == [None, None, None, "Waits for images."]
     assert all(preset["made"] is None for preset in listed["presets"])
     code, out, _ = command("papers", capsys=capsys, monkeypatch=monkeypatch)
     assert (
@@ -58,6 +58,25 @@ def test_a_figure_runs_once_and_is_judged(capsys: pytest.CaptureFixture[str], mo
     code, again, told = command(*asked[:-1], capsys=capsys, monkeypatch=monkeypatch)
     assert code == 0 and "nothing is left to run" in told
     assert verdict["sentence"] in again
+    asked = ("papers", "run", "tiny.figure3", "--small", "--workers", "1", "--json")  # of the same runs
+    code, out, told = command(*asked, capsys=capsys, monkeypatch=monkeypatch)
+    assert code == 0 and "nothing is left to run" in told
+    _judge_attacks(json.loads(out))
+
+
+def _judge_attacks(found: dict[str, Any]) -> None:
+    """Assert that what is measured at finished models has a bar for each attacker, and that a run counts once."""
+    assert len(found["keys"]) == len(set(found["keys"])) == 4
+    assert [(line["series"], line["at"]) for line in found["lines"]] == [
+        ("N", "Regression"),
+        ("N", "Forest"),
+        ("PF-LD, proved", "Regression"),
+        ("PF-LD, proved", "Forest"),
+    ]
+    assert all(0.0 < float(line["mean"]) < 100.0 for line in found["lines"])
+    (verdict,) = found["verdicts"]
+    assert "Regression: " in verdict["sentence"] and "Forest: " in verdict["sentence"] and len(verdict["keys"]) == 4
+    assert "of 2 cases" in verdict["sentence"] and "without runs" not in verdict["sentence"]
 
 
 def test_what_waits_and_what_is_unknown_is_refused(

@@ -29,6 +29,7 @@ from fairpriv_core.report.paper_printed import count_beside, set_beside
 from fairpriv_core.report.paper_values import amount, list_paths, read_path
 from fairpriv_core.report.papers import draw_preset, list_cells
 from fairpriv_core.report.rows import write_csv
+from fairpriv_core.report.verdicts import judge_all
 from tests.papers import tiny
 from tests.papers.records import make_record, make_runs
 
@@ -171,10 +172,56 @@ def test_a_picture_that_is_taken_away_says_what_it_is_under_a_plain_name() -> No
     (figure,) = draw_preset(replace(tiny.FIGURE, drawing=drawing), RUNS)
     assert (figure.title, figure.name) == ("tiny, Figure 1, bank: ε = 0.5", "tiny_figure1_epsilon_0_5")
     assert figure.caption.startswith("Data: bank, by age. ")
-    assert figure.caption.endswith(f"Numbers at points: {EPSILON.title} (PF-LD and M).")
+    assert figure.caption.endswith(f"Numbers at points: {EPSILON.title}.")
     head, first, *_ = write_csv(figure).splitlines()
     assert head.endswith(",note,label") and first.endswith(",0.5")
 
 
 def test_numbers_have_a_true_minus_and_no_minus_before_zero() -> None:
     assert [amount(value) for value in (-0.9, -0.001, 0.0, None)] == ["−0.90", "0.00", "0.00", "–"]
+
+
+def test_of_several_figures_each_says_what_is_its_own_and_an_export_has_all() -> None:
+    runs = copy.deepcopy(RUNS)
+    for run in runs:
+        run["metrics"]["positive_rate"] = 0.0 if run["config"]["epsilon"] == 1.0 else 0.5
+    columns = tuple(Part(f"ε = {epsilon:g}", {"config/epsilon": epsilon}) for epsilon in (0.5, 1.0))
+    drawing = Plot("points", GAP, (ERROR,), (PF_LD, M), columns, along=EPSILON)
+    preset = replace(tiny.FIGURE, drawing=drawing)
+    figures = draw_preset(preset, [run for run in runs if run["config"]["epsilon"]])
+    assert [figure.own for figure in figures] == [
+        "ε: 0.50 proved. Nearly the same answer for all: 0 of 6 models.",
+        "ε: 1.00 proved. Nearly the same answer for all: 6 of 6 models.",
+    ]
+    assert all("Data: bank, by age. Means over 3 seeds" in figure.caption for figure in figures)
+    assert "Of these 6 models 6 give 95 of 100" in figures[1].caption and "same answer" not in figures[0].caption
+    across = draw_preset(replace(tiny.FIGURE, drawing=replace(LINES, across=True)), runs)
+    assert [figure.own for figure in across] == ["", ""]
+    assert "Of these 15 models" in across[0].caption == across[1].caption
+
+
+def test_points_whose_numbers_are_of_unlike_settings_name_them() -> None:
+    along = (Value("config/method/clip_primal", "C_p"), EPSILON)
+    preset = replace(tiny.FIGURE, drawing=Plot("points", GAP, (ERROR,), (PF_LD, M), along=along))
+    (figure,) = draw_preset(preset, RUNS)
+    assert figure.caption.endswith("Numbers at points: C_p (PF-LD); ε, as each line accounts for it (M).")
+
+
+def test_a_bar_for_each_attacker_has_its_own_number_and_a_run_counts_once() -> None:
+    runs = [
+        {**run, "membership": {"LR": {"auc": 0.6}, "RF": {"auc": 0.7}, "chance": {"auc": 0.5}}}
+        for run in RUNS
+        if run["config"]["method"]["name"] != "randomized_response"
+    ]
+    (figure,) = draw_preset(tiny.ATTACKED, runs)
+    none, pf_ld = figure.series
+    assert none.x == pf_ld.x == ("Regression", "Forest") and none.y == pytest.approx((60.0, 70.0)) == pf_ld.y
+    (mark,) = figure.references
+    assert (mark.value, mark.label, mark.axis) == (50.0, "guessing: 50.00 %", "x")
+    assert figure.raw and "3 seeds" in figure.caption
+    assert list_paths(tiny.ATTACKED)[:2] == ["membership/LR/auc", "membership/RF/auc"]
+    assert "membership/chance/auc" in list_paths(tiny.ATTACKED)
+    (verdict,) = judge_all(tiny.ATTACKED, runs)
+    assert verdict.sentence.startswith("Agrees in 2 of 2 cases. Attack AUC of PF-LD minus N (%), at most 0.00 expected")
+    assert "Regression: 0.00 ± 0.00; Forest: 0.00 ± 0.00" in verdict.sentence
+    assert len(verdict.keys) == len(runs) == len(set(verdict.keys))

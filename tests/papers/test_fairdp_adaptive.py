@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from statistics import NormalDist
 
 import pytest
+from scipy.stats import kstwobign
 
+from fairpriv_core.audit.inference import attackers, guessed_advantage
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.papers.fairdp_adaptive_tables import INDICES, LOSSES, PRINTED_ROWS
+from fairpriv_core.papers.fairdp_adaptive_attacks import ATTACKERS, BY_CHANCE
+from fairpriv_core.papers.fairdp_adaptive_parts import PRINTED_ROWS
+from fairpriv_core.papers.fairdp_adaptive_tables import INDICES, LOSSES
 
 TEST_ROWS = {"adult": (10147, 4913), "dutch": (6012, 6072)}  # men, women, by the code books
 
@@ -52,3 +57,14 @@ def test_dutchs_printed_male_rows_are_as_many_as_the_files_women(
     data = load_dataset(DataSpec(dataset="dutch_census", sensitive="sex"))
     rows = {name: int((data.group == group).sum()) for group, name in enumerate(data.group_names)}
     assert rows == {"female": 24201 + 6072, "male": 24135 + 6012}  # printed as Male and as Female
+
+
+def test_similar_is_what_guessing_alone_is_above_its_average_in_one_of_20_attacks() -> None:
+    judged = 2000  # of each kind, as the preset's settings say
+    auc = NormalDist().inv_cdf(0.95) * math.sqrt((2 * judged + 1) / (12 * judged**2))
+    advantage = float(kstwobign.ppf(0.95)) * math.sqrt(2 / judged) - guessed_advantage(judged)
+    assert 100 * auc == pytest.approx(BY_CHANCE, abs=0.1) and 100 * advantage == pytest.approx(BY_CHANCE, abs=0.1)
+
+
+def test_figure_3_shows_the_attackers_that_there_are() -> None:
+    assert [part.step for part in ATTACKERS] == list(attackers(0))

@@ -199,8 +199,22 @@ def test_a_time_has_no_interval_and_a_spread_neither() -> None:
     assert "±" not in look(Compare(Quantity("PF-LD", SECONDS, PF_LD.where), 1.0, high=5.0), runs).sentence
     spread = Quantity("PF-LD", GAP, PF_LD.where, "spread")
     found = look(Compare(spread, Quantity("M", GAP, M.where, "spread"), high=1.0), runs)
-    assert found.standing == "agrees" and found.sentence.startswith("Agrees. Spread over runs of")
-    assert "±" not in found.sentence and "(it has no interval)" in found.sentence
+    assert found.standing == "agrees" and "±" not in found.sentence
+    assert "(it has no interval)" in found.sentence
+
+
+def test_a_spread_says_over_what_it_is() -> None:
+    runs, high = make_runs(), 1.0
+    of = {side.name: replace(side, of="spread") for side in (PF_LD, M)}
+    both = look(Compare(of["PF-LD"], of["M"], high=high), runs)
+    assert both.sentence.startswith(
+        "Agrees. Standard deviation, over 2 settings and all seeds together, of fairness violation of PF-LD minus that "
+        "of M (percentage points), at most 1.00 expected: "
+    )
+    at_one = Part("ε = 1", {"config/epsilon": 1.0})
+    alone = look(Compare(of["PF-LD"], of["M"], high=high), runs, at_one)
+    assert alone.sentence.startswith("Agrees. Standard deviation, over seeds, of fairness violation of PF-LD minus")
+    assert "tandard deviation" not in look(LOWER, runs).sentence
 
 
 def test_models_that_answer_alike_are_counted() -> None:
@@ -208,3 +222,7 @@ def test_models_that_answer_alike_are_counted() -> None:
     assert "same answer" not in look(LOWER, runs).sentence
     runs[0]["metrics"]["positive_rate"] = 0.0
     assert "(of these 12 models 1 gives 95 of 100 people or more the same answer)" in look(LOWER, runs).sentence
+    assert (
+        "(this one model gives 95 of 100 people or more the same answer)"
+        in look(Compare(PF_LD, 5.0), runs[:1]).sentence
+    )

@@ -1,7 +1,8 @@
-"""A paper that takes no time: one figure and one table on made-up rows, and one figure that waits."""
+"""A paper that takes no time: two figures and one table on made-up rows, and one figure that waits."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.papers.preset import (
@@ -10,6 +11,7 @@ from fairpriv_core.papers.preset import (
     GAP,
     Claim,
     Compare,
+    Mark,
     Paper,
     Part,
     Plot,
@@ -17,6 +19,7 @@ from fairpriv_core.papers.preset import (
     Printed,
     Quantity,
     Table,
+    Value,
     Version,
     of_method,
     proved,
@@ -64,5 +67,22 @@ TABLE = Preset(
     drawing=Table((Part("synthetic"),), ((NONE, ACCURACY), (PF_LD, ACCURACY))),
     printed=(Printed("accuracy of N", 81.25, "Table 1, row 1", Quantity("N", ACCURACY, NONE.where)),),
 )
+AUC = Value("membership/*/auc", "Attack AUC", "%", scale=100.0, mark=Mark("membership/chance/auc", "guessing"))
+ATTACKERS = (Part("Regression", step="LR"), Part("Forest", step="RF"))
+ATTACKED = replace(
+    FIGURE,
+    id="tiny.figure3",
+    title="Figure 3: attacks",
+    drawing=Plot("bar", EPSILON, (AUC,), (NONE, PF_LD), ATTACKERS),
+    claims=(
+        Claim(
+            "PF-LD leaks no more than N",
+            "Results",
+            Compare(Quantity("PF-LD", AUC, PF_LD.where), Quantity("N", AUC, NONE.where), high=0.0),
+            ATTACKERS,
+        ),
+    ),
+    measured="membership",
+)
 WAITS = Preset("tiny.figure2", "Figure 2: faces", "Accuracy on faces.", waits_for="Waits for images.")
-PAPER = Paper("tiny", "Tiny", "Tiny: a paper", "Nobody (2026)", (FIGURE, TABLE, WAITS))
+PAPER = Paper("tiny", "Tiny", "Tiny: a paper", "Nobody (2026)", (FIGURE, TABLE, ATTACKED, WAITS))

@@ -1,4 +1,4 @@
-"""Data whose rows are images: how many of each class and group, and never an image, since it may be a face."""
+"""What is counted of data: rows, classes and groups; of images no more than that, since they may be faces."""
 
 from __future__ import annotations
 
@@ -8,22 +8,37 @@ import numpy as np
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.data.profile import SMALL, count_classes
+from fairpriv_core.data.profile import SMALL, Outline, count_classes
+from pages.widgets.groups import show_groups, show_revealing
 from pages.widgets.guard import plain
+from pages.widgets.thinning import show_thinned
 
 _MOST_NAMED = 10
 
 
-def describe_images(dataset: Dataset) -> str:
-    """Return how many images there are and of what size, as Markdown."""
-    channels, height, width = dataset.image or (0, 0, 0)
+def show_counts(outline: Outline, *, seed: int) -> None:
+    """Draw how many rows there are of what, and what gives the group away."""
+    dataset = outline.dataset
+    st.markdown(f"{_describe_rows(dataset)} {_describe_labels(dataset)}")
+    show_thinned(dataset, seed=seed)
+    if dataset.image is not None:
+        _show_classes(dataset)
+    if dataset.labels == 2:
+        show_groups(dataset)
+    if dataset.image is None:
+        show_revealing(outline.revealing)
+
+
+def _describe_rows(dataset: Dataset) -> str:
+    if dataset.image is None:
+        return f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{dataset.features}** encoded features."
+    channels, height, width = dataset.image
     kind = "grey" if channels == 1 else "colour"
     unlike = "" if dataset.unit is None else f", **{dataset.people:,}** of them different"
     return f"**{dataset.n:,}** images{unlike}, {width} × {height} pixels in {kind}."
 
 
-def describe_labels(dataset: Dataset) -> str:
-    """Return what is predicted of a row, as Markdown."""
+def _describe_labels(dataset: Dataset) -> str:
     if dataset.labels > 2:
         return f"Predicted: one of {dataset.labels} classes ({plain(_list(dataset.label_names))})."
     return (
@@ -32,7 +47,7 @@ def describe_labels(dataset: Dataset) -> str:
     )
 
 
-def show_classes(dataset: Dataset) -> None:
+def _show_classes(dataset: Dataset) -> None:
     """Draw how many rows of each class there are, in all and by group; of one published split by its two parts."""
     st.subheader("Classes", anchor=False)
     columns = {"rows": np.bincount(dataset.y, minlength=dataset.labels)}

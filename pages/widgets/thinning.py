@@ -1,0 +1,38 @@
+"""Leaving out training rows of larger groups: the ratio that a person asks for, and which rows it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from fairpriv_core.data.dataset import Dataset, split_dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.profile import profile_groups
+from fairpriv_core.runs.source import read_ratio
+from pages.widgets.guard import attempt, plain
+from pages.widgets.state import keep, mount, value
+
+_NAME = "group_ratio"
+_HELP = (
+    "In (0, 1]; empty: all rows are used. Rows of larger groups are left out of the training part at random, until the "
+    "smallest group has this share of their size. Every ε then takes as given which rows were left out."
+)
+
+
+def choose_ratio(spec: DataSpec) -> DataSpec | None:
+    """Return `spec` with the group ratio that is chosen, if one is; None after saying why it cannot be."""
+    with st.expander("Leave out training rows of larger groups", expanded=bool(value(_NAME, ""))):
+        typed = st.text_input(
+            "Group ratio: the smallest group's size over each larger one's", **mount(_NAME, default=""), help=_HELP
+        )
+    ratio = str(keep(_NAME, typed) or "").strip() or None
+    return attempt(lambda: replace(spec, group_ratio=read_ratio(ratio)))
+
+
+def show_thinned(dataset: Dataset, *, seed: int) -> None:
+    """Say which training rows are left where larger groups are thinned; a sentence where none can be left out."""
+    train = None if dataset.group_ratio is None else attempt(lambda: split_dataset(dataset, seed=seed)[0])
+    if train is not None:
+        listed = ", ".join(f"{each.size:,} of {each.name}" for each in profile_groups(train) if each.size)
+        st.markdown(plain(f"A run with seed {seed} trains on {train.n:,} rows: {listed}. Test rows stay as drawn."))

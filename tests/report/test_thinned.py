@@ -1,0 +1,34 @@
+"""Reports of runs whose training rows were thinned: the ratio stands with the data and in the model card."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairpriv_core.report.brief import AUDIENCES, Audience
+from fairpriv_core.report.brief_forms import open_report
+from tests.report.handouts import make_handout, tell_run
+from tests.report.test_brief_policy import read_form
+
+SAID = "training rows of larger groups, drawn at random, until the smallest group's size over theirs was at least"
+SAID += " about 0.8"
+
+
+def tell(key: str, ratio: float | None, seed: int = 0) -> dict[str, Any]:
+    data = {"dataset": "adult", "file": None, "label": None, "positive": None, "sensitive": "sex"}
+    return tell_run(key, seed=seed, data=data if ratio is None else {**data, "group_ratio": ratio})
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+def test_a_report_says_what_was_left_out(audience: Audience) -> None:
+    report = open_report(make_handout(tell("a" * 16, 0.8)), audience)
+    page = read_form(report, "html").replace("&#x27;", "'").replace("&#39;", "'")
+    assert SAID in page and f"Left out were {SAID}." in read_form(report, "md").replace("\\", "")
+    whole = open_report(make_handout(tell("a" * 16, None)), audience)
+    assert all("larger groups" not in read_form(whole, form) for form in ("html", "md"))
+
+
+def test_the_same_data_thinned_otherwise_is_described_on_its_own() -> None:
+    report = open_report(make_handout(tell("a" * 16, None), tell("b" * 16, 0.8)), "analyst")
+    assert read_form(report, "html").count("to train on and") == 2

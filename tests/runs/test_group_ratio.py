@@ -1,0 +1,161 @@
+"""A run on thinned groups: its key, its way through TOML and JSON, its record, its line in the ledger, its release."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from fairpriv_core.audit import inference
+from fairpriv_core.cli import cli
+from fairpriv_core.data.dataset import split_dataset
+from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.ledger import compose
+from fairpriv_core.runs import audit_model
+from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.execute import Outcome, execute
+from fairpriv_core.runs.ledger_entry import post_record
+from fairpriv_core.runs.paper_runs import list_configs
+from fairpriv_core.runs.reuse import use_release
+from fairpriv_core.runs.shelf import Shelf
+from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.runs.toml import read_toml
+
+DATA = {"dataset": "synthetic", "sensitive": "region"}
+TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "region", "--notion", "demographic_parity", "--json")
+BAD = r"group_ratio must (be a number|lie) in \(0, 1\], got "
+
+
+def build(ratio: Any = None, method: str = "dp_sgd", **given: Any) -> RunConfig:
+    data = DATA if ratio is None else {**DATA, "group_ratio": ratio}
+    raw = {"data": data, "notion": "demographic_parity", "method": {"name": method, "epochs": 1}, "epsilon": 1}
+    return build_config({**raw, **given})
+
+
+def run(**given: Any) -> Outcome:
+    return execute(build(**given), SilentJournal())
+
+
+def test_configs_without_a_ratio_keep_the_keys_that_they_had() -> None:
+    asked = {
+        "notion": "demographic_parity",
+        "method": "none",
+        "axes": {"data": [{"dataset": "adult", "sensitive": "sex"}]},
+    }
+    [config] = list_configs([asked]).values()
+    assert config.key == "d9cc39badd32a8f4" and "group_ratio" not in config.to_json()["data"]
+    assert (
+        build_config({**config.to_json(), "data": {**config.to_json()["data"], "group_ratio": None}}).key == config.key
+    )
+
+
+def test_a_ratio_goes_both_ways_and_each_has_its_key() -> None:
+    config = build(0.8)
+    assert config.data.group_ratio == 0.8
+    assert build_config(read_toml(config.to_toml())) == build_config(config.to_json()) == config
+    assert build("0.8") == config and build(1).key == build(1.0).key
+    assert len({build().key, config.key, build(0.9).key}) == 3
+
+
+@pytest.mark.parametrize("ratio", ["half", "", 0, -1, 1.5, "nan", True, [0.5]])
+def test_a_wrong_ratio_is_a_sentence(ratio: Any) -> None:
+    with pytest.raises(BadInput, match=BAD) as raised:
+        build(ratio)
+    assert raised.value.field == "group_ratio"
+
+
+@pytest.mark.parametrize(("method", "protects"), [("pf_ld", "attribute"), ("dp_sgd", "record")])
+def test_a_record_says_what_its_epsilon_takes_as_given(method: str, protects: str) -> None:
+    outcome = run(ratio=1.0, method=method)
+    assert outcome.record.threat_model == protects
+    assert sum("group ratio of 1 is taken as given" in said for said in outcome.record.assumptions) == 1
+    assert outcome.record.data["n_train"] == outcome.train.n < run(method=method).train.n
+    assert len(set(map(len, _by_group(outcome)))) == 1
+
+
+def _by_group(outcome: Outcome) -> list[Any]:
+    return [outcome.train.y[outcome.train.group == one] for one in range(outcome.train.groups)]
+
+
+def test_runs_share_a_split_in_the_ledger_only_where_they_thin_alike() -> None:
+    names = {
+        (ratio, split, seed): post_record(_draft(build(ratio, split=split, seed=seed))).entry.split
+        for ratio in (None, 0.8, 0.9)
+        for split in ("protocol", "official")
+        for seed in (0, 1)
+    }
+    assert names[None, "official", 0] == names[None, "official", 1]
+    assert len(set(names.values())) == 11
+
+
+def _draft(config: RunConfig) -> dict[str, Any]:
+    known = {"key": "k", "threat_model": "record", "epsilon": 1.0, "epsilon_reason": None, "event": [], "notes": {}}
+    return {**known, "config": config.to_json(), "data": {"columns": ["x"]}}
+
+
+def test_a_model_without_privacy_on_thinned_rows_looks_at_the_groups() -> None:
+    plain, thinned = (post_record(run(ratio=ratio, method="none").record.to_json()).entry for ratio in (None, 1.0))
+    assert compose([plain], "region").unbounded == ()
+    assert "not private and it uses 'region'" in compose([thinned], "region").unbounded[0]
+
+
+def test_a_release_is_not_used_for_rows_that_are_thinned_otherwise() -> None:
+    source = run(ratio=1.0, method="one_release").record
+    for given in ({}, {"ratio": 0.9}, {"ratio": 1.0, "seed": 1}):
+        config = build(**given, method="one_release", epsilon=None, reuse="k")
+        digest = Shelf().parts(config)[0].digest
+        with pytest.raises(BadInput, match="about other training rows"):
+            use_release(config.method, source.to_json(), config.to_json(), digest)
+
+
+def test_a_published_split_that_is_thinned_is_read_for_each_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def split(dataset: Any, *, seed: int, split: str) -> Any:
+        asked.append(seed)
+        return split_dataset(dataset, seed=seed)
+
+    monkeypatch.setattr("fairpriv_core.runs.shelf.split_dataset", split)
+    for ratio in (None, 1.0):
+        shelf = Shelf()
+        for seed in (0, 1, 1):
+            shelf.parts(build(ratio, split="official", seed=seed))
+    assert asked == [0, 0, 1]
+
+
+def test_members_are_told_from_others_of_the_same_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[int]] = []
+
+    def see(_: Any, part: Any) -> Any:
+        seen.append([int((part.group == one).sum()) for one in range(part.groups)])
+        return inference.describe_answers(part.X[:, 0], part.y)
+
+    monkeypatch.setattr(audit_model, "_see", see)
+    monkeypatch.setattr(audit_model, "_MOST", 200)
+    audit_model.attack_membership({}, *Shelf().parts(build(1.0)), seed=0)
+    assert all(len(set(sizes)) == 1 for sizes in seen) and len(seen) == 2
+
+
+def test_a_sweep_over_ratios_skips_what_cannot_be_thinned(own_store: Any, tmp_path: Any) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text(
+        'notion = "demographic_parity"\nmethod = {name = "none", epochs = 1}\n[data]\ndataset = "synthetic"\n'
+        'sensitive = "region"\n[axes]\ngroup_ratio = [0.01, 0.9, 1.0]\n[sweep]\ninvalid = "skip"\n'
+    )
+    said = CliRunner().invoke(cli, ["sweep", str(path), "--json"])
+    runs = json.loads(said.stdout)["runs"]
+    assert [one["status"] for one in runs] == ["left out", "finished", "finished"]
+    assert "leaves no row out" in said.stdout
+
+
+def test_the_command_line_trains_on_thinned_rows_and_says_so(own_store: Any) -> None:
+    options = ["--method", "none", "--set", "epochs=1", "--group-ratio"]
+    said = CliRunner().invoke(cli, [*TRAIN, *options, "0.9"])
+    record = json.loads(said.stdout)
+    assert said.exit_code == 0 and record["config"]["data"]["group_ratio"] == 0.9
+    told = CliRunner().invoke(cli, [*TRAIN[:-1], *options, "0.9"])
+    assert "thinned to a group ratio of 0.9" in " ".join(told.stdout.split())
+    with pytest.raises(BadInput, match=BAD):
+        CliRunner().invoke(cli, [*TRAIN, *options, "much"], catch_exceptions=False)

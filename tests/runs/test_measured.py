@@ -1,0 +1,78 @@
+"""What is measured at finished models for the papers' figures: each measure by its name, of each run once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from fairpriv_core.papers.preset import MEASURES as WORDS
+from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
+from fairpriv_core.runs.audit_model import audit_model
+from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.measured import MEASURES, compute, measure, with_measured
+from fairpriv_core.runs.preview import run_preview
+from fairpriv_core.runs.store import RunStore
+from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.runs.worker import work_on
+
+Configure = Callable[..., RunConfig]
+
+
+@pytest.fixture(autouse=True)
+def few_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the four attackers learn from few records."""
+    monkeypatch.setattr("fairpriv_core.runs.audit_model._MOST", 300)
+
+
+@pytest.fixture
+def key(local: RunStore, configure: Configure) -> str:
+    """Return the key of a finished run of PF-LD."""
+    work = WorkStore(local.database)
+    [claim] = work.claim(local.submit(configure("pf_ld")).key)
+    work_on(work, [claim])
+    return claim.key
+
+
+def test_what_presets_may_ask_for_is_what_there_is() -> None:
+    assert set(WORDS) == set(MEASURES)
+
+
+def test_membership_is_the_audits_attack_and_repeats(local: RunStore, key: str) -> None:
+    found = measure(local, "membership", [key])[key]
+    assert found == measure(local, "membership", [key])[key]
+    record = local.record(key)
+    assert record is not None
+    files = {name: local.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
+    audit = audit_model(record, files, seed=record.config["seed"])["membership"]
+    expected = {one["attacker"]: {name: one[name] for name in ("auc", "advantage")} for one in audit["attackers"]}
+    assert list(found) == [*expected, "chance"] and {name: found[name] for name in expected} == expected
+    assert found["chance"]["auc"] == 0.5 and 0.0 < found["chance"]["advantage"] < audit["chance"]
+
+
+def test_clipped_is_a_share_of_each_group(local: RunStore, key: str) -> None:
+    shares = measure(local, "clipped", [key])[key]
+    assert len(shares) == 2 and all(0.0 <= share <= 1.0 for share in shares.values())
+
+
+def test_records_get_what_was_measured_under_its_name(local: RunStore, key: str) -> None:
+    plain = {"key": key, "seconds": 1.0}
+    assert with_measured(local, "", [plain]) == [plain]
+    (found,) = with_measured(local, "clipped", [plain])
+    assert found == {**plain, "clipped": measure(local, "clipped", [key])[key]}
+
+
+@pytest.mark.parametrize("name", sorted(MEASURES))
+def test_a_worker_measures_what_a_page_asked_for(
+    local: RunStore, key: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairpriv_core.runs.preview.live_with_parent", lambda: None)
+    place = str(local.database.path)
+    asked = local.request_preview({"measure": name, "keys": [key]})
+    assert local.previews.claim() == asked
+    run_preview(place, asked)
+    told = local.preview(asked)
+    assert told is not None and told["error"] is None
+    assert (
+        told["result"] == compute(place, {"measure": name, "keys": [key]}) == {"measured": measure(local, name, [key])}
+    )
