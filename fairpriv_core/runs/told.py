@@ -52,7 +52,7 @@ def tell_notion(record: RunRecord) -> dict[str, Any]:
     return {
         "title": notion.title,
         "citation": notion.citation,
-        "asks": explain(notion, record.data["group_names"], record.data["label_names"][-1]),
+        "asks": explain(notion, record.data["group_names"], record.data["label_names"]),
         "misleads": notion.misleads,
     }
 
