@@ -22,7 +22,7 @@ Indices = Sequence[np.ndarray]  # row numbers of each of S streams; K / S models
 class Records:
     """What a rule may look at for each record of a step; every field is (K, B), or (1, B) of rows that all share.
 
-    `code` is group * 2 + label. `present` is 0 for rows that only pad K samples of unlike size, else 1.
+    `code` is group * labels + label. `present` is 0 for rows that only pad K samples of unlike size, else 1.
     """
 
     def __init__(self, passed: Pass, drawn: Drawn, rows: slice = slice(None)) -> None:
@@ -48,6 +48,11 @@ class Records:
         """The chance of label 1 (K, B)."""
         return sigmoid(self.logits)
 
+    @property
+    def labels(self) -> int:
+        """The number of labels l."""
+        return self._drawn.columns[0].labels
+
     @cached_property
     def norms(self) -> np.ndarray:
         """The L2 norm of the logit's gradient."""
@@ -55,13 +60,19 @@ class Records:
 
     @cached_property
     def label(self) -> np.ndarray:
-        """The label, 0.0 or 1.0."""
+        """The label, 0.0 to l - 1."""
         return expand(self._drawn.label[:, self._rows], len(self.logits))
 
     @cached_property
     def code(self) -> np.ndarray:
-        """Group * 2 + label."""
+        """Group * labels + label."""
         return expand(self._drawn.code[:, self._rows], len(self.logits))
+
+    @property
+    def group(self) -> np.ndarray:
+        """The group's index."""
+        groups: np.ndarray = self.code // self.labels
+        return groups
 
     @cached_property
     def deviation(self) -> np.ndarray:
@@ -146,12 +157,12 @@ class Drawn:
 
     @cached_property
     def label(self) -> np.ndarray:
-        """0.0 or 1.0."""
-        return self._gather("labels")
+        """0.0 to l - 1."""
+        return self._gather("label")
 
     @cached_property
     def code(self) -> np.ndarray:
-        """Group * 2 + label."""
+        """Group * labels + label."""
         return self._gather("codes")
 
     def _gather(self, name: str) -> np.ndarray:
@@ -168,6 +179,7 @@ class Columns:
     def __init__(self, train: Dataset) -> None:
         self._train = train
         self.features = np.ascontiguousarray(train.X)
+        self.labels = train.labels
 
     @cached_property
     def squares(self) -> np.ndarray:
@@ -176,14 +188,14 @@ class Columns:
         return np.concatenate([with_bias(rows) for rows in parts])
 
     @cached_property
-    def labels(self) -> np.ndarray:
-        """The labels (n,), float32."""
+    def label(self) -> np.ndarray:
+        """Each row's label (n,), float32."""
         return self._train.y.astype(self.features.dtype)
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """Group * 2 + label (n,)."""
-        codes: np.ndarray = self._train.group * 2 + self._train.y
+        """Group * labels + label (n,)."""
+        codes: np.ndarray = self._train.group * self.labels + self._train.y
         return codes
 
 
@@ -195,6 +207,7 @@ class Feed:
         held = {id(train): Columns(train) for train in trains}
         self.columns = [held[id(train)] for train in trains]
         self.group_names = [train.group_names for train in trains]
+        self.labels = trains[0].labels
 
     def draw(self, indices: Indices) -> Drawn:
         """Return the rows at `indices[s]` of stream s; as many models that follow each other share each of them.
