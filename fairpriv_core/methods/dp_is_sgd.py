@@ -33,6 +33,7 @@ class DpIsSgd(NoisySums):
         citation="Kulynych et al. (2022), What you see is what you get",
         threat_model="record",
         notions=tuple(notions()),
+        max_labels=None,
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         pursues_notion=False,

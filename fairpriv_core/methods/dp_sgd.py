@@ -24,6 +24,7 @@ class DpSgd(NoisySums):
         citation="Abadi et al. (2016), Deep learning with differential privacy",
         threat_model="record",
         notions=tuple(notions()),
+        max_labels=None,
         variants=("proved",),
         calibrates="noise_primal",
         pursues_notion=False,

@@ -29,6 +29,7 @@ class DpsgdF(SumsWithCounts):
         citation="Xu, Du and Wu (2021), Removing disparate impact on model accuracy in DP-SGD",
         threat_model="record",
         notions=tuple(notions()),
+        max_labels=None,
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         pursues_notion=False,

@@ -26,6 +26,7 @@ class DpsgdSmooth(DpSgd):
         citation="Jin et al. (2022), Input-agnostic certified group fairness via Gaussian parameter smoothing",
         threat_model="record",
         notions=tuple(notions()),
+        max_labels=None,
         variants=("proved",),
         calibrates="noise_primal",
         pursues_notion=False,

@@ -36,6 +36,7 @@ class FairDpAdaptive(SumsWithCounts):
         citation="FairDP (2021), Fair differential privacy can mitigate the disparate impact on model accuracy, eq. 5",
         threat_model="record",
         notions=tuple(notions()),
+        max_labels=None,
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         pursues_notion=False,

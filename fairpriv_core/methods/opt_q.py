@@ -36,6 +36,7 @@ class OptQ(SumsWithCounts):
         citation="Amin et al. (2019), Bounding user contributions, as used by FairDP (2021, Appendix C)",
         threat_model="record",
         notions=tuple(notions()),
+        max_labels=None,
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         pursues_notion=False,

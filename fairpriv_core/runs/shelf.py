@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.config import RunConfig, check_labels
 from fairpriv_core.runs.source import check_file
 
 
@@ -18,13 +18,17 @@ class Shelf:
         self._parts: dict[tuple[DataSpec, str | None, str, int], tuple[Dataset, Dataset]] = {}
 
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
-        """Return (train, test) of a config. BadInput, or DataUnavailable for a file that cannot be had."""
+        """Return (train, test) of a config.
+
+        BadInput, also for data with too many labels for its method, or DataUnavailable for a file that cannot be had.
+        """
         source = (config.data, config.file_sha256)
         name = (*source, config.split, 0 if config.split == "official" else config.seed)
         if name not in self._parts:
             while self._most is not None and len(self._parts) >= self._most:
                 del self._parts[next(iter(self._parts))]
             self._parts[name] = split_dataset(self._load(*source), seed=config.seed, split=config.split)
+        check_labels(config, self._parts[name][0].labels)
         return self._parts[name]
 
     def _load(self, data: DataSpec, sha256: str | None) -> Dataset:
