@@ -136,10 +136,16 @@ def _list_facts(told: Told) -> tuple[tuple[Cell, ...], ...]:
         ("source", words["citation"] or "uploaded; it is not part of this report"),
         ("licence", words["licence"] or "not known to this software"),
         ("rows", f"{data['n_train']:,} to train on and {data['n_test']:,} to test on"),
-        ("what is predicted", f"{words['label']}, and '{words['positive']}' counts as positive"),
+        ("what is predicted", _say_predicted(words, data["label_names"])),
         ("sensitive attribute", f"{data['sensitive']}: {'; '.join(groups[:12])}{more}"),
         ("predicted from", ", ".join(data["columns"] or ()) or "features that were made before"),
     )
+
+
+def _say_predicted(words: Told, labels: Sequence[str]) -> str:
+    if words["positive"] is None:
+        return f"{words['label']}, one of {len(labels)}: {'; '.join(labels)}"
+    return f"{words['label']}, and '{words['positive']}' counts as positive"
 
 
 def _title(each: Chosen) -> str:

@@ -17,6 +17,7 @@ from fairpriv_core.runs.execute import Plan
 
 _CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
 
+_OF_CLASS = ("accuracy", "accuracy_low", "accuracy_high", "decided")
 NOISE = "mechanism_"  # what names of arrays of `Mechanism.state` begin with
 
 Values = list[tuple[int, str, float | None]]
@@ -82,6 +83,8 @@ def snapshot_values(snapshot: Snapshot, test: Dataset) -> Values:
     for group in measured["groups"]:
         rates = {name: group[name] for name in group if _is_number(group[name]) and not name.startswith(_CONSTANT)}
         named |= {f"group/{group['name']}/{name}": value for name, value in rates.items()}
+    for each in measured.get("classes", ()):
+        named |= {f"class/{each['name']}/{name}": each[name] for name in _OF_CLASS}
     for name, histogram in snapshot.histograms.items():
         named |= {f"clipped/{name}/{group}": share for group, share in histogram.clipped.items()}
     return [(snapshot.step, name, _finite(value)) for name, value in named.items()]
