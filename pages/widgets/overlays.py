@@ -11,7 +11,6 @@ from fairpriv_core.report.classes import compare_classes, find_reference, has_cl
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
 from fairpriv_core.report.folding import fold_curves
 from fairpriv_core.report.tables import Mean
-from fairpriv_core.report.wording import DECIDED
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.charts import show_figure
 from pages.widgets.history import find_history
@@ -55,10 +54,9 @@ def show_groups(compared: Sequence[Compared]) -> None:
 
 
 def list_rates(compared: Sequence[Compared]) -> list[str]:
-    """Return the shares of groups that the runs have: of many classes the accuracy and each class's share."""
-    found = [one.records[0].get("metrics") or {} for one in compared]
-    named = dict.fromkeys(rate for each in found for rate in (list_shares(each) or _RATES))
-    return [rate for rate in named if rate == "accuracy" or any(map(has_classes, found)) == rate.startswith(DECIDED)]
+    """Return the shares of groups that all of the runs have: of many classes the accuracy and each class's share."""
+    found = [tuple(list_shares(one.records[0].get("metrics") or {})) or _RATES for one in compared]
+    return [rate for rate in found[0] if all(rate in other for other in found)]
 
 
 def show_classes(compared: Sequence[Compared]) -> None:
