@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fairpriv_core.report import wording
 from fairpriv_core.report.brief import Cell, Part, Section, Table, Text
 from fairpriv_core.report.brief_runs import Chosen
-from fairpriv_core.report.classes import compare_classes, find_reference, has_classes, say_decided
+from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
 from fairpriv_core.report.figures import GroupRates, group_bars
 
 _HEAD = ("class", "test rows", "accuracy %", "decided %")
@@ -26,7 +26,8 @@ def tell_classes(chosen: Sequence[Chosen], *, paid: bool) -> tuple[Section, ...]
     source = _source(paid)
     known = [each for each in chosen if has_classes(each.record.get(source))]
     bars = [GroupRates(each.name, each.row.method, each.record[source]["classes"]) for each in known]
-    parts.append(group_bars(bars, rate="accuracy", of="class", paid=paid))
+    if not all(are_groups(each.record[source]) for each in known):  # else they stand among the groups' figures
+        parts.append(group_bars(bars, rate="accuracy", of="class", paid=paid))
     losses = None if paid else loss_rows(known)
     title = "Classes, from noisy counts" if paid else "Classes"
     return (Section(title, (*parts, *(() if losses is None else (losses,)))),)

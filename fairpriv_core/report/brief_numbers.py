@@ -120,6 +120,8 @@ def _list_rates(found: Mapping[str, Any]) -> dict[str, str]:
     """Return the shares of each group that a table has: of many classes the accuracy and where groups differ most."""
     if not classes.has_classes(found):
         return RATES
+    if classes.are_groups(found):
+        return {"accuracy": RATES["accuracy"]}
     widest = classes.find_widest(found)
     return {"accuracy": RATES["accuracy"], widest: classes.list_shares(found)[widest]}
 

@@ -27,6 +27,15 @@ def has_classes(found: Json | None) -> bool:
     return bool((found or {}).get("classes"))
 
 
+def are_groups(found: Json) -> bool:
+    """Return whether the classes of such metrics are the groups too: what is said of one is said of the other.
+
+    Exact sizes tell; noisy ones differ, and then the names do.
+    """
+    parts = [[(each["name"], _whole(each["size"])) for each in found[name]] for name in ("groups", "classes")]
+    return parts[0] == parts[1]
+
+
 def list_shares(found: Json) -> dict[str, str]:
     """Return the shares of each group that such metrics have, in words; {} where there are two labels."""
     decided = {f"{wording.DECIDED}{each['name']}": f"decided '{each['name']}'" for each in found.get("classes") or ()}
@@ -88,6 +97,10 @@ def compare_classes(settings: Sequence[Sequence[Record]], *, reference: int | No
 def find_reference(methods: Sequence[str]) -> int | None:
     """Return the place of the first setting that is trained for accuracy alone; None where there is none."""
     return next((at for at, method in enumerate(methods) if method == "none"), None)
+
+
+def _whole(size: float) -> int | None:
+    return size if isinstance(size, int) else None
 
 
 def _mean_accuracies(records: Sequence[Record]) -> dict[str, Mean]:

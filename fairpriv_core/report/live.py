@@ -95,6 +95,12 @@ def has_classes(history: History) -> bool:
     return any(name.startswith("class/") for name in history)
 
 
+def tells_classes(history: History) -> bool:
+    """Return whether a history has classes that are not its groups too."""
+    names = [{name.split("/")[1] for name in history if name.startswith(what)} for what in ("class/", "group/")]
+    return has_classes(history) and names[0] != names[1]
+
+
 def live_classes(history: History) -> FigureData:
     """One line for each class's accuracy, with its 95 % interval: a class that is given up falls to 0."""
     return _live_shares(history, of="class", rate="accuracy")

@@ -78,11 +78,15 @@ def is_start(checkpoint: Mapping[str, Any]) -> bool:
 def snapshot_values(snapshot: Snapshot, test: Dataset) -> Values:
     """Return (step, name, value) of the end of an epoch."""
     measured = evaluate(snapshot.network, snapshot.parameters, test)
-    named = {f"train/{name}" if name == "loss" else name: value for name, value in snapshot.scalars.items()}
+    named: dict[str, float | None] = {_name_scalar(name): value for name, value in snapshot.scalars.items()}
     named |= name_measured(measured)
     for name, histogram in snapshot.histograms.items():
         named |= {f"clipped/{name}/{group}": share for group, share in histogram.clipped.items()}
     return [(snapshot.step, name, _finite(value)) for name, value in named.items()]
+
+
+def _name_scalar(name: str) -> str:
+    return f"train/{name}" if name == "loss" else name
 
 
 def name_measured(measured: Mapping[str, Any]) -> dict[str, float | None]:

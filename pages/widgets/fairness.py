@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.report import wording
-from fairpriv_core.report.classes import has_classes, list_shares, read_groups, say_decided
+from fairpriv_core.report.classes import are_groups, has_classes, list_shares, read_groups, say_decided
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.runs.record import RunRecord
 from pages.widgets.charts import show_figure
@@ -39,8 +39,9 @@ def show_fairness(record: RunRecord) -> None:
 
 def _show_classes(found: Mapping[str, Any], method: str, *, paid: bool) -> None:
     """Draw how each class fares, where there are more than two labels."""
-    bars = GroupRates("this run", method, found["classes"])
-    show_figure(group_bars([bars], rate="accuracy", of="class", paid=paid), f"run_class_bars{'_paid' * paid}")
+    if not are_groups(found):
+        bars = GroupRates("this run", method, found["classes"])
+        show_figure(group_bars([bars], rate="accuracy", of="class", paid=paid), f"run_class_bars{'_paid' * paid}")
     st.caption(plain(say_decided(found)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fairpriv_core.report import live, wording
-from fairpriv_core.report.classes import compare_classes, find_reference, has_classes, list_shares
+from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
 from fairpriv_core.report.folding import fold_curves
 from fairpriv_core.report.tables import Mean
@@ -61,10 +61,12 @@ def list_rates(compared: Sequence[Compared]) -> list[str]:
 
 def show_classes(compared: Sequence[Compared]) -> None:
     """Draw each class's accuracy as bars and in numbers, seeds folded; nothing where there are two labels."""
-    if not any(has_classes(one.records[0].get("metrics")) for one in compared):
+    known = [one.records[0]["metrics"] for one in compared if has_classes(one.records[0].get("metrics"))]
+    if not known:
         return
     st.subheader("Accuracy of each class", anchor=False)
-    show_figure(compare_groups(compared, rate="accuracy", of="class"), "compare_classes")
+    if not all(map(are_groups, known)):
+        show_figure(compare_groups(compared, rate="accuracy", of="class"), "compare_classes")
     reference = find_reference([one.row.method for one in compared])
     letters = [one.label.partition(":")[0] for one in compared]
     lines = compare_classes([one.records for one in compared], reference=reference)
