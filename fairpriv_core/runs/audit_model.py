@@ -13,6 +13,7 @@ import numpy as np
 from fairpriv_core.audit.inference import advantage_limit, describe_answers, infer_attribute, infer_membership
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.engine.predict import predict_proba
+from fairpriv_core.notions.rates import TWO
 from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
 from fairpriv_core.runs.config import build_config
 from fairpriv_core.runs.record import RunRecord
@@ -32,9 +33,11 @@ def audit_model(record: RunRecord, files: Mapping[str, bytes], *, seed: int) -> 
     check_file(config.data.file, config.file_sha256)
     train, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
     inside, outside = (describe_answers(_ask(files, part), part.y) for part in (train, test))
-    known = np.hstack([train.X, train.y[:, None]])
+    binary = train.labels == TWO
+    known = np.hstack([train.X, train.y[:, None] if binary else np.eye(train.labels)[train.y]])
     membership = infer_membership(inside, outside, most=_MOST, seed=seed)
-    attribute = infer_attribute(known, inside[:, :2], train.group, most=2 * _MOST, seed=seed)
+    answers = inside[:, : TWO if binary else 2 * train.labels]  # probabilities and logits
+    attribute = infer_attribute(known, answers, train.group, most=2 * _MOST, seed=seed)
     limit = None
     if record.threat_model == "record" and record.epsilon is not None:
         limit = advantage_limit(record.epsilon, record.delta)
@@ -46,7 +49,8 @@ def audit_model(record: RunRecord, files: Mapping[str, bytes], *, seed: int) -> 
 
 
 def _ask(files: Mapping[str, bytes], part: Dataset) -> np.ndarray:
-    """Return the model's scores (n,) of label 1."""
+    """Return the model's scores (n,) of label 1, or (n, l) of more than two labels."""
     with np.load(io.BytesIO(files[PARAMETERS]), allow_pickle=False) as stored:
         network = json.loads(files[DESCRIPTION])["network"]
-        return predict_proba(network, stored["parameters"], part.X, part.group)[:, 1]
+        score = predict_proba(network, stored["parameters"], part.X, part.group)
+    return score[:, 1] if part.labels == TWO else score
