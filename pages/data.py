@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.notions.notion import list_names
 from pages.widgets.files import begin_file
 from pages.widgets.frame import go_to
 from pages.widgets.groups import show_groups, show_revealing
@@ -76,7 +73,8 @@ def _describe(spec: DataSpec) -> None:
     st.badge("raw statistics, for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
     st.markdown(
         f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{len(dataset.feature_names)}** encoded features. "
-        f"Predicted: {_say_predicted(dataset.label_names)}."
+        f"Predicted: whether the label is **{plain(dataset.label_names[1])}** (positive) or "
+        f"**{plain(dataset.label_names[0])}**."
     )
     show_groups(dataset)
     show_revealing(outline.revealing)
@@ -88,12 +86,6 @@ def _describe(spec: DataSpec) -> None:
         st.caption(plain(caveat))
     if st.button("Train on this data", key="data_train", type="primary", icon=":material/tune:"):
         go_to("train")
-
-
-def _say_predicted(names: Sequence[str]) -> str:
-    if len(names) > 2:
-        return f"which of {len(names)} labels it is, **{plain(list_names(names))}**"
-    return f"whether the label is **{plain(names[1])}** (positive) or **{plain(names[0])}**"
 
 
 show()

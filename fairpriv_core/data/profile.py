@@ -53,17 +53,6 @@ class GroupProfile:
 
 
 @dataclass(frozen=True)
-class LabelProfile:
-    """One label: how many records have it, and its share of all with a 95 % Wilson interval."""
-
-    name: str
-    size: int
-    share: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class ColumnReport:
     """One column of a file: `kind` "numbers" or "texts", a guess of its `role`, and some of its values.
 
@@ -113,15 +102,6 @@ def profile_groups(dataset: Dataset) -> list[GroupProfile]:
     return [
         _profile(name, int(size), int(positive), dataset.n)
         for name, size, positive in zip(dataset.group_names, sizes, positives, strict=True)
-    ]
-
-
-def profile_labels(dataset: Dataset) -> list[LabelProfile]:
-    """Return how often each label occurs, in the order of the labels' numbers."""
-    sizes = np.bincount(dataset.y, minlength=dataset.labels).tolist()
-    return [
-        LabelProfile(name, size, size / dataset.n, *wilson_interval(size, dataset.n))
-        for name, size in zip(dataset.label_names, sizes, strict=True)
     ]
 
 

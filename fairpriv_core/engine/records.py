@@ -43,15 +43,15 @@ class Records:
         """The number of records B."""
         return int(self.logits.shape[1])
 
+    @property
+    def labels(self) -> int:
+        """The number of labels l."""
+        return self._drawn.labels
+
     @cached_property
     def probability(self) -> np.ndarray:
         """The chance of label 1 (K, B)."""
         return sigmoid(self.logits)
-
-    @property
-    def labels(self) -> int:
-        """The number of labels l."""
-        return self._drawn.columns[0].labels
 
     @cached_property
     def norms(self) -> np.ndarray:
@@ -60,7 +60,7 @@ class Records:
 
     @cached_property
     def label(self) -> np.ndarray:
-        """The label, 0.0 to l - 1."""
+        """The label, 0.0 to l - 1.0."""
         return expand(self._drawn.label[:, self._rows], len(self.logits))
 
     @cached_property
@@ -145,6 +145,11 @@ class Drawn:
     rows: Indices
     present: np.ndarray | None = None
 
+    @property
+    def labels(self) -> int:
+        """The number of labels l."""
+        return self.columns[0].label_count
+
     @cached_property
     def features(self) -> np.ndarray:
         """The encoded features."""
@@ -157,8 +162,8 @@ class Drawn:
 
     @cached_property
     def label(self) -> np.ndarray:
-        """0.0 to l - 1."""
-        return self._gather("label")
+        """0.0 to l - 1.0."""
+        return self._gather("labels")
 
     @cached_property
     def code(self) -> np.ndarray:
@@ -177,9 +182,8 @@ class Columns:
     """A training set as the loop gathers from it; what a method does not look at is never made."""
 
     def __init__(self, train: Dataset) -> None:
-        self._train = train
+        self._train, self.label_count = train, train.labels
         self.features = np.ascontiguousarray(train.X)
-        self.labels = train.labels
 
     @cached_property
     def squares(self) -> np.ndarray:
@@ -188,14 +192,14 @@ class Columns:
         return np.concatenate([with_bias(rows) for rows in parts])
 
     @cached_property
-    def label(self) -> np.ndarray:
-        """Each row's label (n,), float32."""
+    def labels(self) -> np.ndarray:
+        """The labels (n,), float32."""
         return self._train.y.astype(self.features.dtype)
 
     @cached_property
     def codes(self) -> np.ndarray:
         """Group * labels + label (n,)."""
-        codes: np.ndarray = self._train.group * self.labels + self._train.y
+        codes: np.ndarray = self._train.group * self.label_count + self._train.y
         return codes
 
 
@@ -207,7 +211,6 @@ class Feed:
         held = {id(train): Columns(train) for train in trains}
         self.columns = [held[id(train)] for train in trains]
         self.group_names = [train.group_names for train in trains]
-        self.labels = trains[0].labels
 
     def draw(self, indices: Indices) -> Drawn:
         """Return the rows at `indices[s]` of stream s; as many models that follow each other share each of them.

@@ -18,10 +18,7 @@ class Shelf:
         self._parts: dict[tuple[DataSpec, str | None, str, int], tuple[Dataset, Dataset]] = {}
 
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
-        """Return (train, test) of a config.
-
-        BadInput, also for data with too many labels for its method, or DataUnavailable for a file that cannot be had.
-        """
+        """Return (train, test) of a config. BadInput, or DataUnavailable for a file that cannot be had."""
         source = (config.data, config.file_sha256)
         name = (*source, config.split, 0 if config.split == "official" else config.seed)
         if name not in self._parts:

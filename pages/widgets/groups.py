@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.data.profile import GroupProfile, profile_groups, profile_labels
+from fairpriv_core.data.profile import GroupProfile, profile_groups
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.report.wording import RAW, percent
 from pages.widgets.charts import show_figure
@@ -18,51 +18,33 @@ _MOST_BARS = 12
 _WORST = 3
 _MOST_FEATURES = 10
 _REVEALING = 0.7
-_BASE_RATE = " base rate with its 95 % interval,"
 
 
 def show_groups(dataset: Dataset) -> None:
-    """Draw each group's size and base rate; past twelve groups the largest are drawn and the others counted.
-
-    Where there are more than two labels no rate is a base rate, and each label's share is drawn.
-    """
+    """Draw each group's size and base rate; past twelve groups the largest are drawn and the others counted."""
     st.subheader(f"Groups of {plain(dataset.sensitive)}", anchor=False)
-    profiles, binary = profile_groups(dataset), dataset.labels == 2
+    profiles = profile_groups(dataset)
     by_size = sorted(profiles, key=lambda profile: -profile.size)
     drawn, hidden = by_size[:_MOST_BARS], by_size[_MOST_BARS:]
     left, right = st.columns([1, 1], gap="large")
     with left:
         st.dataframe(
-            [_as_row(profile, flagged=any(each.flag for each in profiles), binary=binary) for profile in by_size],
+            [_as_row(profile, flagged=any(each.flag for each in profiles)) for profile in by_size],
             key="group_table",
             hide_index=True,
-            alt=f"Each group's size, share of all people,{_BASE_RATE * binary} and whether it is small.",
+            alt="Each group's size, share of all people, base rate with its 95 % interval, and whether it is small.",
         )
         small = [profile for profile in profiles if profile.flag]
         for profile in small[:_MOST_BARS]:
             words = f"{profile.name}: {profile.flag}. Rates of so few people say little, and a private run may refuse."
             st.warning(plain(words), icon=":material/group_off:")
-        if hidden and binary:
+        if hidden:
             st.caption(plain(_describe_hidden(hidden, profiles)))
     with right:
-        if binary:
-            groups = [_as_rates(profile) for profile in drawn if profile.base_rate is not None]
-            bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", groups)
-            caption = f"Whiskers: 95 % Wilson interval of each group, over all rows. {RAW}"
-            show_figure(replace(group_bars([bars], rate="base_rate"), caption=caption), "group_bars")
-        else:
-            _show_labels(dataset)
-
-
-def _show_labels(dataset: Dataset) -> None:
-    """Draw how often each of more than two labels occurs."""
-    labels = [
-        {"name": each.name, "size": each.size, "share": each.share, "share_interval": (each.low, each.high)}
-        for each in profile_labels(dataset)
-    ]
-    caption = f"Share of all rows. Whiskers: 95 % Wilson interval. {RAW}"
-    bars = group_bars([GroupRates("All rows", "ink", labels)], rate="share", of="class")
-    show_figure(replace(bars, caption=caption), "label_bars")
+        groups = [_as_rates(profile) for profile in drawn if profile.base_rate is not None]
+        bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", groups)
+        caption = f"Whiskers: 95 % Wilson interval of each group, over all rows. {RAW}"
+        show_figure(replace(group_bars([bars], rate="base_rate"), caption=caption), "group_bars")
 
 
 def show_revealing(found: Sequence[tuple[str, float]]) -> None:
@@ -99,14 +81,14 @@ def _describe_hidden(hidden: Sequence[GroupProfile], profiles: Sequence[GroupPro
     )
 
 
-def _as_row(profile: GroupProfile, *, flagged: bool, binary: bool) -> dict[str, object]:
+def _as_row(profile: GroupProfile, *, flagged: bool) -> dict[str, object]:
     between = "–" if profile.low is None else f"{percent(profile.low)} to {percent(profile.high)}"
-    rate = {"base rate": percent(profile.base_rate), "95 % interval": between}
     return {
         "group": profile.name,
         "people": profile.size,
         "share": percent(profile.share),
-        **(rate if binary else {}),
+        "base rate": percent(profile.base_rate),
+        "95 % interval": between,
         **({"remark": profile.flag} if flagged else {}),
     }
 

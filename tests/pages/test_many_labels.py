@@ -108,18 +108,3 @@ def test_compare_offers_the_shares_that_all_of_the_runs_have(
     assert "classes_accuracy" in names(ages, charts_of)
     [chosen] = [each for each in ages.selectbox if each.label == "Share of each group"]
     assert chosen.options == ["Accuracy", "Decided 'young'", "Decided 'middle'", "Decided 'old'"]
-
-
-def show_data() -> None:
-    from pages.widgets.groups import show_groups
-    from tests.many import make_ages
-
-    show_groups(make_ages())
-
-
-def test_the_data_page_has_each_labels_share_in_place_of_base_rates(charts_of: Charts) -> None:
-    page = AppTest.from_function(show_data, default_timeout=60).run()
-    assert not page.exception
-    assert list(page.dataframe[0].value.columns) == ["group", "people", "share"]
-    assert names(page, charts_of) == ["classes_share"]
-    assert "young" in charts_of(page)[0]["alt"]

@@ -29,7 +29,7 @@ def outputs(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.nda
     """Return h of every training row of one model (n,), float64."""
     columns = feed.columns[model]
     scores = logits(kernel.shape, kernel.parameters[model : model + 1], columns.features)[0]
-    return output(target, scores, columns.label).astype(np.float64)
+    return output(target, scores, columns.labels).astype(np.float64)
 
 
 def constraint_norms(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
@@ -39,7 +39,7 @@ def constraint_norms(model: int, *, target: Target, kernel: Kernel, feed: Feed) 
     for start in range(0, feed.n, _CHUNK):
         rows = slice(start, start + _CHUNK)
         passed = alone.run(columns.features[rows][None])
-        parts.append(np.abs(slope(target, sigmoid(passed.logits[0]), columns.label[rows])) * passed.norms[0])
+        parts.append(np.abs(slope(target, sigmoid(passed.logits[0]), columns.labels[rows])) * passed.norms[0])
     return np.concatenate(parts).astype(np.float64)
 
 
