@@ -27,9 +27,9 @@ class DpFedAvg(NoisySums):
         citation="McMahan et al. (2018), Learning differentially private recurrent language models",
         threat_model="record",
         notions=tuple(notions()),
-        max_labels=None,
         variants=("proved",),
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )

@@ -33,9 +33,9 @@ class DpIsSgd(NoisySums):
         citation="Kulynych et al. (2022), What you see is what you get",
         threat_model="record",
         notions=tuple(notions()),
-        max_labels=None,
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
     )
 

@@ -24,9 +24,9 @@ class DpSgd(NoisySums):
         citation="Abadi et al. (2016), Deep learning with differential privacy",
         threat_model="record",
         notions=tuple(notions()),
-        max_labels=None,
         variants=("proved",),
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )

@@ -29,9 +29,9 @@ class DpsgdF(SumsWithCounts):
         citation="Xu, Du and Wu (2021), Removing disparate impact on model accuracy in DP-SGD",
         threat_model="record",
         notions=tuple(notions()),
-        max_labels=None,
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
     )
     COUNT_NOISE: ClassVar[float | None] = 10.0

@@ -30,9 +30,9 @@ class DpsgdGlobalAdapt(SumsWithCounts):
         citation="Esipova et al. (2023), Disparate impact in differential privacy from gradient misalignment",
         threat_model="record",
         notions=tuple(notions()),
-        max_labels=None,
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )

@@ -26,9 +26,9 @@ class DpsgdSmooth(DpSgd):
         citation="Jin et al. (2022), Input-agnostic certified group fairness via Gaussian parameter smoothing",
         threat_model="record",
         notions=tuple(notions()),
-        max_labels=None,
         variants=("proved",),
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )

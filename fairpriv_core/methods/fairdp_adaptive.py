@@ -36,9 +36,9 @@ class FairDpAdaptive(SumsWithCounts):
         citation="FairDP (2021), Fair differential privacy can mitigate the disparate impact on model accuracy, eq. 5",
         threat_model="record",
         notions=tuple(notions()),
-        max_labels=None,
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
     )
     UNPROVED: ClassVar[str] = (

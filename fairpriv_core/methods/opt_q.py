@@ -36,9 +36,9 @@ class OptQ(SumsWithCounts):
         citation="Amin et al. (2019), Bounding user contributions, as used by FairDP (2021, Appendix C)",
         threat_model="record",
         notions=tuple(notions()),
-        max_labels=None,
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )
