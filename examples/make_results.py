@@ -46,6 +46,8 @@ METRICS = (
     "positive_rate",
     "constant_accuracy",
 )
+OF_CLASSES = ("largest_decided", "atkinson", "gini", "mean_log_deviation", "theil")
+OF_A_PART = ("name", "size", "accuracy", "positive_rate", "decided")
 
 
 def main() -> None:
@@ -78,14 +80,20 @@ def measure(config: RunConfig) -> dict[str, Any]:
     if found is None or row.status != "finished" or found.metrics is None:
         raise RunFailed(f"run {row.key} is {row.status}: {row.error}")
     record = found.to_json()
-    groups = [
-        {name: group[name] for name in ("name", "size", "accuracy", "positive_rate")}
-        for group in record["metrics"]["groups"]
-    ]
-    metrics = {**{name: record["metrics"][name] for name in METRICS}, "groups": groups}
+    metrics = _keep_metrics(record["metrics"])
     kept = {**{name: record[name] for name in KEPT}, "metrics": metrics}
     certificates = record["notes"].get("certificates")
     return kept if certificates is None else {**kept, "certificates": _margins(certificates, metrics)}
+
+
+def _keep_metrics(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page shows of a record's metrics; of more than two labels how each class fares too."""
+    names = METRICS if "classes" not in found else (*METRICS, *OF_CLASSES)
+    metrics = {name: found[name] for name in names}
+    for part in ("groups", "classes"):
+        if part in found:
+            metrics[part] = [{name: each[name] for name in OF_A_PART if name in each} for each in found[part]]
+    return metrics
 
 
 def _exported() -> Records:

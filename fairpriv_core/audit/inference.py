@@ -79,8 +79,15 @@ def attackers(seed: int) -> dict[str, Any]:
 
 
 def describe_answers(probability: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return what the attacker sees of each record (n, 4): probability, its logit, the label, the loss."""
+    """Return what the attacker sees of each record (n, 4): probability, its logit, the label, the loss.
+
+    With the probabilities (n, l) of more than two labels: all of these, their logits, 1 for the label, and the loss.
+    """
     clipped = np.clip(probability, _LEAST, 1.0 - _LEAST)
+    if clipped.ndim == 2:
+        own = np.eye(clipped.shape[1])[y]
+        losses = -np.log((clipped * own).sum(axis=1, keepdims=True))
+        return np.hstack([clipped, np.log(clipped / (1.0 - clipped)), own, losses])
     loss = -np.log(np.where(y == 1, clipped, 1.0 - clipped))
     return np.stack([clipped, np.log(clipped / (1.0 - clipped)), y.astype(np.float64), loss], axis=1)
 

@@ -16,10 +16,11 @@ from fairpriv_core.notions.rates import decide
 def evaluate(network: Mapping[str, Any], parameters: np.ndarray, data: Dataset) -> dict[str, Any]:
     """Return the metrics (see `measure`) of a model on `data`: computed on raw protected data, for the analyst."""
     score = predict_proba(network, parameters, data.X, data.group)
-    return measure(data.y, score, data.group, data.group_names, decision_thresholds(network, data.X))
+    thresholds = decision_thresholds(network, data.X)
+    return measure(data.y, score, data.group, data.group_names, thresholds, label_names=data.label_names)
 
 
 def decisions(network: Mapping[str, Any], parameters: np.ndarray, data: Dataset) -> np.ndarray:
-    """Return the model's hard decisions (n,) on `data`, 0 or 1."""
+    """Return the model's hard decisions (n,) on `data`, in 0..l-1."""
     score = predict_proba(network, parameters, data.X, data.group)
-    return decide(score[:, 1], decision_thresholds(network, data.X))
+    return decide(score, decision_thresholds(network, data.X))

@@ -22,7 +22,7 @@ Indices = Sequence[np.ndarray]  # row numbers of each of S streams; K / S models
 class Records:
     """What a rule may look at for each record of a step; every field is (K, B), or (1, B) of rows that all share.
 
-    `code` is group * 2 + label. `present` is 0 for rows that only pad K samples of unlike size, else 1.
+    `code` is group * labels + label. `present` is 0 for rows that only pad K samples of unlike size, else 1.
     """
 
     def __init__(self, passed: Pass, drawn: Drawn, rows: slice = slice(None)) -> None:
@@ -43,6 +43,11 @@ class Records:
         """The number of records B."""
         return int(self.logits.shape[1])
 
+    @property
+    def labels(self) -> int:
+        """The number of labels l."""
+        return self._drawn.labels
+
     @cached_property
     def probability(self) -> np.ndarray:
         """The chance of label 1 (K, B)."""
@@ -55,13 +60,19 @@ class Records:
 
     @cached_property
     def label(self) -> np.ndarray:
-        """The label, 0.0 or 1.0."""
+        """The label, 0.0 to l - 1.0."""
         return expand(self._drawn.label[:, self._rows], len(self.logits))
 
     @cached_property
     def code(self) -> np.ndarray:
-        """Group * 2 + label."""
+        """Group * labels + label."""
         return expand(self._drawn.code[:, self._rows], len(self.logits))
+
+    @property
+    def group(self) -> np.ndarray:
+        """The group's index."""
+        groups: np.ndarray = self.code // self.labels
+        return groups
 
     @cached_property
     def deviation(self) -> np.ndarray:
@@ -134,6 +145,11 @@ class Drawn:
     rows: Indices
     present: np.ndarray | None = None
 
+    @property
+    def labels(self) -> int:
+        """The number of labels l."""
+        return self.columns[0].label_count
+
     @cached_property
     def features(self) -> np.ndarray:
         """The encoded features."""
@@ -146,12 +162,12 @@ class Drawn:
 
     @cached_property
     def label(self) -> np.ndarray:
-        """0.0 or 1.0."""
+        """0.0 to l - 1.0."""
         return self._gather("labels")
 
     @cached_property
     def code(self) -> np.ndarray:
-        """Group * 2 + label."""
+        """Group * labels + label."""
         return self._gather("codes")
 
     def _gather(self, name: str) -> np.ndarray:
@@ -166,7 +182,7 @@ class Columns:
     """A training set as the loop gathers from it; what a method does not look at is never made."""
 
     def __init__(self, train: Dataset) -> None:
-        self._train = train
+        self._train, self.label_count = train, train.labels
         self.features = np.ascontiguousarray(train.X)
 
     @cached_property
@@ -182,8 +198,8 @@ class Columns:
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """Group * 2 + label (n,)."""
-        codes: np.ndarray = self._train.group * 2 + self._train.y
+        """Group * labels + label (n,)."""
+        codes: np.ndarray = self._train.group * self.label_count + self._train.y
         return codes
 
 

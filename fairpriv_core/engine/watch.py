@@ -36,7 +36,7 @@ def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epo
     passed = kernel.run(drawn.features, drawn.squares)
     records = Records(passed, drawn)
     own = model if len(records.code) > 1 else 0
-    groups = records.code[own] // 2
+    groups = records.code[own] // records.labels
     names = feed.group_names[model]
     watched = {name: (values[model], bound) for name, (values, bound) in rule.watched(records).items()}
     return Snapshot(

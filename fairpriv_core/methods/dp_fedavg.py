@@ -29,6 +29,7 @@ class DpFedAvg(NoisySums):
         notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )

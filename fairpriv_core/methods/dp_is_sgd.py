@@ -35,6 +35,7 @@ class DpIsSgd(NoisySums):
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
     )
 

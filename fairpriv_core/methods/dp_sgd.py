@@ -26,6 +26,7 @@ class DpSgd(NoisySums):
         notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )

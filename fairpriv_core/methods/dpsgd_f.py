@@ -31,6 +31,7 @@ class DpsgdF(SumsWithCounts):
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
     )
     COUNT_NOISE: ClassVar[float | None] = 10.0

@@ -32,6 +32,7 @@ class DpsgdGlobalAdapt(SumsWithCounts):
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )

@@ -38,6 +38,7 @@ class FairDpAdaptive(SumsWithCounts):
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
     )
     UNPROVED: ClassVar[str] = (

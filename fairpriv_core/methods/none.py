@@ -24,6 +24,7 @@ class Plain(NotPrivate, FitsMany):
         citation="reference without privacy or fairness (N and CLF in Tran, Fioretto and Van Hentenryck, 2021)",
         threat_model=None,
         notions=tuple(notions()),
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )

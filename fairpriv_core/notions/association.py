@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 def ermi(joint: Counts) -> float:
-    """Return ERMI (DP-FERMI Definition 3.1) of counts (k, 2) over group and decision: 0 if and only if independent.
+    """Return ERMI (DP-FERMI Definition 3.1) of counts (k, l) over group and decision: 0 if and only if independent.
 
     An expectation over what occurs: an empty group or a decision never made adds nothing. NaN without rows.
     """

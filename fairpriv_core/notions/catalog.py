@@ -16,6 +16,8 @@ _NOTIONS = (
         ask="The share predicted '{positive}' should be the same for {groups}.",
         misleads="It ignores the true label: a small gap can be reached by mistakes in one group, and where the groups "
         "truly differ an exact predictor has a gap.",
+        rate_of_classes="the share decided for any one class",
+        ask_of_classes="Every class should be decided equally often for {groups}.",
     ),
     Notion(
         name="equalized_odds",
@@ -29,6 +31,8 @@ _NOTIONS = (
         "'{positive}' should be the same for {groups}.",
         misleads="It trusts the recorded label: where the label itself was given unfairly, a small gap carries that "
         "on; and the rare label's rates rest on few people.",
+        rate_of_classes="the share decided for any one class, within any true class,",
+        ask_of_classes="Among people of the same true class, every class should be decided equally often for {groups}.",
     ),
     Notion(
         name="equal_opportunity",
@@ -54,6 +58,8 @@ _NOTIONS = (
         ask="The share of people whose prediction ('{positive}' or not) is right should be the same for {groups}.",
         misleads="Kinds of mistakes cancel: one group may bear the false alarms and another the misses at the same "
         "accuracy.",
+        rate_of_classes="the share decided rightly",
+        ask_of_classes="The share of people whose class is decided rightly should be the same for {groups}.",
     ),
 )
 

@@ -10,14 +10,14 @@ import numpy as np
 from fairpriv_core.notions.notion import Notion
 
 NO_CELL = -1
-LABELS = 2
+LABELS = 2  # of the methods that tell the positive label from the other
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a notion for k groups and two labels.
+    """The cells of a notion for k groups and l labels.
 
-    `of` (k, 2) gives the cell of (group, label), or NO_CELL; `label` (cells,) the label that a cell is among, -1 for
+    `of` (k, l) gives the cell of (group, label), or NO_CELL; `label` (cells,) the label that a cell is among, -1 for
     everyone; `names` (cells,) what a person reads.
     """
 
@@ -32,8 +32,9 @@ class Cells:
 
     @property
     def conditions(self) -> np.ndarray:
-        """(cells, 2) float32: 1 where a label belongs to the population of a cell."""
-        return np.stack([(self.label == y) | (self.label == NO_CELL) for y in range(LABELS)], axis=1).astype(np.float32)
+        """(cells, l) float32: 1 where a label belongs to the population of a cell."""
+        labels = range(self.of.shape[1])
+        return np.stack([(self.label == y) | (self.label == NO_CELL) for y in labels], axis=1).astype(np.float32)
 
     def sizes(self, group: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return each cell's number of rows (cells,), exact: sensitive, to be released only with noise."""
@@ -49,16 +50,16 @@ class Cells:
         }
 
 
-def build_cells(notion: Notion, group_names: Sequence[str]) -> Cells:
+def build_cells(notion: Notion, group_names: Sequence[str], labels: int = LABELS) -> Cells:
     """Return the cells of `notion`: each group once for each label that the notion is conditioned on."""
     groups = len(group_names)
-    of = np.full((groups, LABELS), NO_CELL, dtype=np.int64)
+    of = np.full((groups, labels), NO_CELL, dtype=np.int64)
     names: list[str] = []
-    labels: list[int] = []
-    for condition in notion.conditions:
+    among_label: list[int] = []
+    for condition in notion.conditions_among(labels):
         among = slice(None) if condition is None else slice(condition, condition + 1)
         for group, name in enumerate(group_names):
             of[group, among] = len(names)
             names.append(name if condition is None else f"{name}, label {condition}")
-            labels.append(NO_CELL if condition is None else condition)
-    return Cells(of, np.array(labels), tuple(names))
+            among_label.append(NO_CELL if condition is None else condition)
+    return Cells(of, np.array(among_label), tuple(names))

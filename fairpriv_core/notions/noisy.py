@@ -22,8 +22,8 @@ import numpy as np
 from fairpriv_core.notions import rates
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import GROUP_RATES
-from fairpriv_core.notions.notion import Notion
-from fairpriv_core.notions.rates import Floats, Rate
+from fairpriv_core.notions.notion import Notion, say_undefined
+from fairpriv_core.notions.rates import TWO, Floats, Rate
 
 LEVEL = 0.95
 LEAST_ROWS = 30
@@ -43,22 +43,31 @@ class Share:
     high: float
 
 
-def measure_noisy(counts: np.ndarray, noise: float, group_names: Sequence[str]) -> dict[str, Any]:
-    """Return a record's `metrics_private` out of noisy counts (k, 2, 2) over group, label and decision; JSON.
+def measure_noisy(
+    counts: np.ndarray, noise: float, group_names: Sequence[str], label_names: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return a record's `metrics_private` out of noisy counts (k, l, l) over group, label and decision; JSON.
 
     `noise` is the standard deviation of each count's noise, > 0. `accuracy` and `positive_rate`, for each notion
     `<notion>_gap` and `<notion>_ratio`, and in `groups` each group's `size` and rates, each with a `…_interval`. What
     stands on fewer than 30 noisy rows, or on fewer than five standard deviations of their noise, is None with a
-    sentence under `reasons`.
+    sentence under `reasons`. Of more than two labels there is no `positive_rate`, and as in classes.py groups have the
+    shares that are `decided` for each class, and `classes` are listed too.
     """
     table = _Table(np.asarray(counts, dtype=np.float64), float(noise), tuple(map(str, group_names)))
     reasons: dict[str, str] = {}
     found: dict[str, Any] = {}
-    for name in ("accuracy", "positive_rate"):
+    for name in ("accuracy", "positive_rate") if table.labels == TWO else ("accuracy",):
         found |= _state(name, table.share(GROUP_RATES[name], None), reasons, "there are too few rows.")
     for notion in notions().values():
         found |= _compare(notion, table, reasons)
-    found["groups"] = [_describe(table, index, reasons) for index in range(len(table.names))]
+    groups = range(len(table.names))
+    if table.labels == TWO:
+        found["groups"] = [_describe(table, index, reasons) for index in groups]
+    else:
+        classes = tuple(map(str, label_names or range(table.labels)))
+        found["groups"] = [_describe_many(table, index, classes, reasons) for index in groups]
+        found["classes"] = [_describe_class(table, index, name, reasons) for index, name in enumerate(classes)]
     shown = {"level": LEVEL, "noise": table.noise, "counts": table.counts.tolist(), "statement": STATEMENT}
     return {**found, "reasons": reasons, **shown}
 
@@ -68,6 +77,11 @@ class _Table:
     counts: Floats
     noise: float
     names: tuple[str, ...]
+
+    @property
+    def labels(self) -> int:
+        """The number of labels."""
+        return int(self.counts.shape[-1])
 
     def share(self, rate: Rate, group: int | None, tests: int = 1) -> Share | None:
         """Return a rate over one group (None: everyone) at level 1 - 0.05 / tests; None where it stands on too few."""
@@ -101,7 +115,7 @@ def noisy_interval(
 
 def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str, Any]:
     """Return a notion's gap and ratio over all pairs of groups and all conditions."""
-    groups, conditions = range(len(table.names)), rates.rates_of(notion)
+    groups, conditions = range(len(table.names)), rates.rates_of(notion, table.labels)
     pairs = len(conditions) * math.comb(len(table.names), 2)
     by_pair = [[table.share(rate, group, pairs) for group in groups] for rate in conditions]
     by_group = [
@@ -110,7 +124,12 @@ def _compare(notion: Notion, table: _Table, reasons: dict[str, str]) -> dict[str
     small = next((table.names[group] for shares in by_pair for group in groups if shares[group] is None), None)
     why = f"group '{small}' has too few noisy rows." if small is not None else "the rate is 0 in every group."
     gap = None if small is not None else _fold_gaps([[s for s in shares if s] for shares in by_pair])
-    ratio = None if small is not None else _fold_ratios([[s for s in shares if s] for shares in by_group])
+    known = [[s for s in shares if s] for shares in by_group]
+    if table.labels > TWO:  # a class that nobody is decided for has no ratio
+        known = [shares for shares in known if any(share.value > 0 for share in shares)]
+    ratio = None if small is not None or not known else _fold_ratios(known)
+    if not conditions:
+        gap, why = None, say_undefined(notion, table.labels)
     return {**_state(f"{notion.name}_gap", gap, reasons, why), **_state(f"{notion.name}_ratio", ratio, reasons, why)}
 
 
@@ -153,8 +172,42 @@ def _describe(table: _Table, group: int, reasons: dict[str, str]) -> dict[str, A
     return described
 
 
+def _describe_many(table: _Table, group: int, classes: Sequence[str], reasons: dict[str, str]) -> dict[str, Any]:
+    """Return one group where there are more than two labels."""
+    name = table.names[group]
+    right = table.share(GROUP_RATES["accuracy"], group)
+    if right is None:
+        reasons[f"groups/{name}/accuracy"] = f"group '{name}' has too few noisy rows."
+    shares = [_pair("share", table.share(rates.decided(label), group)) for label in range(len(classes))]
+    return {
+        "name": name,
+        "size": float(table.counts[group].sum()),
+        **_pair("accuracy", right),
+        "decided": {label: each["share"] for label, each in zip(classes, shares, strict=True)},
+        "decided_interval": {label: each["share_interval"] for label, each in zip(classes, shares, strict=True)},
+    }
+
+
+def _describe_class(table: _Table, label: int, name: str, reasons: dict[str, str]) -> dict[str, Any]:
+    """Return how one class fares: its accuracy, and the share of all rows that is decided for it."""
+    right = table.share(rates.among(rates.correct, label), None)
+    if right is None:
+        reasons[f"classes/{name}/accuracy"] = f"class '{name}' has too few noisy rows."
+    size = float(table.counts[:, label].sum())
+    return {
+        "name": name,
+        "size": size,
+        **_pair("accuracy", right),
+        **_pair("decided", table.share(rates.decided(label), None)),
+    }
+
+
+def _pair(name: str, share: Share | None) -> dict[str, Any]:
+    value, interval = (None, None) if share is None else (share.value, [share.low, share.high])
+    return {name: value, f"{name}_interval": interval}
+
+
 def _state(name: str, share: Share | None, reasons: dict[str, str], why: str) -> dict[str, Any]:
     if share is None:
         reasons[name] = why
-        return {name: None, f"{name}_interval": None}
-    return {name: share.value, f"{name}_interval": [share.low, share.high]}
+    return _pair(name, share)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Target = Literal["score", "loss"]
+_BOTH = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,15 @@ class Notion:
         title: how a person reads it.
         citation: who defined it.
         sentence: one plain sentence.
-        conditions: labels conditioned on; (None,) compares everyone, (0, 1) compares within each label.
+        conditions: labels conditioned on, of two; (None,) compares everyone, (0, 1) compares within each label, (1,)
+            among the positive one alone. See `conditions_among` for more labels.
         target: h. "score" is the predicted probability of the positive label (reported: being predicted positive);
             "loss" is the training loss (reported: the 0/1 error).
         rate: the compared rate in words, with "{positive}" where the positive label's name goes.
         ask: who is compared and what is to be the same, with "{positive}" and "{groups}".
         misleads: when a small gap says less than it seems to.
+        rate_of_classes, ask_of_classes: the same of more than two labels, none of which is positive; empty where the
+            notion needs a positive one.
     """
 
     name: str
@@ -35,24 +39,63 @@ class Notion:
     rate: str
     ask: str
     misleads: str
+    rate_of_classes: str = ""
+    ask_of_classes: str = ""
 
     @property
     def metric(self) -> str:
         """The key of this notion's gap in a record's metrics."""
         return f"{self.name}_gap"
 
+    @property
+    def needs_positive(self) -> bool:
+        """Whether it speaks of the positive label, and so of two labels alone."""
+        return self.conditions == (1,)
 
-def explain(notion: Notion, group_names: Sequence[str], positive_label: str) -> str:
+    def conditions_among(self, labels: int) -> tuple[int | None, ...]:
+        """Return what it is conditioned on where there are `labels` labels; () where it is undefined."""
+        if labels == len(_BOTH):
+            return self.conditions
+        if self.needs_positive:
+            return ()
+        return tuple(range(labels)) if self.conditions == _BOTH else self.conditions
+
+
+def explain(notion: Notion, group_names: Sequence[str], label_names: Sequence[str]) -> str:
     """Say on the user's own data what `notion` compares, in which direction the gap counts, and the ideal value.
 
+    Of two labels the last is the positive one.
+
     >>> from fairpriv_core.notions.catalog import notions
-    >>> explain(notions()["equal_opportunity"], ["Female", "Male"], ">50K")[:76]
+    >>> explain(notions()["equal_opportunity"], ["Female", "Male"], ["<=50K", ">50K"])[:76]
     "Among people who truly are '>50K', the share predicted '>50K' should be the "
+    >>> explain(notions()["demographic_parity"], ["A", "B"], ["young", "middle", "old"])[:57]
+    'Every class should be decided equally often for A and B. '
     """
-    ask = notion.ask.format(groups=list_names(group_names), positive=positive_label)
-    rate = notion.rate.format(positive=positive_label)
+    if len(label_names) > len(_BOTH):
+        return _explain_classes(notion, group_names, label_names)
+    ask = notion.ask.format(groups=list_names(group_names), positive=label_names[-1])
+    return f"{ask} {_say_gap(notion.rate.format(positive=label_names[-1]))}"
+
+
+def say_undefined(notion: Notion, labels: int) -> str:
+    """Say why a notion that needs a positive label says nothing of `labels` labels."""
+    return f"{notion.title.lower()} is about the positive label, and of {labels} labels none is positive."
+
+
+def _explain_classes(notion: Notion, group_names: Sequence[str], label_names: Sequence[str]) -> str:
+    if notion.needs_positive:
+        said = say_undefined(notion, len(label_names))
+        return said[0].upper() + said[1:]
+    ask = f"{notion.ask_of_classes.format(groups=list_names(group_names))} {_say_gap(notion.rate_of_classes)}"
+    if notion.target == "loss" or tuple(group_names) != tuple(label_names):
+        return ask
+    return f"{ask} Here the groups are the classes: the better the decisions, the larger this gap."
+
+
+def _say_gap(rate: str) -> str:
     return (
-        f"{ask} The gap is the largest difference in {rate} between any two groups, in percentage points, "
+        f"The gap is the largest difference in {rate} between any two groups, in percentage points, "
         "whichever group is ahead: 0 is ideal, 100 is the worst."
     )
 

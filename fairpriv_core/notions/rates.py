@@ -1,8 +1,8 @@
 """Rates over groups: each is written once, for a row; gaps, ratios and intervals derive from it.
 
-A rate is a plain function `(decision, label) -> (numerator, denominator)` of 0/1 arrays, per row. Since decisions and
-labels are 0/1, a data set is summed up by its counts (k, 2, 2) over group, label and decision, and a rate over a group
-is a weighted sum over those four kinds of row. Undefined is NaN, never 0.
+A rate is a plain function `(decision, label) -> (numerator, denominator)` of arrays of whole numbers in 0..l-1, per
+row. A data set is summed up by its counts (k, l, l) over group, label and decision, and a rate over a group is a
+weighted sum over those l * l kinds of row. Undefined is NaN, never 0.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Rate = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
-_LABELS = np.array([0.0, 0.0, 1.0, 1.0])
-_DECISIONS = np.array([0.0, 1.0, 0.0, 1.0])
+TWO = 2  # labels: 1 is then the positive one
 _NORMAL_QUANTILE = 1.959963984540054  # two-sided 95 %
 
 
@@ -30,7 +29,16 @@ def positive(decision: Floats, label: Floats) -> tuple[Floats, Floats]:
 
 def correct(decision: Floats, label: Floats) -> tuple[Floats, Floats]:
     """P(decision = label)."""
-    return 1.0 - np.abs(decision - label), np.ones_like(label)
+    return (decision == label).astype(np.float64), np.ones_like(label)
+
+
+def decided(label: int) -> Rate:
+    """Return P(decision = `label`)."""
+
+    def chosen(decision: Floats, true: Floats) -> tuple[Floats, Floats]:
+        return (decision == label).astype(np.float64), np.ones_like(true)
+
+    return chosen
 
 
 def labelled_positive(decision: Floats, label: Floats) -> tuple[Floats, Floats]:
@@ -61,26 +69,40 @@ def among(rate: Rate, condition: int | None) -> Rate:
     return conditioned
 
 
-def rates_of(notion: Notion) -> tuple[Rate, ...]:
-    """Return the favourable rates that `notion` wants equal over groups, one for each condition."""
-    rate = positive if notion.target == "score" else correct
-    return tuple(among(rate, condition) for condition in notion.conditions)
+def rates_of(notion: Notion, labels: int = TWO) -> tuple[Rate, ...]:
+    """Return the rates that `notion` wants equal over groups: for each condition one, of many labels one a class.
+
+    Of two labels the favourable one is compared: the other's share differs by as much. () where it is undefined.
+    """
+    kinds = (positive,) if labels == TWO else tuple(decided(label) for label in range(labels))
+    kinds = kinds if notion.target == "score" else (correct,)
+    return tuple(among(rate, condition) for condition in notion.conditions_among(labels) for rate in kinds)
 
 
 def decide(score: Floats, threshold: float | Floats = 0.5) -> Counts:
-    """Return 1 where the score (n,) is above `threshold` (one, or one a row), else 0; a tie is 0, as with an argmax."""
-    return (score > threshold).astype(np.int64)
+    """Return the decisions (n,) that follow from scores.
+
+    Of two labels 1 where the chance of label 1, (n,) or the second column of (n, 2), is above `threshold` (one, or one
+    a row), else 0. Of more the label with the largest score (n, l). The lowest label wins a tie.
+    """
+    if score.ndim == 2 and score.shape[1] > TWO:
+        largest: Counts = score.argmax(axis=1)
+        return largest
+    return ((score[:, 1] if score.ndim == 2 else score) > threshold).astype(np.int64)
 
 
-def count_cells(decision: Counts, label: Counts, group: Counts, k: int) -> Counts:
-    """Return the counts (k, 2, 2) over group, label and decision."""
-    return np.bincount(group * 4 + label * 2 + decision, minlength=4 * k).reshape(k, 2, 2)
+def count_cells(decision: Counts, label: Counts, group: Counts, k: int, labels: int = TWO) -> Counts:
+    """Return the counts (k, l, l) over group, label and decision."""
+    cells = labels * labels
+    return np.bincount(group * cells + label * labels + decision, minlength=cells * k).reshape(k, labels, labels)
 
 
 def sum_rate(rate: Rate, counts: Counts) -> tuple[Counts, Counts]:
-    """Return `rate`'s numerator and denominator in each group, two whole-number arrays (k,)."""
-    numerator, denominator = rate(_DECISIONS, _LABELS)
-    flat = counts.reshape(-1, 4)
+    """Return `rate`'s numerator and denominator in each group, two whole-number arrays (k,), of counts (k, l, l)."""
+    labels = counts.shape[-1]
+    label, decision = np.divmod(np.arange(labels * labels), labels)
+    numerator, denominator = rate(decision.astype(np.float64), label.astype(np.float64))
+    flat = counts.reshape(-1, labels * labels)
     return (flat @ numerator.astype(np.int64)), (flat @ denominator.astype(np.int64))
 
 

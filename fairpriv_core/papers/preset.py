@@ -1,9 +1,9 @@
 """What a figure or table of a paper is, as data: the runs behind it, how it is drawn, what was printed, what it claims.
 
 A preset names numbers of run records by their paths: "metrics/accuracy", "config/epsilon", "config/method/clip_primal",
-"metrics/groups/Female/accuracy" (of a list, the item of that name). Two paths are worked out: "gap" is the gap of the
-run's own notion, and "seconds_per_epoch" the training time over the epochs, of runs that train together an equal share
-each, so that it has no interval.
+"metrics/groups/Female/accuracy" (of a list, the item of that name). Three paths are worked out: "gap" is the gap of
+the run's own notion, "seconds_per_epoch" the training time over the epochs, of runs that train together an equal share
+each, so that it has no interval, and "same_answer" the share of test rows that are given the most frequent answer.
 """
 
 from __future__ import annotations

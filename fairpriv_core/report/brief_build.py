@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from fairpriv_core.report.brief import NOTICES, Audience, Brief, Bullets, Part, Section, Text
 from fairpriv_core.report.brief_checks import tell_caveats, tell_checks, tell_repeat, tell_settings
+from fairpriv_core.report.brief_classes import tell_classes
 from fairpriv_core.report.brief_data import (
     mark_runs,
     tell_assumptions,
@@ -55,6 +56,7 @@ def _tell_analyst(chosen: Sequence[Chosen], beside: Beside) -> tuple[Section, ..
         tell_assumptions(chosen),
         Section("What came out", (table, *_one(chosen_trade_off(chosen, paid=False)))),
         _tell_groups(chosen, paid=False),
+        *tell_classes(chosen, paid=False),
         *_tell_paid(chosen),
         Section("While training", tuple(curve_figures(chosen)) or (Text("These runs keep no curves."),)),
         *tell_checks(chosen),
@@ -119,7 +121,7 @@ def _tell_groups(chosen: Sequence[Chosen], *, paid: bool) -> Section:
 def _tell_paid(chosen: Sequence[Chosen]) -> tuple[Section, ...]:
     """Return what private evaluations say; () where no run has one."""
     section = _tell_groups(chosen, paid=True)
-    return (section,) if section.parts else ()
+    return (section, *tell_classes(chosen, paid=True)) if section.parts else ()
 
 
 def _one(figure: Part | None) -> tuple[Part, ...]:

@@ -138,10 +138,16 @@ def _list_facts(each: Chosen) -> tuple[tuple[Cell, ...], ...]:
         ("licence", words["licence"] or "not known to this software"),
         ("rows", f"{data['n_train']:,} to train on and {data['n_test']:,} to test on"),
         *((("left out", wording.thinned_text(each.group_ratio)),) if each.group_ratio else ()),
-        ("what is predicted", f"{words['label']}, and '{words['positive']}' counts as positive"),
+        ("what is predicted", _say_predicted(words, data["label_names"])),
         ("sensitive attribute", f"{data['sensitive']}: {'; '.join(groups[:12])}{more}"),
         ("predicted from", ", ".join(data["columns"] or ()) or "features that were made before"),
     )
+
+
+def _say_predicted(words: Told, labels: Sequence[str]) -> str:
+    if words["positive"] is None:
+        return f"{words['label']}, one of {len(labels)}: {'; '.join(labels)}"
+    return f"{words['label']}, and '{words['positive']}' counts as positive"
 
 
 def _title(each: Chosen) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fairpriv_core.report import live, wording
+from fairpriv_core.report import classes, live, wording
 from fairpriv_core.report.brief import Cell, Part, Table
 from fairpriv_core.report.brief_runs import Chosen, Reference, Told
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
@@ -103,7 +103,9 @@ def group_rows(each: Chosen, *, paid: bool) -> Table | None:
     groups = found.get("groups") or ()
     if not groups:
         return None
-    rows = tuple((group["name"], round(group["size"]), *(_rate(group, rate) for rate in RATES)) for group in groups)
+    rates = _list_rates(found)
+    shares = zip(*(classes.read_groups(found, rate) for rate in rates), strict=True)
+    rows = tuple((own[0]["name"], round(own[0]["size"]), *map(wording.share_text, own, rates)) for own in shares)
     note = f"In per cent, with 95 % Wilson intervals, on the test split. {wording.RAW}"
     if paid:
         note = (
@@ -111,16 +113,38 @@ def group_rows(each: Chosen, *, paid: bool) -> Table | None:
             f"{each.record['data']['n_test']:,}. In brackets: 95 % interval over the noise and the sampling of the "
             "test rows."
         )
-    return Table(("group", "test rows", *(f"{title} %" for title in RATES.values())), rows, note)
+    return Table(("group", "test rows", *(f"{title} %" for title in rates.values())), rows, note)
+
+
+def _list_rates(found: Mapping[str, Any]) -> dict[str, str]:
+    """Return the shares of each group that a table has: of many classes the accuracy and where groups differ most."""
+    if not classes.has_classes(found):
+        return RATES
+    if classes.are_groups(found):
+        return {"accuracy": RATES["accuracy"]}
+    widest = classes.find_widest(found)
+    return {"accuracy": RATES["accuracy"], widest: classes.list_shares(found)[widest]}
 
 
 def group_figures(chosen: Sequence[Chosen], *, paid: bool) -> list[Part]:
     """Return the groups' rates that the runs' notions compare, as bars."""
     source = "metrics_private" if paid else "metrics"
     with_groups = [each for each in chosen if (each.record.get(source) or {}).get("groups")]
-    rates = dict.fromkeys(rate for each in with_groups for rate in _RATES_OF.get(each.row.notion, ("positive_rate",)))
-    bars = [GroupRates(each.name, each.row.method, each.record[source]["groups"]) for each in with_groups]
-    return [group_bars(bars, rate=rate, paid=paid) for rate in rates]
+    drawn = dict.fromkeys(rate for each in with_groups for rate in _compared_rates(each, each.record[source]))
+    return [group_bars(_read_bars(with_groups, source, rate), rate=rate, paid=paid) for rate in drawn]
+
+
+def _read_bars(chosen: Sequence[Chosen], source: str, rate: str) -> list[GroupRates]:
+    """Return the groups of those runs that have the share `rate` of them."""
+    known = [each for each in chosen if rate in (classes.list_shares(each.record[source]) or RATES)]
+    groups = [classes.read_groups(each.record[source], rate) for each in known]
+    return [GroupRates(each.name, each.row.method, own) for each, own in zip(known, groups, strict=True)]
+
+
+def _compared_rates(each: Chosen, found: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the groups' shares that a run's notion compares; of many classes that in which groups differ most."""
+    usual = _RATES_OF.get(each.row.notion, ("positive_rate",))
+    return tuple(_list_rates(found)) if classes.has_classes(found) and usual != ("accuracy",) else usual
 
 
 def curve_figures(chosen: Sequence[Chosen]) -> list[Part]:
@@ -260,11 +284,3 @@ def _percent(share: Value) -> Value:
 
 def _in_percent(share: Value) -> Value:
     return None if share is None else 100 * max(share, 0.0)
-
-
-def _rate(group: Mapping[str, Any], rate: str) -> str:
-    ends = group.get(f"{rate}_interval")
-    if group.get(rate) is None:
-        return "–"
-    spread = "" if ends is None else f" ({wording.number(100 * ends[0])} to {wording.number(100 * ends[1])})"
-    return f"{wording.number(100 * group[rate])}{spread}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairpriv_core.report.brief import Audience, Brief
+from fairpriv_core.report.brief import Audience, Brief, Table
+from fairpriv_core.report.brief_classes import class_rows
 from fairpriv_core.report.brief_numbers import group_rows, paid_rows, run_rows
 from fairpriv_core.report.brief_runs import Chosen
+from fairpriv_core.report.classes import has_classes
 from fairpriv_core.report.rows import write_csv, write_lines
 
 
@@ -14,6 +16,10 @@ def list_tables(brief: Brief, chosen: Sequence[Chosen], audience: Audience) -> d
     """Return every table by the name of its file."""
     files = {"tables/runs.csv": write_runs(chosen, audience).encode()}
     files["tables/groups.csv"] = write_groups(chosen, audience).encode()
+    if any(
+        has_classes(each.record.get("metrics")) or has_classes(each.record.get("metrics_private")) for each in chosen
+    ):
+        files["tables/classes.csv"] = write_classes(chosen, audience).encode()
     return files | {f"figures/{figure.name}.csv": write_csv(figure).encode() for figure in brief.figures}
 
 
@@ -27,8 +33,18 @@ def write_runs(chosen: Sequence[Chosen], audience: Audience) -> str:
 def write_groups(chosen: Sequence[Chosen], audience: Audience) -> str:
     """Return the groups' results of each run's first seed as CSV."""
     paid = audience == "policy"
-    tables = [(each, group_rows(each, paid=paid)) for each in chosen]
+    return _write_all([(each, group_rows(each, paid=paid)) for each in chosen], "group")
+
+
+def write_classes(chosen: Sequence[Chosen], audience: Audience) -> str:
+    """Return how each class fares in each run's first seed as CSV, of runs with more than two labels."""
+    return _write_all([(each, class_rows(each, paid=audience == "policy")) for each in chosen], "class")
+
+
+def _write_all(tables: Sequence[tuple[Chosen, Table | None]], first: str) -> str:
+    """Return tables of several runs under each other; a column that a run does not have is empty there."""
     known = [(each, table) for each, table in tables if table is not None]
-    head = known[0][1].head if known else ("group",)
-    rows = [(each.name, *row, table.note) for each, table in known for row in table.rows]
+    head = tuple(dict.fromkeys(name for _, table in known for name in table.head)) or (first,)
+    each_row = ((each, table, dict(zip(table.head, row, strict=True))) for each, table in known for row in table.rows)
+    rows = [(each.name, *(cells.get(name) for name in head), table.note) for each, table, cells in each_row]
     return write_lines(("run", *head, "note"), rows)

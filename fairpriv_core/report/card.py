@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.brief import NOTICES, Audience, Brief, Bullets, Part, Section, Text
+from fairpriv_core.report.brief_classes import class_rows
 from fairpriv_core.report.brief_markdown import write_markdown
 from fairpriv_core.report.brief_numbers import group_rows, paid_rows, run_rows
 from fairpriv_core.report.brief_runs import Chosen
@@ -30,6 +31,8 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
     method = told["method"]
     trained = f"{record['steps']:,} steps on {data['n_train']:,} rows"
     named = f"'{words['positive']}' of {words['label']}"
+    if words["positive"] is None:
+        named = f"which {words['label']} it is, of {'; '.join(data['label_names'])}"
     parts: dict[str, tuple[Part, ...]] = {
         "Model details": (
             Text(f"{method['title']}: {method['summary']} {method['citation']}. Key {record['key']}; {trained}."),
@@ -62,9 +65,9 @@ def write_cards(chosen: Sequence[Chosen], audience: Audience) -> str:
 
 def _tell_numbers(chosen: Chosen, *, paid: bool) -> tuple[Part, ...]:
     table = paid_rows((chosen,)) if paid else run_rows((chosen,))
-    groups = group_rows(chosen, paid=paid)
+    tables = [group_rows(chosen, paid=paid), class_rows(chosen, paid=paid)]
     missing = tuple(Text(reason) for reason in chosen.first.get("missing", ()))
-    return (table, *(() if groups is None else (groups,)), *missing)
+    return (table, *(each for each in tables if each is not None), *missing)
 
 
 def _tell_caveats(chosen: Chosen) -> Part:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from fairpriv_core.report import wording
+from fairpriv_core.report.classes import read_groups
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figures import ACCURACY, GroupRates, group_bars
 from fairpriv_core.report.tables import Mean, Record, TableRow, mean_interval
@@ -48,23 +49,25 @@ def compare_points(compared: Sequence[Compared]) -> FigureData:
     )
 
 
-def compare_groups(compared: Sequence[Compared], *, rate: str) -> FigureData:
-    """One bar for each group and setting: the mean of `rate` over seeds with its 95 % interval."""
-    bars = [GroupRates(one.label, one.row.method, fold_groups(one.records, rate)) for one in compared]
-    figure = group_bars(bars, rate=rate)
+def compare_groups(compared: Sequence[Compared], *, rate: str, of: Literal["group", "class"] = "group") -> FigureData:
+    """One bar for each group (or class) and setting: the mean of `rate` over seeds with its 95 % interval."""
+    bars = [GroupRates(one.label, one.row.method, fold_groups(one.records, rate, of=of)) for one in compared]
+    figure = group_bars(bars, rate=rate, of=of)
     if all(len(one.records) == 1 for one in compared):
         return figure
     return replace(figure, caption=f"{_OVER_SEEDS} {wording.RAW}")
 
 
-def fold_groups(records: Sequence[Record], rate: str) -> list[dict[str, Any]]:
+def fold_groups(records: Sequence[Record], rate: str, *, of: str = "group") -> list[dict[str, Any]]:
     """Return each group's name, size (its mean over seeds), mean `rate` and its 95 % t interval, as of one run.
 
+    `of`: "class" for the classes in place of the groups.
     The interval is within [0, 1]; of one seed it is the run's own Wilson interval. Undefined rates are left out.
     """
     found: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
-        for group in (record.get("metrics") or {}).get("groups") or ():
+        metrics = record.get("metrics") or {}
+        for group in metrics.get("classes") or () if of == "class" else read_groups(metrics, rate):
             found.setdefault(str(group["name"]), []).append(group)
     return [_fold_group(name, groups, rate) for name, groups in found.items()]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
@@ -78,32 +78,38 @@ def accuracy_against_gap(outcomes: Iterable[Outcome], *, dataset: str, notion: s
 
 
 def group_bars(
-    runs: Sequence[GroupRates], *, rate: str = "positive_rate", overall: float | None = None, paid: bool = False
+    runs: Sequence[GroupRates],
+    *,
+    rate: str = "positive_rate",
+    overall: float | None = None,
+    paid: bool = False,
+    of: Literal["group", "class"] = "group",
 ) -> FigureData:
     """One bar for each group and run with its 95 % interval; groups stand by position and label.
 
-    `paid`: the rates are of `metrics_private`, from noisy counts that ε covers, and not raw.
+    `of` is "class" where the runs' `groups` are a record's classes. `paid`: the rates are of `metrics_private`, from
+    noisy counts that ε covers, and not raw.
     """
     title = wording.metric_title(rate)
     series = []
     for index, run in enumerate(runs):
         names = tuple(_group_label(group, runs) for group in run.groups)
-        values = tuple(_in_percent(group[rate]) for group in run.groups)
+        values = tuple(_in_percent(group.get(rate)) for group in run.groups)
         ends: list[Sequence[Value]] = [group.get(f"{rate}_interval") or (None, None) for group in run.groups]
         low, high = (tuple(_in_percent(end[side]) for end in ends) for side in (0, 1))
         same = sum(earlier.method == run.method for earlier in runs[:index])
         series.append(Series(run.label, "bar", names, values, low=low, high=high, look=run.method, variation=same))
     marks = () if overall is None else (Reference(100 * overall, f"everyone {wording.percent(overall)}"),)
     return FigureData(
-        name=f"groups_{'paid_' if paid else ''}{rate}",
-        title=f"{title} by group{', with noise' if paid else ''}",
+        name=f"{'classes' if of == 'class' else 'groups'}_{'paid_' if paid else ''}{rate.replace('/', '_')}",
+        title=f"{title} by {of}{', with noise' if paid else ''}",
         x=Axis(title, "%"),  # short: beside long names little of a phone is left for it
         panels=(Panel(Axis("")),),
         series=tuple(series),
         caption=wording.PAID
         if paid
-        else f"Whiskers: 95 % Wilson interval of each group on the test split. {wording.RAW}",
-        alt=f"{title} by group. " + " ".join(f"{each.name}: {_list_values(each.x, each.y, ' %')}." for each in series),
+        else f"Whiskers: 95 % Wilson interval of each {of} on the test split. {wording.RAW}",
+        alt=f"{title} by {of}. " + " ".join(f"{each.name}: {_list_values(each.x, each.y, ' %')}." for each in series),
         references=marks,
         horizontal=True,
         raw=not paid,

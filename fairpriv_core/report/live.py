@@ -81,23 +81,47 @@ def live_quality(history: History, *, method: str, notion: str) -> FigureData:
     )
 
 
-def live_groups(history: History, *, rate: str = "positive_rate") -> FigureData:
-    """One line for each group's rate, with its 95 % interval where the history has `…_low` and `…_high`."""
+def live_groups(history: History, *, rate: str | None = None) -> FigureData:
+    """One line for each group's rate, with its 95 % interval where the history has `…_low` and `…_high`.
+
+    Without a `rate` it is that of positive predictions, or, where there are more than two labels, the accuracy.
+    """
+    usual = "accuracy" if has_classes(history) else "positive_rate"
+    return _live_shares(history, of="group", rate=rate or usual)
+
+
+def has_classes(history: History) -> bool:
+    """Return whether a history is of a run with more than two labels."""
+    return any(name.startswith("class/") for name in history)
+
+
+def tells_classes(history: History) -> bool:
+    """Return whether a history has classes that are not its groups too."""
+    names = [{name.split("/")[1] for name in history if name.startswith(what)} for what in ("class/", "group/")]
+    return has_classes(history) and names[0] != names[1]
+
+
+def live_classes(history: History) -> FigureData:
+    """One line for each class's accuracy, with its 95 % interval: a class that is given up falls to 0."""
+    return _live_shares(history, of="class", rate="accuracy")
+
+
+def _live_shares(history: History, *, of: str, rate: str) -> FigureData:
     title = wording.metric_title(rate)
-    names = [name[len("group/") : -len(rate) - 1] for name in history if re.fullmatch(rf"group/.+/{rate}", name)]
+    names = [name[len(of) + 1 : -len(rate) - 1] for name in history if re.fullmatch(rf"{of}/.+/{rate}", name)]
     series = []
     for index, name in enumerate(names):
-        x, y = _of(history, f"group/{name}/{rate}")
-        low, high = (_of(history, f"group/{name}/{rate}_{end}")[1] for end in ("low", "high"))
+        x, y = _of(history, f"{of}/{name}/{rate}")
+        low, high = (_of(history, f"{of}/{name}/{rate}_{end}")[1] for end in ("low", "high"))
         if not len(low) == len(y) == len(high):
             low, high = (), ()
         series.append(line(name, x, y, scale=100, low=low, high=high, look=f"group {index}", labelled=True))
-    band = "Bands: 95 % Wilson interval of each group. " if any(each.low for each in series) else ""
+    band = f"Bands: 95 % Wilson interval of each {of}. " if any(each.low for each in series) else ""
     return FigureData(
-        name=f"live_groups_{rate}",
-        title=f"{title} of each group",
+        name=f"live_{'classes' if of == 'class' else 'groups'}_{rate}",
+        title=f"{title} of each {of}",
         x=STEP,
-        panels=(Panel(Axis(title, "% of the group")),),
+        panels=(Panel(Axis(title, f"% of the {of}")),),
         series=tuple(series),
         caption=f"{band}{wording.RAW}",
         alt=f"{title} now: " + ", ".join(f"{each.name} {wording.number(_last(each.y))} %" for each in series) + ".",

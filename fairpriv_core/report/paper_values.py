@@ -28,9 +28,9 @@ from fairpriv_core.report.wording import number
 
 Runs = Sequence[Json]  # of records, newest first
 #: kept of every run, whatever a preset shows: what an accuracy has to beat, and whether the model tells people apart
-ALWAYS = ("metrics/constant_accuracy", "metrics/positive_rate")
+ALWAYS = ("metrics/constant_accuracy", "same_answer")
 _TIME = "seconds_per_epoch"
-_ALIKE = 0.05
+_ALIKE = 0.95
 
 
 def read_path(run: Json, path: str) -> Any:
@@ -43,6 +43,9 @@ def read_path(run: Json, path: str) -> Any:
     kept = run.get("numbers", {})  # of committed results: by path
     if path in kept:
         return kept[path]
+    if path == "same_answer":
+        rate = read_path(run, "metrics/positive_rate")
+        return read_path(run, "metrics/largest_decided") if rate is None else max(rate, 1.0 - rate)
     found: Any = run
     for step in path.split("/"):
         if isinstance(found, list):
@@ -106,8 +109,8 @@ def has_interval(value: Value) -> bool:
 
 def answers_alike(run: Json) -> bool:
     """Return whether a run's model gives 95 of 100 test rows or more the same answer."""
-    rate = read_path(run, "metrics/positive_rate")
-    return rate is not None and not _ALIKE < rate < 1.0 - _ALIKE
+    share = read_path(run, "same_answer")
+    return share is not None and share >= _ALIKE
 
 
 def count_alike(runs: Runs) -> tuple[int, int]:

@@ -12,6 +12,7 @@ RAW_BUT_ACCURACY = (
     "which ε takes as public."
 )
 PAID = "From noisy counts that ε covers. Whiskers: 95 % interval over the noise and the sampling of the test rows."
+DECIDED = "decided/"  # and a class's name: the share of a group that is decided for it
 ONE_SEED = "One seed: no interval can be given."
 _PROTECTED = {
     "attribute": "the sensitive attribute of each person",
@@ -61,6 +62,19 @@ def points(gap: float | None) -> str:
     '4.50 percentage points'
     """
     return "–" if gap is None else f"{number(100 * gap)} percentage points"
+
+
+def share_text(found: Mapping[str, Any], name: str) -> str:
+    """Return a share of a record's group or class in per cent, with its interval in brackets where it has one.
+
+    >>> share_text({"accuracy": 0.5, "accuracy_interval": [0.4, 0.6]}, "accuracy"), share_text({}, "accuracy")
+    ('50.00 (40.00 to 60.00)', '–')
+    """
+    if found.get(name) is None:
+        return "–"
+    ends = found.get(f"{name}_interval")
+    spread = "" if ends is None else f" ({number(100 * ends[0])} to {number(100 * ends[1])})"
+    return f"{number(100 * found[name])}{spread}"
 
 
 def delta_text(delta: float) -> str:
@@ -124,9 +138,11 @@ def protection_suffix(threat_model: str | None) -> str:
 def metric_title(name: str) -> str:
     """Return a metric's name as a title.
 
-    >>> metric_title("demographic_parity_gap"), metric_title("roc_auc")
-    ('Demographic parity gap', 'ROC-AUC')
+    >>> metric_title("demographic_parity_gap"), metric_title("roc_auc"), metric_title("decided/old")
+    ('Demographic parity gap', 'ROC-AUC', "Decided 'old'")
     """
+    if name.startswith(DECIDED):
+        return f"Decided '{name.removeprefix(DECIDED)}'"
     special = {"roc_auc": "ROC-AUC", "ermi": "ERMI", "ermi_equalized_odds": "ERMI given the label"}
     return special.get(name) or name.replace("_", " ").capitalize()
 

@@ -79,7 +79,8 @@ def answer_prediction(key: str, source: str, target: str) -> Answer:
     with open_store() as store:
         files = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
     found = {"key": key, **predict_file(files, source, target)}
-    return Answer(found, f"{found['rows']:,} rows predicted, {found['positive']:,} positive, written to {target}")
+    decided = [f"{count:,} {name}" for name, count in found.get("decided", {"positive": found["positive"]}).items()]
+    return Answer(found, f"{found['rows']:,} rows predicted, {', '.join(decided)}, written to {target}")
 
 
 def answer_certificate(key: str) -> Answer:

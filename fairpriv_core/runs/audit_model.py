@@ -20,6 +20,7 @@ from fairpriv_core.audit.inference import (
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.thin import match_groups
 from fairpriv_core.engine.predict import predict_proba
+from fairpriv_core.notions.rates import TWO
 from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
 from fairpriv_core.runs.config import build_config
 from fairpriv_core.runs.record import RunRecord
@@ -39,9 +40,11 @@ def audit_model(record: RunRecord, files: Mapping[str, bytes], *, seed: int) -> 
     config = build_config(record.config)
     check_file(config.data.file, config.file_sha256)
     train, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
-    known = np.hstack([train.X, train.y[:, None]])
+    binary = train.labels == TWO
+    known = np.hstack([train.X, train.y[:, None] if binary else np.eye(train.labels)[train.y]])
     membership = attack_membership(files, train, test, seed=seed)
-    attribute = infer_attribute(known, _see(files, train)[:, :2], train.group, most=2 * _MOST, seed=seed)
+    answers = _see(files, train)[:, : TWO if binary else 2 * train.labels]  # probabilities and logits
+    attribute = infer_attribute(known, answers, train.group, most=2 * _MOST, seed=seed)
     limit = None
     if record.threat_model == "record" and record.epsilon is not None:
         limit = advantage_limit(record.epsilon, record.delta)
@@ -64,8 +67,8 @@ def attack_membership(files: Mapping[str, bytes], train: Dataset, test: Dataset,
 
 
 def _see(files: Mapping[str, bytes], part: Dataset) -> np.ndarray:
-    """Return what an attacker sees of each row (n, 4): the model's score of label 1, and what follows from it."""
+    """Return what an attacker sees of each row (n, f): the model's scores of the labels, and what follows from them."""
     with np.load(io.BytesIO(files[PARAMETERS]), allow_pickle=False) as stored:
         network = json.loads(files[DESCRIPTION])["network"]
-        score = predict_proba(network, stored["parameters"], part.X, part.group)[:, 1]
-    return describe_answers(score, part.y)
+        score = predict_proba(network, stored["parameters"], part.X, part.group)
+    return describe_answers(score[:, 1] if part.labels == TWO else score, part.y)

@@ -12,7 +12,9 @@ from fairpriv_core import checks
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import FitsAlone, Method
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import say_undefined
 from fairpriv_core.runs.parameters import method_to_json, noise_is_set, read_method
 from fairpriv_core.runs.reuse import read_reuse
 from fairpriv_core.runs.source import hash_file, read_data
@@ -106,6 +108,25 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
         reuse=reuse,
         share_samples=_read_sharing(given.get("share_samples", False), method),
     )
+
+
+def check_labels(config: RunConfig, labels: int) -> None:
+    """Raise BadInput where the config's method or notion cannot be used on data with so many `labels`."""
+    info = config.method.info
+    if info.max_labels is not None and labels > info.max_labels:
+        able = [name for name, kind in methods().items() if kind.info.max_labels is None]
+        raise BadInput(
+            f"method '{info.name}' takes data with at most {info.max_labels} labels, and this has {labels}; choose "
+            f"from {', '.join(able)}.",
+            field="method",
+        )
+    if not notions()[config.notion].conditions_among(labels):
+        able = [name for name in info.notions if notions()[name].conditions_among(labels)]
+        raise BadInput(
+            f"notion '{config.notion}': {say_undefined(notions()[config.notion], labels)[:-1]}; choose from "
+            f"{', '.join(able)}.",
+            field="notion",
+        )
 
 
 def _read_notion(name: Any, method: Method) -> str:

@@ -34,10 +34,11 @@ def evaluate_privately(
     assert isinstance(release, Gaussian)
     shift = _SHIFTS[threat_model or "record"]
     decided = decisions(fitted.network, fitted.parameters, test)
-    counts = count_cells(decided, test.y, test.group, test.groups)
+    counts = count_cells(decided, test.y, test.group, test.groups, test.labels)
     before = mechanism.events
     noisy = mechanism.gaussian(
         counts.ravel(), shift=shift, noise_multiplier=release.noise_multiplier, purpose="evaluation", index=0
     )
-    found = measure_noisy(np.reshape(noisy, counts.shape), shift * release.noise_multiplier, test.group_names)
+    deviation = shift * release.noise_multiplier
+    found = measure_noisy(np.reshape(noisy, counts.shape), deviation, test.group_names, test.label_names)
     return subtract(mechanism.events, before), found

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.notions.notion import Notion
+from fairpriv_core.notions.notion import Notion, say_undefined
 from fairpriv_core.notions.rates import rates_of, sum_rate
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, RandomizedResponse
@@ -35,9 +35,12 @@ def plan_choice(*, epsilon: float, delta: float) -> Events:
 
 
 def read_counts(groups: Sequence[Mapping[str, Any]]) -> np.ndarray:
-    """Return the counts (k, 2, 2) over group, label and decision that a record's `metrics["groups"]` came from."""
+    """Return the counts (k, l, l) over group, label and decision that a record's `metrics["groups"]` came from."""
     cells = []
     for group in groups:
+        if "confusion" in group:
+            cells.append(group["confusion"])
+            continue
         positives, negatives = group["positives"], group["size"] - group["positives"]
         right = round((group["true_positive_rate"] or 0.0) * positives)
         wrong = round((group["false_positive_rate"] or 0.0) * negatives)
@@ -48,7 +51,7 @@ def read_counts(groups: Sequence[Mapping[str, Any]]) -> np.ndarray:
 def choose_noisily(
     candidates: Sequence[np.ndarray], notion: Notion, *, threat_model: str, planned: Events, mechanism: Mechanism
 ) -> int | None:
-    """Return which of `candidates` (counts (k, 2, 2) on the same rows) has the smallest gap of `notion`, with noise.
+    """Return which of `candidates` (counts (k, l, l) on the same rows) has the smallest gap of `notion`, with noise.
 
     None where a group has fewer than 30 noisy rows to compare: the sizes have been released by then, and are counted
     by `mechanism`. `planned` is of `plan_choice`.
@@ -57,6 +60,8 @@ def choose_noisily(
     if not isinstance(sizes, Gaussian) or not isinstance(choice, RandomizedResponse):
         raise BadInput("planned must come from plan_choice.")
     exact = candidates[0].sum(axis=2)
+    if not notion.conditions_among(exact.shape[1]):
+        raise BadInput(say_undefined(notion, exact.shape[1]), field="by")
     noisy = mechanism.gaussian(
         exact.ravel().astype(np.float64),
         shift=_SHIFTS[threat_model],
@@ -73,14 +78,16 @@ def choose_noisily(
 
 
 def divide_by(sizes: np.ndarray, notion: Notion) -> np.ndarray:
-    """Return the denominators (conditions, k) of a notion's rates where group and label have `sizes` (k, 2)."""
-    counts: Any = np.stack([sizes, np.zeros_like(sizes)], axis=2)
-    return np.stack([sum_rate(rate, counts)[1] for rate in rates_of(notion)])
+    """Return the denominators (conditions, k) of a notion's rates where group and label have `sizes` (k, l)."""
+    counts: Any = np.zeros((*sizes.shape, sizes.shape[1]))
+    counts[:, :, 0] = sizes
+    return np.stack([sum_rate(rate, counts)[1] for rate in rates_of(notion, sizes.shape[1])])
 
 
 def measure_gap(counts: np.ndarray, notion: Notion, denominators: np.ndarray) -> float:
     """Return the largest difference between two groups' rates over the given denominators (conditions, k)."""
-    shares = [sum_rate(rate, counts)[0] / below for rate, below in zip(rates_of(notion), denominators, strict=True)]
+    compared = rates_of(notion, counts.shape[-1])
+    shares = [sum_rate(rate, counts)[0] / below for rate, below in zip(compared, denominators, strict=True)]
     return float(np.max([np.ptp(share) for share in shares]))
 
 

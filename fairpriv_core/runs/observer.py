@@ -17,6 +17,7 @@ from fairpriv_core.runs.execute import Plan
 
 _CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
 
+_OF_CLASS = ("accuracy", "accuracy_low", "accuracy_high", "decided")
 NOISE = "mechanism_"  # what names of arrays of `Mechanism.state` begin with
 
 Values = list[tuple[int, str, float | None]]
@@ -77,14 +78,26 @@ def is_start(checkpoint: Mapping[str, Any]) -> bool:
 def snapshot_values(snapshot: Snapshot, test: Dataset) -> Values:
     """Return (step, name, value) of the end of an epoch."""
     measured = evaluate(snapshot.network, snapshot.parameters, test)
-    named = {f"train/{name}" if name == "loss" else name: value for name, value in snapshot.scalars.items()}
-    named |= {f"test/{name}": value for name, value in measured.items() if _is_number(value)}
-    for group in measured["groups"]:
-        rates = {name: group[name] for name in group if _is_number(group[name]) and not name.startswith(_CONSTANT)}
-        named |= {f"group/{group['name']}/{name}": value for name, value in rates.items()}
+    named: dict[str, float | None] = {_name_scalar(name): value for name, value in snapshot.scalars.items()}
+    named |= name_measured(measured)
     for name, histogram in snapshot.histograms.items():
         named |= {f"clipped/{name}/{group}": share for group, share in histogram.clipped.items()}
     return [(snapshot.step, name, _finite(value)) for name, value in named.items()]
+
+
+def _name_scalar(name: str) -> str:
+    return f"train/{name}" if name == "loss" else name
+
+
+def name_measured(measured: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return the numbers of `measure` as curves name them: of all rows, of each group and of each class."""
+    named = {f"test/{name}": value for name, value in measured.items() if _is_number(value)}
+    for group in measured["groups"]:
+        rates = {name: group[name] for name in group if _is_number(group[name]) and not name.startswith(_CONSTANT)}
+        named |= {f"group/{group['name']}/{name}": value for name, value in rates.items()}
+    for each in measured.get("classes", ()):
+        named |= {f"class/{each['name']}/{name}": each[name] for name in _OF_CLASS}
+    return named
 
 
 def _is_number(value: object) -> bool:

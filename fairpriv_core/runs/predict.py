@@ -16,14 +16,18 @@ from fairpriv_core.data.groups import Groups
 from fairpriv_core.data.stream import read_table
 from fairpriv_core.engine.predict import decision_thresholds, needs_group, predict_proba
 from fairpriv_core.errors import BadInput
+from fairpriv_core.notions.rates import TWO, decide
 from fairpriv_core.runs.artifact import DESCRIPTION, FORMAT, PARAMETERS
 
 
 def predict_file(files: Mapping[str, bytes], source: str, target: str) -> dict[str, Any]:
     """Predict the rows of the CSV or Parquet file `source`; write row number, probability and prediction to `target`.
 
-    Returns {"rows", "positive", "out"}. Raises BadInput for a file that cannot be read or lacks columns (the sensitive
-    one too where the model decides by group), a target that cannot be written, or a model of another format.
+    The probability is that of the positive label; of more than two labels that of the predicted one. Returns {"rows",
+    "positive", "out"}, where `positive` is None for more than two labels, and `decided` counts each.
+
+    Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides by
+    group), a target that cannot be written, or a model of another format.
     """
     description = json.loads(files[DESCRIPTION])
     if description["format"] != FORMAT:
@@ -34,15 +38,18 @@ def predict_file(files: Mapping[str, bytes], source: str, target: str) -> dict[s
     features = Encoder.from_json(description["encoder"]).transform(table)
     group = Groups.from_json(description.get("grouping")).assign(table) if needs_group(network) else None
     with np.load(io.BytesIO(files[PARAMETERS]), allow_pickle=False) as stored:
-        probability = predict_proba(network, stored["parameters"], features, group)[:, 1]
-    decided = probability > decision_thresholds(network, features)
-    names = description["label_names"]
+        score = predict_proba(network, stored["parameters"], features, group)
+    names, decided = description["label_names"], decide(score, decision_thresholds(network, features))
+    binary = len(names) == TWO
+    probability = score[:, 1] if binary else score.max(axis=1)
     try:
         with Path(target).open("w", newline="", encoding="utf-8") as stream:
             writer = csv.writer(stream)
             writer.writerow(["row", "probability", "prediction"])
             rows = zip(probability.tolist(), decided.tolist(), strict=True)
-            writer.writerows([row, f"{share:.6g}", names[int(yes)]] for row, (share, yes) in enumerate(rows, start=1))
+            writer.writerows([row, f"{share:.6g}", names[label]] for row, (share, label) in enumerate(rows, start=1))
     except OSError as error:
         raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
-    return {"rows": len(decided), "positive": int(decided.sum()), "out": target}
+    counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))
+    found = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
+    return found if binary else {**found, "decided": counts}

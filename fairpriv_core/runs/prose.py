@@ -120,11 +120,21 @@ def _describe_metrics(metrics: Mapping[str, Any], notion: str) -> list[tuple[str
     lines = [("accuracy", f"{_share(metrics['accuracy'])} (a constant answer: {constant})")]
     gaps = dict.fromkeys([f"{notion}_gap", "demographic_parity_gap", "equalized_odds_gap"])
     lines += [(name.replace("_", " "), _points(metrics, name)) for name in gaps]
-    for group in metrics["groups"]:
-        rate, interval = group["positive_rate"], group["positive_rate_interval"]
-        spread = f" [{_share(interval[0])}, {_share(interval[1])}]" if interval else ""
-        lines.append((f"  {group['name']}", f"{group['size']:,} rows, positive rate {_share(rate)}{spread}"))
+    if "classes" not in metrics:
+        return lines + [_describe_part(group, "positive_rate") for group in metrics["groups"]]
+    lines += [_describe_part(group, "accuracy") for group in metrics["groups"]]
+    lines.append(("classes", f"{_share(metrics['largest_decided'])} of all rows are decided for the most decided one"))
+    for each in metrics["classes"]:
+        name, said = _describe_part(each, "accuracy")
+        lines.append((name, f"{said}, decided for {_share(each['decided'])} of all rows"))
     return lines
+
+
+def _describe_part(part: Mapping[str, Any], rate: str) -> tuple[str, str]:
+    """Return the line of a group or a class."""
+    interval = part[f"{rate}_interval"]
+    spread = f" [{_share(interval[0])}, {_share(interval[1])}]" if interval else ""
+    return (f"  {part['name']}", f"{part['size']:,} rows, {rate.replace('_', ' ')} {_share(part[rate])}{spread}")
 
 
 def _describe_private(found: Mapping[str, Any], notion: str) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.config import RunConfig, check_labels
 from fairpriv_core.runs.source import check_file, find_seed
 from fairpriv_core.runs.suited import check_sensitive
 
@@ -28,6 +28,7 @@ class Shelf:
             while self._most is not None and len(self._parts) >= self._most:
                 del self._parts[next(iter(self._parts))]
             self._parts[name] = split_dataset(whole, seed=config.seed, split=config.split)
+        check_labels(config, whole.labels)
         return self._parts[name]
 
     def _load(self, data: DataSpec, sha256: str | None) -> Dataset:

@@ -17,18 +17,22 @@ _CELL = re.compile(r" because of '.*'( in row [^.]*)?\.$", re.DOTALL)
 
 
 def tell_data(record: RunRecord) -> dict[str, Any]:
-    """Return the data in words; of a person's own file its caveats are told without the cell that they quote."""
+    """Return the data in words; of a person's own file its caveats are told without the cell that they quote.
+
+    `positive` is None where there are more than two labels.
+    """
     asked = record.config["data"]
     problem = problems().get(asked["dataset"] or "")
     caveats = [_CELL.sub(" because of one of its values.", caveat) for caveat in record.data["caveats"]]
     first = problem.labels[0].column.name if problem is not None else ""
+    labels = record.data["label_names"]
     return {
         "title": problem.title if problem is not None else f"an own file, {Path(str(asked['file'])).name[:24]}",
         "summary": problem.summary if problem is not None else "A file of its user's own.",
         "citation": problem.citation if problem is not None else None,
         "licence": problem.licence if problem is not None else None,
         "label": asked["label"] or first,
-        "positive": record.data["label_names"][-1],
+        "positive": labels[-1] if len(labels) == 2 else None,
         "caveats": caveats,
         "own_file": problem is None,
     }
@@ -52,7 +56,7 @@ def tell_notion(record: RunRecord) -> dict[str, Any]:
     return {
         "title": notion.title,
         "citation": notion.citation,
-        "asks": explain(notion, record.data["group_names"], record.data["label_names"][-1]),
+        "asks": explain(notion, record.data["group_names"], record.data["label_names"]),
         "misleads": notion.misleads,
     }
 

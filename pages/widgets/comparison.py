@@ -15,7 +15,7 @@ from pages.widgets.choice import offer_choice
 from pages.widgets.differences import show_differences, show_indices, show_tests
 from pages.widgets.guard import attempt, plain
 from pages.widgets.ledger import show_spent
-from pages.widgets.overlays import show_curves, show_groups, show_points
+from pages.widgets.overlays import show_classes, show_curves, show_groups, show_points
 from pages.widgets.run_table import name_row, name_short
 
 _GONE = "was deleted while this page was open."
@@ -34,6 +34,7 @@ def show_comparison(store: RunStore, rows: Sequence[TableRow]) -> None:
     show_points(compared)
     show_curves(store, compared)
     show_groups(compared)
+    show_classes(compared)
     show_tests(compared)
     show_differences(compared)
     show_indices(compared)

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.report import wording
+from fairpriv_core.report.classes import are_groups, has_classes, list_shares, read_groups, say_decided
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.runs.record import RunRecord
 from pages.widgets.charts import show_figure
@@ -25,12 +26,23 @@ def show_fairness(record: RunRecord) -> None:
     """Draw the groups' rates, and of a private run the numbers that ε covers."""
     if record.metrics is None:
         return
-    rate = st.selectbox("Share of each group", list(_RATES), key="outcome_rate", format_func=_RATES.__getitem__)
+    rates = list_shares(record.metrics) or _RATES
+    rate = st.selectbox("Share of each group", list(rates), key="outcome_rate", format_func=rates.__getitem__)
     name = record.config["method"]["name"]
-    bars = GroupRates("this run", name, record.metrics["groups"])
+    bars = GroupRates("this run", name, read_groups(record.metrics, rate))
     show_figure(group_bars([bars], rate=rate), "run_group_bars")
+    if has_classes(record.metrics):
+        _show_classes(record.metrics, name, paid=False)
     if record.threat_model is not None:
         _show_paid(record, rate)
+
+
+def _show_classes(found: Mapping[str, Any], method: str, *, paid: bool) -> None:
+    """Draw how each class fares, where there are more than two labels."""
+    if not are_groups(found):
+        bars = GroupRates("this run", method, found["classes"])
+        show_figure(group_bars([bars], rate="accuracy", of="class", paid=paid), f"run_class_bars{'_paid' * paid}")
+    st.caption(plain(say_decided(found)))
 
 
 def _show_paid(record: RunRecord, rate: str) -> None:
@@ -51,8 +63,11 @@ def _show_paid(record: RunRecord, rate: str) -> None:
     for name, why in found["reasons"].items():
         if "/" not in name:
             st.caption(f"{plain(wording.metric_title(name))}: undefined, {plain(why)}")
-    bars = GroupRates("this run", record.config["method"]["name"], found["groups"])
+    name = record.config["method"]["name"]
+    bars = GroupRates("this run", name, read_groups(found, rate))
     show_figure(group_bars([bars], rate=rate, paid=True), "run_paid_bars")
+    if has_classes(found):
+        _show_classes(found, name, paid=True)
 
 
 def _describe(found: Mapping[str, Any], name: str) -> tuple[str, str | None]:

@@ -122,6 +122,8 @@ def _draw_curves(row: RunRow, history: live.History) -> None:
         show_figure(live.live_quality(history, method=method["name"], notion=config["notion"]), "run_quality")
     with right:
         show_figure(live.live_groups(history), "run_groups")
+        if live.tells_classes(history):
+            show_figure(live.live_classes(history), "run_classes")
         if any(name.startswith("multiplier/") for name in history):
             show_figure(live.live_multipliers(history, limit=method.get("multiplier_max")), "run_multipliers")
     if "epsilon" in history:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fairpriv_core.report import live, wording
+from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
 from fairpriv_core.report.folding import fold_curves
+from fairpriv_core.report.tables import Mean
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.charts import show_figure
 from pages.widgets.history import find_history
@@ -46,7 +48,44 @@ def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
 
 def show_groups(compared: Sequence[Compared]) -> None:
     """Draw a rate of each group as bars, seeds folded; which rate stands in the address."""
-    chosen = st.selectbox(
-        "Share of each group", _RATES, **mount_index("rate", _RATES), format_func=wording.metric_title
-    )
+    rates = list_rates(compared)
+    chosen = st.selectbox("Share of each group", rates, **mount_index("rate", rates), format_func=wording.metric_title)
     show_figure(compare_groups(compared, rate=str(keep("rate", chosen))), "compare_groups")
+
+
+def list_rates(compared: Sequence[Compared]) -> list[str]:
+    """Return the shares of groups that all of the runs have: of many classes the accuracy and each class's share."""
+    found = [tuple(list_shares(one.records[0].get("metrics") or {})) or _RATES for one in compared]
+    return [rate for rate in found[0] if all(rate in other for other in found)]
+
+
+def show_classes(compared: Sequence[Compared]) -> None:
+    """Draw each class's accuracy as bars and in numbers, seeds folded; nothing where there are two labels."""
+    known = [one.records[0]["metrics"] for one in compared if has_classes(one.records[0].get("metrics"))]
+    if not known:
+        return
+    st.subheader("Accuracy of each class", anchor=False)
+    if not all(map(are_groups, known)):
+        show_figure(compare_groups(compared, rate="accuracy", of="class"), "compare_classes")
+    reference = find_reference([one.row.method for one in compared])
+    letters = [one.label.partition(":")[0] for one in compared]
+    lines = compare_classes([one.records for one in compared], reference=reference)
+    table = [
+        {
+            "class": line.name,
+            **{
+                letter: _show_share(mean, gain)
+                for letter, mean, gain in zip(letters, line.accuracies, line.gains, strict=True)
+            },
+        }
+        for line in lines
+    ]
+    st.dataframe(table, key="class_table", hide_index=True, alt="Each class's accuracy in each run.")
+    beside = "" if reference is None else f" In brackets: percentage points against {letters[reference]}."
+    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {wording.RAW}")
+
+
+def _show_share(mean: Mean, gain: float | None) -> str:
+    share = wording.number(None if mean.mean is None else 100 * mean.mean)
+    half = "" if mean.half is None else f" ± {wording.number(100 * mean.half)}"
+    return f"{share}{half}" + ("" if gain is None else f" ({100 * gain:+.2f})")

@@ -14,7 +14,7 @@ from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.privacy.accountants import coarse_epsilon
 from fairpriv_core.privacy.curve import epsilon_over
 from fairpriv_core.privacy.event import Parallel, to_json
-from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.config import RunConfig, build_config, check_labels
 from fairpriv_core.runs.evaluation_cost import plan_evaluation, with_evaluation
 from fairpriv_core.runs.execute import calibrate_method
 from fairpriv_core.runs.reuse import use_release
@@ -61,6 +61,7 @@ def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | N
 
     `source` is the JSON of the record of the run whose release the config uses, if it uses one.
     """
+    check_labels(config, dataset.labels)
     train = split_dataset(dataset, seed=config.seed, split=config.split)[0]
     asked = replace(config, seed=0)
     notes: dict[str, Any] = {}

@@ -45,7 +45,7 @@ def suits(method: str, dataset: Dataset) -> bool:
 
 def explain_notion(name: str, dataset: Dataset) -> None:
     """Say what the notion asks for on this data: which groups, which direction, the ideal value."""
-    st.markdown(plain(explain(notions()[name], dataset.group_names, dataset.label_names[1])))
+    st.markdown(plain(explain(notions()[name], dataset.group_names, dataset.label_names)))
 
 
 def _choose_method() -> str:

@@ -49,3 +49,12 @@ def test_the_limit_is_what_epsilon_allows() -> None:
     assert advantage_limit(0.0, 0.0) == 0.0
     assert advantage_limit(1.0, 1e-5) == pytest.approx(math.tanh(0.5), abs=1e-4)
     assert advantage_limit(50.0, 0.1) == 1.0
+
+
+def test_of_many_labels_every_probability_is_seen_and_the_loss_is_the_own_labels() -> None:
+    score = np.array([[0.7, 0.2, 0.1], [0.0, 0.0, 1.0]])
+    seen = describe_answers(score, np.array([1, 2]))
+    assert seen.shape == (2, 10) and np.isfinite(seen).all()
+    assert np.allclose(seen[0, :3], score[0]) and np.allclose(seen[0, 3:6], np.log(score[0] / (1 - score[0])))
+    assert seen[:, 6:9].tolist() == [[0, 1, 0], [0, 0, 1]]
+    assert seen[0, 9] == pytest.approx(-np.log(0.2)) and seen[1, 9] == pytest.approx(0.0, abs=1e-6)

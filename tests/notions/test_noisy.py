@@ -98,3 +98,38 @@ def test_too_little_is_none_with_a_reason() -> None:
     found = measure_noisy(none_positive, 2.0, ("many", "few"))
     assert found["demographic_parity_gap"] == 0.0
     assert found["demographic_parity_ratio"] is None and "every group" in found["reasons"]["demographic_parity_ratio"]
+
+
+def test_without_noise_it_says_what_raw_metrics_say_of_many_labels() -> None:
+    generator = np.random.default_rng(2)
+    group, y = generator.integers(0, 3, 9000), generator.integers(0, 4, 9000)
+    score = generator.random((9000, 4)) + 0.5 * np.eye(4)[y] + 0.2 * np.eye(4)[group]
+    counts = count_cells(score.argmax(axis=1), y, group, 3, 4)
+    labels = ("w", "x", "y", "z")
+    raw, noisy = measure(y, score, group, NAMES, label_names=labels), measure_noisy(counts, 1e-9, NAMES, labels)
+    defined = [name for name in listed({**noisy, "groups": []}) if not name.startswith("equal_opportunity")]
+    assert "equalized_odds_ratio" in defined
+    for name in defined:
+        assert noisy[name] == pytest.approx(raw[name], abs=1e-9), name
+    for kind in ("groups", "classes"):
+        for one, other in zip(raw[kind], noisy[kind], strict=True):
+            for name in ("size", "accuracy", "accuracy_interval", "decided"):
+                assert other[name] == pytest.approx(one[name], abs=1e-9)
+    assert set(noisy["reasons"]) == {"equal_opportunity_gap", "equal_opportunity_ratio"}
+    assert json.loads(json.dumps(noisy, allow_nan=False)) == noisy
+
+
+def test_intervals_of_many_labels_cover_noise_and_sampling() -> None:
+    """300 test sets of three labels drawn from a known population, each with fresh noise."""
+    generator = np.random.default_rng(3)
+    table = np.array([[[20, 5, 4], [3, 12, 3], [2, 2, 9]], [[9, 3, 2], [4, 10, 2], [1, 2, 7]]]) / 100
+    truth = {name: value for name, (value, _) in listed(measure_noisy(table * 1e9, 1e-6, NAMES[:2])).items()}
+    hits: dict[str, list[bool]] = {name: [] for name in truth}
+    for _ in range(300):
+        counts = generator.multinomial(4000, table.ravel()).reshape(table.shape)
+        found = measure_noisy(counts + generator.normal(0, 6, table.shape), 6.0, NAMES[:2])
+        for name, (value, interval) in listed(found).items():
+            if value is not None and isinstance(value, float):
+                hits[name].append(interval[0] <= truth[name] <= interval[1])
+    shares = {name: np.mean(hit) for name, hit in hits.items() if hit}
+    assert len(shares) >= 7 and min(shares.values()) > 0.92, shares

@@ -10,6 +10,7 @@ import pytest
 
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel, RandomizedResponse, from_json
@@ -197,6 +198,23 @@ def test_with_exact_sizes_it_is_the_gap_of_the_record(notion: Notion) -> None:
     counts = read_counts(metrics["groups"])
     assert counts.sum() == 2000
     assert measure_gap(counts, notion, divide_by(counts.sum(axis=2), notion)) == pytest.approx(metrics[notion.metric])
+
+
+def test_of_many_labels_it_is_the_gap_of_the_record_too() -> None:
+    generator = np.random.default_rng(1)
+    y, decision, group = (generator.integers(0, 4, 3000) for _ in range(3))
+    metrics = measure(y, np.eye(4)[decision], group, list("abcd"))
+    counts = read_counts(metrics["groups"])
+    assert counts.shape == (4, 4, 4) and counts.sum() == 3000
+    for notion in ALL:
+        if notion.name == "equal_opportunity":
+            with pytest.raises(BadInput, match="of 4 labels none is positive"):
+                planned = plan_choice(epsilon=1.0, delta=DELTA)
+                nothing = Mechanism(Randomness.fresh())
+                choose_noisily([counts], notion, threat_model="record", planned=planned, mechanism=nothing)
+        else:
+            below = divide_by(counts.sum(axis=2), notion)
+            assert measure_gap(counts, notion, below) == pytest.approx(metrics[notion.metric])
 
 
 def test_the_choice_passes_the_mechanism_once_with_its_shift() -> None:

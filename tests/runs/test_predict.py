@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from fairpriv_core.data.stream import read_table
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
+from fairpriv_core.runs import predict
 from fairpriv_core.runs.artifact import model_files
 from fairpriv_core.runs.predict import predict_file
 
@@ -114,3 +116,19 @@ def test_a_model_that_does_not_decide_by_group_stores_no_groups(tmp_path: Path) 
 def test_a_text_that_says_no_groups_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="the model does not say which rows are in which group"):
         Groups.from_json(text)
+
+
+def test_of_many_labels_the_largest_score_decides_and_each_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    score = np.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4], [0.1, 0.1, 0.8], [0.3, 0.4, 0.3]])
+    monkeypatch.setattr(predict, "predict_proba", lambda *given: score)
+    train, out = replace(_train(tmp_path), label_names=("young", "middle", "old")), tmp_path / "out.csv"
+    network = {**NetworkShape(train.d).to_json()}
+    files = model_files(Fitted(network, np.zeros(train.d + 1, dtype=np.float32), (), 1), train)
+    new = _write(tmp_path / "new.csv", "age,score,side", *["1,9,left"] * 4)
+    found = predict_file(files, new, str(out))
+    assert found["positive"] is None and found["decided"] == {"young": 1, "middle": 2, "old": 1}
+    assert _predictions(out) == ["middle", "young", "old", "middle"]
+    with out.open(encoding="utf-8") as stream:
+        assert [row["probability"] for row in csv.DictReader(stream)] == ["0.5", "0.4", "0.8", "0.4"]

@@ -47,7 +47,7 @@ class FairDpRule(NoisySumsRule):
 
     def kinds_of(self, records: Records) -> np.ndarray:
         """Return the group or class of each record (K, S)."""
-        return records.code // 2 if self.by_group else records.code % 2
+        return records.code // records.labels if self.by_group else records.code % records.labels
 
     def weights(self, sampled: Sampled) -> np.ndarray:
         kinds = np.broadcast_to(self.kinds_of(sampled.records), sampled.records.logits.shape)

@@ -19,7 +19,6 @@ from fairpriv_core.methods.rules.scoring_layer import (
     draw_micro_batches,
     sum_by_micro_batch,
 )
-from fairpriv_core.notions.cells import LABELS
 
 
 @dataclass
@@ -45,7 +44,7 @@ class FairDpCertifiedRule(NoisySumsRule):
 
     def secret_update(self, sampled: Sampled) -> np.ndarray:
         weights = clipped_loss_weights(sampled.records, self.column_of(self.bounds()).astype(np.float32))
-        members = sampled.records.code // LABELS
+        members = sampled.records.group
         last = sampled.step == self.setting.methods[0].steps(self.setting.n) - 1
         groups = self.kept["noisy_counts"].shape[1]
         update = np.zeros_like(sampled.kernel.parameters, dtype=np.float64)
@@ -94,7 +93,7 @@ class FairDpCertifiedRule(NoisySumsRule):
             if method.proved:
                 micro.append(draw_micro_batches(training.seed, n=self.setting.n, parts=method.ensemble)[index])
             else:
-                inside = self._code_of(sampled.records, k)[: len(index)] // LABELS == group
+                inside = self._group_of(sampled.records, k)[: len(index)] == group
                 micro.append(deal_micro_batches(inside, method.ensemble))
         return sum_by_micro_batch(sampled, weights, micro, self.setting.methods[0].ensemble)
 
@@ -117,15 +116,15 @@ class FairDpCertifiedRule(NoisySumsRule):
             return float(method.rate(self.setting.n) * self.kept["noisy_counts"][model, group] / parts)
         records = sampled.records
         present = np.broadcast_to(records.present, records.logits.shape)[model]
-        inside = (self._code_of(records, model) // LABELS == group) * present
+        inside = (self._group_of(records, model) == group) * present
         members = int(inside.sum())
         sizes = np.array([len(range(part, members, parts)) for part in range(parts)], dtype=np.float64)
         divisors: np.ndarray = sizes.clip(min=1.0).reshape(-1, 1)
         return divisors
 
-    def _code_of(self, records: Records, model: int) -> np.ndarray:
-        codes: np.ndarray = np.broadcast_to(records.code, records.logits.shape)[model]
-        return codes
+    def _group_of(self, records: Records, model: int) -> np.ndarray:
+        groups: np.ndarray = np.broadcast_to(records.group, records.logits.shape)[model]
+        return groups
 
 
 def _whole_sums(sums: np.ndarray) -> np.ndarray:

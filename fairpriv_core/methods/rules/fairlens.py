@@ -49,7 +49,7 @@ class FairLensRule(NoisySumsRule):
 
     def slopes(self, sampled: Sampled) -> np.ndarray:
         """Return each record's derivative of loss and regularisers with respect to the logit (K, S)."""
-        records, group = sampled.records, sampled.records.code // 2
+        records, group = sampled.records, sampled.records.group
         deviation = records.deviation
         curvature = records.probability * (1.0 - records.probability)
         along = self._of_group("gradient_factors", group) * self._along(sampled, "excess")

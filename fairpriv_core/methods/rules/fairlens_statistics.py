@@ -127,13 +127,13 @@ def _sum(
     passed: Pass, records: Records, rows: slice, *, model: int, groups: int, bound: float, reach: float
 ) -> GroupSums:
     probability = records.probability[model]
-    norms, deviation, present, code = (
+    norms, deviation, present, group = (
         np.broadcast_to(values, records.logits.shape)[model]
-        for values in (records.norms, records.deviation, records.present, records.code)
+        for values in (records.norms, records.deviation, records.present, records.group)
     )
     weights, cut = _gradient_weights(deviation, norms, bound=bound, reach=reach)
     here = (present > 0) & np.isfinite(norms)
-    of_group = (code // 2 == np.arange(groups)[:, None]) * here.astype(np.float64)
+    of_group = (group == np.arange(groups)[:, None]) * here.astype(np.float64)
     total = _weighted_sums(passed, rows, model, np.concatenate([of_group * weights, (cut * here)[None]]), here)
     closeness = np.nan_to_num((2.0 * probability * (1.0 - probability)).astype(np.float64), nan=0.0)
     return GroupSums(total[:-1], total[-1], of_group.sum(axis=1), of_group @ closeness)

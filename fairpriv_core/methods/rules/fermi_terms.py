@@ -106,7 +106,7 @@ class Conditions:
         return np.append(values, np.zeros((len(values), 1)), axis=1)[:, self.of_label]
 
     def by_code(self, values: np.ndarray) -> np.ndarray:
-        """Return values of conditions and groups (K, conditions, k) for each code (K, k * 2), 0 for none."""
+        """Return values of conditions and groups (K, conditions, k) for each code (K, k * LABELS), 0 for none."""
         padded = np.append(values, np.zeros((len(values), 1, self.groups)), axis=1)
         return padded[:, self.of_label].transpose(0, 2, 1).reshape(len(values), -1)
 

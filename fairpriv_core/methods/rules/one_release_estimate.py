@@ -51,7 +51,9 @@ class Estimate:
     def gaps(self, decided: np.ndarray) -> np.ndarray:
         """Return the gap of decisions (n,) on these rows for each notion; NaN where a group has no such rows."""
         kind = self.y * 2 + decided
-        counts: Any = np.stack([np.bincount(kind, weights=chance, minlength=4) for chance in self.chances.T])
+        counts: Any = np.stack(
+            [np.bincount(kind, weights=chance, minlength=4).reshape(2, 2) for chance in self.chances.T]
+        )
         means = ([divide(*sum_rate(rate, counts)) for rate in rates_of(notion)] for notion in notions().values())
         return np.array([np.max([np.ptp(mean) for mean in each]) for each in means])
 

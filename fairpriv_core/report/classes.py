@@ -1,0 +1,115 @@
+"""Records with more than two labels: what is shown where those with two have rates of the positive label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairpriv_core.report import wording
+from fairpriv_core.report.tables import Mean, Record, mean_interval
+
+Json = Mapping[str, Any]
+ALIKE = 0.95  # of the rows that are given the same answer: such a model hardly tells people apart
+
+
+@dataclass(frozen=True)
+class ClassLine:
+    """One class of several settings: its accuracy in each, and what each gained on the reference (None without one)."""
+
+    name: str
+    accuracies: tuple[Mean, ...]
+    gains: tuple[float | None, ...]
+
+
+def has_classes(found: Json | None) -> bool:
+    """Return whether a record's metrics (or private ones) are of more than two labels."""
+    return bool((found or {}).get("classes"))
+
+
+def are_groups(found: Json) -> bool:
+    """Return whether the classes of such metrics are the groups too: what is said of one is said of the other.
+
+    Exact sizes tell; noisy ones differ, and then the names do.
+    """
+    parts = [[(each["name"], _whole(each["size"])) for each in found[name]] for name in ("groups", "classes")]
+    return parts[0] == parts[1]
+
+
+def list_shares(found: Json) -> dict[str, str]:
+    """Return the shares of each group that such metrics have, in words; {} where there are two labels."""
+    decided = {f"{wording.DECIDED}{each['name']}": f"decided '{each['name']}'" for each in found.get("classes") or ()}
+    return {"accuracy": "predicted rightly", **decided} if decided else {}
+
+
+def read_groups(found: Json, rate: str) -> Sequence[Json]:
+    """Return a record's groups with the share `rate` under its name, "decided/<class>" too."""
+    groups: Sequence[Json] = found.get("groups") or ()
+    if not rate.startswith(wording.DECIDED):
+        return groups
+    label = rate.removeprefix(wording.DECIDED)
+    return [
+        {
+            "name": group["name"],
+            "size": group["size"],
+            rate: group.get("decided", {}).get(label),
+            f"{rate}_interval": group.get("decided_interval", {}).get(label),
+        }
+        for group in groups
+    ]
+
+
+def find_widest(found: Json) -> str:
+    """Return the share "decided/<class>" in which the groups of such metrics differ most: demographic parity's gap."""
+    known = {
+        share: [value for group in read_groups(found, share) if (value := group[share]) is not None]
+        for share in list_shares(found)
+        if share.startswith(wording.DECIDED)
+    }
+    return max(known, key=lambda share: max(known[share], default=0.0) - min(known[share], default=0.0))
+
+
+def say_decided(found: Json) -> str:
+    """Return which class is decided most, and what that says of the model; "" where that is not known."""
+    known = [each for each in found["classes"] if each["decided"] is not None]
+    if not known:
+        return ""
+    most = max(known, key=lambda each: float(each["decided"]))
+    said = f"Decided most: '{most['name']}', for {wording.percent(most['decided'])} of the test rows."
+    return f"{said} The model gives nearly everybody the same answer." if most["decided"] >= ALIKE else said
+
+
+def compare_classes(settings: Sequence[Sequence[Record]], *, reference: int | None) -> tuple[ClassLine, ...]:
+    """Return each class's accuracy in each setting, its mean over the setting's records (seeds).
+
+    A gain is in [-1, 1], against the setting at place `reference`: FairDP with adaptive clipping, Table 1.
+    """
+    found = [_mean_accuracies(records) for records in settings]
+    lines = []
+    for name in dict.fromkeys(name for each in found for name in each):
+        means = tuple(each.get(name, Mean(None, None, None, 0)) for each in found)
+        base = None if reference is None else means[reference].mean
+        gains = (None if at == reference else _subtract(mean.mean, base) for at, mean in enumerate(means))
+        lines.append(ClassLine(name, means, tuple(gains)))
+    return tuple(lines)
+
+
+def find_reference(methods: Sequence[str]) -> int | None:
+    """Return the place of the first setting that is trained for accuracy alone; None where there is none."""
+    return next((at for at, method in enumerate(methods) if method == "none"), None)
+
+
+def _whole(size: float) -> int | None:
+    return size if isinstance(size, int) else None
+
+
+def _mean_accuracies(records: Sequence[Record]) -> dict[str, Mean]:
+    values: dict[str, list[float | None]] = {}
+    for record in records:
+        for each in (record.get("metrics") or {}).get("classes") or ():
+            values.setdefault(str(each["name"]), []).append(each["accuracy"])
+    return {name: mean_interval(own) for name, own in values.items()}
+
+
+def _subtract(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
