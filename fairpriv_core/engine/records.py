@@ -12,7 +12,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Pass
 from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.engine.products import divide, expand
-from fairpriv_core.notions.surrogates import sigmoid
+from fairpriv_core.notions.surrogates import output, sigmoid
 
 _CHUNK = 65536
 
@@ -22,7 +22,9 @@ Indices = Sequence[np.ndarray]  # row numbers of each of S streams; K / S models
 class Records:
     """What a rule may look at for each record of a step; every field is (K, B), or (1, B) of rows that all share.
 
-    `code` is group * 2 + label. `present` is 0 for rows that only pad K samples of unlike size, else 1.
+    `code` is group * labels + label. `present` is 0 for rows that only pad K samples of unlike size, else 1. Sums and
+    `norms` are those of the gradient of the logit or, where a network has an output a label, of the loss itself:
+    `deviation` is the loss's derivative with respect to whichever it is.
     """
 
     def __init__(self, passed: Pass, drawn: Drawn, rows: slice = slice(None)) -> None:
@@ -35,37 +37,56 @@ class Records:
 
     @cached_property
     def logits(self) -> np.ndarray:
-        """The models' outputs (K, B)."""
+        """The models' outputs (K, B); (K, B, l) of networks with an output a label."""
         return self._passed.logits[:, self._rows]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(K, B)."""
+        models, count = self.logits.shape[:2]
+        return models, count
 
     @property
     def count(self) -> int:
         """The number of records B."""
         return int(self.logits.shape[1])
 
+    @property
+    def labels(self) -> int:
+        """The number of labels l."""
+        return self._drawn.labels
+
     @cached_property
     def probability(self) -> np.ndarray:
-        """The chance of label 1 (K, B)."""
+        """The chance of label 1 (K, B), of networks with one logit."""
         return sigmoid(self.logits)
+
+    @property
+    def loss(self) -> np.ndarray:
+        """The cross-entropy (K, B)."""
+        losses = self._passed.losses
+        return output("loss", self.logits, self.label) if losses is None else losses[:, self._rows]
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """The L2 norm of the logit's gradient."""
+        """The L2 norm of the gradient of the logit, or of the loss."""
         return self._passed.norms[:, self._rows]
 
     @cached_property
     def label(self) -> np.ndarray:
-        """The label, 0.0 or 1.0."""
+        """The label, 0.0 to l - 1.0."""
         return expand(self._drawn.label[:, self._rows], len(self.logits))
 
     @cached_property
     def code(self) -> np.ndarray:
-        """Group * 2 + label."""
+        """Group * labels + label."""
         return expand(self._drawn.code[:, self._rows], len(self.logits))
 
     @cached_property
     def deviation(self) -> np.ndarray:
-        """The derivative of the cross-entropy with respect to the logit (K, B): chance of label 1 less the label."""
+        """The derivative of the cross-entropy (K, B): by the logit, chance of label 1 less the label; by itself, 1."""
+        if self._passed.losses is not None:
+            return np.ones(self.shape, dtype=self.logits.dtype)
         difference: np.ndarray = self.probability - self.label
         return difference
 
@@ -134,6 +155,11 @@ class Drawn:
     rows: Indices
     present: np.ndarray | None = None
 
+    @property
+    def labels(self) -> int:
+        """The number of labels l."""
+        return self.columns[0].label_count
+
     @cached_property
     def features(self) -> np.ndarray:
         """The encoded features."""
@@ -146,12 +172,12 @@ class Drawn:
 
     @cached_property
     def label(self) -> np.ndarray:
-        """0.0 or 1.0."""
+        """0.0 to l - 1.0."""
         return self._gather("labels")
 
     @cached_property
     def code(self) -> np.ndarray:
-        """Group * 2 + label."""
+        """Group * labels + label."""
         return self._gather("codes")
 
     def _gather(self, name: str) -> np.ndarray:
@@ -166,7 +192,7 @@ class Columns:
     """A training set as the loop gathers from it; what a method does not look at is never made."""
 
     def __init__(self, train: Dataset) -> None:
-        self._train = train
+        self._train, self.label_count = train, train.labels
         self.features = np.ascontiguousarray(train.X)
 
     @cached_property
@@ -182,8 +208,8 @@ class Columns:
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """Group * 2 + label (n,)."""
-        codes: np.ndarray = self._train.group * 2 + self._train.y
+        """Group * labels + label (n,)."""
+        codes: np.ndarray = self._train.group * self.label_count + self._train.y
         return codes
 
 
