@@ -33,7 +33,8 @@ class Dataset:
     "record") to sentences: what an epsilon on this data takes as public, and which rows were dropped. `caveats` are
     for every reader of a result. `official_test` (n,) bool marks the published test rows, or is None. `encoder` is
     the JSON of the encoder that made `X`, `grouping` that of the groups. `unit` (n,) int64 says whose each row is, or
-    is None where everyone has one.
+    is None where everyone has one. `image` is (channels, height, width) where a row of `X` is an image, row-major in
+    that order, or None.
     """
 
     X: np.ndarray
@@ -51,6 +52,7 @@ class Dataset:
     encoder: str = ""
     grouping: str = ""
     unit: np.ndarray | None = None
+    image: tuple[int, int, int] | None = None
 
     @property
     def n(self) -> int:

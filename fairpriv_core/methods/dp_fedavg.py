@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.noisy_sums import NoisySums
 from fairpriv_core.notions.catalog import notions
@@ -29,9 +30,12 @@ class DpFedAvg(NoisySums):
         notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )
+
+    network: str = fields.network()
 
     @classmethod
     def fit_many(

@@ -35,9 +35,11 @@ class DpIsSgd(NoisySums):
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
     )
 
+    network: str = fields.network()
     variant: str = fields.variant()
     rate_cap: float = parameter(
         1.6,

@@ -31,6 +31,7 @@ class DpsgdF(SumsWithCounts):
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
     )
     COUNT_NOISE: ClassVar[float | None] = 10.0
@@ -38,6 +39,8 @@ class DpsgdF(SumsWithCounts):
         "The published accounting does not hold: counts and gradients are taken from one sample but counted as if each "
         "had a sample of its own."
     )
+
+    network: str = fields.network()
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return the largest bound that a group can have, C (1 + groups), and that a record is counted once."""

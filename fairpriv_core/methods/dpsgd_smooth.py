@@ -28,6 +28,7 @@ class DpsgdSmooth(DpSgd):
         notions=tuple(notions()),
         variants=("proved",),
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )

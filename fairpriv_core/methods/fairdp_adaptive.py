@@ -38,6 +38,7 @@ class FairDpAdaptive(SumsWithCounts):
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
     )
     UNPROVED: ClassVar[str] = (
@@ -45,6 +46,7 @@ class FairDpAdaptive(SumsWithCounts):
         "sample's own gradients without noise, as the paper's footnote 1 says."
     )
 
+    network: str = fields.network()
     clip_by: str = parameter(
         "class",
         "Bounds by",

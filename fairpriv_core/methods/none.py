@@ -24,6 +24,7 @@ class Plain(NotPrivate, FitsMany):
         citation="reference without privacy or fairness (N and CLF in Tran, Fioretto and Van Hentenryck, 2021)",
         threat_model=None,
         notions=tuple(notions()),
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )
@@ -34,6 +35,7 @@ class Plain(NotPrivate, FitsMany):
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
+    network: str = fields.network()
 
     def __post_init__(self) -> None:
         fields.check_network(self)

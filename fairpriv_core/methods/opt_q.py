@@ -38,6 +38,7 @@ class OptQ(SumsWithCounts):
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )
@@ -46,6 +47,7 @@ class OptQ(SumsWithCounts):
         "sample's own gradients, taken without noise."
     )
 
+    network: str = fields.network()
     quantile: float | None = parameter(
         None,
         "Quantile",

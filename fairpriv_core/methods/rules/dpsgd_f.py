@@ -30,12 +30,12 @@ class DpsgdFRule(NoisySumsRule):
         return largest
 
     def weights(self, sampled: Sampled) -> np.ndarray:
-        of_code = np.repeat(self.kept["clip_groups"], 2, axis=1).astype(np.float32)
+        of_code = np.repeat(self.kept["clip_groups"], sampled.records.labels, axis=1).astype(np.float32)
         return clipped_loss_weights(sampled.records, sampled.records.look_up(of_code))
 
     def statistics(self, records: Records) -> np.ndarray | None:
         above = loss_gradient_norms(records) > self.setting.column("clip_primal")
-        kinds = records.code // 2 * 2 + above
+        kinds = records.code // records.labels * 2 + above
         return count_by(kinds, records.present > 0, self.kept["counts"].shape[1])
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
