@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, overload
@@ -18,6 +19,22 @@ from torch import Tensor
 from fairpriv_core.engine.kernel import Kernel, Pass
 from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.errors import BadInput
+
+
+def open_device(name: str) -> torch.device:
+    """Return the device; BadInput where it cannot be used."""
+    try:
+        return torch.zeros(1, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        raise BadInput(f"device '{name}' cannot be used here ({error}); take cpu.", field="device") from error
+
+
+def exactly(place: torch.device) -> AbstractContextManager[None]:
+    """Let convolutions on a GPU be in full float32, always summed in one order: norms and sums must agree."""
+    if place.type != "cuda":
+        return nullcontext()
+    flags: AbstractContextManager[None] = torch.backends.cudnn.flags(deterministic=True, allow_tf32=False)
+    return flags
 
 
 class _Fetched(Sequence[np.ndarray]):
@@ -69,12 +86,7 @@ class DeviceKernel(Kernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        try:
-            self._place = torch.zeros(1, device=self.device).device
-        except (RuntimeError, AssertionError) as error:
-            raise BadInput(
-                f"device '{self.device}' cannot be used here ({error}); take cpu.", field="device"
-            ) from error
+        self._place = open_device(self.device)
 
     def run(self, rows: np.ndarray, squares: np.ndarray | None = None) -> DevicePass:
         """Return the pass over `rows` (S, B, d); see `Kernel.run`."""

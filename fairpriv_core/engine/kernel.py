@@ -15,12 +15,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
-from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.networks import Shape
 from fairpriv_core.engine.norms import layer_squares, with_bias
 from fairpriv_core.engine.products import divide, expand, multiply, turn
+
+
+class Batch(Protocol):
+    """Rows of S streams: `features` (S, B, d), `squares` (S, B) as `with_bias` gives them, `label` (S, B)."""
+
+    @property
+    def features(self) -> np.ndarray: ...
+    @property
+    def squares(self) -> np.ndarray: ...
+    @property
+    def label(self) -> np.ndarray: ...
 
 
 @dataclass
@@ -38,6 +50,11 @@ class Pass:
     hidden: np.ndarray | Sequence[np.ndarray]
     deltas: np.ndarray | Sequence[np.ndarray]
     logits: np.ndarray
+
+    @property
+    def losses(self) -> np.ndarray | None:
+        """Each record's loss (K, B) where gradients are the loss's; None where they are the logit's."""
+        return None
 
     @cached_property
     def norms(self) -> np.ndarray:
@@ -66,7 +83,7 @@ class Pass:
 class Kernel:
     """K networks of one shape over a flat array (K, P) that is updated in place."""
 
-    shape: NetworkShape
+    shape: Shape
     parameters: np.ndarray
     _layers: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
     _total: np.ndarray = field(init=False)
@@ -78,9 +95,13 @@ class Kernel:
         self._layers = self.shape.views(self.parameters)
         self._total = np.empty_like(self.parameters)
         self._sums = self.shape.views(self._total)
-        size = max(self.shape.inputs, self.shape.width) * self.shape.width
+        size = max(weights[0].size for weights, _ in self._layers)
         self._turned = np.empty((len(self.parameters), size), dtype=self.parameters.dtype)
         self._held = self._new_block(0)
+
+    def take(self, batch: Batch) -> Pass:
+        """Return the pass over a batch."""
+        return self.run(batch.features, batch.squares)
 
     def run(self, rows: np.ndarray, squares: np.ndarray | None = None) -> Pass:
         """Return the pass over `rows` (S, B, d): each of S streams is shared by K / S models that follow each other.
@@ -157,5 +178,6 @@ class Kernel:
         return block[0], block[1], np.empty(block.shape[2:], dtype=bool)
 
     def _new_block(self, length: int) -> np.ndarray:
-        size = (2, self.shape.hidden_layers, len(self.parameters), length, self.shape.width)
+        width = self._layers[-1][0].shape[2] if len(self._layers) > 1 else 0
+        size = (2, len(self._layers) - 1, len(self.parameters), length, width)
         return np.empty(size, dtype=self.parameters.dtype)

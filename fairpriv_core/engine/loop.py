@@ -17,7 +17,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fairpriv_core.engine.kernel import Kernel, Pass
-from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.layered import LayeredShape
+from fairpriv_core.engine.networks import Shape
 from fairpriv_core.engine.optimizers import build_optimizer
 from fairpriv_core.engine.records import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.sampling import public_batches, steps_per_epoch
@@ -25,7 +26,8 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.engine.watch import build_snapshot
 from fairpriv_core.errors import RunFailed
 
-_ELSEWHERE = "fairpriv_core.engine.device"  # needs torch, which takes seconds to load
+_ELSEWHERE = "fairpriv_core.engine.device"  # these need torch, which takes seconds to load
+_LAYERED = "fairpriv_core.engine.layered_kernel"
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,7 @@ class OneSum(ABC):
         """Return the update (K, P) that comes of the sample's sums (K, P), noise added and releases counted."""
 
 
-def train(
-    rule: Rule, *, shape: NetworkShape, schedule: Schedule, feed: Feed, trainings: Sequence[Training]
-) -> list[Fitted]:
+def train(rule: Rule, *, shape: Shape, schedule: Schedule, feed: Feed, trainings: Sequence[Training]) -> list[Fitted]:
     """Train K models and return them in order; raises RunFailed when a model diverges.
 
     One thread multiplies: small matrices gain nothing from more, and on busy cores threads that wait for each other
@@ -127,9 +127,7 @@ def train(
 
 
 class _Loop:
-    def __init__(
-        self, rule: Rule, shape: NetworkShape, schedule: Schedule, feed: Feed, trainings: Sequence[Training]
-    ) -> None:
+    def __init__(self, rule: Rule, shape: Shape, schedule: Schedule, feed: Feed, trainings: Sequence[Training]) -> None:
         self._rule, self._schedule, self._feed, self._trainings = rule, schedule, feed, trainings
         start = np.stack([shape.initial(training.seed) for training in trainings])
         self._kernel = _open_kernel(shape, start, trainings[0].device)
@@ -208,7 +206,7 @@ class _Loop:
 
     def _pass(self, rows: Indices) -> tuple[Pass, Records]:
         drawn = self._feed.draw(rows)
-        passed = self._kernel.run(drawn.features, drawn.squares)
+        passed = self._kernel.take(drawn)
         return passed, Records(passed, drawn)
 
     def _release(self, passed: Pass, records: Records, rows: slice) -> np.ndarray:
@@ -254,8 +252,12 @@ class _Loop:
             self._rule.load(k, held)
 
 
-def _open_kernel(shape: NetworkShape, parameters: np.ndarray, device: str) -> Kernel:
-    if device == "cpu":
-        return Kernel(shape, parameters)
-    kernel: Kernel = import_module(_ELSEWHERE).DeviceKernel(shape, parameters, device)
+def _open_kernel(shape: Shape, parameters: np.ndarray, device: str) -> Kernel:
+    kernel: Kernel
+    if isinstance(shape, LayeredShape):
+        kernel = import_module(_LAYERED).LayeredKernel(shape, parameters, device)
+    elif device == "cpu":
+        kernel = Kernel(shape, parameters)
+    else:
+        kernel = import_module(_ELSEWHERE).DeviceKernel(shape, parameters, device)
     return kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,6 +16,21 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
 _CHUNK = 1024  # rows whose activations a processor keeps at hand
+
+
+class Shape(Protocol):
+    """A network without its parameters, of which it has `size`, P."""
+
+    @property
+    def size(self) -> int: ...
+    def views(self, flat: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return each layer's weights (K, out, in) and biases (K, 1, out) as views into `flat` (K, P)."""
+
+    def initial(self, seed: int) -> np.ndarray:
+        """Return initial parameters (P,) float32, which follow from the public `seed`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the description that is stored with a trained model."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +90,7 @@ class NetworkShape:
         return NetworkShape(network["inputs"], network["hidden_layers"], network["width"])
 
 
-def logits(shape: NetworkShape, flat: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def logits(shape: Shape, flat: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the logits (K, n) of K models (K, P) on `rows` (n, d), evaluated in chunks."""
     layers = shape.views(flat)
     hidden = [(np.ascontiguousarray(weights.transpose(0, 2, 1)), biases) for weights, biases in layers[:-1]]

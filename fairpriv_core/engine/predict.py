@@ -3,6 +3,7 @@
 A model is a network's description (JSON) and flat parameters (P,). Its kinds:
 
 * "mlp": what `NetworkShape.to_json` gives; the score is the probability of label 1.
+* "layers": what `LayeredShape.to_json` gives; a probability for each of l labels.
 * "mixture": `members` are networks, `weights` (m,) sum to 1, the parameters lie one after the other. The score is the
   mean of the members' scores; with `randomised`, of their decisions: the chance that a member drawn at random says 1.
 * "derived": `base` is a network, `table` (k, 2) the chance of a 1 for each group and base decision (Hardt et al.,
@@ -21,10 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from fairpriv_core.engine.layered import LAYERED_KIND, LayeredShape
+from fairpriv_core.engine.layered_predict import predict_layers
 from fairpriv_core.errors import BadInput
 
 NETWORK_KIND, MIXTURE_KIND, DERIVED_KIND = "mlp", "mixture", "derived"
-_KINDS = (NETWORK_KIND, MIXTURE_KIND, DERIVED_KIND)
+_KINDS = (NETWORK_KIND, LAYERED_KIND, MIXTURE_KIND, DERIVED_KIND)
 THRESHOLD = 0.5  # of a model that is not randomised
 _CHUNK = 16384
 
@@ -32,16 +35,15 @@ _CHUNK = 16384
 def predict_proba(
     network: Mapping[str, Any], parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the scores (n, 2) of both labels for encoded `rows` (n, d), float64; column 1 is the positive one.
+    """Return the scores (n, l) of the labels for encoded `rows` (n, d), float64; of two, column 1 is the positive one.
 
     `group` (n,) holds group indices for a model that needs them. Raises BadInput for a kind of network that is not
     known, for rows of another width, and for a model that needs groups where none are given.
     """
     members = None if group is None else np.asarray(group)
-    scores = np.empty((len(rows), 2))
+    scores = np.empty((len(rows), count_labels(network)))
     for part in _chunks(len(rows)):
-        positive = _score(network, parameters, rows[part], None if members is None else members[part])
-        scores[part, 0], scores[part, 1] = 1.0 - positive, positive
+        scores[part] = _scores(network, parameters, rows[part], None if members is None else members[part])
     return scores
 
 
@@ -66,7 +68,16 @@ def count_parameters(network: Mapping[str, Any]) -> int:
         return sum(count_parameters(member) for member in network["members"])
     if network["kind"] == DERIVED_KIND:
         return count_parameters(network["base"])
+    if network["kind"] == LAYERED_KIND:
+        return LayeredShape.from_json(network).size
     return sum(units * (columns + 1) for columns, units in pairwise(_sizes(network)))
+
+
+def count_labels(network: Mapping[str, Any]) -> int:
+    """Return how many labels l the network tells apart."""
+    if network["kind"] == MIXTURE_KIND:
+        return count_labels(network["members"][0])
+    return LayeredShape.from_json(network).labels if network["kind"] == LAYERED_KIND else 2
 
 
 def toss_coins(rows: np.ndarray) -> np.ndarray:
@@ -90,6 +101,21 @@ def _toss(rows: np.ndarray) -> np.ndarray:
 def _chunks(rows: int) -> list[slice]:
     """Return where each chunk of rows lies; one that is empty where there are no rows, so that they are checked too."""
     return [slice(start, start + _CHUNK) for start in range(0, max(rows, 1), _CHUNK)]
+
+
+def _scores(
+    network: Mapping[str, Any], parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None
+) -> np.ndarray:
+    """Return the scores (n, l) of a chunk of rows."""
+    if network["kind"] == LAYERED_KIND:
+        return predict_layers(LayeredShape.from_json(network), parameters, rows)
+    if network["kind"] == MIXTURE_KIND and network["members"][0]["kind"] == LAYERED_KIND:
+        each = parameters.reshape(len(network["members"]), -1)  # copies of one network, whose scores are averaged
+        parts = zip(network["members"], network["weights"], each, strict=True)
+        mean: np.ndarray = np.sum([w * _scores(member, own, rows, group) for member, w, own in parts], axis=0)
+        return mean
+    positive = _score(network, parameters, rows, group)
+    return np.stack([1.0 - positive, positive], axis=1)
 
 
 def _score(

@@ -12,7 +12,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Pass
 from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.engine.products import divide, expand
-from fairpriv_core.notions.surrogates import sigmoid
+from fairpriv_core.notions.surrogates import output, sigmoid
 
 _CHUNK = 65536
 
@@ -22,7 +22,9 @@ Indices = Sequence[np.ndarray]  # row numbers of each of S streams; K / S models
 class Records:
     """What a rule may look at for each record of a step; every field is (K, B), or (1, B) of rows that all share.
 
-    `code` is group * labels + label. `present` is 0 for rows that only pad K samples of unlike size, else 1.
+    `code` is group * labels + label. `present` is 0 for rows that only pad K samples of unlike size, else 1. Sums and
+    `norms` are those of the gradient of the logit or, where a network has an output a label, of the loss itself:
+    `deviation` is the loss's derivative with respect to whichever it is.
     """
 
     def __init__(self, passed: Pass, drawn: Drawn, rows: slice = slice(None)) -> None:
@@ -35,8 +37,14 @@ class Records:
 
     @cached_property
     def logits(self) -> np.ndarray:
-        """The models' outputs (K, B)."""
+        """The models' outputs (K, B); (K, B, l) of networks with an output a label."""
         return self._passed.logits[:, self._rows]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(K, B)."""
+        models, count = self.logits.shape[:2]
+        return models, count
 
     @property
     def count(self) -> int:
@@ -50,12 +58,18 @@ class Records:
 
     @cached_property
     def probability(self) -> np.ndarray:
-        """The chance of label 1 (K, B)."""
+        """The chance of label 1 (K, B), of networks with one logit."""
         return sigmoid(self.logits)
+
+    @property
+    def loss(self) -> np.ndarray:
+        """The cross-entropy (K, B)."""
+        losses = self._passed.losses
+        return output("loss", self.logits, self.label) if losses is None else losses[:, self._rows]
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """The L2 norm of the logit's gradient."""
+        """The L2 norm of the gradient of the logit, or of the loss."""
         return self._passed.norms[:, self._rows]
 
     @cached_property
@@ -76,7 +90,9 @@ class Records:
 
     @cached_property
     def deviation(self) -> np.ndarray:
-        """The derivative of the cross-entropy with respect to the logit (K, B): chance of label 1 less the label."""
+        """The derivative of the cross-entropy (K, B): by the logit, chance of label 1 less the label; by itself, 1."""
+        if self._passed.losses is not None:
+            return np.ones(self.shape, dtype=self.logits.dtype)
         difference: np.ndarray = self.probability - self.label
         return difference
 

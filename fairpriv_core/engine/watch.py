@@ -13,7 +13,6 @@ from fairpriv_core.engine.clipping import share_clipped
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.records import Drawn, Feed, Records
 from fairpriv_core.engine.training import Histogram, Snapshot
-from fairpriv_core.notions.surrogates import output
 from fairpriv_core.seeds import public_generator
 
 _ROWS = 1000
@@ -33,8 +32,7 @@ class Watched(Protocol):
 def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epoch: int, step: int) -> Snapshot:
     """Return what the end of `epoch` looks like for one of the K models."""
     drawn = _draw(feed)
-    passed = kernel.run(drawn.features, drawn.squares)
-    records = Records(passed, drawn)
+    records = Records(kernel.take(drawn), drawn)
     own = model if len(records.code) > 1 else 0
     groups = records.code[own] // records.labels
     names = feed.group_names[model]
@@ -45,7 +43,7 @@ def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epo
         network=kernel.shape.to_json(),
         parameters=kernel.parameters[model].copy(),
         scalars={
-            "loss": float(output("loss", records.logits[model], records.label[own]).mean()),
+            "loss": float(records.loss[model].mean()),
             **rule.scalars(model),
             **_contributions(*watched["gradient_norm"], groups, names),
         },

@@ -50,7 +50,8 @@ class MethodInfo:
 class Parameter:
     """How a form shows one hyper-parameter: its help, valid range (inclusive), scale and the paper's value.
 
-    `fairer` is for the one that trades accuracy against fairness: whether "more" or "less" of it is fairer.
+    `fairer` is for the one that trades accuracy against fairness: whether "more" or "less" of it is fairer. One that
+    came later is `unsaid` while it has its default, so that runs from before it keep their names.
     """
 
     title: str
@@ -63,6 +64,7 @@ class Parameter:
     expert: bool = False
     unit: str = ""
     fairer: Literal["more", "less"] | None = None
+    unsaid: bool = False
 
 
 def parameter(

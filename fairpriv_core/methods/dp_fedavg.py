@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.noisy_sums import NoisySums
 from fairpriv_core.notions.catalog import notions
@@ -33,6 +34,8 @@ class DpFedAvg(NoisySums):
         pursues_notion=False,
         uses_groups=False,
     )
+
+    network: str = fields.network()
 
     @classmethod
     def fit_many(

@@ -39,6 +39,7 @@ class DpIsSgd(NoisySums):
         pursues_notion=False,
     )
 
+    network: str = fields.network()
     variant: str = fields.variant()
     rate_cap: float = parameter(
         1.6,

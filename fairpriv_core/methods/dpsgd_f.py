@@ -40,6 +40,8 @@ class DpsgdF(SumsWithCounts):
         "had a sample of its own."
     )
 
+    network: str = fields.network()
+
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return the largest bound that a group can have, C (1 + groups), and that a record is counted once."""
         return {"gradients": self.clip_primal * (1.0 + groups), "counts": 1.0}

@@ -46,6 +46,7 @@ class FairDpAdaptive(SumsWithCounts):
         "sample's own gradients without noise, as the paper's footnote 1 says."
     )
 
+    network: str = fields.network()
     clip_by: str = parameter(
         "class",
         "Bounds by",

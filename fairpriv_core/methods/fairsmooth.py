@@ -26,6 +26,7 @@ class FairSmooth(Plain):
         citation="Jin et al. (2022), Input-agnostic certified group fairness via Gaussian parameter smoothing",
         threat_model=None,
         notions=tuple(notions()),
+        max_labels=None,
         pursues_notion=False,
         uses_groups=False,
     )

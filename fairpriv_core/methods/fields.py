@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from fairpriv_core import checks
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.presets import MLP, NETWORKS
 from fairpriv_core.engine.sampling import steps_per_epoch
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods.base import Variant, parameter
+from fairpriv_core.methods.base import MethodInfo, Variant, parameter
 
 OPTIMIZERS = ("sgd", "adam")
 VARIANTS: tuple[Variant, ...] = ("proved", "published")
@@ -48,6 +50,17 @@ def learning_rate(default: float) -> Any:
 def optimizer(default: str) -> Any:
     """How a step is taken."""
     return parameter(default, "Optimizer", "How a step follows the gradient.", choices=OPTIMIZERS, expert=True)
+
+
+def network() -> Any:
+    """Kind of network."""
+    return parameter(
+        MLP,
+        "Network",
+        "mlp: hidden layers and width as set. For images: cnn_small, 2 convolutions and 2 dense layers; vgg9, 9.",
+        choices=NETWORKS,
+        unsaid=True,
+    )
 
 
 def hidden_layers(default: int) -> Any:
@@ -172,6 +185,8 @@ def known_noise(**multiplier: float | None) -> float:
 class TrainsNetwork(Protocol):
     """The hyper-parameters that `check_network` reads."""
 
+    info: ClassVar[MethodInfo]
+
     @property
     def epochs(self) -> int: ...
     @property
@@ -199,6 +214,21 @@ def check_network(method: TrainsNetwork) -> None:
     checks.whole(low=0, high=10, hidden_layers=method.hidden_layers)
     checks.positive(learning_rate=method.learning_rate)
     checks.one_of(OPTIMIZERS, optimizer=method.optimizer)
+    checks.one_of(NETWORKS, network=network_of(method))
+
+
+def network_of(method: object) -> str:
+    """Return the name of a method's network; one that has no choice trains an mlp."""
+    return str(getattr(method, "network", MLP))
+
+
+def few_labels(info: MethodInfo, train: Dataset) -> None:
+    """Raise BadInput where a data set has more labels than the method can tell apart."""
+    if info.max_labels is not None and train.labels > info.max_labels:
+        raise BadInput(
+            f"method '{info.name}' takes at most {info.max_labels} labels, and '{train.name}' has {train.labels}.",
+            field="method",
+        )
 
 
 def equally_many(rows: Sequence[int]) -> None:

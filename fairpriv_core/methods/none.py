@@ -35,6 +35,7 @@ class Plain(NotPrivate, FitsMany):
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
+    network: str = fields.network()
 
     def __post_init__(self) -> None:
         fields.check_network(self)

@@ -47,6 +47,7 @@ class OptQ(SumsWithCounts):
         "sample's own gradients, taken without noise."
     )
 
+    network: str = fields.network()
     quantile: float | None = parameter(
         None,
         "Quantile",

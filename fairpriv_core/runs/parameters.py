@@ -50,8 +50,15 @@ def build_method(kind: type[Method], given: Mapping[str, Any]) -> Method:
 
 
 def method_to_json(method: Method) -> dict[str, Any]:
-    """Return {"name", every hyper-parameter} with tuples as lists; `build_method` reads the parameters back."""
-    values = {item: getattr(method, item) for item in parameters(method)}
+    """Return {"name", every hyper-parameter} with tuples as lists; `build_method` reads the parameters back.
+
+    One that is `unsaid` is left out while it has its default.
+    """
+    values = {
+        name: getattr(method, name)
+        for name, (shown, item) in parameters(method).items()
+        if not (shown.unsaid and getattr(method, name) == item.default)
+    }
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return {"name": method.info.name, **plain}
 

@@ -100,7 +100,7 @@ def test_rows_are_scored_chunk_by_chunk(monkeypatch: pytest.MonkeyPatch, *, rand
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(BadInput, match="network kind must be one of mlp, mixture, derived, got 'forest'"):
+    with pytest.raises(BadInput, match="network kind must be one of mlp, layers, mixture, derived, got 'forest'"):
         count_parameters({"kind": "forest"})
 
 

@@ -71,7 +71,7 @@ class GlobalAdaptPublishedRule(GlobalAdaptRule):
             self.move(
                 k,
                 float(noisy[0])
-                / max(float(np.broadcast_to(sampled.records.present, sampled.records.logits.shape)[k].sum()), 1.0),
+                / max(float(np.broadcast_to(sampled.records.present, sampled.records.shape)[k].sum()), 1.0),
             )
         return update
 

@@ -50,7 +50,7 @@ class FairDpRule(NoisySumsRule):
         return records.code // records.labels if self.by_group else records.code % records.labels
 
     def weights(self, sampled: Sampled) -> np.ndarray:
-        kinds = np.broadcast_to(self.kinds_of(sampled.records), sampled.records.logits.shape)
+        kinds = np.broadcast_to(self.kinds_of(sampled.records), sampled.records.shape)
         of_kind = np.take_along_axis(self.kept["clip_kinds"].astype(np.float32), kinds, axis=1)
         return clipped_loss_weights(sampled.records, of_kind)
 
@@ -115,7 +115,7 @@ class FairDpPublishedRule(FairDpRule):
 
     def look(self, sampled: Sampled) -> None:
         records = sampled.records
-        kinds, here, _ = np.broadcast_arrays(self.kinds_of(records), records.present > 0, records.logits)
+        kinds, here, _ = np.broadcast_arrays(self.kinds_of(records), records.present > 0, np.empty(records.shape))
         finite = np.isfinite(loss_gradient_norms(records))
         total = sampled.sum(records.deviation * records.present).astype(np.float64)
         for k, norms in enumerate(raw_norms(records)):

@@ -12,10 +12,10 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_positive, clip_weights
 from fairpriv_core.engine.loop import Rule, Schedule, train
-from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.presets import MLP, AnyShape, build_image_network, build_mlp
 from fairpriv_core.engine.records import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods.fields import DrawsSamples, TrainsNetwork, equally_many
+from fairpriv_core.methods.fields import DrawsSamples, TrainsNetwork, equally_many, few_labels, network_of
 from fairpriv_core.notions.cells import Cells, build_cells
 from fairpriv_core.notions.notion import Target
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -33,6 +33,7 @@ class Setting(Generic[M]):
 
     def __post_init__(self) -> None:
         equally_many([train.n for train in self.trains])
+        few_labels(self.methods[0].info, self.trains[0])
 
     @cached_property
     def n(self) -> int:
@@ -50,10 +51,13 @@ class Setting(Generic[M]):
         return build_cells(self.trainings[0].notion, self.trains[0].group_names)
 
     @property
-    def shape(self) -> NetworkShape:
-        """The network's shape, the same for every model."""
-        first = self.methods[0]
-        return NetworkShape(self.trains[0].d, first.hidden_layers, first.width)
+    def shape(self) -> AnyShape:
+        """The network's shape, the same for every model; BadInput where it cannot be trained on these data."""
+        first, train = self.methods[0], self.trains[0]
+        network = network_of(first)
+        if network != MLP:
+            return build_image_network(network, train.image, train.labels)
+        return build_mlp(train.d, first.hidden_layers, first.width, labels=train.labels)
 
     @cached_property
     def rates(self) -> list[float]:

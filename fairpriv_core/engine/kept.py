@@ -1,0 +1,105 @@
+"""What is kept of a layer's gradients of b records until their weights are known: enough to sum them, no more.
+
+Each has `squares` (b,), the squared L2 norm of every record's gradient of the layer, and sums w_j g_j over records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+_WORTH = 3  # times the memory: gradients that are kept as they are need no second product, nor any rounding anew
+
+
+def keeps_whole(weights: int, made_of: int) -> bool:
+    """Return whether a convolution keeps a record's gradient of so many weights, or so many numbers it is made of."""
+    return weights <= _WORTH * made_of
+
+
+class Kept(Protocol):
+    """The gradients of one layer."""
+
+    squares: Tensor
+
+    def sum(self, weights: Tensor, rows: slice, chosen: Tensor | None) -> Tensor:
+        """Return the sum over `rows` of weight times gradient, flat: weights first, then biases.
+
+        Where `chosen` (rows,) is given, what is false in it contributes exactly nothing, whatever it holds.
+        """
+
+
+@dataclass
+class Whole:
+    """Gradients as they are: weights (b, out, in) and biases (b, out). A sum adds these very numbers up."""
+
+    squares: Tensor
+    weights: Tensor
+    biases: Tensor
+    order: tuple[int, ...] = ()  # of a weight's axes, (height, width, channels) where a convolution unfolded so
+
+    def sum(self, weights: Tensor, rows: slice, chosen: Tensor | None) -> Tensor:
+        gradients, biases = _choose(chosen, self.weights[rows], self.biases[rows])
+        total = weights @ gradients.flatten(1)
+        if self.order:
+            total = total.view(gradients.shape[1], *self.order).permute(0, 3, 1, 2).reshape(-1)
+        return torch.cat([total, weights @ biases])
+
+
+@dataclass
+class Outer:
+    """A dense layer's gradients, each the outer product of what came out of and into it."""
+
+    squares: Tensor
+    fed: Tensor
+    delta: Tensor
+
+    def sum(self, weights: Tensor, rows: slice, chosen: Tensor | None) -> Tensor:
+        fed, delta = _choose(chosen, self.fed[rows], self.delta[rows])
+        scaled = delta * weights[:, None]
+        return torch.cat([(scaled.T @ fed).view(-1), scaled.sum(dim=0)])
+
+
+@dataclass
+class Convolved:
+    """A convolution's gradients, each the correlation of what came out of and into it (b, channels, height, width)."""
+
+    squares: Tensor
+    fed: Tensor
+    delta: Tensor
+    filters: Tensor
+    how: dict[str, Any]
+
+    def sum(self, weights: Tensor, rows: slice, chosen: Tensor | None) -> Tensor:
+        fed, delta = _choose(chosen, self.fed[rows], self.delta[rows])
+        scaled = delta * weights[:, None, None, None]
+        return torch.cat([correlate(scaled, fed, self.filters, **self.how).reshape(-1), scaled.sum(dim=(0, 2, 3))])
+
+
+def correlate(delta: Tensor, fed: Tensor, filters: Tensor, *, stride: int, padding: int) -> Tensor:
+    """Return the derivative of sum(delta * convolution) with respect to the filters, in their shape."""
+    found: Tensor = _convolution_backward(delta, fed, filters, (stride, padding), (False, True))[1]
+    return found
+
+
+def spread(delta: Tensor, fed: Tensor, filters: Tensor, *, stride: int, padding: int) -> Tensor:
+    """Return the derivative of sum(delta * convolution) with respect to what was fed."""
+    found: Tensor = _convolution_backward(delta, fed, filters, (stride, padding), (True, False))[0]
+    return found
+
+
+def _convolution_backward(
+    delta: Tensor, fed: Tensor, filters: Tensor, how: tuple[int, int], asked: tuple[bool, bool]
+) -> Any:
+    stride, padding = how
+    return torch.ops.aten.convolution_backward(
+        delta, fed, filters, None, [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 1, [*asked, False]
+    )
+
+
+def _choose(chosen: Tensor | None, *parts: Tensor) -> tuple[Tensor, ...]:
+    if chosen is None:
+        return parts
+    return tuple(torch.where(chosen.view(-1, *[1] * (part.ndim - 1)), part, 0.0) for part in parts)

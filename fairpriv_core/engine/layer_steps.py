@@ -1,0 +1,212 @@
+"""Forward and backward through one layer on a PyTorch device, written out: every record's part stays apart.
+
+Images are held channels-last. Per-record norms are book-keeping (Bu et al., 2022, arXiv 2210.00038): a layer whose
+gradients are smaller than what they are made of keeps the gradients, another one keeps what they are made of.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import accumulate
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from fairpriv_core.engine.kept import Convolved, Kept, Outer, Whole, keeps_whole, spread
+from fairpriv_core.engine.layers import Convolution, GroupNorm, MaxPool
+
+_ROUNDING = 4.0  # in units of the last place of |out| |in|, summed over places: what a sum that is made anew may be off
+
+Tape = tuple[Tensor, ...]
+
+
+class Step(Protocol):
+    """One layer with the parameters of one model."""
+
+    def forward(self, below: Tensor) -> tuple[Tensor, Tape]:
+        """Return what comes out for `below` (b, …), and what the way back needs."""
+
+    def backward(self, tape: Tape, delta: Tensor) -> Tensor:
+        """Return the derivative with respect to `below` from that with respect to what came out."""
+
+    def keep(self, tape: Tape, delta: Tensor) -> Kept | None:
+        """Return the gradients of the layer's parameters; None where it has none."""
+
+
+class _Fixed:
+    """Mixin of a layer without parameters."""
+
+    def keep(self, tape: Tape, delta: Tensor) -> None:
+        return None
+
+
+class ReluStep(_Fixed):
+    def forward(self, below: Tensor) -> tuple[Tensor, Tape]:
+        out = below.relu()
+        return out, (out,)
+
+    def backward(self, tape: Tape, delta: Tensor) -> Tensor:
+        return pass_where(tape[0], delta)
+
+
+class MeanPoolStep(_Fixed):
+    def forward(self, below: Tensor) -> tuple[Tensor, Tape]:
+        return below.mean(dim=(2, 3)), (below,)
+
+    def backward(self, tape: Tape, delta: Tensor) -> Tensor:
+        height, width = tape[0].shape[2:]
+        return (
+            (delta / (height * width))[:, :, None, None]
+            .expand_as(tape[0])
+            .contiguous(memory_format=torch.channels_last)
+        )
+
+
+class MaxPoolStep(_Fixed):
+    """First along rows, then along columns; of equals the first one is the largest."""
+
+    def __init__(self, layer: MaxPool) -> None:
+        self._layer = layer
+
+    def forward(self, below: Tensor) -> tuple[Tensor, Tape]:
+        across = self._largest(below, 3)
+        return self._largest(across, 2), (below, across)
+
+    def backward(self, tape: Tape, delta: Tensor) -> Tensor:
+        below, across = tape
+        return self._spread(below, self._spread(across, delta, 2), 3)
+
+    def _largest(self, below: Tensor, axis: int) -> Tensor:
+        return reduce(torch.maximum, self._places(below, axis))
+
+    def _places(self, below: Tensor, axis: int) -> list[Tensor]:
+        """Return what stands at each place of all windows along an axis."""
+        side, stride = self._layer.side, self._layer.stride
+        last = below.shape[axis] - side
+        return [torch.ops.aten.slice(below, axis, place, place + last + 1, stride) for place in range(side)]
+
+    def _spread(self, below: Tensor, delta: Tensor, axis: int) -> Tensor:
+        spread = torch.zeros_like(below)
+        onto, held = self._places(spread, axis), self._places(below, axis)
+        before = list(accumulate(held[:-1], torch.maximum))
+        for place in range(len(held) - 1, 0, -1):
+            here = pass_where(held[place] - before[place - 1], delta)
+            onto[place].add_(here)
+            delta = delta - here
+        onto[0].add_(delta)
+        return spread
+
+
+class GroupNormStep:
+    def __init__(self, layer: GroupNorm, gains: Tensor, offsets: Tensor) -> None:
+        self._layer, self._gains, self._offsets = layer, gains, offsets
+
+    def forward(self, below: Tensor) -> tuple[Tensor, Tape]:
+        out, mean, scale = torch.ops.aten.native_group_norm(
+            below, self._gains, self._offsets, *self._count(below), self._layer.groups, self._layer.SMALL
+        )
+        return out, (below, mean, scale)
+
+    def backward(self, tape: Tape, delta: Tensor) -> Tensor:
+        below, mean, scale = tape
+        asked = [True, False, False]
+        found: Tensor = torch.ops.aten.native_group_norm_backward(
+            delta, below, mean, scale, self._gains, *self._count(below), self._layer.groups, asked
+        )[0]
+        return found
+
+    def keep(self, tape: Tape, delta: Tensor) -> Kept:
+        below, mean, scale = tape
+        each = below.shape[1] // self._layer.groups
+        centre, wide = (part.repeat_interleave(each, dim=1)[:, :, None, None] for part in (mean, scale))
+        gains = (delta * ((below - centre) * wide)).sum(dim=(2, 3))
+        offsets = delta.sum(dim=(2, 3))
+        return Whole((gains * gains).sum(dim=1) + (offsets * offsets).sum(dim=1), gains, offsets)
+
+    def _count(self, below: Tensor) -> tuple[int, int, int]:
+        records, channels, height, width = below.shape
+        return records, channels, height * width
+
+
+class DenseStep:
+    def __init__(self, weights: Tensor, biases: Tensor) -> None:
+        self._weights, self._biases = weights, biases
+
+    def forward(self, below: Tensor) -> tuple[Tensor, Tape]:
+        flat = below.flatten(1)
+        return torch.addmm(self._biases, flat, self._weights.T), (flat, below)
+
+    def backward(self, tape: Tape, delta: Tensor) -> Tensor:
+        return (delta @ self._weights).view(tape[1].shape).contiguous(memory_format=_format(tape[1]))
+
+    def keep(self, tape: Tape, delta: Tensor) -> Kept:
+        fed = tape[0]
+        squares = ((fed * fed).sum(dim=1) + 1.0) * (delta * delta).sum(dim=1)
+        return Outer(squares, fed, delta)
+
+
+class ConvolutionStep:
+    def __init__(self, layer: Convolution, filters: Tensor, biases: Tensor) -> None:
+        self._layer, self._filters, self._biases = layer, filters, biases
+        self._how = {"stride": layer.stride, "padding": layer.padding}
+
+    def forward(self, below: Tensor) -> tuple[Tensor, Tape]:
+        out = functional.conv2d(below, self._filters, self._biases, **self._how)
+        return out.contiguous(memory_format=torch.channels_last), (below,)
+
+    def backward(self, tape: Tape, delta: Tensor) -> Tensor:
+        return spread(delta, tape[0], self._filters, **self._how)
+
+    def keep(self, tape: Tape, delta: Tensor) -> Kept:
+        fed, (outputs, inputs) = tape[0], self._filters.flatten(1).shape
+        patches, out = self._patches(fed), delta.permute(0, 2, 3, 1).flatten(1, 2)
+        biases = out.sum(dim=1)
+        if keeps_whole(outputs * inputs, fed[0].numel() + delta[0].numel()):
+            gradients = out.transpose(1, 2) @ patches
+            order = (self._layer.side, self._layer.side, fed.shape[1])
+            return Whole(_squares(gradients) + _squares(biases), gradients, biases, order)
+        allowed = _ROUNDING * torch.finfo(out.dtype).eps * (_lengths(out) * _lengths(patches)).sum(dim=1)
+        squares = (_squared_norms(out, patches).sqrt() + allowed).square() + _squares(biases)
+        return Convolved(squares, fed, delta, self._filters, self._how)
+
+    def _patches(self, fed: Tensor) -> Tensor:
+        """Return what each output place sees (b, places, side * side * channels)."""
+        side, stride, padding = self._layer.side, self._layer.stride, self._layer.padding
+        rows = functional.pad(fed.permute(0, 2, 3, 1), (0, 0, *(padding,) * 4)) if padding else fed.permute(0, 2, 3, 1)
+        seen = rows.unfold(1, side, stride).unfold(2, side, stride).permute(0, 1, 2, 4, 5, 3)
+        return seen.reshape(len(fed), seen.shape[1] * seen.shape[2], -1)
+
+
+def _squared_norms(out: Tensor, patches: Tensor) -> Tensor:
+    """Return |sum_t out_t patches_t^T|^2 of each record: by that sum, or by products of places where those are fewer.
+
+    Products of places cancel, so they are taken in float64.
+    """
+    places, outputs, inputs = out.shape[1], out.shape[2], patches.shape[2]
+    if outputs * inputs <= 2 * places * (outputs + inputs):
+        return _squares(out.transpose(1, 2) @ patches)
+    left, right = out.double(), patches.double()
+    products = (left @ left.transpose(1, 2)) * (right @ right.transpose(1, 2))
+    return products.sum(dim=(1, 2)).clamp(min=0.0).to(out.dtype)
+
+
+def pass_where(positive: Tensor, delta: Tensor) -> Tensor:
+    """Return `delta` where `positive` > 0, else 0, in one sweep."""
+    found: Tensor = torch.ops.aten.threshold_backward(delta, positive, 0)
+    return found
+
+
+def _squares(rows: Tensor) -> Tensor:
+    norms: Tensor = torch.linalg.vector_norm(rows.flatten(1), dim=1)
+    return norms.square()
+
+
+def _lengths(rows: Tensor) -> Tensor:
+    lengths: Tensor = torch.linalg.vector_norm(rows, dim=2)
+    return lengths
+
+
+def _format(like: Tensor) -> torch.memory_format:
+    return torch.channels_last if like.ndim == 4 else torch.contiguous_format

@@ -1,0 +1,206 @@
+"""The kernel for networks of layers, in PyTorch: one back-propagation, per-record norms, one weighted sum.
+
+The unit here is the record's loss itself, since l outputs have no one Jacobian: norms are those of its gradient, and
+`Records.deviation` is 1. Other seeds than the loss's are back-propagated by `LayeredPass.back`.
+
+Models are taken one after the other and records some at a time, so that what lies in memory at once is bounded
+(`_WORKING`); so is what is kept until the weights are known (`_KEPT`): beyond it, it is made again when it is summed.
+Where parts begin follows from the network alone, so that a resumed fit gives the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairpriv_core.engine.device import exactly, open_device
+from fairpriv_core.engine.kept import Kept
+from fairpriv_core.engine.kernel import Batch, Kernel, Pass
+from fairpriv_core.engine.layered import LayeredShape
+from fairpriv_core.engine.layered_model import LayeredModel, Seed, count_kept, count_working, seed_losses
+
+_WORKING = 8 * 2**20  # bytes of activations at once: what a processor's cache holds
+_WORKING_ELSEWHERE = 512 * 2**20
+_KEPT = 2**30  # bytes
+
+Seeds = Callable[[int, slice], Seed]  # of a model and some of the records
+
+
+@dataclass
+class LayeredPass(Pass):
+    """A pass over B records of K models: `logits` (K, B, l), and gradients of what `seeds` derive.
+
+    `each` (layers, K, B) are the squared norms of each layer's gradient, `values` (K, B) what was derived: losses, if
+    `of_losses`. `kept[model]` holds, part by part, what sums are made of; without it, it is made again.
+    """
+
+    each: np.ndarray
+    values: np.ndarray
+    of_losses: bool
+    seeds: Seeds | None
+    kernel: LayeredKernel
+    kept: list[list[list[Kept]]] = field(default_factory=list)
+
+    @property
+    def losses(self) -> np.ndarray | None:
+        """Each record's cross-entropy (K, B); None where something else was derived."""
+        return self.values if self.of_losses else None
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """The L2 norm of each record's gradient, over all parameters: (K, B)."""
+        norms: np.ndarray = np.sqrt(self.each.sum(axis=0))
+        return norms
+
+    @property
+    def layer_norms(self) -> np.ndarray:
+        """The L2 norm of each record's gradient for each layer that has parameters: (layers, K, B)."""
+        norms: np.ndarray = np.sqrt(self.each)
+        return norms
+
+    def back(self, seeds: np.ndarray) -> LayeredPass:
+        """Return the pass over the same records with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
+        wanted = torch.from_numpy(np.ascontiguousarray(seeds, dtype=self.logits.dtype))
+
+        def choose(model: int, part: slice) -> Seed:
+            own = wanted[model, part]
+            return lambda scores: (own.to(scores.device), (own.to(scores.device) * scores).sum(dim=1))
+
+        return self.kernel.derive(self.rows, choose)
+
+
+@dataclass
+class LayeredKernel(Kernel):
+    """K networks of layers over a flat array (K, P) that is updated in place and read at every pass."""
+
+    shape: LayeredShape
+    device: str = "cpu"
+    _place: torch.device = field(init=False)
+    _length: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._place = open_device(self.device)
+        self._total = np.empty_like(self.parameters)
+        working = _WORKING if self._place.type == "cpu" else _WORKING_ELSEWHERE
+        room = max(working // (self.parameters.itemsize * count_working(self.shape)), 1)
+        self._length = 2 ** (room.bit_length() - 1)
+
+    def take(self, batch: Batch) -> LayeredPass:
+        """Return the pass over a batch and its losses."""
+        return self.run(batch.features, labels=batch.label)
+
+    def run(
+        self, rows: np.ndarray, squares: np.ndarray | None = None, *, labels: np.ndarray | None = None
+    ) -> LayeredPass:
+        """Return the pass over `rows` (S, B, d) with `labels` (S, B): each of S streams is shared by K / S models.
+
+        Without labels only `logits` are found, for seeds that depend on them.
+        """
+        if labels is None:
+            return self._score(rows)
+        share, wanted = len(self.parameters) // len(labels), self._send(labels).long()
+        return self.derive(rows, lambda model, part: seed_losses(wanted[model // share, part]), of_losses=True)
+
+    @torch.no_grad()
+    def weighted_sum(self, passed: Pass, weights: np.ndarray, rows: slice, *, bounded: bool = False) -> np.ndarray:
+        """Return the weighted sum of the gradients of the records in `rows`: (K, P); see `Kernel.weighted_sum`."""
+        assert isinstance(passed, LayeredPass)
+        inside = slice(*rows.indices(passed.rows.shape[1])[:2])
+        by_layer = weights if weights.ndim == 3 else weights[None]
+        by_model = self._send(by_layer.astype(self.parameters.dtype, copy=False)).transpose(0, 1)
+        norms = self._send(passed.norms[:, inside])
+        with exactly(self._place):
+            for model, factors in enumerate(by_model):
+                total = self._sum_up(passed, model, inside, factors)
+                if bounded and not math.isfinite(float(total.sum())):
+                    chosen = torch.isfinite(norms[model]) & (torch.isfinite(factors) & (factors != 0)).all(dim=0)
+                    total = self._sum_up(passed, model, inside, torch.where(chosen, factors, 0.0), chosen)
+                self._total[model] = total.cpu().numpy()
+        return self._total
+
+    def _sum_up(
+        self, passed: LayeredPass, model: int, rows: slice, factors: Tensor, chosen: Tensor | None = None
+    ) -> Tensor:
+        """Return one model's sum (P,) by `factors` (1 or layers, rows)."""
+        total = torch.zeros(self.parameters.shape[1], dtype=factors.dtype, device=self._place)
+        for part, kept in self._kept(passed, model):
+            start, stop = max(part.start, rows.start), min(part.stop, rows.stop)
+            if start < stop:
+                among = slice(start - rows.start, stop - rows.start)
+                inside = slice(start - part.start, stop - part.start)
+                by = factors[:, among].expand(len(kept), -1)
+                mask = None if chosen is None else chosen[among]
+                total += torch.cat([layer.sum(own, inside, mask) for layer, own in zip(kept, by, strict=True)])
+        return total
+
+    def _kept(self, passed: LayeredPass, model: int) -> Iterator[tuple[slice, list[Kept]]]:
+        """Yield each part of the records with what is kept of it, or made again."""
+        parts = self._parts(passed.rows.shape[1])
+        if passed.kept:
+            yield from zip(parts, passed.kept[model], strict=True)
+            return
+        network = self._open(model)
+        assert passed.seeds is not None, "nothing was propagated back"
+        for part in parts:
+            yield part, network.learn(self._own(passed.rows, model, part), passed.seeds(model, part)).kept
+
+    @torch.no_grad()
+    def derive(self, rows: np.ndarray, seeds: Seeds, *, of_losses: bool = False) -> LayeredPass:
+        """Return the pass over `rows` (S, B, d) with the gradients of what `seeds` derive of their scores."""
+        passed = self._begin(rows, seeds, of_losses=of_losses)
+        keeps = passed.values.size * count_kept(self.shape) * self.parameters.itemsize <= _KEPT
+        with exactly(self._place):
+            for model in range(len(self.parameters)):
+                network, held = self._open(model), list[list[Kept]]()
+                for part in self._parts(rows.shape[1]):
+                    learnt = network.learn(self._own(rows, model, part), seeds(model, part))
+                    passed.logits[model, part] = learnt.scores.cpu().numpy()
+                    passed.values[model, part] = learnt.values.cpu().numpy()
+                    passed.each[:, model, part] = torch.stack([layer.squares for layer in learnt.kept]).cpu().numpy()
+                    held += [learnt.kept] if keeps else []
+                passed.kept += [held] if keeps else []
+        return passed
+
+    @torch.no_grad()
+    def _score(self, rows: np.ndarray) -> LayeredPass:
+        passed = self._begin(rows, None, of_losses=False)
+        with exactly(self._place):
+            for model in range(len(self.parameters)):
+                network = self._open(model)
+                for part in self._parts(rows.shape[1]):
+                    passed.logits[model, part] = network.score(self._own(rows, model, part)).cpu().numpy()
+        return passed
+
+    def _begin(self, rows: np.ndarray, seeds: Seeds | None, *, of_losses: bool) -> LayeredPass:
+        shape, kind = (len(self.parameters), rows.shape[1]), self.parameters.dtype
+        layers = len(self.shape.views(self.parameters))
+        return LayeredPass(
+            rows,
+            *(np.empty(0), [], []),
+            logits=np.empty((*shape, self.shape.labels), dtype=kind),
+            each=np.zeros((layers, *shape), dtype=kind),
+            values=np.zeros(shape, dtype=kind),
+            of_losses=of_losses,
+            seeds=seeds,
+            kernel=self,
+        )
+
+    def _parts(self, count: int) -> list[slice]:
+        return [slice(start, min(start + self._length, count)) for start in range(0, count, self._length)]
+
+    def _open(self, model: int) -> LayeredModel:
+        return LayeredModel(self.shape, self._send(self.parameters[model]))
+
+    def _own(self, rows: np.ndarray, model: int, part: slice) -> Tensor:
+        """Return a part of one model's rows."""
+        return self._send(rows[model * len(rows) // len(self.parameters), part])
+
+    def _send(self, values: np.ndarray) -> Tensor:
+        """Return a copy on the device, in memory that PyTorch aligns: sums of one thing are then always alike."""
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self._place, copy=True)

@@ -1,0 +1,124 @@
+"""One model of a network of layers on a PyTorch device: forward, and backward with every record's part kept apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from fairpriv_core.engine.kept import Kept, keeps_whole
+from fairpriv_core.engine.layer_steps import (
+    ConvolutionStep,
+    DenseStep,
+    GroupNormStep,
+    MaxPoolStep,
+    MeanPoolStep,
+    ReluStep,
+    Step,
+    Tape,
+)
+from fairpriv_core.engine.layered import LayeredShape, Place
+from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, MaxPool, Relu
+
+Seed = Callable[[Tensor], tuple[Tensor, Tensor]]  # scores (b, l) -> derivatives (b, l) and values (b,) of what is asked
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What b records gave: scores (b, l), the values that were derived (b,), and each layer's gradients."""
+
+    scores: Tensor
+    values: Tensor
+    kept: list[Kept]
+
+
+class LayeredModel:
+    """The network `shape` with parameters `flat` (P,)."""
+
+    def __init__(self, shape: LayeredShape, flat: Tensor) -> None:
+        self._size = shape.size_in
+        self._steps = [_build_step(place, flat[place.parameters]) for place in shape.places]
+        self._first = next(i for i, place in enumerate(shape.places) if place.layer.weights(place.size))
+
+    def score(self, rows: Tensor) -> Tensor:
+        """Return the scores (b, l) of `rows` (b, d)."""
+        below = self._arrange(rows)
+        for step in self._steps:
+            below = step.forward(below)[0]
+        return below
+
+    def learn(self, rows: Tensor, seed: Seed) -> Learnt:
+        """Return what `rows` (b, d) give when `seed` of their scores is propagated back."""
+        below, tapes = self._arrange(rows), list[Tape]()
+        for step in self._steps:
+            below, tape = step.forward(below)
+            tapes.append(tape)
+        delta, values = seed(below)
+        kept: list[Kept] = []
+        for index in range(len(self._steps) - 1, self._first - 1, -1):
+            step, tape = self._steps[index], tapes.pop()
+            own = step.keep(tape, delta)
+            if own is not None:
+                kept.append(own)
+            if index > self._first:
+                delta = step.backward(tape, delta)
+        return Learnt(below, values, kept[::-1])
+
+    def _arrange(self, rows: Tensor) -> Tensor:
+        if len(self._size) == 1:
+            return rows
+        return rows.view(-1, *self._size).contiguous(memory_format=torch.channels_last)
+
+
+def seed_losses(labels: Tensor) -> Seed:
+    """Return the seed of the cross-entropy of a softmax with `labels` (b,)."""
+
+    def seed(scores: Tensor) -> tuple[Tensor, Tensor]:
+        chances, own = functional.log_softmax(scores, dim=1), labels[:, None]
+        losses = chances.gather(1, own).neg_().squeeze(1)
+        return chances.exp_().scatter_add_(1, own, torch.full_like(scores[:, :1], -1.0)), losses
+
+    return seed
+
+
+def count_working(shape: LayeredShape) -> int:
+    """Return how many numbers a record takes while it is passed through: activations, and what a filter sees."""
+    sizes = [math.prod(place.layer.resize(place.size)) for place in shape.places]
+    return shape.inputs + sum(sizes) + max((_count_patches(place) for place in shape.places), default=0)
+
+
+def count_kept(shape: LayeredShape) -> int:
+    """Return how many numbers are kept of a record until its weight is known."""
+    counts = []
+    for place in shape.places:
+        found = place.layer.weights(place.size)
+        if found is not None:
+            parts = math.prod(place.size) + math.prod(place.layer.resize(place.size))
+            whole = not isinstance(place.layer, Dense) and keeps_whole(math.prod(found), parts)
+            counts.append(math.prod(found) + found[0] if whole else parts)
+    return sum(counts)
+
+
+def _count_patches(place: Place) -> int:
+    if not isinstance(place.layer, Convolution):
+        return 0
+    return math.prod(place.layer.resize(place.size)[1:]) * place.layer.weights(place.size)[1]
+
+
+def _build_step(place: Place, own: Tensor) -> Step:
+    layer, found = place.layer, place.layer.weights(place.size)
+    if found is None:
+        if isinstance(layer, MaxPool):
+            return MaxPoolStep(layer)
+        return ReluStep() if isinstance(layer, Relu) else MeanPoolStep()
+    weights, biases = own[: math.prod(found)].view(found), own[math.prod(found) :]
+    if isinstance(layer, Convolution):
+        return ConvolutionStep(layer, weights.view(layer.channels, -1, layer.side, layer.side), biases)
+    if isinstance(layer, GroupNorm):
+        return GroupNormStep(layer, weights.view(-1), biases)
+    assert isinstance(layer, Dense)
+    return DenseStep(weights, biases)

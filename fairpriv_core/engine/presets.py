@@ -1,0 +1,69 @@
+"""The networks that a method can be asked for by name, and what each is after."""
+
+from __future__ import annotations
+
+from fairpriv_core.engine.layered import LayeredShape
+from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, Layer, MaxPool, MeanPool, Relu
+from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.errors import BadInput
+
+MLP = "mlp"
+_LEAST = {"cnn_small": 14, "vgg9": 16}  # pixels that a side must have
+NETWORKS = (MLP, *_LEAST)
+_BLOCKS = ((32,), (64,), (128, 128), (256, 256))  # widths of the convolutions between the poolings of vgg9
+_GROUPS, _UNITS = 8, 576
+
+Image = tuple[int, int, int]
+AnyShape = NetworkShape | LayeredShape
+
+
+def build_image_network(name: str, image: Image | None, labels: int) -> LayeredShape:
+    """Return the network `name` for images (channels, height, width); BadInput where there are none, or too small."""
+    if image is None:
+        raise BadInput(f"network '{name}' needs images, and these data are a table; take {MLP}.", field="network")
+    least = _LEAST[name]
+    if min(image[1:]) < least:
+        raise BadInput(
+            f"network '{name}' needs images of at least {least} x {least} pixels, got {image[1]} x {image[2]}; "
+            f"take {MLP}.",
+            field="network",
+        )
+    return build_cnn_small(image, labels) if name == "cnn_small" else build_vgg9(image, labels)
+
+
+def build_mlp(inputs: int, hidden_layers: int, width: int, *, labels: int) -> AnyShape:
+    """Return a fully connected ReLU network: one logit for two labels, an output each for more."""
+    if labels <= 2:
+        return NetworkShape(inputs, hidden_layers, width)
+    hidden: tuple[Layer, ...] = (Dense(width), Relu()) * hidden_layers
+    return LayeredShape((inputs,), (*hidden, Dense(labels)))
+
+
+def build_cnn_small(image: Image, labels: int) -> LayeredShape:
+    """Return two convolutions and two dense layers: 26,010 parameters on MNIST.
+
+    FairDP (2021) says no more than that of its network. This is the one that differentially private training of MNIST
+    is usually measured with (TensorFlow Privacy's and Opacus' examples; Papernot et al., 2021): it is small, and noise
+    grows with the number of parameters. Bagdasaryan et al. (2019) have 431,080 in the same four layers.
+    """
+    layers = (
+        *(Convolution(16, side=8, stride=2, padding=3), Relu(), MaxPool(2, stride=1)),
+        *(Convolution(32, side=4, stride=2), Relu(), MaxPool(2, stride=1)),
+        *(Dense(32), Relu(), Dense(labels)),
+    )
+    return LayeredShape(image, layers)
+
+
+def build_vgg9(image: Image, labels: int) -> LayeredShape:
+    """Return six convolutions and three dense layers: 1.61 million parameters for nine labels.
+
+    DP-FERMI's (2023) is "a deep 9-layer VGG-like classifier with 1.6 million parameters"; which layers is not said.
+    Here group norm stands where VGG has batch norm, and the mean over the image makes the number of parameters the
+    same for images of every size.
+    """
+    layers: list[Layer] = []
+    for block in _BLOCKS:
+        for width in block:
+            layers += [Convolution(width, side=3, padding=1), GroupNorm(_GROUPS), Relu()]
+        layers.append(MaxPool(2, stride=2))
+    return LayeredShape(image, (*layers, MeanPool(), *(Dense(_UNITS), Relu()) * 2, Dense(labels)))
