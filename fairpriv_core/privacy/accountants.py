@@ -1,7 +1,8 @@
 """From what was released to epsilon. Accountants read events and refuse what they do not know.
 
 `epsilon` is proved: the privacy-loss distribution (PLD) of the whole composition, discretised pessimistically by
-"connect the dots" (Doroshenko et al., 2022) in Google's dp_accounting. `rdp_epsilon` reproduces published figures.
+"connect the dots" (Doroshenko et al., 2022) with dp_accounting's formulas (dots.py). `rdp_epsilon` reproduces
+published figures.
 
 Which pair of distributions bounds each release (docs/privacy.md has the argument):
 
@@ -27,6 +28,7 @@ from dp_accounting.rdp import RdpAccountant
 
 from fairpriv_core import checks
 from fairpriv_core.errors import Unsupported
+from fairpriv_core.privacy.dots import compose, find_epsilon, repeat
 from fairpriv_core.privacy.event import (
     Event,
     Events,
@@ -46,6 +48,7 @@ _MOST_CASES = 64
 # an order whose series does not converge is left out, which is safe; dp_accounting says so each time
 logging.getLogger("absl").setLevel(logging.ERROR)
 _ORDERS = np.concatenate([np.arange(1.01, 2, 0.01), np.arange(2, 12, 0.1), np.arange(12, 64), 2 ** np.arange(6, 15)])
+_WHOLE = np.unique(np.round(_ORDERS[_ORDERS >= 2]))
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,7 @@ def _case_epsilon(events: Events, delta: float, interval: float) -> float:
     parts = [_composed(event, width) for event in _one_gaussian(events)]
     if not parts:
         return 0.0
-    return float(reduce(lambda left, right: left.compose(right), parts).get_epsilon_for_delta(resolved(events, delta)))
+    return find_epsilon(reduce(compose, parts), resolved(events, delta))
 
 
 def _one_gaussian(events: Events) -> Events:
@@ -176,7 +179,7 @@ def _one_gaussian(events: Events) -> Events:
 
 def _composed(event: Event, interval: float) -> Any:
     if isinstance(event, SampledGaussian | Gaussian | Laplace) and event.count > 1:
-        return distribution(replace(event, count=1), interval).self_compose(event.count)
+        return repeat(distribution(replace(event, count=1), interval), event.count)
     return distribution(event, interval)
 
 
@@ -184,11 +187,35 @@ def _composed(event: Event, interval: float) -> Any:
 def _case_rdp_epsilon(events: Events, delta: float) -> float:
     if any(has_no_noise(event) for event in events):
         return math.inf
-    accountant = RdpAccountant(_ORDERS, dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE)
+    if not events:
+        return 0.0
+    low, high = 0, len(_WHOLE) - 1
+    while low < high:
+        middle = (low + high) // 2
+        left, right = _renyi(events, delta, _WHOLE[middle : middle + 2])
+        low, high = (low, middle) if left <= right else (middle + 1, high)
+    best, reach = _WHOLE[low], 1
+    while True:
+        near = np.abs(_ORDERS - best) < reach
+        found = float(np.min(_renyi(events, delta, _ORDERS[near])))
+        beyond = _renyi(events, delta, np.array([order for order in (best - reach, best + reach) if order > 1]))
+        if near.all() or found <= np.min(beyond):
+            return max(found, 0.0)
+        reach *= 2
+
+
+def _renyi(events: Events, delta: float, orders: np.ndarray) -> np.ndarray:
+    """Return what each of `orders` says of epsilon.
+
+    It is ((order - 1) * divergence + log(1 / delta)) / (order - 1), a convex function of the order over a linear one:
+    it falls, then rises. At whole orders the series is exact, so halving finds the best of them, and what lies beyond
+    two of them around it is worse than one of the two; elsewhere the series is a bound from above, or infinite.
+    """
+    accountant = RdpAccountant(orders, dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE)
     for event in events:
         accountant.compose(_dp_event(event))
-    divergence = accountant._rdp  # no public reader; its get_epsilon has a newer conversion than the paper's
-    return float(max(np.min(divergence + math.log(1 / delta) / (_ORDERS - 1)), 0.0)) if events else 0.0
+    # no public reader of each order's; its get_epsilon has a newer conversion than the paper's
+    return np.asarray(accountant._rdp + math.log(1 / delta) / (orders - 1))
 
 
 def _dp_event(event: Event) -> dp_accounting.DpEvent:

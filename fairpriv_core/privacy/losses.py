@@ -6,18 +6,14 @@ import math
 from functools import lru_cache
 from typing import Any
 
-import dp_accounting
 from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 from fairpriv_core.errors import Unsupported
+from fairpriv_core.privacy.dots import gaussian_losses, laplace_losses
 from fairpriv_core.privacy.event import Event, Events, Gaussian, Laplace, RandomizedResponse, SampledGaussian
 from fairpriv_core.privacy.gaussian import approximate_mu
 
-_RELATIONS = {
-    "add_remove": dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
-    "replace": dp_accounting.NeighboringRelation.REPLACE_ONE,
-}
 _MOST_CELLS = 2**20  # of a discretised distribution; beyond it the cells widen, and epsilon stays an upper bound
 _FOURIER_ERROR = 2.0**-50  # of delta, a release: thirty times what we measured against the closed form
 _FINEST = 12  # halvings of the interval at most
@@ -31,17 +27,11 @@ def distribution(event: Event, interval: float) -> Any:
     """Return the pessimistic privacy-loss distribution of one release."""
     match event:
         case SampledGaussian(noise, rate, _, relation):
-            return pld.from_gaussian_mechanism(
-                noise,
-                sensitivity=1,
-                sampling_prob=rate,
-                neighboring_relation=_RELATIONS[relation],
-                value_discretization_interval=interval,
-            )
+            return gaussian_losses(noise, interval, rate=rate, relation=relation)
         case Gaussian(noise):
-            return pld.from_gaussian_mechanism(noise, sensitivity=1, value_discretization_interval=interval)
+            return gaussian_losses(noise, interval)
         case Laplace(scale):
-            return pld.from_laplace_mechanism(scale, sensitivity=1, value_discretization_interval=interval)
+            return laplace_losses(scale, interval)
         case RandomizedResponse(pure):
             return pld.from_privacy_parameters(common.DifferentialPrivacyParameters(pure, 0), interval)
     raise Unsupported(f"no accountant knows the event {type(event).__name__}.")

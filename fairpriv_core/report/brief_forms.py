@@ -23,11 +23,12 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Report:
-    """A report as data: for whom, on which runs, and what it says."""
+    """A report as data: for whom, on which runs, what it says; `sweep` is the TOML of a sweep of just these runs."""
 
     audience: Audience
     chosen: tuple[Chosen, ...]
     brief: Brief
+    sweep: str | None = None
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Form:
 def open_report(handout: Mapping[str, Any], audience: Audience) -> Report:
     """Return the report on the runs of `handout` (see runs/handout.py); BadInput for too many runs."""
     chosen = choose_runs(handout, audience)
-    return Report(audience, chosen, build_brief(chosen, read_beside(handout, audience), audience))
+    return Report(audience, chosen, build_brief(chosen, read_beside(handout, audience), audience), handout.get("sweep"))
 
 
 def forms_of(report: Report) -> dict[str, Form]:
@@ -127,7 +128,8 @@ def _write_all(report: Report, say: Say) -> bytes:
 
 def _list_configs(report: Report) -> dict[str, bytes]:
     runs = (run for each in report.chosen for run in each.runs)
-    return {f"configs/{run['record']['key']}.toml": run["config"].encode() for run in runs}
+    configs = {f"configs/{run['record']['key']}.toml": run["config"].encode() for run in runs}
+    return configs | ({} if report.sweep is None else {"sweep.toml": report.sweep.encode()})
 
 
 def _draw_figures(report: Report, say: Say) -> dict[str, bytes]:

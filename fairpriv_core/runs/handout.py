@@ -14,6 +14,7 @@ from fairpriv_core.runs.ledger_launch import foresee_launch, read_page
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.store import RunStore
 from fairpriv_core.runs.store_audits import AuditStore
+from fairpriv_core.runs.sweep_write import write_sweep
 from fairpriv_core.runs.together import add_up
 from fairpriv_core.runs.told import tell_data, tell_method, tell_notion, tell_odds
 from fairpriv_core.runs.toml import write_toml
@@ -28,7 +29,8 @@ def gather_handout(store: RunStore, keys: Sequence[str]) -> dict[str, Any]:
     (TOML), what its data, method and notion are in words, and the `odds` that its proved epsilon leaves. `together` is
     what all of them spent, for each thing that is protected: `epsilon`, None with a `reason`. `ledger` is what
     everything on the same people has spent and will, as the ledger's gauge says it, on `day` (UTC). `references` are
-    runs without privacy and fairness on the same question: `key`, `seed`, `accuracy` and `gap`, which are raw.
+    runs without privacy and fairness on the same question: `key`, `seed`, `accuracy` and `gap`, which are raw. `sweep`
+    is the TOML of the sweep that trains exactly these runs; None where they are none.
 
     Raises:
         BadInput: no key is given, or a run is unknown or has not finished.
@@ -48,6 +50,7 @@ def gather_handout(store: RunStore, keys: Sequence[str]) -> dict[str, Any]:
         "together": add_up(chosen),
         "ledger": _tell_ledger(store, chosen),
         "references": _find_references(store, chosen),
+        "sweep": write_sweep([record.config for record in chosen]),
     }
 
 

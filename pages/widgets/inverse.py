@@ -12,6 +12,7 @@ import streamlit as st
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.report.inverse import Answer, say_answer, smallest_epsilon
 from fairpriv_core.report.tables import TableRow, varied_settings
+from fairpriv_core.runs.record import accuracy_is_public
 from pages.widgets.epsilon import STOPS
 from pages.widgets.finished import find_rows
 from pages.widgets.guard import plain
@@ -54,8 +55,13 @@ def offer_inverse(data: Mapping[str, Any], info: MethodInfo) -> None:
     least = _choose_accuracy(shares)
     for answer in smallest_epsilon(rows, accuracy=least):
         _show(answer, rows, least)
-    public = info.threat_model == "attribute" and not info.needs_group_at_prediction
-    st.caption(_PUBLIC if public else _RAW)
+    st.caption(_PUBLIC if all(_is_public(row, info) for row in rows) else _RAW)
+
+
+def _is_public(row: TableRow, info: MethodInfo) -> bool:
+    proved = row.epsilon if row.variant == "proved" else None
+    stated = {"threat_model": row.threat_model, "epsilon": proved}
+    return accuracy_is_public(stated, looks=info.needs_group_at_prediction)
 
 
 def _asks_the_same(row: TableRow, data: Mapping[str, Any]) -> bool:

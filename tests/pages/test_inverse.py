@@ -81,3 +81,17 @@ def test_other_claims_do_not_answer(stored: Path, open_page: Open) -> None:
     other = open_page("train", method="dp_sgd")
     other.toggle("inverse").set_value(True).run()
     assert "No stored run yet on this data" in said(other)
+
+
+def test_accuracy_is_called_raw_where_no_epsilon_is_proved(own_store: Path, open_page: Open) -> None:
+    """The published variant protects the attribute too, and nothing stands for it."""
+    with open_store(str(own_store)) as store:
+        finish(
+            store,
+            config({"name": "pf_ld", "variant": "published"}),
+            PF_LD,
+            variant="published",
+            metrics=measured((0.2, 0.4)),
+        )
+    page = open_page("train", variant="published", inverse="True")
+    assert "Accuracy and gap are raw" in said(page) and "costs nothing more" not in said(page)

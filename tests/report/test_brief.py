@@ -230,3 +230,14 @@ def test_every_form_has_its_parts(chromium: str, monkeypatch: pytest.MonkeyPatch
     assert said[0] == f"drawing figure 1 of {len(report.brief.figures)}"
     assert json.loads(make(report, "ipynb"))["nbformat"] == 4
     assert list(list_parts(report.brief))
+
+
+def test_runs_that_are_a_sweep_take_its_file_along() -> None:
+    handout = make_handout(tell_run("a" * 16), tell_run("b" * 16, seed=1))
+    sweep = "[axes]\nseed = [0, 1]\n"
+    for name in ("toml", "zip"):
+        report = open_report({**handout, "sweep": sweep}, "analyst")
+        with zipfile.ZipFile(io.BytesIO(make(report, name))) as archive:
+            assert archive.read("sweep.toml").decode() == sweep
+    with zipfile.ZipFile(io.BytesIO(make(open_report(handout, "analyst"), "toml"))) as archive:
+        assert "sweep.toml" not in archive.namelist()

@@ -15,7 +15,10 @@ from fairpriv_core.runs.handout import gather_handout
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.runs.sweep_cells import expand
+from fairpriv_core.runs.sweep_spec import build_sweep
 from fairpriv_core.runs.told import tell_data, tell_odds
+from fairpriv_core.runs.toml import read_toml
 from fairpriv_core.runs.worker import work_on
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
@@ -78,3 +81,12 @@ def test_a_replayed_run_protects_nothing_and_a_files_cell_is_not_quoted(own_stor
         "column 'age' is read as text because of one of its values.",
         "3 rows without a label were dropped.",
     ]
+
+
+def test_runs_that_are_a_sweep_bring_its_file(own_store: Path) -> None:
+    with open_store(str(own_store)) as store:
+        keys = [run(store, "pf_ld", epsilon=1.0, seed=seed).key for seed in (0, 1)]
+        several, alone = gather_handout(store, keys), gather_handout(store, keys[:1])
+    assert alone["sweep"] is None
+    cells = expand(build_sweep(read_toml(several["sweep"])))
+    assert [cell.config.key for cell in cells if cell.config] == keys
