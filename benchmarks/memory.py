@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,15 @@ def main(method: str, variant: str, rows: str, shape: str, layers: str) -> None:
     case = Case(method, variant)
     train(case, Work(build_data(shape, rows=2_048), 1, 256))  # so that libraries have loaded what they load late
     work = Work(build_data(shape, rows=int(rows) or None), int(layers), BATCH)
+    print(json.dumps({"mib": measure_peak(lambda: train(case, work))}))
+
+
+def measure_peak(call: Callable[[], object]) -> float:
+    """Return the MiB that the process held at most during a call, above what it held before."""
     Path("/proc/self/clear_refs").write_text("5")
     before = _read_mib("VmRSS")
-    train(case, work)
-    print(json.dumps({"mib": round(_read_mib("VmHWM") - before, 2)}))
+    call()
+    return round(_read_mib("VmHWM") - before, 2)
 
 
 def _read_mib(name: str) -> float:

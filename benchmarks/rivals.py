@@ -36,7 +36,7 @@ class Rival:
 
     def train(self, steps: int | None = None) -> None:
         """Train one epoch, or its first `steps` steps."""
-        loss = nn.BCEWithLogitsLoss()
+        loss = measure_loss if self._work.data.labels > 2 else nn.BCEWithLogitsLoss()
         batches = torch.randperm(self._work.data.n, device=self._work.device).split(self._work.batch)
         with unwarned():  # by Opacus' hooks, of input that needs no gradient
             for rows in batches[:steps]:
@@ -55,8 +55,18 @@ class Rival:
         return median(taken)
 
 
+def measure_loss(out: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
+    """Return the mean cross-entropy of more than two labels."""
+    return nn.functional.cross_entropy(out, label.long())
+
+
 def build_network(work: Work) -> nn.Sequential:
-    """Return the work's network with PyTorch's own start."""
+    """Return the work's network with PyTorch's own start; for images that of MNIST (`build_cnn_small`)."""
+    if work.data.image is not None:
+        filters = (nn.Conv2d(1, 16, 8, stride=2, padding=3), nn.ReLU(), nn.MaxPool2d(2, stride=1))
+        more = (nn.Conv2d(16, 32, 4, stride=2), nn.ReLU(), nn.MaxPool2d(2, stride=1), nn.Flatten())
+        dense = (nn.Linear(512, 32), nn.ReLU(), nn.Linear(32, work.data.labels))
+        return nn.Sequential(nn.Unflatten(1, work.data.image), *filters, *more, *dense).to(work.device)
     widths = [work.data.d] + [work.width] * work.layers
     hidden = [part for pair in pairwise(widths) for part in (nn.Linear(*pair), nn.ReLU())]
     return nn.Sequential(*hidden, nn.Linear(widths[-1], 1)).to(work.device)

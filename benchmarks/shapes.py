@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,3 +35,12 @@ def build_data(shape: str, *, rows: int | None = None) -> Dataset:
     group = (generator.random(n) < small).astype(np.int64)
     names = tuple(f"x{i}" for i in range(features))
     return Dataset(X, y, group, names, ("no", "yes"), ("most", "few"), name=shape, sensitive="group", digest="")
+
+
+def build_images(rows: int) -> Dataset:
+    """Return random grey images of MNIST's size with ten labels, which are the groups too."""
+    generator = np.random.default_rng(0)
+    X, y = generator.random((rows, 28 * 28), dtype=np.float32), generator.integers(0, 10, rows)
+    names, digits = tuple(f"x{i}" for i in range(28 * 28)), tuple("0123456789")
+    data = Dataset(X, y, y, names, digits, digits, name="images", sensitive="label", digest="")
+    return replace(data, image=(1, 28, 28))

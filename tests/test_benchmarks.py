@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import accounting, report, sweep, table1
+from benchmarks import accounting, images, report, sweep, table1
 from benchmarks.contenders import Case
 from benchmarks.measuring import build_parser, start, write_result
 from benchmarks.shapes import Work, build_data
@@ -38,6 +38,14 @@ def test_memory_is_measured_in_another_process() -> None:
     (line,) = table1.collect_memory((Case("dp_sgd"),), rows=TINY)
     assert (line["method"], line["layers"], line["batch"]) == ("dp_sgd", 10, 1024)
     assert line["mib"] > 0
+
+
+def test_images_are_measured_in_processes_of_their_own() -> None:
+    cells = images.collect(rows=512, rounds=1)
+    assert [cell["method"] for cell in cells] == ["none", "dp_sgd"]
+    assert all(
+        math.isfinite(value) and value > 0 for cell in cells for value in cell.values() if value != cell["method"]
+    )
 
 
 def test_accounting_counts_in_steps_of_n() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-_WORTH = 3  # times the memory: gradients that are kept as they are need no second product, nor any rounding anew
+_WORTH = 1  # times the memory: gradients that are kept as they are need no second product, nor any rounding anew
 
 
 def keeps_whole(weights: int, made_of: int) -> bool:
@@ -94,7 +94,7 @@ def _convolution_backward(
     delta: Tensor, fed: Tensor, filters: Tensor, how: tuple[int, int], asked: tuple[bool, bool]
 ) -> Any:
     stride, padding = how
-    return torch.ops.aten.convolution_backward(
+    return torch.ops.aten.convolution_backward.default(
         delta, fed, filters, None, [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 1, [*asked, False]
     )
 

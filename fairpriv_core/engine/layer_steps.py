@@ -6,6 +6,8 @@ gradients are smaller than what they are made of keeps the gradients, another on
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import reduce
 from itertools import accumulate
 from typing import Protocol
@@ -44,7 +46,7 @@ class _Fixed:
 
 class ReluStep(_Fixed):
     def forward(self, below: Tensor) -> tuple[Tensor, Tape]:
-        out = below.relu()
+        out = below.relu_()  # nobody needs what was there: no layer looks back at what came out of it
         return out, (out,)
 
     def backward(self, tape: Tape, delta: Tensor) -> Tensor:
@@ -85,7 +87,9 @@ class MaxPoolStep(_Fixed):
         """Return what stands at each place of all windows along an axis."""
         side, stride = self._layer.side, self._layer.stride
         last = below.shape[axis] - side
-        return [torch.ops.aten.slice(below, axis, place, place + last + 1, stride) for place in range(side)]
+        if stride == 1:
+            return [below.narrow(axis, place, last + 1) for place in range(side)]
+        return [torch.ops.aten.slice.Tensor(below, axis, place, place + last + 1, stride) for place in range(side)]
 
     def _spread(self, below: Tensor, delta: Tensor, axis: int) -> Tensor:
         spread = torch.zeros_like(below)
@@ -104,7 +108,7 @@ class GroupNormStep:
         self._layer, self._gains, self._offsets = layer, gains, offsets
 
     def forward(self, below: Tensor) -> tuple[Tensor, Tape]:
-        out, mean, scale = torch.ops.aten.native_group_norm(
+        out, mean, scale = torch.ops.aten.native_group_norm.default(
             below, self._gains, self._offsets, *self._count(below), self._layer.groups, self._layer.SMALL
         )
         return out, (below, mean, scale)
@@ -112,7 +116,7 @@ class GroupNormStep:
     def backward(self, tape: Tape, delta: Tensor) -> Tensor:
         below, mean, scale = tape
         asked = [True, False, False]
-        found: Tensor = torch.ops.aten.native_group_norm_backward(
+        found: Tensor = torch.ops.aten.native_group_norm_backward.default(
             delta, below, mean, scale, self._gains, *self._count(below), self._layer.groups, asked
         )[0]
         return found
@@ -147,9 +151,23 @@ class DenseStep:
         return Outer(squares, fed, delta)
 
 
+class Scratch:
+    """Memory for the largest things of all, what a convolution sees and is derived to, used again and again."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Tensor] = {}
+
+    def take(self, name: str, shape: Sequence[int], *, like: Tensor) -> Tensor:
+        """Return a tensor of `shape`, valid until the next one of that name is taken."""
+        size, held = math.prod(shape), self._held.get(name)
+        if held is None or held.numel() < size:
+            held = self._held[name] = torch.empty(size, dtype=like.dtype, device=like.device)
+        return held[:size].view(shape)
+
+
 class ConvolutionStep:
-    def __init__(self, layer: Convolution, filters: Tensor, biases: Tensor) -> None:
-        self._layer, self._filters, self._biases = layer, filters, biases
+    def __init__(self, layer: Convolution, filters: Tensor, biases: Tensor, scratch: Scratch) -> None:
+        self._layer, self._filters, self._biases, self._scratch = layer, filters, biases, scratch
         self._how = {"stride": layer.stride, "padding": layer.padding}
 
     def forward(self, below: Tensor) -> tuple[Tensor, Tape]:
@@ -168,7 +186,7 @@ class ConvolutionStep:
             order = (self._layer.side, self._layer.side, fed.shape[1])
             return Whole(_squares(gradients) + _squares(biases), gradients, biases, order)
         allowed = _ROUNDING * torch.finfo(out.dtype).eps * (_lengths(out) * _lengths(patches)).sum(dim=1)
-        squares = (_squared_norms(out, patches).sqrt() + allowed).square() + _squares(biases)
+        squares = (self._squared_norms(out, patches).sqrt() + allowed).square() + _squares(biases)
         return Convolved(squares, fed, delta, self._filters, self._how)
 
     def _patches(self, fed: Tensor) -> Tensor:
@@ -176,25 +194,26 @@ class ConvolutionStep:
         side, stride, padding = self._layer.side, self._layer.stride, self._layer.padding
         rows = functional.pad(fed.permute(0, 2, 3, 1), (0, 0, *(padding,) * 4)) if padding else fed.permute(0, 2, 3, 1)
         seen = rows.unfold(1, side, stride).unfold(2, side, stride).permute(0, 1, 2, 4, 5, 3)
-        return seen.reshape(len(fed), seen.shape[1] * seen.shape[2], -1)
+        patches = self._scratch.take("patches", seen.shape, like=fed).copy_(seen)
+        return patches.view(len(fed), seen.shape[1] * seen.shape[2], -1)
 
+    def _squared_norms(self, out: Tensor, patches: Tensor) -> Tensor:
+        """Return |sum_t out_t patches_t^T|^2 of each record: that sum's, or from products of places if fewer.
 
-def _squared_norms(out: Tensor, patches: Tensor) -> Tensor:
-    """Return |sum_t out_t patches_t^T|^2 of each record: by that sum, or by products of places where those are fewer.
-
-    Products of places cancel, so they are taken in float64.
-    """
-    places, outputs, inputs = out.shape[1], out.shape[2], patches.shape[2]
-    if outputs * inputs <= 2 * places * (outputs + inputs):
-        return _squares(out.transpose(1, 2) @ patches)
-    left, right = out.double(), patches.double()
-    products = (left @ left.transpose(1, 2)) * (right @ right.transpose(1, 2))
-    return products.sum(dim=(1, 2)).clamp(min=0.0).to(out.dtype)
+        Products of places cancel, so they are taken in float64.
+        """
+        records, places, outputs, inputs = *out.shape, patches.shape[2]
+        if outputs * inputs <= 2 * places * (outputs + inputs):
+            memory = self._scratch.take("gradients", (records, outputs, inputs), like=out)
+            return _squares(torch.bmm(out.transpose(1, 2), patches, out=memory))
+        left, right = out.double(), patches.double()
+        products = (left @ left.transpose(1, 2)) * (right @ right.transpose(1, 2))
+        return products.sum(dim=(1, 2)).clamp(min=0.0).to(out.dtype)
 
 
 def pass_where(positive: Tensor, delta: Tensor) -> Tensor:
     """Return `delta` where `positive` > 0, else 0, in one sweep."""
-    found: Tensor = torch.ops.aten.threshold_backward(delta, positive, 0)
+    found: Tensor = torch.ops.aten.threshold_backward.default(delta, positive, 0)
     return found
 
 

@@ -22,12 +22,15 @@ from torch import Tensor
 from fairpriv_core.engine.device import exactly, open_device
 from fairpriv_core.engine.kept import Kept
 from fairpriv_core.engine.kernel import Batch, Kernel, Pass
+from fairpriv_core.engine.layer_steps import Scratch
 from fairpriv_core.engine.layered import LayeredShape
 from fairpriv_core.engine.layered_model import LayeredModel, Seed, count_kept, count_working, seed_losses
 
-_WORKING = 8 * 2**20  # bytes of activations at once: what a processor's cache holds
+_WORKING = 4 * 2**20  # bytes of activations at once: what a processor's cache holds
 _WORKING_ELSEWHERE = 512 * 2**20
 _KEPT = 2**30  # bytes
+_HELD = 31 * 2**20  # bytes: Linux' allocator gives back at once what is above twice the largest block freed, and a step
+# that has to ask for its memory anew takes a third longer
 
 Seeds = Callable[[int, slice], Seed]  # of a model and some of the records
 
@@ -83,6 +86,7 @@ class LayeredKernel(Kernel):
     device: str = "cpu"
     _place: torch.device = field(init=False)
     _length: int = field(init=False)
+    _scratch: Scratch = field(init=False, default_factory=Scratch)
 
     def __post_init__(self) -> None:
         self._place = open_device(self.device)
@@ -90,6 +94,7 @@ class LayeredKernel(Kernel):
         working = _WORKING if self._place.type == "cpu" else _WORKING_ELSEWHERE
         room = max(working // (self.parameters.itemsize * count_working(self.shape)), 1)
         self._length = 2 ** (room.bit_length() - 1)
+        torch.empty(_HELD, dtype=torch.uint8)  # never written: freeing it is what counts
 
     def take(self, batch: Batch) -> LayeredPass:
         """Return the pass over a batch and its losses."""
@@ -107,7 +112,7 @@ class LayeredKernel(Kernel):
         share, wanted = len(self.parameters) // len(labels), self._send(labels).long()
         return self.derive(rows, lambda model, part: seed_losses(wanted[model // share, part]), of_losses=True)
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def weighted_sum(self, passed: Pass, weights: np.ndarray, rows: slice, *, bounded: bool = False) -> np.ndarray:
         """Return the weighted sum of the gradients of the records in `rows`: (K, P); see `Kernel.weighted_sum`."""
         assert isinstance(passed, LayeredPass)
@@ -150,7 +155,7 @@ class LayeredKernel(Kernel):
         for part in parts:
             yield part, network.learn(self._own(passed.rows, model, part), passed.seeds(model, part)).kept
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def derive(self, rows: np.ndarray, seeds: Seeds, *, of_losses: bool = False) -> LayeredPass:
         """Return the pass over `rows` (S, B, d) with the gradients of what `seeds` derive of their scores."""
         passed = self._begin(rows, seeds, of_losses=of_losses)
@@ -162,12 +167,12 @@ class LayeredKernel(Kernel):
                     learnt = network.learn(self._own(rows, model, part), seeds(model, part))
                     passed.logits[model, part] = learnt.scores.cpu().numpy()
                     passed.values[model, part] = learnt.values.cpu().numpy()
-                    passed.each[:, model, part] = torch.stack([layer.squares for layer in learnt.kept]).cpu().numpy()
+                    passed.each[:, model, part] = learnt.squares.cpu().numpy()
                     held += [learnt.kept] if keeps else []
                 passed.kept += [held] if keeps else []
         return passed
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def _score(self, rows: np.ndarray) -> LayeredPass:
         passed = self._begin(rows, None, of_losses=False)
         with exactly(self._place):
@@ -195,7 +200,8 @@ class LayeredKernel(Kernel):
         return [slice(start, min(start + self._length, count)) for start in range(0, count, self._length)]
 
     def _open(self, model: int) -> LayeredModel:
-        return LayeredModel(self.shape, self._send(self.parameters[model]))
+        own = self._send(self.parameters[model])
+        return LayeredModel(self.shape, own, self._scratch, multiple=max(self._length // 4, 1))
 
     def _own(self, rows: np.ndarray, model: int, part: slice) -> Tensor:
         """Return a part of one model's rows."""

@@ -18,6 +18,7 @@ from fairpriv_core.engine.layer_steps import (
     MaxPoolStep,
     MeanPoolStep,
     ReluStep,
+    Scratch,
     Step,
     Tape,
 )
@@ -35,13 +36,22 @@ class Learnt:
     values: Tensor
     kept: list[Kept]
 
+    @property
+    def squares(self) -> Tensor:
+        """The squared norms of each layer's gradient (layers, b)."""
+        return torch.stack([layer.squares for layer in self.kept])[:, : len(self.scores)]
+
 
 class LayeredModel:
-    """The network `shape` with parameters `flat` (P,)."""
+    """The network `shape` with parameters `flat` (P,), for rows that come as multiples of `multiple` or are filled up.
 
-    def __init__(self, shape: LayeredShape, flat: Tensor) -> None:
+    Libraries prepare themselves for each number of rows that comes, and samples are of another size at every step.
+    """
+
+    def __init__(self, shape: LayeredShape, flat: Tensor, scratch: Scratch, multiple: int = 1) -> None:
+        self._multiple = multiple
         self._size = shape.size_in
-        self._steps = [_build_step(place, flat[place.parameters]) for place in shape.places]
+        self._steps = [_build_step(place, flat[place.parameters], scratch) for place in shape.places]
         self._first = next(i for i, place in enumerate(shape.places) if place.layer.weights(place.size))
 
     def score(self, rows: Tensor) -> Tensor:
@@ -53,11 +63,15 @@ class LayeredModel:
 
     def learn(self, rows: Tensor, seed: Seed) -> Learnt:
         """Return what `rows` (b, d) give when `seed` of their scores is propagated back."""
-        below, tapes = self._arrange(rows), list[Tape]()
+        count, filled = len(rows), -len(rows) % self._multiple
+        below, tapes = self._arrange(functional.pad(rows, (0, 0, 0, filled)) if filled else rows), list[Tape]()
         for step in self._steps:
             below, tape = step.forward(below)
             tapes.append(tape)
-        delta, values = seed(below)
+        scores = below[:count]
+        delta, values = seed(scores)
+        if filled:
+            delta = functional.pad(delta, (0, 0, 0, filled))
         kept: list[Kept] = []
         for index in range(len(self._steps) - 1, self._first - 1, -1):
             step, tape = self._steps[index], tapes.pop()
@@ -66,11 +80,14 @@ class LayeredModel:
                 kept.append(own)
             if index > self._first:
                 delta = step.backward(tape, delta)
-        return Learnt(below, values, kept[::-1])
+        return Learnt(scores, values, kept[::-1])
 
     def _arrange(self, rows: Tensor) -> Tensor:
         if len(self._size) == 1:
             return rows
+        channels, height, width = self._size
+        if channels == 1:  # as it is, but with the strides that tell it from the other order
+            return rows.view(-1, height, width, 1).permute(0, 3, 1, 2)
         return rows.view(-1, *self._size).contiguous(memory_format=torch.channels_last)
 
 
@@ -109,7 +126,7 @@ def _count_patches(place: Place) -> int:
     return math.prod(place.layer.resize(place.size)[1:]) * place.layer.weights(place.size)[1]
 
 
-def _build_step(place: Place, own: Tensor) -> Step:
+def _build_step(place: Place, own: Tensor, scratch: Scratch) -> Step:
     layer, found = place.layer, place.layer.weights(place.size)
     if found is None:
         if isinstance(layer, MaxPool):
@@ -117,7 +134,7 @@ def _build_step(place: Place, own: Tensor) -> Step:
         return ReluStep() if isinstance(layer, Relu) else MeanPoolStep()
     weights, biases = own[: math.prod(found)].view(found), own[math.prod(found) :]
     if isinstance(layer, Convolution):
-        return ConvolutionStep(layer, weights.view(layer.channels, -1, layer.side, layer.side), biases)
+        return ConvolutionStep(layer, weights.view(layer.channels, -1, layer.side, layer.side), biases, scratch)
     if isinstance(layer, GroupNorm):
         return GroupNormStep(layer, weights.view(-1), biases)
     assert isinstance(layer, Dense)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairpriv_core.engine.presets import MLP
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
 from fairpriv_core.runs.config import RunConfig, draws_samples
 from fairpriv_core.runs.store_tables import CHUNK_DIGITS
@@ -48,8 +49,8 @@ def form_chunks(configs: Sequence[RunConfig], split_bytes: Mapping[str, int] | N
 def most_models(config: RunConfig) -> int:
     """Return how many runs like `config` may train in one loop."""
     method = config.method
-    if isinstance(method, FitsAlone):
-        return 1
+    if isinstance(method, FitsAlone) or getattr(method, "network", MLP) != MLP:
+        return 1  # models of a network for images are taken one after the other in a loop too
     own_release = bool(method.info.reuses) and config.reuse is None
     own_samples = draws_samples(method) and not config.share_samples
     return 32 if getattr(method, "hidden_layers", 0) or own_release or own_samples else 640

@@ -98,6 +98,8 @@ def test_a_chunk_has_as_many_models_as_pay_and_whole_seeds(configure: Configure)
     assert sizes(form_chunks(shared)) == sizes(form_chunks(wide))
     deep = [configure("f_ld", hidden_layers=2, multiplier_max=0.1 + m) for m in range(64)]
     assert sizes(form_chunks(deep)) == [8] * 8
+    images = [configure("dp_sgd", network="cnn_small", clip_primal=0.1 + m) for m in range(5)]
+    assert sizes(form_chunks(images)) == [1] * 5
 
 
 @pytest.mark.parametrize("method", ["pf_ld", "dp_sgd", "one_release"])
