@@ -68,6 +68,10 @@ class Pass:
         norms: np.ndarray = np.sqrt(self._layer_squares())
         return np.broadcast_to(norms, (len(norms), *self.logits.shape))
 
+    def back(self, seeds: np.ndarray) -> Pass:
+        """Return the pass over the same records with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
+        raise NotImplementedError("with one logit every gradient is a multiple of one: weights say all.")
+
     def _layer_squares(self) -> np.ndarray:
         return layer_squares(expand(self.squares, len(self.logits)), self.hidden, self.deltas)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Protocol
 
@@ -83,7 +83,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Sampled:
-    """A step's secret sample: its `records`, the pass that they are `rows` of, and the kernel that sums them."""
+    """A step's secret sample, or its batch: `records`, the pass that they are `rows` of, the kernel that sums them."""
 
     kernel: Kernel
     passed: Pass
@@ -94,6 +94,22 @@ class Sampled:
     def sum(self, weights: np.ndarray) -> np.ndarray:
         """Return the weighted sum of the logit's gradients (K, P); see `Kernel.weighted_sum`, `bounded`."""
         return self.kernel.weighted_sum(self.passed, weights, self.rows, bounded=True)
+
+    def back(self, seeds: np.ndarray) -> Sampled:
+        """Return the same records, a whole pass, with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
+        records = self.records.back(seeds)
+        return replace(self, passed=records.passed, records=records)
+
+
+class Seeding(ABC):
+    """Mixin of a rule for networks with an output a label, that needs other gradients than the losses'.
+
+    The secret sample's pass has outputs alone: `Sampled.back` gives the gradients of what the rule asks for.
+    """
+
+    @abstractmethod
+    def public_update(self, batch: Sampled) -> np.ndarray:
+        """Return the update (K, P) that comes of a public batch; it takes the place of `public_weights`."""
 
 
 class OneSum(ABC):
@@ -181,10 +197,10 @@ class _Loop:
         assert batch is not None, "a rule draws batches, samples or both"
         if sample is None:
             return self._learn_publicly(batch)
-        if len(batch) == len(sample):
+        if len(batch) == len(sample) and not isinstance(self._rule, Seeding):
             return self._learn_together(batch, sample)
         update = self._learn_publicly(batch).copy()
-        update += self._learn_secretly(sample)
+        update += self._learn_secretly(sample, losses=not isinstance(self._rule, Seeding))
         return update
 
     def _learn_together(self, batch: Indices, sample: Indices) -> np.ndarray:
@@ -199,14 +215,16 @@ class _Loop:
 
     def _learn_publicly(self, batch: Indices) -> np.ndarray:
         passed, records = self._pass(batch)
+        if isinstance(self._rule, Seeding):
+            return self._rule.public_update(Sampled(self._kernel, passed, slice(None), records, self.step))
         return self._kernel.weighted_sum(passed, self._rule.public_weights(records), slice(None))
 
-    def _learn_secretly(self, sample: Indices) -> np.ndarray:
-        return self._release(*self._pass(sample), slice(None))
+    def _learn_secretly(self, sample: Indices, *, losses: bool = True) -> np.ndarray:
+        return self._release(*self._pass(sample, losses=losses), slice(None))
 
-    def _pass(self, rows: Indices) -> tuple[Pass, Records]:
+    def _pass(self, rows: Indices, *, losses: bool = True) -> tuple[Pass, Records]:
         drawn = self._feed.draw(rows)
-        passed = self._kernel.take(drawn)
+        passed = self._kernel.take(drawn) if losses else self._kernel.run(drawn.features)
         return passed, Records(passed, drawn)
 
     def _release(self, passed: Pass, records: Records, rows: slice) -> np.ndarray:

@@ -12,7 +12,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Pass
 from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.engine.products import divide, expand
-from fairpriv_core.notions.surrogates import output, sigmoid
+from fairpriv_core.notions.surrogates import output, sigmoid, softmax
 
 _CHUNK = 65536
 
@@ -28,17 +28,21 @@ class Records:
     """
 
     def __init__(self, passed: Pass, drawn: Drawn, rows: slice = slice(None)) -> None:
-        self._passed, self._drawn, self._rows = passed, drawn, rows
+        self.passed, self._drawn, self._rows = passed, drawn, rows
         self._indicators: dict[str, np.ndarray] = {}
 
     def part(self, rows: slice) -> Records:
         """Return the records in `rows` of a whole pass."""
-        return self if rows == slice(None) else Records(self._passed, self._drawn, rows)
+        return self if rows == slice(None) else Records(self.passed, self._drawn, rows)
+
+    def back(self, seeds: np.ndarray) -> Records:
+        """Return the records of a whole pass with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
+        return Records(self.passed.back(seeds), self._drawn)
 
     @cached_property
     def logits(self) -> np.ndarray:
         """The models' outputs (K, B); (K, B, l) of networks with an output a label."""
-        return self._passed.logits[:, self._rows]
+        return self.passed.logits[:, self._rows]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -57,6 +61,11 @@ class Records:
         return self._drawn.labels
 
     @cached_property
+    def chances(self) -> np.ndarray:
+        """The chance of each label (K, B, l) float64, of networks with an output a label."""
+        return softmax(self.logits.astype(np.float64))
+
+    @cached_property
     def probability(self) -> np.ndarray:
         """The chance of label 1 (K, B), of networks with one logit."""
         return sigmoid(self.logits)
@@ -64,13 +73,13 @@ class Records:
     @property
     def loss(self) -> np.ndarray:
         """The cross-entropy (K, B)."""
-        losses = self._passed.losses
+        losses = self.passed.losses
         return output("loss", self.logits, self.label) if losses is None else losses[:, self._rows]
 
     @cached_property
     def norms(self) -> np.ndarray:
         """The L2 norm of the gradient of the logit, or of the loss."""
-        return self._passed.norms[:, self._rows]
+        return self.passed.norms[:, self._rows]
 
     @cached_property
     def label(self) -> np.ndarray:
@@ -91,7 +100,7 @@ class Records:
     @cached_property
     def deviation(self) -> np.ndarray:
         """The derivative of the cross-entropy (K, B): by the logit, chance of label 1 less the label; by itself, 1."""
-        if self._passed.losses is not None:
+        if self.passed.losses is not None:
             return np.ones(self.shape, dtype=self.logits.dtype)
         difference: np.ndarray = self.probability - self.label
         return difference

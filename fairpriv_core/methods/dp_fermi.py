@@ -39,6 +39,7 @@ class DpFermi(FitsMany):
         notions=("demographic_parity", "equalized_odds", "equal_opportunity"),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
+        max_labels=None,
     )
 
     variant: str = fields.variant()
@@ -57,6 +58,7 @@ class DpFermi(FitsMany):
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
+    network: str = fields.network()
     multiplier: float = fields.fixed_multiplier(6.0)
     clip_primal: float = parameter(
         0.7,

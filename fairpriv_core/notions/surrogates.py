@@ -16,6 +16,13 @@ def sigmoid(logits: np.ndarray) -> np.ndarray:
     return inverse
 
 
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Return the chance of each label (..., l) from the outputs of a network (..., l)."""
+    chances: np.ndarray = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    chances /= chances.sum(axis=-1, keepdims=True)
+    return chances
+
+
 def output(target: Target, logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return h for each record: the positive label's probability, or the cross-entropy; never negative."""
     if target == "score":

@@ -143,8 +143,8 @@ def test_more_labels_than_a_method_takes_are_refused_with_those_that_take_them()
         check_labels(build(), 10)
     assert refused.value.field == "method"
     assert str(refused.value) == (
-        "method 'pf_ld' takes data with at most 2 labels, and this has 10; choose from none, dp_sgd, dp_fedavg, opt_q, "
-        "dpsgd_f, dpsgd_global_adapt, dp_is_sgd, fairdp_adaptive, dpsgd_smooth."
+        "method 'pf_ld' takes data with at most 2 labels, and this has 10; choose from none, fairsmooth, dp_fermi, "
+        "dp_sgd, dp_fedavg, opt_q, dpsgd_f, dpsgd_global_adapt, dp_is_sgd, fairdp_adaptive, dpsgd_smooth."
     )
     check_labels(build(method="fairdp_adaptive", notion="accuracy_parity"), 10)
 

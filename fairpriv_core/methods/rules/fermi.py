@@ -21,6 +21,7 @@ from fairpriv_core.methods.rules import fermi_terms as terms
 from fairpriv_core.methods.rules.fermi_releases import JACOBIAN, Pairs, StepRelease
 from fairpriv_core.methods.rules.pf_ld_releases import release_counts
 from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.notions.cells import Cells
 from fairpriv_core.privacy.event import Relation
 
 
@@ -30,6 +31,7 @@ class FermiRule(OneSum):
 
     setting: Setting[DpFermi]
     relation: ClassVar[Relation] = "replace"
+    jacobian: ClassVar[float] = JACOBIAN  # of F, over the gradient that `clip` bounds: with one logit, that of h
     uses_batches: bool = True
     conditions: terms.Conditions = field(init=False)
     pursued: list[int] = field(init=False)
@@ -39,18 +41,18 @@ class FermiRule(OneSum):
     w: np.ndarray = field(init=False)
     batch: terms.Averages = field(init=False)
     slopes: np.ndarray = field(init=False)
+    radius: np.ndarray = field(init=False)
     step_release: StepRelease = field(init=False)
     _expected: np.ndarray = field(init=False)
     _dual_step: np.ndarray = field(init=False)
     _dual_norm: np.ndarray = field(init=False)
     _centred: np.ndarray = field(init=False)
-    _radius: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         methods, cells = self.setting.methods, self.setting.cells
-        self.conditions = terms.Conditions(cells)
+        self.conditions = self.list_conditions(cells)
         self.pursued = [k for k, method in enumerate(methods) if method.multiplier > 0]
-        self.clip = self.setting.column("clip_primal") / JACOBIAN
+        self.clip = self.setting.column("clip_primal") / self.jacobian
         self.multiplier = self.setting.column("multiplier")
         counts = np.ones((len(methods), cells.count))
         for k in self.pursued:
@@ -62,8 +64,12 @@ class FermiRule(OneSum):
         )
         self.step_release = StepRelease(self.setting, self.relation)
         self.shares = self.conditions.shares(counts)
-        self.w = terms.independent(self.shares)
+        self.w = terms.independent(self.shares, self.setting.trains[0].labels)
         self.set_tables()
+
+    def list_conditions(self, cells: Cells) -> terms.Conditions:
+        """Return the notion's conditions."""
+        return terms.Conditions(cells)
 
     def sizes(self, k: int) -> np.ndarray:
         """Return the cells' sizes of model k (cells,), noisy."""
@@ -97,7 +103,7 @@ class FermiRule(OneSum):
         u, shares = self.batch.means, self.shares
         pairs = Pairs(
             theta=totals.astype(np.float64),
-            theta_bound=self._radius * self.clip[:, 0],
+            theta_bound=self.radius * self.clip[:, 0],
             w=terms.centred_pull(self.conditions.group_sums(records, centre=u), shares),
             w_bound=terms.largest_pull(shares, u),
         )
@@ -125,14 +131,14 @@ class FermiRule(OneSum):
         }
 
     def scalars(self, model: int) -> dict[str, float]:
-        return self.conditions.cells.name_curves(multiplier=self._multipliers(model))
+        return self.conditions.cells.name_curves(multiplier=self.multipliers(model))
 
     def notes(self, model: int) -> dict[str, object]:
         if model not in self.pursued:
             return {}
         names = self.conditions.cells.names
         return {
-            "multipliers": dict(zip(names, self._multipliers(model).tolist(), strict=True)),
+            "multipliers": dict(zip(names, self.multipliers(model).tolist(), strict=True)),
             "group_shares": dict(zip(names, self.shares[model].ravel().tolist(), strict=True)),
             "adversary": self.w[model].tolist(),
         }
@@ -151,7 +157,8 @@ class FermiRule(OneSum):
         rate = self.setting.methods[k].rate(self.setting.n)
         return self.setting.trainings[k].mechanism.sample(n=self.setting.n, rate=rate, epoch=epoch, steps=steps)
 
-    def _multipliers(self, model: int) -> np.ndarray:
+    def multipliers(self, model: int) -> np.ndarray:
+        """Return each cell's multiplier (cells,), for the analyst."""
         return terms.multipliers(self.w[model], self.shares[model], self.setting.methods[model].multiplier)
 
     def set_tables(self) -> None:
@@ -162,4 +169,4 @@ class FermiRule(OneSum):
         public = self.conditions.by_label(terms.public_slopes(self.w) + midrange)
         self.slopes = np.tile(public, self.conditions.groups).astype(np.float32)
         self._centred = centred
-        self._radius = np.abs(centred).max(axis=1).astype(np.float64)
+        self.radius = np.abs(centred).max(axis=1).astype(np.float64)

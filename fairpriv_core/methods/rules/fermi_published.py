@@ -11,7 +11,7 @@ from fairpriv_core.engine.records import Indices, Records
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods.rules import fermi_terms as terms
 from fairpriv_core.methods.rules.fermi import FermiRule
-from fairpriv_core.methods.rules.fermi_releases import JACOBIAN, Pairs
+from fairpriv_core.methods.rules.fermi_releases import Pairs
 from fairpriv_core.privacy.event import Relation
 
 
@@ -64,7 +64,7 @@ class PublishedFermiRule(FermiRule):
     @cached_property
     def _norm_bound(self) -> np.ndarray:
         """D times the bound on |dF| of each model (K,)."""
-        bound: np.ndarray = (self.setting.column("dual_norm") * self.clip)[:, 0].astype(np.float64) * JACOBIAN
+        bound: np.ndarray = (self.setting.column("dual_norm") * self.clip)[:, 0].astype(np.float64) * self.jacobian
         return bound
 
     def set_tables(self) -> None:

@@ -121,9 +121,9 @@ def clipped_slopes(records: Records, bound: np.ndarray) -> np.ndarray:
     return clip_positive(slopes(records), records.norms, bound)
 
 
-def independent(shares: np.ndarray) -> np.ndarray:
+def independent(shares: np.ndarray, labels: int = LABELS) -> np.ndarray:
     """Return the maximiser of mean psi where predictions do not depend on the group: W_rj = sqrt(p_r)."""
-    return np.repeat(np.sqrt(shares)[..., None], LABELS, axis=-1)
+    return np.repeat(np.sqrt(shares)[..., None], labels, axis=-1)
 
 
 def project(w: np.ndarray, radius: float | np.ndarray) -> np.ndarray:

@@ -48,7 +48,7 @@ class Setting(Generic[M]):
     @property
     def cells(self) -> Cells:
         """The cells that the notion constrains."""
-        return build_cells(self.trainings[0].notion, self.trains[0].group_names)
+        return build_cells(self.trainings[0].notion, self.trains[0].group_names, self.trains[0].labels)
 
     @property
     def shape(self) -> AnyShape:

@@ -1,0 +1,130 @@
+"""DP-FERMI on networks with an output a label: its objective written out, and what it is for two labels."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.layered import LayeredShape
+from fairpriv_core.engine.layers import Dense
+from fairpriv_core.methods.dp_fermi import DpFermi
+from fairpriv_core.methods.none import Plain
+from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.notions.catalog import notions
+from tests.engine.reference import build_module
+from tests.methods.harness import RecordingMechanism, make_data, train
+from tests.methods.test_images import make_images
+
+METHOD = DpFermi(
+    epochs=6,
+    batch_size=1200,
+    sampling_rate=1.0,
+    learning_rate=0.2,
+    optimizer="sgd",
+    multiplier=1.5,
+    clip_primal=100.0,
+    dual_step=0.4,
+    dual_norm=1.85,
+    noise_primal=0.0,
+    noise_counts=0.0,
+    width=5,
+)
+NOTIONS = ("demographic_parity", "equalized_odds")
+
+
+def make_three(n: int = 1200, groups: int = 3) -> Dataset:
+    """Return a table with three labels, on which group and label both depend on the features."""
+    data = make_data(n=n, groups=groups)
+    y = np.digitize(data.X[:, 0] + 0.7 * data.X[:, 2], (-0.7, 0.6)).astype(np.int64)
+    return dataclasses.replace(data, y=y, label_names=("low", "middle", "high"))
+
+
+@pytest.mark.parametrize("variant", METHOD.info.variants)
+@pytest.mark.parametrize("notion", NOTIONS)
+@pytest.mark.parametrize("hidden_layers", [0, 1])
+def test_without_noise_it_descends_and_ascends_the_written_out_objective(
+    hidden_layers: int, notion: str, variant: str
+) -> None:
+    """Everyone in every batch and sample: Algorithm 1 on Theorem C.1's psi, by automatic differentiation."""
+    data, method = make_three(), dataclasses.replace(METHOD, variant=variant, hidden_layers=hidden_layers)
+    (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
+    factor = METHOD.multiplier if variant == "published" else 1.0
+    shape = LayeredShape.from_json(fitted.network)
+    theta, adversaries = _written_out(data, notion, shape, dual_step=METHOD.dual_step * factor)
+    assert np.abs(theta - shape.initial(0)).max() > 0.1
+    assert np.allclose(fitted.parameters, theta, rtol=1e-3, atol=1e-5)
+    assert np.allclose(fitted.notes["adversary"], adversaries, rtol=1e-3, atol=1e-5)
+
+
+def _written_out(data: Dataset, notion: str, shape: LayeredShape, *, dual_step: float) -> tuple[np.ndarray, np.ndarray]:
+    rows, y = torch.from_numpy(data.X).double(), torch.from_numpy(data.y)
+    one_hot = functional.one_hot(torch.from_numpy(data.group), data.groups).double()
+    conditions = notions()[notion].conditions_among(data.labels)
+    among = [torch.ones_like(y).bool() if label is None else y == label for label in conditions]
+    shares = [one_hot[inside].mean(dim=0) for inside in among]
+    network = build_module(shape, shape.initial(0).astype(np.float64))
+    w = [share.sqrt()[:, None].repeat(1, data.labels).requires_grad_() for share in shares]
+    for _ in range(METHOD.epochs):
+        scores = network(rows)
+        f = scores.softmax(dim=1)
+        regulariser = sum(
+            _psi(f[inside], one_hot[inside], each, share).sum() / data.n
+            for inside, each, share in zip(among, w, shares, strict=True)
+        )
+        loss = functional.cross_entropy(scores, y)
+        parameters = list(network.parameters())
+        gradients = torch.autograd.grad(loss + METHOD.multiplier * regulariser, [*parameters, *w])
+        for parameter, gradient in zip(parameters, gradients, strict=False):
+            parameter.data -= METHOD.learning_rate * gradient
+        ascents = gradients[len(parameters) :]
+        steps = [each.detach() + dual_step * g / METHOD.multiplier for each, g in zip(w, ascents, strict=True)]
+        w = [(each * min(1.0, METHOD.dual_norm / float(each.norm()))).requires_grad_() for each in steps]
+    theta = np.concatenate([parameter.detach().numpy().ravel() for parameter in network.parameters()])
+    return theta, np.stack([each.detach().numpy() for each in w])
+
+
+def _psi(f: torch.Tensor, one_hot: torch.Tensor, w: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
+    """Return psi of each record (n,): -Tr(W diag(F) W^T) + 2 Tr(W (s F^T)^T P^-1/2) - 1."""
+    first = torch.einsum("rj,nj,rj->n", w, f, w)
+    second = torch.einsum("rj,nj,nr,r->n", w, f, one_hot, share.rsqrt())
+    return -first + 2.0 * second - 1.0
+
+
+@pytest.mark.parametrize("variant", METHOD.info.variants)
+@pytest.mark.parametrize("notion", METHOD.info.notions)
+def test_two_outputs_are_one_logit(notion: str, variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Softmax of two outputs and the sigmoid of their difference, clipping, batches and samples included.
+
+    The difference moves by both outputs' steps, so that it learns twice as fast; its gradient is sqrt(2) longer.
+    """
+    data = make_data(n=600, groups=3)
+    short = dataclasses.replace(METHOD, variant=variant, batch_size=150, sampling_rate=0.4, clip_primal=0.4)
+    (logit,) = train(short, [data], [RecordingMechanism(seed=1)], notion=notion)
+    monkeypatch.setattr(Setting, "shape", property(lambda self: LayeredShape((data.d,), (Dense(2),))))
+    twice = dataclasses.replace(short, learning_rate=METHOD.learning_rate / 2, clip_primal=0.4 * np.sqrt(2.0))
+    (softmax,) = train(twice, [data], [RecordingMechanism(seed=1)], notion=notion)
+    weights, biases = softmax.parameters[:-2].reshape(2, -1), softmax.parameters[-2:]
+    difference = np.append(weights[1] - weights[0], biases[1] - biases[0])
+    assert np.abs(logit.parameters).max() > 0.1
+    assert np.allclose(difference, logit.parameters, rtol=1e-3, atol=1e-5)
+    assert np.allclose(softmax.notes["adversary"], logit.notes["adversary"], rtol=1e-3, atol=1e-4)
+    assert softmax.notes["multipliers"] == pytest.approx(
+        {name: abs(value) for name, value in logit.notes["multipliers"].items()}, rel=1e-2, abs=1e-4
+    )
+
+
+@pytest.mark.parametrize("variant", METHOD.info.variants)
+@pytest.mark.parametrize("network", ["mlp", "cnn_small"])
+def test_without_lambda_the_method_is_plain_training_bit_for_bit(network: str, variant: str) -> None:
+    data = make_images(n=45)
+    shared: dict[str, Any] = {"epochs": 2, "batch_size": 15, "learning_rate": 0.01, "network": network}
+    (expected,) = train(Plain(**shared), [data], [RecordingMechanism()])
+    (fitted,) = train(DpFermi(**shared, variant=variant, multiplier=0.0), [data], [RecordingMechanism()])
+    assert np.array_equal(expected.parameters, fitted.parameters)
+    assert fitted.events == ()
