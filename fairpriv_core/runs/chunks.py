@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairpriv_core.engine.presets import MLP
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
+from fairpriv_core.methods.fields import network_of
 from fairpriv_core.runs.config import RunConfig, draws_samples
 from fairpriv_core.runs.store_tables import CHUNK_DIGITS
 
@@ -21,6 +23,7 @@ _PER_MODEL = ("epsilon", "delta", "seed", "replay_noise")
 _SAMPLING = "sampling_rate"  # models with samples of unlike size would wait for the largest
 _MOST_PARTS = 16  # of one kind of run: so many processes have work
 _MOST_BYTES = 2**30  # of training sets that one chunk holds
+_MOST_LAYERED = 8  # networks of layers, which a loop trains one after the other, with some megabytes for each
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ def most_models(config: RunConfig) -> int:
     method = config.method
     if isinstance(method, FitsAlone):
         return 1
+    if network_of(method) != MLP:
+        return _MOST_LAYERED
     own_release = bool(method.info.reuses) and config.reuse is None
     own_samples = draws_samples(method) and not config.share_samples
     return 32 if getattr(method, "hidden_layers", 0) or own_release or own_samples else 640
@@ -61,6 +66,8 @@ def _least_models(config: RunConfig) -> int:
     On Adult a model's step hardly gets cheaper beyond 8 networks, 16 logistic regressions with samples of their own, or
     some 64 that share batches.
     """
+    if network_of(config.method) != MLP:
+        return 1
     if getattr(config.method, "hidden_layers", 0):
         return 8
     return 64 if most_models(config) > 32 else 16
