@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,13 @@ def make_pets(rows: int = 1500) -> bytes:
 
 
 def test_own_images_from_upload_to_a_trained_network(tab: Page, site: Any) -> None:
-    open_page(tab, site, "data?source=file&method=fairdp_adaptive")
+    open_page(tab, site, "data?source=file&expert=True&p.epochs=4")
     upload = FilePayload(name="pets.parquet", mimeType="application/octet-stream", buffer=make_pets())
     tab.locator("input[type=file]").set_input_files(upload)
     expect(tab.get_by_text("images, 14 × 14 pixels in grey")).to_be_visible()
     keyed(tab, "data_train", "button").click()
     tab.wait_for_url("**/train*")
-    expect(keyed(tab, "p.network")).to_contain_text("2 convolutions")
+    expect(keyed(tab, "p.network", "input")).to_have_value(re.compile("2 convolutions"))
     expect(tab.get_by_text("Not in the list: methods that take two labels (here are 3).")).to_be_visible()
     expect(keyed(tab, "launch", "button")).to_be_enabled(timeout=PATIENCE)
     keyed(tab, "launch", "button").click()
