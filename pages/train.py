@@ -10,7 +10,7 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.catalog import methods
 from pages.widgets.epsilon import choose_epsilon
-from pages.widgets.form import choose_fairness, choose_parameters, list_choices
+from pages.widgets.form import choose_fairness, choose_parameters, fit_batch, list_choices
 from pages.widgets.inverse import offer_inverse
 from pages.widgets.launch import show_plan
 from pages.widgets.network import choose_network
@@ -97,7 +97,7 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
         slots["seed"] = st.container()
         values |= chosen
     else:
-        values |= choose_fairness(kind)
+        values |= {**choose_fairness(kind), **fit_batch(kind, dataset.n)}
     by_hand = values.get(kind.info.calibrates or "") is not None
     raw["epsilon"] = None if by_hand else raw.get("epsilon")
     return {**raw, "method": {"name": name, **values}}, slots

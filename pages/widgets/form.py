@@ -68,6 +68,15 @@ def choose_fairness(kind: type[Method]) -> dict[str, Any]:
     return {knob: chosen}
 
 
+def fit_batch(kind: type[Method], rows: int) -> dict[str, Any]:
+    """Return the batch size where the usual one is too large for data of so many rows: a quarter of them; else {}."""
+    usual = parameters(kind)["batch_size"][1].default if "batch_size" in parameters(kind) else None
+    if usual is None or usual <= rows // 2:
+        return {}
+    st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual} is too large for {rows:,} rows.")
+    return {"batch_size": max(rows // 4, 1)}
+
+
 def turn_knob(default: float, position: int, shown: Parameter) -> float:
     """Return the knob's value at `position` (0 to 10): its default at 5, half again as fair a step, within its range.
 

@@ -61,6 +61,16 @@ def test_images_are_trained_on_by_a_small_convolutional_network(expert: str, ope
     assert (method["network"], method["hidden_layers"]) == ("cnn_small", 0)
 
 
+def test_few_images_are_taken_in_batches_that_they_fill(open_page: Open, tmp_path: Path) -> None:
+    table = parquet.read_table(tmp_path / "pets.parquet")
+    parquet.write_table(table.slice(0, 400), tmp_path / "few.parquet")
+    page = open_page("train", data=PETS.replace("pets", "few"))
+    assert not page.exception and not page.error
+    assert "Batch size = 100: the usual 1024 is too large for 400 rows." in said(page)
+    page.button("launch").click().run()
+    assert open_store().rows()[0].config["method"]["batch_size"] == 100
+
+
 def test_an_mlp_is_asked_for_its_size_and_a_table_for_no_network(open_page: Open) -> None:
     page = open_page("train", data=PETS, expert="True", p__network="mlp")
     assert {"p.hidden_layers", "p.width"} <= keys_of(page) and not page.error
