@@ -7,14 +7,15 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.catalog import methods
 from pages.widgets.epsilon import choose_epsilon
-from pages.widgets.form import choose_fairness, choose_parameters, list_choices
+from pages.widgets.form import choose_fairness, choose_parameters, fit_batch, list_choices
 from pages.widgets.inverse import offer_inverse
 from pages.widgets.launch import show_plan
-from pages.widgets.recipe import choose_recipe, explain_notion, suits
+from pages.widgets.network import choose_network
+from pages.widgets.recipe import choose_recipe
 from pages.widgets.release import choose_release
-from pages.widgets.session import find_dataset, find_spec
 from pages.widgets.state import DEFAULTS, choose, enter, keep, mount, mount_default, publish, value
 
 _PUBLISHED = (
@@ -47,22 +48,17 @@ def show() -> None:
     """Draw the page."""
     enter("train")
     st.header("Train", anchor=False)
-    reference, notion, method = choose_recipe()
-    spec = find_spec(reference)
-    dataset = None if spec is None else find_dataset(spec)
-    if spec is None or dataset is None:
-        _offer_made_up(reference)
+    recipe = choose_recipe()
+    if recipe.spec is None or recipe.dataset is None:
+        _offer_made_up(recipe.reference)
         return
-    if not suits(method, dataset):
-        return
-    explain_notion(notion, dataset)
     left, right = st.columns([1, 1], gap="large")
+    data = recipe.spec.to_json()
     with left:
-        raw, slots = _choose_settings(method, spec.to_json())
-    raw |= {"data": spec.to_json(), "notion": notion}
+        raw, slots = _choose_settings(recipe.method, data, recipe.dataset)
     with right:
-        show_plan(raw, dataset, slots)
-    publish((*_PUBLISHED, *list_choices(methods()[method])))
+        show_plan(raw | {"data": data, "notion": recipe.notion}, recipe.dataset, slots)
+    publish((*_PUBLISHED, *list_choices(methods()[recipe.method])))
 
 
 def _offer_made_up(reference: str) -> None:
@@ -73,7 +69,7 @@ def _offer_made_up(reference: str) -> None:
         st.button("Use the made-up data instead", key="use_made_up", icon=":material/casino:", on_click=take)
 
 
-def _choose_settings(name: str, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the raw config without its data and notion, and the container under each field."""
     kind = methods()[name]
     expert = keep("expert", st.toggle("Expert mode", **mount("expert")))
@@ -90,15 +86,18 @@ def _choose_settings(name: str, data: dict[str, Any]) -> tuple[dict[str, Any], d
     values: dict[str, Any] = {}
     if len(kind.info.variants) > 1:
         values["variant"] = _choose_variant(kind.info.variants)
+    network, apart = choose_network(kind, dataset)
+    values |= {} if network is None else {"network": network}
+    slots["network"] = st.container()
     if expert:
-        chosen, places = choose_parameters(kind, expert=True, typed=typed)
+        chosen, places = choose_parameters(kind, expert=True, typed=typed, without=apart)
         slots |= places
         seed = st.number_input("Seed", step=1, format="%d", **mount("seed"), help="Split, start and public batches.")
         raw["seed"] = keep("seed", seed)
         slots["seed"] = st.container()
         values |= chosen
     else:
-        values |= choose_fairness(kind)
+        values |= {**choose_fairness(kind), **fit_batch(kind, dataset.n)}
     by_hand = values.get(kind.info.calibrates or "") is not None
     raw["epsilon"] = None if by_hand else raw.get("epsilon")
     return {**raw, "method": {"name": name, **values}}, slots

@@ -118,12 +118,18 @@ def guessed_advantage(judged: int) -> float:
     return min(float(kstwobign.mean()) * math.sqrt(2.0 / judged), 1.0) if judged else 1.0
 
 
-def infer_attribute(
-    known: np.ndarray, answers: np.ndarray, group: np.ndarray, *, most: int, seed: int
-) -> AttributeInference:
-    """Attack training records: `known` (n, f) is x and y, `answers` (n, g) the model's, `group` (n,) the secret."""
-    chosen = public_generator(seed, "attribute inference").permutation(len(group))[:most]
-    learned, judged = chosen[::2], chosen[1::2]
+def draw_judged(n: int, *, most: int, seed: int) -> np.ndarray:
+    """Return which of n training records attribute inference is about, at most `most`, in the order that it takes."""
+    return public_generator(seed, "attribute inference").permutation(n)[:most]
+
+
+def infer_attribute(known: np.ndarray, answers: np.ndarray, group: np.ndarray, *, seed: int) -> AttributeInference:
+    """Attack training records: `known` (n, f) is x and y, `answers` (n, g) the model's, `group` (n,) the secret.
+
+    Every other one is learned from, and the rest are judged.
+    """
+    rows = np.arange(len(group))
+    learned, judged = rows[::2], rows[1::2]
     found = []
     for name in attackers(seed):
         shares = []

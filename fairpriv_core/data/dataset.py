@@ -89,6 +89,11 @@ class Dataset:
         """The number of labels."""
         return len(self.label_names)
 
+    @property
+    def classes_are_groups(self) -> bool:
+        """Whether the label is the sensitive attribute."""
+        return self.label_names == self.group_names and np.array_equal(self.y, self.group)
+
     def take(self, index: np.ndarray) -> Dataset:
         """Return the records that `index` (positions, or a mask) selects."""
         official = None if self.official_test is None else self.official_test[index]

@@ -63,6 +63,12 @@ class LayeredShape:
         """The number of parameters P."""
         return int(self.places[-1].parameters.stop)
 
+    @property
+    def operations(self) -> int:
+        """How many multiplications the prediction of a row takes."""
+        found = [(place, place.layer.weights(place.size)) for place in self.places]
+        return sum(math.prod((*place.layer.resize(place.size)[1:], *weights)) for place, weights in found if weights)
+
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """Each layer where it stands, first to last; BadInput where one does not fit."""

@@ -56,6 +56,11 @@ class NetworkShape:
         """The number of parameters P."""
         return sum(rows * columns + rows for rows, columns in self.layers)
 
+    @property
+    def operations(self) -> int:
+        """How many multiplications the prediction of a row takes."""
+        return sum(rows * columns for rows, columns in self.layers)
+
     def views(self, flat: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return each layer's weights (K, out, in) and biases (K, 1, out) as views into `flat` (K, P)."""
         views, start = [], 0

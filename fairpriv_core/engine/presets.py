@@ -10,11 +10,24 @@ from fairpriv_core.errors import BadInput
 MLP = "mlp"
 _LEAST = {"cnn_small": 14, "vgg9": 16}  # pixels that a side must have
 NETWORKS = (MLP, *_LEAST)
+FOR_IMAGES = "cnn_small"  # where a person with images names none
 _BLOCKS = ((32,), (64,), (128, 128), (256, 256))  # widths of the convolutions between the poolings of vgg9
 _GROUPS, _UNITS = 8, 576
 
 Image = tuple[int, int, int]
 AnyShape = NetworkShape | LayeredShape
+
+
+def build_network(
+    name: str, image: Image | None, *, inputs: int, labels: int, hidden_layers: int, width: int
+) -> AnyShape:
+    """Return the network `name` for rows of `inputs` values, images or not; `hidden_layers` and `width` are an mlp's.
+
+    BadInput where it does not fit the rows.
+    """
+    if name != MLP:
+        return build_image_network(name, image, labels)
+    return build_mlp(inputs, hidden_layers, width, labels=labels)
 
 
 def build_image_network(name: str, image: Image | None, labels: int) -> LayeredShape:

@@ -13,6 +13,10 @@ from fairpriv_core.report.wording import number
 
 PATH = Path(__file__).with_name("audit_results.json")
 FOUND = "Attacks show at least"
+#: in place of `attribute_bars`
+NOTHING_TO_GUESS = (
+    "The groups are the classes: whoever knows a row's label knows its group, and nothing is left to guess."
+)
 _TITLES = {"LR": "Logistic regression", "MLP": "Neural network", "RF": "Random forest", "KNN": "Nearest neighbours"}
 
 

@@ -8,7 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.report import wording
-from fairpriv_core.report.audits import at_own_delta, attribute_bars, best_lower_bound, bound_bars, membership_bars
+from fairpriv_core.report.audits import (
+    NOTHING_TO_GUESS,
+    at_own_delta,
+    attribute_bars,
+    best_lower_bound,
+    bound_bars,
+    membership_bars,
+)
 from fairpriv_core.report.brief import Bullets, Cell, Code, Part, Section, Table, Text
 from fairpriv_core.report.brief_data import mark_runs
 from fairpriv_core.report.brief_runs import Chosen, name_file
@@ -109,7 +116,9 @@ def _tell_audit(each: Chosen) -> list[Part]:
     else:
         parts += [Text(_say_audit(audit)), bound_bars(audit["code"])]
     if audit["model"] is not None:
-        parts += [membership_bars(audit["model"]["membership"]), attribute_bars(audit["model"]["attribute"])]
+        parts.append(membership_bars(audit["model"]["membership"]))
+        attribute = audit["model"]["attribute"]
+        parts.append(Text(NOTHING_TO_GUESS) if attribute is None else attribute_bars(attribute))
     return [replace(p, name=f"{p.name}_{each.number}") if isinstance(p, FigureData) else p for p in parts]
 
 

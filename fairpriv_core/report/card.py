@@ -29,7 +29,8 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
     record, told = chosen.record, chosen.first
     data, words = record["data"], told["data"]
     method = told["method"]
-    trained = f"{record['steps']:,} steps on {data['n_train']:,} rows"
+    network = record["config"]["method"].get("network")
+    trained = f"{record['steps']:,} steps on {data['n_train']:,} rows{f', network {network}' if network else ''}"
     named = f"'{words['positive']}' of {words['label']}"
     if words["positive"] is None:
         named = f"which {words['label']} it is, of {'; '.join(data['label_names'])}"

@@ -13,6 +13,7 @@ from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Seri
 History = Mapping[str, tuple[Sequence[float], Sequence[Value]]]
 STEP = Axis("Step")
 MAX_GROUPS = 6
+_FEW = 30  # rows of a group of which so many are told
 _GAP = re.compile(r"test/(\w+)_gap")
 _QUANTITIES = {
     "gradient_norm": ("Gradient norms", Axis("Norm of a row's gradient"), "C_p", "gradient norm"),
@@ -194,8 +195,8 @@ def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: s
         size = max(1, sum(counts))
         shares = tuple(100 * count / size for count in counts)
         series.append(Series(name, "histogram", tuple(histogram["edges"]), shares, look="part", panel=index))
-        panels.append(Panel(Axis("Rows", "%"), _clipped_words(name, clipped.get(name))))
-    said = "; ".join(_clipped_words(name, clipped.get(name)) for name in shown)
+        panels.append(Panel(Axis("Rows", "%"), _clipped_words(name, clipped.get(name), size)))
+    said = "; ".join(panel.title for panel in panels)
     less = "are not shown" if bound is None else "are clipped less and not shown"
     more = f" {hidden} more groups {less}." if hidden > 0 else ""
     cut = "" if bound is None else f"; what lies right of {symbol} is clipped"
@@ -215,10 +216,11 @@ def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: s
 def live_clipping(history: History) -> FigureData:
     """What clipping does over time: the share of each group's rows that it clips, and how hard each group pulls."""
     parts = [(prefix, *words) for prefix, *words in _OVER_TIME if any(name.startswith(prefix) for name in history)]
-    series = []
+    series, hidden = [], 0
     for panel, (prefix, _, _) in enumerate(parts):
         names = [name for name in history if name.startswith(prefix)]
         largest = sorted(names, key=lambda name: -(_last(history[name][1]) or 0.0))[:MAX_GROUPS]
+        hidden = max(hidden, len(names) - MAX_GROUPS)
         for index, name in enumerate(names):
             if name in largest:
                 x, y = history[name]
@@ -229,6 +231,7 @@ def live_clipping(history: History) -> FigureData:
         + ", ".join(f"{each.name} {wording.number(_last(each.y))} %" for each in series if each.panel == at)
         for at, (_, title, _) in enumerate(parts)
     ]
+    more = f"Of {hidden + MAX_GROUPS} groups the {MAX_GROUPS} largest of each panel. " if hidden > 0 else ""
     heights = [[value for each in series if each.panel == at for value in each.y] for at in range(len(parts))]
     panels = [
         Panel(Axis(axis, "%", range=from_zero(values)), title)
@@ -240,7 +243,7 @@ def live_clipping(history: History) -> FigureData:
         x=STEP,
         panels=tuple(panels),
         series=tuple(series),
-        caption=f"Share of all gradients: of the sum of all rows' norms after clipping. {wording.RAW}",
+        caption=f"{more}Share of all gradients: of the sum of all rows' norms after clipping. {wording.RAW}",
         alt=f"Now: {'; '.join(said)}.",
         raw=True,
     )
@@ -291,5 +294,6 @@ def _say_missing(labels: Sequence[str]) -> str:
     return f"Not drawn, since {kept} no numbers of single epochs: {'; '.join(labels)}. " if labels else ""
 
 
-def _clipped_words(group: str, share: float | None) -> str:
-    return group if share is None else f"{group}: {wording.percent(share)} clipped"
+def _clipped_words(group: str, share: float | None, size: int) -> str:
+    named = f"{group} ({size} rows)" if size < _FEW else group
+    return named if share is None else f"{named}: {wording.percent(share)} clipped"

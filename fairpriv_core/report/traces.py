@@ -41,11 +41,12 @@ def build_traces(series: Series, theme: Theme) -> list[Trace]:
 
 
 def _line(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+    alone = sum(value is not None for value in series.y) == 1  # a line through one point shows nothing
     drawn = {
         "type": "scatter",
         "x": series.x,
         "y": series.y,
-        "mode": "lines+markers" if series.look in method_ids() else "lines",
+        "mode": "lines+markers" if alone or series.look in method_ids() else "lines",
         "line": {"color": color, "dash": look.dash, "width": look.width},
         "marker": {"symbol": _symbol(look, series.variation), "size": 8, "color": color, "maxdisplayed": MARKERS_SHOWN},
         "showlegend": not series.labelled,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -14,6 +15,7 @@ from fairpriv_core.audit.inference import (
     MembershipInference,
     advantage_limit,
     describe_answers,
+    draw_judged,
     infer_attribute,
     infer_membership,
 )
@@ -29,28 +31,26 @@ from fairpriv_core.seeds import public_generator
 
 RAW_ATTACKS = "Computed on the records that the model was trained on, for the analyst: epsilon does not cover it."
 _MOST = 4000  # records of a kind that attackers learn from and are judged on
+_MOST_PIXELS = 1024
 
 
 def audit_model(record: RunRecord, files: Mapping[str, bytes], *, seed: int) -> dict[str, Any]:
     """Return what four attack models find out from the answers of a run's model, as JSON.
 
-    Members are the run's training rows, the others its test rows. Raises BadInput or DataUnavailable where the run's
+    Members are the run's training rows, the others its test rows. `attribute` is None where the label, which attackers
+    know, is the attribute. Raises BadInput or DataUnavailable where the run's
     data are no longer what they were.
     """
     config = build_config(record.config)
     check_file(config.data.file, config.file_sha256)
     train, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
-    binary = train.labels == TWO
-    known = np.hstack([train.X, train.y[:, None] if binary else np.eye(train.labels)[train.y]])
     membership = attack_membership(files, train, test, seed=seed)
-    answers = _see(files, train)[:, : TWO if binary else 2 * train.labels]  # probabilities and logits
-    attribute = infer_attribute(known, answers, train.group, most=2 * _MOST, seed=seed)
     limit = None
     if record.threat_model == "record" and record.epsilon is not None:
         limit = advantage_limit(record.epsilon, record.delta)
     return {
         "membership": {**asdict(membership), "limit": limit},
-        "attribute": {**asdict(attribute), "sensitive": train.sensitive},
+        "attribute": None if train.classes_are_groups else attack_attribute(files, train, seed=seed),
         "note": RAW_ATTACKS,
     }
 
@@ -64,6 +64,19 @@ def attack_membership(files: Mapping[str, bytes], train: Dataset, test: Dataset,
     if train.group_ratio is not None:
         test = test.take(match_groups(test.group, train.group, public_generator(seed, "membership by group")))
     return infer_membership(_see(files, train), _see(files, test), most=_MOST, seed=seed)
+
+
+def attack_attribute(files: Mapping[str, bytes], train: Dataset, *, seed: int) -> dict[str, Any]:
+    """Return how often four attack models name a training row's group, as JSON.
+
+    They know its features, of large images every so many pixels, and its label.
+    """
+    part = train.take(draw_judged(train.n, most=2 * _MOST, seed=seed))
+    binary = part.labels == TWO
+    features = part.X[:, :: math.ceil(part.d / _MOST_PIXELS)] if part.image is not None else part.X
+    known = np.hstack([features, part.y[:, None] if binary else np.eye(part.labels)[part.y]])
+    answers = _see(files, part)[:, : TWO if binary else 2 * part.labels]  # probabilities and logits
+    return {**asdict(infer_attribute(known, answers, part.group, seed=seed)), "sensitive": train.sensitive}
 
 
 def _see(files: Mapping[str, bytes], part: Dataset) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from fairpriv_core.audit.attack import Train
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.presets import MLP
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.methods.base import FitsAlone, Method
 from fairpriv_core.notions.catalog import notions
@@ -25,10 +26,10 @@ def shorten(method: Method, rows: int, delta: float) -> Method:
     """Return the method with 40 % of the rows a step, steps so short that gradients stay, and as many epochs as tell.
 
     That is the most of 3, 4, 6, 8 or 12 whose epsilon stays at 8 or below; 2 where none does. A search for a mixture
-    gets two rounds.
+    gets two rounds. The made-up rows are a table, so the network is an mlp, whatever the run's is.
     """
     steps = {"batch_size": round(_RATE * rows), "sampling_rate": _RATE, "learning_rate": _STEP_LENGTH}
-    brief = with_fields(method, **steps, iterations=_ROUNDS)
+    brief = with_fields(method, **steps, iterations=_ROUNDS, network=MLP)
     choices = [with_fields(brief, epochs=count) for count in _EPOCHS]
     telling = [choice for choice in choices[1:] if 0 < coarse_epsilon(choice.event(rows), delta) <= _TELLING]
     return telling[-1] if telling else choices[0]

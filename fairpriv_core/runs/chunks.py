@@ -15,6 +15,7 @@ from typing import Any
 
 from fairpriv_core.engine.presets import MLP
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
+from fairpriv_core.methods.fields import network_of
 from fairpriv_core.runs.config import RunConfig, draws_samples
 from fairpriv_core.runs.store_tables import CHUNK_DIGITS
 
@@ -49,8 +50,8 @@ def form_chunks(configs: Sequence[RunConfig], split_bytes: Mapping[str, int] | N
 def most_models(config: RunConfig) -> int:
     """Return how many runs like `config` may train in one loop."""
     method = config.method
-    if isinstance(method, FitsAlone) or getattr(method, "network", MLP) != MLP:
-        return 1  # models of a network for images are taken one after the other in a loop too
+    if isinstance(method, FitsAlone) or network_of(method) != MLP:
+        return 1  # models of a network of layers are taken one after the other in a loop too
     own_release = bool(method.info.reuses) and config.reuse is None
     own_samples = draws_samples(method) and not config.share_samples
     return 32 if getattr(method, "hidden_layers", 0) or own_release or own_samples else 640
@@ -62,6 +63,8 @@ def _least_models(config: RunConfig) -> int:
     On Adult a model's step hardly gets cheaper beyond 8 networks, 16 logistic regressions with samples of their own, or
     some 64 that share batches.
     """
+    if network_of(config.method) != MLP:
+        return 1
     if getattr(config.method, "hidden_layers", 0):
         return 8
     return 64 if most_models(config) > 32 else 16

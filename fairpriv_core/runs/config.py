@@ -12,9 +12,8 @@ from fairpriv_core import checks
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import FitsAlone, Method
-from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.notion import say_undefined
+from fairpriv_core.runs.network import choose_network, state_network
 from fairpriv_core.runs.parameters import method_to_json, noise_is_set, read_method
 from fairpriv_core.runs.reuse import read_reuse
 from fairpriv_core.runs.source import hash_file, read_data
@@ -73,7 +72,8 @@ class RunConfig:
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; `build_config` reads it back to an equal config."""
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {**plain, "data": self.data.to_json(), "method": method_to_json(self.method)}
+        method = {**method_to_json(self.method), **state_network(self.method, self.data)}
+        return {**plain, "data": self.data.to_json(), "method": method}
 
     def to_toml(self) -> str:
         """Return the TOML form; `build_config(read_toml(text))` reads it back. What is not set is left out."""
@@ -84,7 +84,8 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
     """Return the config that `raw` asks for, in the form that `RunConfig.to_json` writes; texts are understood.
 
     `method` is a name, or {"name": …, parameters…}. A person's file is hashed unless `file_sha256` is given. `data` is
-    for rows that are in memory already, and stands in place of what `raw` would say of them.
+    for rows that are in memory already, and stands in place of what `raw` would say of them. Where rows are images and
+    no network is named, it is a convolutional one.
 
     Raises:
         BadInput: with the field's name, its value and what would be right.
@@ -93,6 +94,7 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
     given = {name: value for name, value in raw.items() if value is not None}
     method = read_method(given.get("method"))
     data = data or read_data(given.get("data"))
+    method = choose_network(method, given.get("method"), data)
     reuse = read_reuse(given.get("reuse"), method)
     return RunConfig(
         data=data,
@@ -108,25 +110,6 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
         reuse=reuse,
         share_samples=_read_sharing(given.get("share_samples", False), method),
     )
-
-
-def check_labels(config: RunConfig, labels: int) -> None:
-    """Raise BadInput where the config's method or notion cannot be used on data with so many `labels`."""
-    info = config.method.info
-    if info.max_labels is not None and labels > info.max_labels:
-        able = [name for name, kind in methods().items() if kind.info.max_labels is None]
-        raise BadInput(
-            f"method '{info.name}' takes data with at most {info.max_labels} labels, and this has {labels}; choose "
-            f"from {', '.join(able)}.",
-            field="method",
-        )
-    if not notions()[config.notion].conditions_among(labels):
-        able = [name for name in info.notions if notions()[name].conditions_among(labels)]
-        raise BadInput(
-            f"notion '{config.notion}': {say_undefined(notions()[config.notion], labels)[:-1]}; choose from "
-            f"{', '.join(able)}.",
-            field="notion",
-        )
 
 
 def _read_notion(name: Any, method: Method) -> str:

@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from fairpriv_core.engine.layered import LayeredShape
+from fairpriv_core.engine.presets import AnyShape
 from fairpriv_core.methods.base import Method
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.rows import RunRow
 
-# One core of a common server or laptop, of our runs on Adult and Bank: within a factor of about two.
+# One core of a common server or laptop, of our runs on Adult, Bank and MNIST: within a factor of about two.
 _STEP, _EPOCH, _START = 5e-4, 0.03, 1.0
-_OPERATIONS_PER_SECOND = 3e10
+_PER_SECOND, _LAYERED_PER_SECOND = 3e10, 2e10  # multiplications, six of which a weight takes to be learnt
 _PASSES = 50  # over all rows, where a step is a whole fit of a learner
+_SHOWN = 0.2  # of the training rows: about how many are predicted at the end of an epoch
 
 
-def expect_seconds(config: RunConfig, *, n_train: int, features: int, rows: Iterable[RunRow]) -> tuple[float, bool]:
-    """Return the seconds, and whether a run of the same method on the same data told them (`rows`, newest first)."""
-    steps, data = config.method.steps(n_train), config.to_json()["data"]
+def expect_seconds(config: RunConfig, *, n_train: int, shape: AnyShape, rows: Iterable[RunRow]) -> tuple[float, bool]:
+    """Return the seconds, and whether a run of the same method on the same data told them (`rows`, newest first).
+
+    `shape` is the network that is trained.
+    """
+    steps, asked = config.method.steps(n_train), config.to_json()
     for row in rows:
-        alike = row.config["method"]["name"] == config.method.info.name and row.config["data"] == data
         made = row.steps if row.status == "finished" and row.steps else row.step  # a search may end early
-        if alike and made > 0 and row.seconds > 0:
+        if _name_kind(row.config) == _name_kind(asked) and made > 0 and row.seconds > 0:
             return row.seconds / made * steps, True
-    return _START + steps * _step_seconds(config.method, n_train, features) + _count_epochs(config) * _EPOCH, False
+    layered = isinstance(shape, LayeredShape)
+    row_seconds = shape.operations / (_LAYERED_PER_SECOND if layered else _PER_SECOND)
+    step = _STEP + 6 * _count_rows(config.method, n_train) * row_seconds
+    epoch = _EPOCH + (_SHOWN * n_train * row_seconds if layered else 0.0)
+    return _START + steps * step + _count_epochs(config) * epoch, False
 
 
-def _step_seconds(method: Method, n_train: int, features: int) -> float:
+def _name_kind(config: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what runs have in common whose steps take about as long; of images their batch decides."""
+    method = config["method"]
+    size = method.get("batch_size") if "network" in method else None
+    return method["name"], method.get("network"), size, config["data"]
+
+
+def _count_rows(method: Method, n_train: int) -> float:
+    """Return how many rows a step passes through the network."""
     batch = getattr(method, "batch_size", None)
     if batch is None:
-        drawn = float(_PASSES * n_train)
-    else:
-        drawn = batch + (getattr(method, "sampling_rate", None) or batch / n_train) * n_train
-    sizes = [features, *[getattr(method, "width", 0)] * getattr(method, "hidden_layers", 0), 1]
-    products = sum(first * second for first, second in pairwise(sizes))
-    return _STEP + 6 * drawn * products / _OPERATIONS_PER_SECOND
+        return float(_PASSES * n_train)
+    return float(batch + (getattr(method, "sampling_rate", None) or batch / n_train) * n_train)
 
 
 def _count_epochs(config: RunConfig) -> int:

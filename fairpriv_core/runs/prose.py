@@ -21,7 +21,7 @@ def describe_record(record: RunRecord) -> str:
     pairs = [
         ("run", f"{record.key}, {record.status}"),
         ("data", f"{record.data['name']}, {record.data['sensitive']}{_describe_ratio(record.config)}"),
-        ("method", f"{config['method']['name']} ({config['notion']})"),
+        ("method", f"{config['method']['name']} ({config['notion']}){_describe_network(config)}"),
         *describe_epsilon(record.to_json()),
         *_describe_reuse(record.config),
     ]
@@ -57,6 +57,11 @@ def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _describe_ratio(config: Mapping[str, Any]) -> str:
     ratio = config["data"].get("group_ratio")
     return "" if ratio is None else f", training rows thinned to a group ratio of {ratio:g}"
+
+
+def _describe_network(config: Mapping[str, Any]) -> str:
+    network = config["method"].get("network")
+    return "" if network is None else f", network {network}"
 
 
 def _describe_reuse(config: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -122,7 +127,9 @@ def _describe_metrics(metrics: Mapping[str, Any], notion: str) -> list[tuple[str
     lines += [(name.replace("_", " "), _points(metrics, name)) for name in gaps]
     if "classes" not in metrics:
         return lines + [_describe_part(group, "positive_rate") for group in metrics["groups"]]
-    lines += [_describe_part(group, "accuracy") for group in metrics["groups"]]
+    sizes = [[(each["name"], each["size"]) for each in metrics[name]] for name in ("groups", "classes")]
+    if sizes[0] != sizes[1]:
+        lines += [_describe_part(group, "accuracy") for group in metrics["groups"]]
     lines.append(("classes", f"{_share(metrics['largest_decided'])} of all rows are decided for the most decided one"))
     for each in metrics["classes"]:
         name, said = _describe_part(each, "accuracy")

@@ -70,6 +70,8 @@ def _list_membership(found: Mapping[str, Any]) -> str:
     return f"AUC / advantage: {each} (chance: 0.5 / up to {found['chance']:.3f}{limit})"
 
 
-def _list_attribute(found: Mapping[str, Any]) -> str:
+def _list_attribute(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "the groups are the classes: whoever knows the label knows the group"
     each = ", ".join(f"{one['attacker']} {one['accuracy']:.3f} ({one['baseline']:.3f})" for one in found["attackers"])
     return f"{found['sensitive']} named rightly: {each}; in brackets from x and y alone"

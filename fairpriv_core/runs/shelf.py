@@ -5,9 +5,9 @@ from __future__ import annotations
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.runs.config import RunConfig, check_labels
+from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.source import check_file, find_seed
-from fairpriv_core.runs.suited import check_sensitive
+from fairpriv_core.runs.suited import check_suited
 
 
 class Shelf:
@@ -21,14 +21,14 @@ class Shelf:
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
         """Return (train, test) of a config. BadInput, for data that its method cannot train on too; DataUnavailable."""
         source = (config.data, config.file_sha256)
-        whole = check_sensitive(config.method.info, self._load(*source))
+        whole = self._load(*source)
+        check_suited(config, whole)
         drawn = not whole.one_split or config.data.group_ratio is not None
         name = (*source, config.split, find_seed(config.to_json()) if drawn else None)
         if name not in self._parts:
             while self._most is not None and len(self._parts) >= self._most:
                 del self._parts[next(iter(self._parts))]
             self._parts[name] = split_dataset(whole, seed=config.seed, split=config.split)
-        check_labels(config, whole.labels)
         return self._parts[name]
 
     def _load(self, data: DataSpec, sha256: str | None) -> Dataset:

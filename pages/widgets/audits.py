@@ -9,7 +9,14 @@ import streamlit as st
 
 from fairpriv_core.privacy.explain import odds
 from fairpriv_core.report import wording
-from fairpriv_core.report.audits import at_own_delta, attribute_bars, best_lower_bound, bound_bars, membership_bars
+from fairpriv_core.report.audits import (
+    NOTHING_TO_GUESS,
+    at_own_delta,
+    attribute_bars,
+    best_lower_bound,
+    bound_bars,
+    membership_bars,
+)
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
 from fairpriv_core.runs.store_audits import AuditStore
@@ -102,8 +109,9 @@ def _show_code(audit: Mapping[str, Any]) -> None:
         _show_reach(code)
     epochs = f" and {code['method']['epochs']} epochs" if "epochs" in code["method"] else ""
     st.caption(
-        f"Audited: this run's method with its noise, on {code['rows']:,} made-up rows{epochs}, where leaks show best. "
-        f"The ε here is that of these releases, not of the run. Made {audit['made'][:10]}, seed {code['plan']['seed']}."
+        f"Audited: this run's method with its noise, on {code['rows']:,} made-up rows of a table{epochs}, where leaks "
+        "show best. The ε here is that of these releases, not of the run. "
+        f"Made {audit['made'][:10]}, seed {code['plan']['seed']}."
     )
 
 
@@ -161,4 +169,7 @@ def _show_model(model: Mapping[str, Any]) -> None:
     with left:
         show_figure(membership_bars(model["membership"]), "audit_membership")
     with right:
-        show_figure(attribute_bars(model["attribute"]), "audit_attribute")
+        if model["attribute"] is None:
+            st.info(NOTHING_TO_GUESS, icon=":material/info:")
+        else:
+            show_figure(attribute_bars(model["attribute"]), "audit_attribute")

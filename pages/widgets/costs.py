@@ -42,10 +42,11 @@ def show_costs(config: RunConfig, plan: Plan) -> None:
 
 def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
     """Say how long the run may take; `rows` are the store's, newest first."""
-    seconds, known = expect_seconds(config, n_train=plan.n_train, features=plan.features, rows=rows)
+    seconds, known = expect_seconds(config, n_train=plan.n_train, shape=plan.shape, rows=rows)
     words = f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
     time = f"about {words}" if known else f"roughly {words}, the first run of its kind"
-    st.caption(f"Expected time: {time} · {plan.n_train:,} training rows · {plan.steps:,} steps")
+    sizes = f"{plan.n_train:,} training rows · {plan.steps:,} steps · {plan.shape.size:,} parameters"
+    st.caption(f"Expected time: {time} · {sizes}")
 
 
 def warn_of_delta(config: RunConfig, plan: Plan) -> None:

@@ -19,15 +19,18 @@ _STEPS_A_DECADE = 12
 _WIDEST_SLIDER = 100
 
 
-def choose_parameters(kind: type[Method], *, expert: bool, typed: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def choose_parameters(
+    kind: type[Method], *, expert: bool, typed: bool, without: Collection[str] = ()
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Draw the parameters of `kind` and return (values by name, container under each field by name).
 
-    Simple mode leaves out those that are for experts; they keep their defaults. `typed` takes numbers as typed, out
-    of range too: the core says what is wrong with them.
+    Simple mode leaves out those that are for experts; they keep their defaults, and so do those in `without`. `typed`
+    takes numbers as typed, out of range too: the core says what is wrong with them.
     """
     values: dict[str, Any] = {}
     slots: dict[str, Any] = {}
-    shown = {name: item for name, item in parameters(kind).items() if name != "variant" and len(item[0].choices) != 1}
+    apart = ("variant", *without)
+    shown = {name: item for name, item in parameters(kind).items() if name not in apart and len(item[0].choices) != 1}
     usual = {name: item for name, item in shown.items() if not item[0].expert}
     rare = {name: item for name, item in shown.items() if item[0].expert}
     draw = partial(_draw_grid, may_be_empty=list_optional(kind), typed=typed)
@@ -63,6 +66,15 @@ def choose_fairness(kind: type[Method]) -> dict[str, Any]:
     chosen = turn_knob(float(field.default), position, shown)
     st.caption(f"{shown.title} = {chosen:g}")
     return {knob: chosen}
+
+
+def fit_batch(kind: type[Method], rows: int) -> dict[str, Any]:
+    """Return the batch size where the usual one is too large for data of so many rows: a quarter of them; else {}."""
+    usual = parameters(kind)["batch_size"][1].default if "batch_size" in parameters(kind) else None
+    if usual is None or usual <= rows // 2:
+        return {}
+    st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual} is too large for {rows:,} rows.")
+    return {"batch_size": max(rows // 4, 1)}
 
 
 def turn_knob(default: float, position: int, shown: Parameter) -> float:

@@ -11,14 +11,15 @@ import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.methods.base import Method, parameters
-from fairpriv_core.privacy.accountants import coarse_epsilon
+from fairpriv_core.privacy import accountants
+from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.curve import epsilon_over
-from fairpriv_core.privacy.event import Parallel, to_json
-from fairpriv_core.runs.config import RunConfig, build_config, check_labels
+from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.evaluation_cost import plan_evaluation, with_evaluation
 from fairpriv_core.runs.execute import calibrate_method
 from fairpriv_core.runs.reuse import use_release
 from fairpriv_core.runs.statement import published_epsilon
+from fairpriv_core.runs.suited import check_suited
 
 _POINTS = 24
 
@@ -29,7 +30,7 @@ class Plan:
 
     Attributes:
         method: with its noise calibrated to the budget.
-        n_train, features: rows that it trains on, and their columns.
+        n_train: rows that it trains on.
         steps: that it will make.
         releases: the JSON of what it will release.
         noise: each noise multiplier by its title.
@@ -39,11 +40,11 @@ class Plan:
         unproved: why no ε is proved; None where one is, or where the method is not private.
         at_once: whether ε is proved and each release is made once, so that more epochs cost nothing more.
         notes: by which the ledger knows a release that an earlier run has paid for.
+        shape: the network that it trains.
     """
 
     method: Method
     n_train: int
-    features: int
     steps: int
     releases: list[dict[str, Any]]
     noise: dict[str, float]
@@ -54,6 +55,7 @@ class Plan:
     unproved: str | None
     at_once: bool
     notes: Mapping[str, Any] = field(default_factory=dict)
+    shape: Any = None
 
 
 def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | None) -> Plan:
@@ -61,19 +63,19 @@ def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | N
 
     `source` is the JSON of the record of the run whose release the config uses, if it uses one.
     """
-    check_labels(config, dataset.labels)
+    shape = check_suited(config, dataset)
     train = split_dataset(dataset, seed=config.seed, split=config.split)[0]
     asked = replace(config, seed=0)
     notes: dict[str, Any] = {}
     if source is not None:
         method, notes = use_release(config.method, source, config.to_json(), train.digest)
         asked = replace(asked, method=method, reuse=None)
-    plan = _make(json.dumps(asked.to_json(), sort_keys=True), train.n, dataset.groups, dataset.features)
-    return replace(plan, notes=notes)
+    plan = _make(json.dumps(asked.to_json(), sort_keys=True), train.n, dataset.groups)
+    return replace(plan, notes=notes, shape=shape)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _make(asked: str, n_train: int, groups: int, features: int) -> Plan:
+def _make(asked: str, n_train: int, groups: int) -> Plan:
     config = build_config(json.loads(asked))
     method = calibrate_method(config, n_train)
     private = method.info.threat_model is not None
@@ -85,20 +87,20 @@ def _make(asked: str, n_train: int, groups: int, features: int) -> Plan:
     proved = private and unproved is None
     curve = epsilon_over(events, [end / epochs for end in ends], config.delta) if proved else []
     if evaluation and curve:
-        curve[-1] = max(curve[-1], coarse_epsilon(evaluation, config.delta))
+        curve[-1] = max(curve[-1], accountants.coarse_epsilon(evaluation, config.delta))
     return Plan(
         method=method,
         n_train=n_train,
-        features=features,
         steps=method.steps(n_train),
-        releases=to_json(with_evaluation(events, evaluation)),
+        releases=events_of.to_json(with_evaluation(events, evaluation)),
         noise=_list_noise(method),
         sensitivities=method.sensitivities(n_train, groups),
         epochs=tuple(map(float, ends)) if proved else (),
         epsilon=tuple(curve),
         published=published_epsilon(method, n_train, config.delta),
         unproved=unproved,
-        at_once=proved and not any(isinstance(event, Parallel) or getattr(event, "count", 1) > 1 for event in events),
+        at_once=proved
+        and not any(isinstance(event, events_of.Parallel) or getattr(event, "count", 1) > 1 for event in events),
     )
 
 

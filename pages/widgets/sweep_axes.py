@@ -12,9 +12,9 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Parameter, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
-from pages.widgets.recipe import PROTECTS
 from pages.widgets.reference import list_reference
 from pages.widgets.state import keep, mount, mount_index, mount_several, value
+from pages.widgets.suitable import PROTECTS
 
 _NONE = "–"
 

@@ -36,7 +36,7 @@ def test_an_answer_that_tells_the_group_shows_as_a_gain_over_the_columns() -> No
     group = draw.integers(0, 2, 1500)
     known = draw.normal(size=(1500, 3))
     telling = (group + 0.1 * draw.normal(size=1500))[:, None]
-    found = infer_attribute(known, telling, group, most=1500, seed=0)
+    found = infer_attribute(known, telling, group, seed=0)
     assert found.majority == pytest.approx(0.5, abs=0.05)
     assert all(one.accuracy > 0.95 and one.baseline < 0.6 for one in found.attackers)
 

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import pytest
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.report import live
 from fairpriv_core.report.axes import log_ticks
 from fairpriv_core.report.draw import draw
 from fairpriv_core.report.figure import FigureData
@@ -138,6 +139,12 @@ def test_a_band_has_its_lines_colour_and_no_markers() -> None:
     assert lower["fillcolor"] == fill(line["line"]["color"], 0.18)
     assert lower["mode"] == traces[index - 1]["mode"] == "lines"
     assert not lower["showlegend"]
+
+
+def test_a_line_of_one_point_has_a_marker_until_there_is_a_second() -> None:
+    first = live.live_epsilon({"epsilon": ([54], [0.5])}, budget=1.0, delta=1e-5, threat_model="record", steps=216)
+    second = live.live_epsilon({"epsilon": ([54, 108], [0.5, 0.7])}, budget=1.0, delta=1e-5, threat_model="record")
+    assert [plain(each)["data"][0]["mode"] for each in (first, second)] == ["lines+markers", "lines"]
 
 
 def test_a_method_is_colour_dash_and_marker() -> None:

@@ -209,6 +209,17 @@ def test_rows_that_nothing_clips_are_not_called_clipped() -> None:
     assert figure.references == ()
 
 
+def test_a_group_of_few_rows_says_how_few() -> None:
+    few = {**samples.histogram("a", "b"), "counts": {"a": [20, 20, 0, 0], "b": [0, 0, 2, 3]}}
+    figure = live.clipping_histogram(few, quantity="gradient_norm")
+    assert [panel.title.partition(":")[0] for panel in figure.panels] == ["a", "b (5 rows)"]
+
+
+def test_of_many_groups_it_is_told_that_some_are_not_drawn() -> None:
+    assert "Of 10 groups the 6 largest of each panel." in live.live_clipping(samples.history(*"abcdefghij")).caption
+    assert "Of " not in live.live_clipping(samples.history("a", "b")).caption
+
+
 def test_an_empty_history_draws_nothing_and_breaks_nothing() -> None:
     empty: live.History = {}
     for figure in (

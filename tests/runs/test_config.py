@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.config import RunConfig, build_config, check_labels
+from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.toml import read_toml, write_toml
 
 BASE: dict[str, Any] = {
@@ -135,27 +135,3 @@ def test_a_wrong_value_gives_one_sentence_with_what_would_be_right(
 def test_a_method_without_noise_needs_no_budget_and_keeps_none() -> None:
     assert build(method="none", epsilon=None).key == build(method="none", epsilon=3).key
     assert build(method={"name": "dp_sgd", "noise_primal": 2}, epsilon=None).epsilon is None
-
-
-def test_more_labels_than_a_method_takes_are_refused_with_those_that_take_them() -> None:
-    check_labels(build(), 2)
-    with pytest.raises(BadInput) as refused:
-        check_labels(build(), 10)
-    assert refused.value.field == "method"
-    assert str(refused.value) == (
-        "method 'pf_ld' takes data with at most 2 labels, and this has 10; choose from none, fairsmooth, dp_fermi, "
-        "dp_sgd, dp_fedavg, opt_q, dpsgd_f, dpsgd_global_adapt, dp_is_sgd, fairdp_adaptive, dpsgd_smooth."
-    )
-    check_labels(build(method="fairdp_adaptive", notion="accuracy_parity"), 10)
-
-
-def test_a_notion_of_the_positive_label_is_refused_where_there_is_none() -> None:
-    asked = build(method="dp_sgd", notion="equal_opportunity")
-    check_labels(asked, 2)
-    with pytest.raises(BadInput) as refused:
-        check_labels(asked, 9)
-    assert refused.value.field == "notion"
-    assert str(refused.value) == (
-        "notion 'equal_opportunity': equal opportunity is about the positive label, and of 9 labels none is positive; "
-        "choose from demographic_parity, equalized_odds, accuracy_parity."
-    )

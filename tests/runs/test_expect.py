@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.runs.config import build_config
 from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.runs.store import open_store
@@ -13,7 +14,9 @@ from fairpriv_core.runs.store import open_store
 
 def _expect(method: dict[str, Any], rows: list[Any] | None = None) -> tuple[float, bool]:
     raw = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "method": method}
-    return expect_seconds(build_config(raw), n_train=10_000, features=50, rows=rows or [])
+    config = build_config(raw)
+    shape = NetworkShape(50, getattr(config.method, "hidden_layers", 0))
+    return expect_seconds(config, n_train=10_000, shape=shape, rows=rows or [])
 
 
 def test_more_work_is_expected_to_take_longer() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_positive, clip_weights
 from fairpriv_core.engine.loop import Rule, Schedule, train
-from fairpriv_core.engine.presets import MLP, AnyShape, build_image_network, build_mlp
+from fairpriv_core.engine.presets import AnyShape, build_network
 from fairpriv_core.engine.records import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.fields import DrawsSamples, TrainsNetwork, equally_many, few_labels, network_of
@@ -54,10 +54,8 @@ class Setting(Generic[M]):
     def shape(self) -> AnyShape:
         """The network's shape, the same for every model; BadInput where it cannot be trained on these data."""
         first, train = self.methods[0], self.trains[0]
-        network = network_of(first)
-        if network != MLP:
-            return build_image_network(network, train.image, train.labels)
-        return build_mlp(train.d, first.hidden_layers, first.width, labels=train.labels)
+        size = {"hidden_layers": first.hidden_layers, "width": first.width}
+        return build_network(network_of(first), train.image, inputs=train.d, labels=train.labels, **size)
 
     @cached_property
     def rates(self) -> list[float]:

@@ -1,0 +1,117 @@
+"""Runs on images of a person's own: killed and gone on with bit for bit, told, repeated, attacked."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.answers import answer_prediction, answer_run
+from fairpriv_core.runs.audit_model import audit_model
+from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.request import read_request
+from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.runs.toml import read_toml
+from fairpriv_core.runs.worker import work_on
+
+KINDS, SEXES = ("cat", "dog", "fox"), ("f", "m")
+ROWS, SIDE = 120, 14
+_WORK = """
+import os, signal, sys
+from fairpriv_core.runs import journal
+from fairpriv_core.runs.store_work import open_work
+from fairpriv_core.runs.worker import work_on
+
+def watch(progress):
+    if progress.step == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+journal.COMMIT_SECONDS = 0.0
+work = open_work(None)
+work_on(work, work.claim(sys.argv[1]), on_commit=watch)
+"""
+
+
+@pytest.fixture
+def pets(tmp_path: Path) -> Path:
+    """Return a list of small grey images with a bright row for each kind."""
+    torch.set_num_threads(1)
+    (tmp_path / "pictures").mkdir()
+    lines, draw = ["file,kind,sex"], np.random.default_rng(0)
+    for row in range(ROWS):
+        pixels = draw.integers(0, 90, (SIDE, SIDE), dtype=np.uint8)
+        pixels[4 * (row % 3) + 1] += 120
+        Image.fromarray(pixels).save(tmp_path / "pictures" / f"{row}.png")
+        lines.append(f"pictures/{row}.png,{KINDS[row % 3]},{SEXES[row // 3 % 2]}")
+    path = tmp_path / "list.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def ask(path: Path, **more: Any) -> RunConfig:
+    data = {"file": str(path), "label": "kind", "sensitive": "sex", "image": "file"}
+    method = {"name": "dp_sgd", "epochs": 3, "batch_size": 30, **more.pop("method", {})}
+    return build_config({"data": data, "notion": "accuracy_parity", "method": method, "epsilon": 5, **more})
+
+
+def finish(store: RunStore, key: str) -> np.ndarray:
+    """Work on a run to its end and return its parameters."""
+    work = WorkStore(store.database)
+    work_on(work, work.claim(key))
+    assert store.row(key).status == "finished", store.row(key).error
+    with np.load(io.BytesIO(store.artifact(key, "model.npz"))) as stored:
+        return np.array(stored["parameters"])
+
+
+def test_a_killed_run_goes_on_bit_for_bit(pets: Path, tmp_path: Path, local: RunStore) -> None:
+    config = ask(pets, replay_noise=3)
+    with open_store(str(tmp_path / "other.db")) as other:
+        undisturbed = other.submit(config).key
+        expected = finish(other, undisturbed)
+        record = other.record(undisturbed)
+    key = local.submit(config).key
+    killed = subprocess.run([sys.executable, "-c", _WORK, key, "5"], timeout=60)
+    assert killed.returncode == -signal.SIGKILL and local.row(key).status == "lost"
+    assert WorkStore(local.database).recover() == 1
+    found, again = finish(local, key), local.record(key)
+    assert record is not None and again is not None and again.resumed_from_step >= 5
+    assert np.array_equal(found, expected) and (again.metrics, again.event) == (record.metrics, record.event)
+
+
+def test_a_finished_run_tells_repeats_and_is_attacked(pets: Path, local: RunStore) -> None:
+    key = local.submit(ask(pets, method={"epochs": 1})).key
+    finish(local, key)
+    row, record = local.row(key), local.record(key)
+    assert record is not None and row.config["method"]["network"] == "cnn_small"
+    assert "cnn_small" in answer_run(row, record).text
+    with pytest.raises(BadInput, match=r"^the model decides on images, and predict reads tables alone\.$"):
+        answer_prediction(key, str(pets), str(pets.parent / "out.csv"))
+    config = pets.parent / "again.toml"
+    config.write_text(build_config(record.config).to_toml())
+    assert read_toml(config.read_text())["method"]["network"] == "cnn_small"
+    assert read_request({"config": str(config)}).key == key
+    files = {name: local.artifact(key, name) for name in ("model.npz", "model.json")}
+    found = json.loads(json.dumps(audit_model(record, files, seed=0)))
+    assert len(found["membership"]["attackers"]) == 4 and found["attribute"]["judged"] > 0
+
+
+def test_where_the_group_is_the_label_no_attribute_is_left_to_guess(pets: Path, local: RunStore) -> None:
+    text = pets.read_text().replace("sex", "same").replace(",f", ",cat")
+    lines = [",".join([*line.split(",")[:2], line.split(",")[1]]) for line in text.splitlines()[1:]]
+    pets.write_text("\n".join(["file,kind,sex", *lines]) + "\n")
+    key = local.submit(ask(pets, method={"epochs": 1})).key
+    finish(local, key)
+    record = local.record(key)
+    files = {name: local.artifact(key, name) for name in ("model.npz", "model.json")}
+    assert record is not None and audit_model(record, files, seed=0)["attribute"] is None

@@ -1,0 +1,108 @@
+"""What does not go together is refused before it trains: method, notion, network and the memory that it takes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.footprint import estimate_memory, find_memory
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs import suited
+from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.parameters import method_to_json
+from fairpriv_core.runs.suited import check_method, check_notion, check_suited
+from tests.many import make_ages, make_digits
+
+TABLE = {"dataset": "synthetic", "sensitive": "group"}
+DIGITS = {"dataset": "mnist_unbalanced", "sensitive": "label"}
+OWN = {"file": "list.parquet", "label": "kind", "sensitive": "sex", "image": "file"}
+
+
+def ask(method: dict[str, Any] | str, data: dict[str, Any] = DIGITS, notion: str = "accuracy_parity") -> RunConfig:
+    return build_config({"data": data, "notion": notion, "method": method, "epsilon": 1, "file_sha256": None})
+
+
+def make_images(side: int = 28, *, channels: int = 1) -> Dataset:
+    """Return ten labels of images as pages hold them, without the pixels."""
+    nothing = np.zeros((3000, 0), dtype=np.float32)
+    return dataclasses.replace(make_digits(), X=nothing, feature_names=(), image=(channels, side, side))
+
+
+@pytest.mark.parametrize("data", [DIGITS, OWN])
+def test_images_are_given_a_convolutional_network_and_say_which(data: dict[str, Any]) -> None:
+    usual = ask("fairdp_adaptive", data)
+    assert usual.to_json()["method"]["network"] == "cnn_small"
+    assert usual.key == ask({"name": "fairdp_adaptive", "network": "cnn_small"}, data).key
+    flat = ask({"name": "fairdp_adaptive", "network": "mlp"}, data)
+    assert flat.to_json()["method"]["network"] == "mlp" and flat.key != usual.key
+    for config in (usual, flat):
+        again = build_config(config.to_json())
+        assert again == config and again.key == config.key
+
+
+def test_a_table_keeps_its_key_and_its_network_unsaid() -> None:
+    config = ask("dp_sgd", TABLE)
+    assert "network" not in config.to_json()["method"] == method_to_json(config.method)
+    assert config.key == ask({"name": "dp_sgd", "network": "mlp"}, TABLE).key
+
+
+def test_the_size_of_an_mlp_is_refused_for_another_network() -> None:
+    for method in ({"hidden_layers": 2}, {"width": 32, "network": "vgg9"}):
+        with pytest.raises(BadInput, match=r"is of network mlp, and \w+ has layers of its own: leave it out") as said:
+            ask({"name": "dp_sgd", **method})
+        assert said.value.field == "network"
+    assert ask({"name": "dp_sgd", "hidden_layers": 2, "network": "mlp"}).method.info.name == "dp_sgd"
+
+
+def test_more_labels_than_a_method_takes_are_refused_with_those_that_take_them() -> None:
+    check_method(ask("pf_ld", TABLE).method.info, dataclasses.replace(make_ages(), label_names=("no", "yes")))
+    with pytest.raises(BadInput) as refused:
+        check_method(ask("pf_ld", TABLE).method.info, make_ages())
+    assert refused.value.field == "method"
+    assert str(refused.value) == (
+        "method 'pf_ld' takes data with at most 2 labels, and this has 3; choose from none, fairsmooth, dp_fermi, "
+        "dp_sgd, dp_fedavg, opt_q, dpsgd_f, dpsgd_global_adapt, dp_is_sgd, fairdp_adaptive, dpsgd_smooth."
+    )
+    check_suited(ask("fairdp_adaptive", TABLE), make_ages())
+
+
+def test_a_notion_of_the_positive_label_is_refused_where_there_is_none() -> None:
+    info = ask("dp_sgd").method.info
+    check_notion("equal_opportunity", info, 2)
+    with pytest.raises(BadInput) as refused:
+        check_notion("equal_opportunity", info, 9)
+    assert refused.value.field == "notion"
+    assert str(refused.value) == (
+        "notion 'equal_opportunity': equal opportunity is about the positive label, and of 9 labels none is positive; "
+        "choose from demographic_parity, equalized_odds, accuracy_parity."
+    )
+
+
+def test_a_network_that_does_not_fit_the_rows_is_refused() -> None:
+    assert check_suited(ask("dp_sgd"), make_images()).size == 26_010
+    with pytest.raises(BadInput, match=r"needs images of at least 14 x 14 pixels, got 8 x 8; take mlp\."):
+        check_suited(ask("dp_sgd"), make_images(8))
+    with pytest.raises(BadInput, match=r"needs images, and these data are a table; take mlp\."):
+        check_suited(ask({"name": "dp_sgd", "network": "vgg9"}, TABLE), make_ages())
+
+
+def test_a_network_beyond_the_memory_is_refused_with_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suited, "find_memory", lambda: 8 * 2**30)
+    check_suited(ask("dp_sgd"), make_images(96, channels=3))
+    with pytest.raises(BadInput) as refused:
+        check_suited(ask("dp_sgd"), make_images(4000, channels=3))
+    said = str(refused.value)
+    assert refused.value.field == "network" and "rows of 48,000,000 values" in said
+    assert "GiB of memory, and 8.0 GiB are here" in said
+    monkeypatch.setattr(suited, "find_memory", lambda: None)
+    check_suited(ask("dp_sgd"), make_images(4000, channels=3))
+
+
+def test_memory_grows_with_the_network_and_the_batch() -> None:
+    shape = check_suited(ask("dp_sgd"), make_images())
+    assert estimate_memory(shape, 256) < estimate_memory(shape, 512)
+    assert (find_memory() or 0) > 2**28
