@@ -146,7 +146,7 @@ class _Loop:
     def __init__(self, rule: Rule, shape: Shape, schedule: Schedule, feed: Feed, trainings: Sequence[Training]) -> None:
         self._rule, self._schedule, self._feed, self._trainings = rule, schedule, feed, trainings
         start = np.stack([shape.initial(training.seed) for training in trainings])
-        self._kernel = _open_kernel(shape, start, trainings[0].device)
+        self._kernel = open_kernel(shape, start, trainings[0].device)
         rates = np.array(schedule.learning_rates, dtype=start.dtype).reshape(-1, 1)
         self._optimizer = build_optimizer(schedule.optimizer, rates, self._kernel.parameters)
         self.steps_per_epoch = steps_per_epoch(feed.n, schedule.batch_size)
@@ -270,7 +270,7 @@ class _Loop:
             self._rule.load(k, held)
 
 
-def _open_kernel(shape: Shape, parameters: np.ndarray, device: str) -> Kernel:
+def open_kernel(shape: Shape, parameters: np.ndarray, device: str) -> Kernel:
     kernel: Kernel
     if isinstance(shape, LayeredShape):
         kernel = import_module(_LAYERED).LayeredKernel(shape, parameters, device)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from fairpriv_core.engine.layered import LayeredShape
+from collections.abc import Mapping
+from typing import Any
+
+from fairpriv_core.engine.layered import LAYERED_KIND, LayeredShape
 from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, Layer, MaxPool, MeanPool, Relu
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.errors import BadInput
@@ -80,3 +83,8 @@ def build_vgg9(image: Image, labels: int) -> LayeredShape:
             layers += [Convolution(width, side=3, padding=1), GroupNorm(_GROUPS), Relu()]
         layers.append(MaxPool(2, stride=2))
     return LayeredShape(image, (*layers, MeanPool(), *(Dense(_UNITS), Relu()) * 2, Dense(labels)))
+
+
+def read_shape(network: Mapping[str, Any]) -> AnyShape:
+    """Return the network that is stored with a trained model."""
+    return (LayeredShape if network["kind"] == LAYERED_KIND else NetworkShape).from_json(network)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fairpriv_core.papers import fairdp_adaptive_runs as runs
 from fairpriv_core.papers.fairdp_adaptive_attacks import FIGURE_3
+from fairpriv_core.papers.fairdp_adaptive_images import FIGURE_1A, FIGURE_1B, TABLE_1, TABLE_2
 from fairpriv_core.papers.fairdp_adaptive_parts import DPSGD, DPSGD_F, FAIRDP, FAIRDP_PROVED, OPT_Q
 from fairpriv_core.papers.fairdp_adaptive_tables import TABLES
 from fairpriv_core.papers.preset import (
@@ -22,17 +23,6 @@ from fairpriv_core.papers.preset import (
     Quantity,
     Value,
     Version,
-)
-
-_IMAGES = "Waits for image data sets (MNIST) and for convolutional networks, which are not built yet."
-
-FIGURE_1 = Preset(
-    id="fairdp_adaptive.figure1",
-    title="Figure 1: what clipping and noise do to classes of MNIST",
-    shows="(a) what DP-SGD costs each class of MNIST with 500 eights in place of some 5,900; (b) each class's accuracy "
-    "over the bias and variance term τ(C, σ; θ). Section 1 prints losses of 6.74 % for well-represented classes and "
-    "74.16 % for eights.",
-    waits_for=_IMAGES,
 )
 
 _SERIES = (FAIRDP, FAIRDP_PROVED, DPSGD, OPT_Q, DPSGD_F)
@@ -102,5 +92,5 @@ PAPER = Paper(
     name="FairDP (adaptive clipping)",
     title="FairDP: Fair differential privacy can mitigate the disparate impact on model accuracy",
     citation="Anonymous authors, under review at ICLR 2021",
-    presets=(FIGURE_1, *TABLES, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6),
+    presets=(FIGURE_1A, FIGURE_1B, *TABLES, TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6),
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 ADULT = {"dataset": "adult", "sensitive": "sex"}
 DUTCH = {"dataset": "dutch_census", "sensitive": "sex"}
+MNIST = {"dataset": "mnist_unbalanced", "sensitive": "label"}
 Method = dict[str, Any]
 Sweep = dict[str, Any]
 
@@ -13,6 +14,15 @@ Sweep = dict[str, Any]
 _TABLE: dict[str, Any] = {"epochs": 20, "batch_size": 256, "learning_rate": 0.005, "optimizer": "sgd"}
 _NOISE: dict[str, Any] = {"clip_primal": 0.5, "noise_primal": 1.0}
 _DUTCH_RATE = 0.03
+#: the network, sigma = 1 and C = 1 are the paper's, the rest is ours
+_SHARED: dict[str, Any] = {
+    "network": "cnn_small",
+    "epochs": 8,
+    "batch_size": 128,
+    "learning_rate": 0.2,
+    "optimizer": "sgd",
+}
+_DIGITS: dict[str, Any] = {**_SHARED, "clip_primal": 1.0}
 L_PRINTED, L_SHIPPED = 1.0, 1e-4
 
 
@@ -46,6 +56,23 @@ def table(data: dict[str, Any], seeds: int) -> Sweep:
     return _sweep(data, methods, seeds)
 
 
+def digits(seeds: int) -> Sweep:
+    """Return the sweep of the tables' columns of unbalanced MNIST, whose groups are its classes."""
+    layered = private("dp_fedavg", **_DIGITS)
+    return _sweep(MNIST, [{"name": "none", **_SHARED}, *rivals(**_DIGITS), layered, *fairdp("class", **_DIGITS)], seeds)
+
+
+def digits_of_dpsgd(seeds: int) -> Sweep:
+    """Return the sweep of Figure 1(a): of the tables' runs those of SGD and DPSGD."""
+    return _sweep(MNIST, [{"name": "none", **_SHARED}, private("dp_sgd", **_DIGITS)], seeds)
+
+
+def digits_at(noises: list[float], seeds: int) -> Sweep:
+    """Return the sweep of Figure 1(b): DPSGD on unbalanced MNIST at each noise multiplier."""
+    methods = [private("dp_sgd", **{**_DIGITS, "noise_primal": noise}) for noise in noises]
+    return _sweep(MNIST, methods, seeds)
+
+
 def attacked(seeds: int) -> Sweep:
     """Return the sweep of Figure 3 on Adult: some of the tables' runs."""
     return _sweep(ADULT, [{"name": "none", **_TABLE}, *rivals(), *fairdp("class")], seeds)
@@ -59,6 +86,6 @@ def varied(parameter: str, values: list[float], seeds: int) -> Sweep:
 
 
 def _sweep(data: dict[str, Any], methods: list[Method], seeds: int) -> Sweep:
-    split = {"split": "official"} if data is ADULT else {}
+    split = {} if data is DUTCH else {"split": "official"}
     axes = {"method": methods, "seed": list(range(seeds))}
     return {"data": data, "notion": "accuracy_parity", **split, "axes": axes, "sweep": {"max_runs": 5000}}

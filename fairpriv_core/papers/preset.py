@@ -16,9 +16,10 @@ from fairpriv_core.errors import BadInput
 
 Where = Mapping[str, Any]  # path -> the value that a record has there, or a tuple of those that it may have
 Json = Mapping[str, Any]
-Measure = Literal["", "clipped", "membership"]
+Measure = Literal["", "bias_variance", "clipped", "membership"]
 #: what a worker finds out of finished models beside their metrics, in words
 MEASURES: Mapping[Measure, str] = {
+    "bias_variance": "the bias and variance term τ of each run's gradients",
     "clipped": "how many gradients of each group are above C_p",
     "membership": "how well four attackers tell who was trained on",
 }
@@ -224,9 +225,8 @@ class Preset:
         printed: the numbers that the paper prints; where there are none, `not_printed` says so in a sentence.
         claims: what the paper concludes from it, as checks.
         privacy: what is proved of the budgets in it, in plain words; where a claim of the paper does not hold.
-        measured: what is measured at each run's finished model beside its metrics: "clipped", the share of each
-            group's gradients that C_p clips, at "clipped/GROUP"; "membership", what four attackers find out, at
-            "membership/ATTACKER/auc" and "/advantage", and at "membership/chance" what they find out by guessing.
+        measured: of MEASURES what is found at each run's finished model beside its metrics, at "clipped/GROUP", at
+            "bias_variance/tau", or at "membership/ATTACKER/auc" and "/advantage" ("chance": what guessing finds out).
         waits_for: the sentence that says why it cannot run; "" for one that can.
     """
 

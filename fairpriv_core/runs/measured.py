@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fairpriv_core.runs.bias_variance import measure_bias_variance
 from fairpriv_core.runs.clipped import measure_clipped
 from fairpriv_core.runs.membership import measure_membership
 from fairpriv_core.runs.paper_runs import attach
@@ -16,6 +17,7 @@ from fairpriv_core.runs.store import RunStore, open_store
 
 Numbers = Mapping[str, Any]
 MEASURES: Mapping[str, Callable[[RunStore, str, Shelf], Numbers]] = {
+    "bias_variance": measure_bias_variance,
     "clipped": measure_clipped,
     "membership": measure_membership,
 }

@@ -12,11 +12,14 @@ from scipy.stats import kstwobign
 from fairpriv_core.audit.inference import attackers, guessed_advantage
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.papers import fairdp_adaptive_images as images
 from fairpriv_core.papers.fairdp_adaptive_attacks import ATTACKERS, BY_CHANCE
 from fairpriv_core.papers.fairdp_adaptive_parts import PRINTED_ROWS
 from fairpriv_core.papers.fairdp_adaptive_tables import INDICES, LOSSES
+from fairpriv_core.runs.paper_runs import list_configs
 
 TEST_ROWS = {"adult": (10147, 4913), "dutch": (6012, 6072)}  # men, women, by the code books
+TWOS, EIGHTS, DIGITS = 1032, 974, 10000  # of MNIST's test images
 
 
 def weighted_indices(men: float, women: float, rows: tuple[int, int]) -> dict[str, float]:
@@ -48,6 +51,30 @@ def test_the_total_is_the_weighted_mean_of_the_two_sexes(name: str) -> None:
     for column in range(len(PRINTED_ROWS)):
         parts = {people: numbers[column] for people, numbers in LOSSES[name].items()}
         assert parts["all"] == pytest.approx((men * parts["men"] + women * parts["women"]) / (men + women), abs=0.02)
+
+
+@pytest.mark.parametrize("row", range(len(PRINTED_ROWS)))
+def test_table_2_is_ten_times_the_indices_on_mnist_too(row: int) -> None:
+    """Atkinson's index is 1 - exp(-MLD); no MLD is below that of the accuracies where the unprinted eight are equal."""
+    tenth = {name: numbers[row] / 10.0 for name, numbers in images.INDICES.items()}
+    assert tenth["Atkinson"] == pytest.approx(1.0 - math.exp(-tenth["MLD"]), rel=0.01, abs=1e-5)
+    people = {name: numbers[0] + (numbers[row] if row else 0.0) for name, numbers in images.LOSSES.items()}
+    rest = (DIGITS * people["all"] - TWOS * people["twos"] - EIGHTS * people["eights"]) / (DIGITS - TWOS - EIGHTS)
+    parts = ((TWOS, people["twos"]), (EIGHTS, people["eights"]), (DIGITS - TWOS - EIGHTS, rest))
+    least = -sum(size / DIGITS * math.log(accuracy / people["all"]) for size, accuracy in parts)
+    assert least - 1e-5 <= tenth["MLD"] <= 1.5 * least + 7e-5
+
+
+def test_the_images_settings_are_the_papers_where_it_prints_them() -> None:
+    assert images.TABLE_1.full is not None
+    found = [config.to_json() for config in list_configs(images.TABLE_1.full.sweeps).values()]
+    private = [one["method"] for one in found if one["method"]["name"] != "none"]
+    assert {(one["clip_primal"], one["noise_primal"]) for one in private} == {(1.0, 1.0)}
+    assert {one["method"]["network"] for one in found} == {"cnn_small"}
+    assert {one["delta"] for one in found} == {1e-5} and {one["seed"] for one in found} == set(range(10))
+    assert [one["lipschitz"] for one in private if one.get("variant") == "published" and "lipschitz" in one] == [
+        1.0
+    ] * 10
 
 
 def test_dutchs_printed_male_rows_are_as_many_as_the_files_women(

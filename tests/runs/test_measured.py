@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
+from fairpriv_core.engine.presets import build_mlp
 from fairpriv_core.papers.preset import MEASURES as WORDS
 from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
 from fairpriv_core.runs.audit_model import audit_model
-from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.bias_variance import find_gradients
+from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.execute import calibrate_method
 from fairpriv_core.runs.measured import MEASURES, compute, measure, with_measured
 from fairpriv_core.runs.preview import run_preview
+from fairpriv_core.runs.shelf import Shelf
 from fairpriv_core.runs.store import RunStore
 from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from tests.many import make_ages
 
 Configure = Callable[..., RunConfig]
 
@@ -53,6 +62,33 @@ def test_membership_is_the_audits_attack_and_repeats(local: RunStore, key: str) 
 def test_clipped_is_a_share_of_each_group(local: RunStore, key: str) -> None:
     shares = measure(local, "clipped", [key])[key]
     assert len(shares) == 2 and all(0.0 <= share <= 1.0 for share in shares.values())
+
+
+def test_bias_and_variance_are_those_of_equation_4(local: RunStore, key: str) -> None:
+    found = measure(local, "bias_variance", [key])[key]
+    config = build_config(local.row(key).config)
+    train, _ = Shelf().parts(config)
+    method: Any = calibrate_method(config, train.n)
+    with np.load(io.BytesIO(local.artifact(key, PARAMETERS)), allow_pickle=False) as stored:
+        *weights, bias = stored["parameters"].reshape(-1).astype(np.float64)
+    chance = 1.0 / (1.0 + np.exp(-(train.X @ np.array(weights) + bias)))
+    gradients = (chance - train.y)[:, None] * np.column_stack([train.X, np.ones(train.n)])  # of a logistic regression
+    lost = np.maximum(np.linalg.norm(gradients, axis=1) - method.clip_primal, 0.0).mean()
+    bias_term = 2.0 * (1.0 + 1.0 / method.learning_rate) * np.linalg.norm(gradients.mean(axis=0)) * lost + lost**2
+    variance = (method.noise_primal * method.clip_primal / method.batch_size) ** 2 * gradients.shape[1]
+    assert found["clipping"] == pytest.approx(bias_term, rel=1e-4)
+    assert found["noise"] == pytest.approx(variance)
+    assert found["tau"] == found["clipping"] + found["noise"]
+
+
+def test_gradients_of_a_network_of_layers_are_those_of_its_losses() -> None:
+    ages, shape = make_ages(20), build_mlp(4, 1, 6, labels=3)
+    data = replace(ages, X=np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32))
+    network, start = shape.to_json(), shape.initial(0)
+    norms, mean = find_gradients(network, start, data)
+    alone = [find_gradients(network, start, data.take(np.array([row])))[1] for row in range(data.n)]
+    assert norms == pytest.approx(np.linalg.norm(alone, axis=1), rel=1e-4)
+    assert mean == pytest.approx(np.mean(alone, axis=0), abs=1e-6)
 
 
 def test_records_get_what_was_measured_under_its_name(local: RunStore, key: str) -> None:
