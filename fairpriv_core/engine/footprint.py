@@ -8,7 +8,7 @@ from pathlib import Path
 from fairpriv_core.engine.presets import AnyShape
 
 _LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container, in bytes, or "max"
-_OF_PARAMETER = 60  # bytes: the parameter, its gradients and moments, its noise, a checkpoint of all that
+_OF_PARAMETER = 70  # bytes: the parameter, its gradients and moments, its noise, a checkpoint of all that
 _OF_VALUE = 8  # bytes of a batch's value: as it is gathered and as it is passed through
 
 

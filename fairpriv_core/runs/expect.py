@@ -13,6 +13,7 @@ from fairpriv_core.runs.rows import RunRow
 
 # One core of a common server or laptop, of our runs on Adult, Bank and MNIST: within a factor of about two.
 _STEP, _EPOCH, _START = 5e-4, 0.03, 1.0
+_LAYERED_START = 5.0  # PyTorch is loaded
 _PER_SECOND, _LAYERED_PER_SECOND = 3e10, 2e10  # multiplications, six of which a weight takes to be learnt
 _PASSES = 50  # over all rows, where a step is a whole fit of a learner
 _SHOWN = 0.2  # of the training rows: about how many are predicted at the end of an epoch
@@ -32,7 +33,8 @@ def expect_seconds(config: RunConfig, *, n_train: int, shape: AnyShape, rows: It
     row_seconds = shape.operations / (_LAYERED_PER_SECOND if layered else _PER_SECOND)
     step = _STEP + 6 * _count_rows(config.method, n_train) * row_seconds
     epoch = _EPOCH + (_SHOWN * n_train * row_seconds if layered else 0.0)
-    return _START + steps * step + _count_epochs(config) * epoch, False
+    start = _LAYERED_START if layered else _START
+    return start + steps * step + _count_epochs(config) * epoch, False
 
 
 def _name_kind(config: Mapping[str, Any]) -> tuple[Any, ...]:
