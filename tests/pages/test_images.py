@@ -139,5 +139,8 @@ def test_a_reference_tells_the_image_column() -> None:
 
 
 def test_train_says_what_cannot_be_protected(open_page: Open, real_data: Path) -> None:
-    page = open_page("train", data="mnist_unbalanced:label", method="pf_ld")
-    assert not page.exception and "choose a method that protects whole records" in page.error[0].value
+    page = open_page("train", data="mnist_unbalanced:label", method="one_release")
+    assert not page.exception and not page.error
+    assert "choose a method that protects whole records" in page.info[0].value
+    assert page.selectbox("method").value == "fairdp_adaptive" and not page.button("launch").disabled
+    assert "here it is the label, which they take as public" in read_all(page)
