@@ -40,7 +40,7 @@ _ALL, _TWOS, _EIGHTS = "all", "twos", "eights"
 _CLASSES = {
     _ALL: ACCURACY,
     _TWOS: Value("metrics/groups/2/accuracy", "Accuracy, twos", "%", scale=100.0),
-    _EIGHTS: Value("metrics/groups/8/accuracy", "…, eights", "%", scale=100.0),
+    _EIGHTS: Value("metrics/groups/8/accuracy", "Accuracy, eights", "%", scale=100.0),
 }
 #: Table 1: SGD's accuracy, then each method's loss against it, in the order of PRINTED_ROWS
 LOSSES: dict[str, tuple[float, ...]] = {

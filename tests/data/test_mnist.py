@@ -15,7 +15,7 @@ from fairpriv_core.data.mnist import RARE, RARE_KEPT, keep_rare, read_idx
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput, DataUnavailable
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.runs.suited import check_sensitive
+from fairpriv_core.runs.suited import check_method
 
 TRAIN = [5_923, 6_742, 5_958, 6_131, 5_842, 5_421, 5_918, 6_265, 500, 5_949]
 TEST = [980, 1_135, 1_032, 1_010, 982, 892, 958, 1_028, 974, 1_009]
@@ -85,5 +85,5 @@ def test_a_digit_against_the_others_needs_its_name(digits: Dataset) -> None:
 
 def test_a_method_that_takes_labels_as_public_has_nothing_to_protect(digits: Dataset) -> None:
     with pytest.raises(BadInput, match="the label is the sensitive attribute, so choose a method that protects whole"):
-        check_sensitive(methods()["pf_ld"].info, digits)
-    assert check_sensitive(methods()["dp_sgd"].info, digits) is digits
+        check_method(methods()["pf_ld"].info, digits)
+    check_method(methods()["dp_sgd"].info, digits)
