@@ -12,6 +12,7 @@ rows are one matrix product, K wide.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -68,10 +69,6 @@ class Pass:
         norms: np.ndarray = np.sqrt(self._layer_squares())
         return np.broadcast_to(norms, (len(norms), *self.logits.shape))
 
-    def back(self, seeds: np.ndarray) -> Pass:
-        """Return the pass over the same records with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
-        raise NotImplementedError("with one logit every gradient is a multiple of one: weights say all.")
-
     def _layer_squares(self) -> np.ndarray:
         return layer_squares(expand(self.squares, len(self.logits)), self.hidden, self.deltas)
 
@@ -81,6 +78,14 @@ class Pass:
         rows = expand(self.rows, len(self.logits))
         rows = np.broadcast_to(rows, (len(self.logits), *rows.shape[1:]))
         return list(zip([rows, *self.hidden], [*self.deltas, np.ones_like(self.logits)[:, :, None]], strict=True))
+
+
+class SeededPass(Pass, ABC):
+    """A pass of networks with an output a label: gradients of any mix of outputs, where one logit has but multiples."""
+
+    @abstractmethod
+    def back(self, seeds: np.ndarray) -> SeededPass:
+        """Return the pass over the same records with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
 
 
 @dataclass

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from fairpriv_core.engine.device import exactly, open_device
 from fairpriv_core.engine.kept import Kept
-from fairpriv_core.engine.kernel import Batch, Kernel, Pass
+from fairpriv_core.engine.kernel import Batch, Kernel, Pass, SeededPass
 from fairpriv_core.engine.layer_steps import Scratch
 from fairpriv_core.engine.layered import LayeredShape
 from fairpriv_core.engine.layered_model import LayeredModel, Seed, count_kept, count_working, seed_losses
@@ -36,7 +36,7 @@ Seeds = Callable[[int, slice], Seed]  # of a model and some of the records
 
 
 @dataclass
-class LayeredPass(Pass):
+class LayeredPass(SeededPass):
     """A pass over B records of K models: `logits` (K, B, l), and gradients of what `seeds` derive.
 
     `each` (layers, K, B) are the squared norms of each layer's gradient, `values` (K, B) what was derived: losses, if

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.kernel import Pass
+from fairpriv_core.engine.kernel import Pass, SeededPass
 from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.engine.products import divide, expand
 from fairpriv_core.notions.surrogates import output, sigmoid, softmax
@@ -37,6 +37,7 @@ class Records:
 
     def back(self, seeds: np.ndarray) -> Records:
         """Return the records of a whole pass with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
+        assert isinstance(self.passed, SeededPass), "only networks with an output a label take seeds"
         return Records(self.passed.back(seeds), self._drawn)
 
     @cached_property
