@@ -11,6 +11,7 @@ from typing import Any
 from fairpriv_core.data.cells import read_cells, read_first_row
 from fairpriv_core.data.decode import Target, decode_images
 from fairpriv_core.data.material import Material
+from fairpriv_core.data.pixels import Pixels
 from fairpriv_core.data.table import count_rows, take_rows
 from fairpriv_core.errors import BadInput
 
@@ -75,6 +76,24 @@ def attach_images(rows: Material, path: Path, column: str, *, skip: bool) -> Mat
         unit_name="picture",
         pixels=pixels,
     )
+
+
+def read_images(path: Path, shape: tuple[int, int, int]) -> Pixels:
+    """Return the images that a CSV or Parquet file holds or names, for a model of images of `shape`.
+
+    Raises BadInput where no column or more than one has images, one cannot be read, or their size is another.
+    """
+    columns = find_image_columns(path)
+    if len(columns) != 1:
+        found = " and ".join(columns) if columns else "none"
+        raise BadInput(f"the model needs one column of images, and {path.name} has {found}.", field="file")
+    cells = _Cells(read_cells(path, columns[0]), path.parent, path.name)
+    names = [cells.name(place) for place in range(len(cells.cells))]
+    pixels, _, _ = decode_images(names, cells.find, Target(colour=shape[0] > 1), skip=False)
+    if pixels.shape != shape:
+        wanted, got = (f"{width} × {height} pixels" for _, height, width in (shape, pixels.shape))
+        raise BadInput(f"the model was trained on images of {wanted}, {path.name} has {got}.", field="file")
+    return pixels
 
 
 def find_image_columns(path: Path) -> tuple[str, ...]:

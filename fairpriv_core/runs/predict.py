@@ -13,6 +13,7 @@ import numpy as np
 
 from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.groups import Groups
+from fairpriv_core.data.own_images import read_images
 from fairpriv_core.data.stream import read_table
 from fairpriv_core.engine.predict import decision_thresholds, needs_group, predict_proba
 from fairpriv_core.errors import BadInput
@@ -23,20 +24,19 @@ from fairpriv_core.runs.artifact import DESCRIPTION, FORMAT, PARAMETERS
 def predict_file(files: Mapping[str, bytes], source: str, target: str) -> dict[str, Any]:
     """Predict the rows of the CSV or Parquet file `source`; write row number, probability and prediction to `target`.
 
+    A model of images takes those of the file's one column of images.
+
     The probability is that of the positive label; of more than two labels that of the predicted one. Returns {"rows",
     "positive", "out"}, where `positive` is None for more than two labels, and `decided` counts each.
 
     Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides by
-    group), a target that cannot be written, or a model of another format.
+    group), for images of another size, a target that cannot be written, or a model of another format.
     """
     description = json.loads(files[DESCRIPTION])
     if description["format"] != FORMAT:
         raise BadInput(f"the model has format {description['format']}; this version reads format {FORMAT}.")
-    if description.get("image") is not None:
-        raise BadInput("the model decides on images, and predict reads tables alone.", field="file")
-    table, network = read_table(Path(source)).table, description["network"]
-    features = Encoder.from_json(description["encoder"]).transform(table)
-    group = Groups.from_json(description.get("grouping")).assign(table) if needs_group(network) else None
+    network = description["network"]
+    features, group = _read_rows(description, Path(source))
     with np.load(io.BytesIO(files[PARAMETERS]), allow_pickle=False) as stored:
         score = predict_proba(network, stored["parameters"], features, group)
     names, decided = description["label_names"], decide(score, decision_thresholds(network, features))
@@ -53,3 +53,13 @@ def predict_file(files: Mapping[str, bytes], source: str, target: str) -> dict[s
     counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))
     found = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
     return found if binary else {**found, "decided": counts}
+
+
+def _read_rows(description: Mapping[str, Any], path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return features (n, d) as the model was trained on, and groups (n,) where it decides by them."""
+    if description.get("image") is not None:  # no network of layers decides by group
+        return read_images(path, tuple(description["image"])).encode(), None
+    table = read_table(path).table
+    grouped = needs_group(description["network"])
+    group = Groups.from_json(description.get("grouping")).assign(table) if grouped else None
+    return Encoder.from_json(description["encoder"]).transform(table), group

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -95,8 +96,6 @@ def test_a_finished_run_tells_repeats_and_is_attacked(pets: Path, local: RunStor
     row, record = local.row(key), local.record(key)
     assert record is not None and row.config["method"]["network"] == "cnn_small"
     assert "cnn_small" in answer_run(row, record).text
-    with pytest.raises(BadInput, match=r"^the model decides on images, and predict reads tables alone\.$"):
-        answer_prediction(key, str(pets), str(pets.parent / "out.csv"))
     config = pets.parent / "again.toml"
     config.write_text(build_config(record.config).to_toml())
     assert read_toml(config.read_text())["method"]["network"] == "cnn_small"
@@ -104,6 +103,25 @@ def test_a_finished_run_tells_repeats_and_is_attacked(pets: Path, local: RunStor
     files = {name: local.artifact(key, name) for name in ("model.npz", "model.json")}
     found = json.loads(json.dumps(audit_model(record, files, seed=0)))
     assert len(found["membership"]["attackers"]) == 4 and found["attribute"]["judged"] > 0
+
+
+def test_a_model_of_images_predicts_new_ones(pets: Path, local: RunStore, tmp_path: Path) -> None:
+    key, out = local.submit(ask(pets, epsilon=None, method={"name": "none", "epochs": 20})).key, tmp_path / "out.csv"
+    finish(local, key)
+    new = tmp_path / "new.csv"
+    new.write_text("note,picture\n" + "".join(f"seen,pictures/{row}.png\n" for row in range(9)))
+    assert answer_prediction(key, str(new), str(out)).document["rows"] == 9
+    lines = out.read_text().splitlines()[1:]
+    assert [line.split(",")[2] for line in lines] == [KINDS[row % 3] for row in range(9)]
+    Image.new("L", (20, SIDE)).save(tmp_path / "wide.png")
+    for text, sentence in (
+        ("picture\nwide.png\n", "the model was trained on images of 14 × 14 pixels, new.csv has 20 × 14 pixels."),
+        ("note\nseen\n", "the model needs one column of images, and new.csv has none."),
+        ("picture\ngone.png\n", "none of 1 images can be read: gone.png (no such file)."),
+    ):
+        new.write_text(text)
+        with pytest.raises(BadInput, match=f"^{re.escape(sentence)}$"):
+            answer_prediction(key, str(new), str(out))
 
 
 def test_where_the_group_is_the_label_no_attribute_is_left_to_guess(pets: Path, local: RunStore) -> None:
