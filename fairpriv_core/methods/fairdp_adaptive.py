@@ -15,14 +15,14 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
-from fairpriv_core.methods.noisy_sums import SumsWithCounts
+from fairpriv_core.methods.noisy_sums import AdaptiveBounds
 from fairpriv_core.notions.catalog import notions
 
 KINDS = ("class", "group")
 
 
 @dataclass(frozen=True)
-class FairDpAdaptive(SumsWithCounts):
+class FairDpAdaptive(AdaptiveBounds):
     """Published: eq. 5 over the sample's own norms. Proved: over a noisy histogram of norms for each kind of record.
 
     The histogram is counted beside the gradients; a running mean of it, the shares that it implies and the released

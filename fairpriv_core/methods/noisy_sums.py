@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from fairpriv_core import checks
+from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter
 from fairpriv_core.privacy.accountants import rdp_epsilon
@@ -166,3 +167,36 @@ class SumsWithCounts(NoisySums):
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""
         return (*super().assumptions(), fields.chosen_on("Adult"))
+
+
+NOISE_BOUNDS = ("adaptive", "set")
+
+
+@dataclass(frozen=True)
+class AdaptiveBounds(SumsWithCounts):
+    """Bounds follow the gradients' norms: noise too, which a proof needs; or not, as the published text can be read."""
+
+    noise_bound: str = parameter(
+        "adaptive",
+        "Noise scaled to",
+        "The adaptive bound, which a proof needs; or, published variant, the C that is set, as the papers' DP-SGD step "
+        "has it.",
+        choices=NOISE_BOUNDS,
+        expert=True,
+        unsaid=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_of(NOISE_BOUNDS, noise_bound=self.noise_bound)
+        if self.proved and self.noise_bound == "set":
+            raise BadInput(
+                "noise_bound 'set' adds too little noise for the proved variant; take adaptive, or variant published.",
+                field="noise_bound",
+            )
+
+    def unproved_reason(self) -> str | None:
+        """Why the published variant has no epsilon; None for the proved variant."""
+        if self.noise_bound == "set":
+            return f"{self.UNPROVED} Here the noise does not follow the bound either, and contributions exceed it."
+        return super().unproved_reason()

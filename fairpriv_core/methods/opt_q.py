@@ -16,14 +16,14 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
-from fairpriv_core.methods.noisy_sums import SumsWithCounts
+from fairpriv_core.methods.noisy_sums import AdaptiveBounds
 from fairpriv_core.notions.catalog import notions
 
 _LEAST, _MOST = 0.05, 0.999  # a quantile beyond these would leave next to nobody, or nothing to count
 
 
 @dataclass(frozen=True)
-class OptQ(SumsWithCounts):
+class OptQ(AdaptiveBounds):
     """The published variant takes the quantile of the very sample; the proved one tracks it by noisy counts.
 
     Tracking is geometric (Andrew et al., 2021): C <- C exp(s (b - (1 - quantile))), b the noisy share of norms above C.

@@ -16,6 +16,7 @@ from fairpriv_core.methods.dpsgd_f import DpsgdF
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.opt_q import OptQ
 from fairpriv_core.methods.rules import dpsgd_f, fairdp_adaptive, noisy_sums, opt_q
+from fairpriv_core.runs.parameters import method_to_json
 from tests.methods.harness import RecordingMechanism, make_data, train
 from tests.methods.test_dp_sgd_family import SHORT, replay_single_records
 
@@ -115,3 +116,19 @@ def test_a_radius_without_the_counts_is_caught(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(RecordingMechanism, "sampled_gaussian", narrow)
     assert _fullest(OPT_Q) > 1.15
+
+
+@pytest.mark.parametrize("kind", [OptQ, FairDpAdaptive])
+def test_noise_of_the_bound_that_is_set_does_not_cover_contributions(kind: type[OptQ | FairDpAdaptive]) -> None:
+    """The published text can be read so: nothing is proved of it, and the proved variant refuses it."""
+    more = {"lipschitz": 1e-6} if kind is FairDpAdaptive else {"quantile": 0.9}
+    fixed = kind(**SHORT, variant="published", noise_bound="set", **more)
+    assert _fullest(fixed) > 10.0
+    assert _fullest(dataclasses.replace(fixed, noise_bound="adaptive")) <= 1.0
+    recorder = RecordingMechanism()
+    train(fixed, [make_data()], [recorder])
+    assert {one.bound for one in recorder.releases} == {fixed.clip_primal}
+    assert str(fixed.unproved_reason()).endswith("contributions exceed it.")
+    with pytest.raises(FairprivError, match="'set' adds too little noise for the proved variant"):
+        kind(**SHORT, noise_bound="set")
+    assert "noise_bound" not in method_to_json(kind(**SHORT))

@@ -15,6 +15,7 @@ from fairpriv_core.methods.bias_variance import minimise_bias_variance
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.rules.noisy_sums import (
     NoisySumsRule,
+    as_published,
     clipped_loss_weights,
     count_by,
     raw_norms,
@@ -112,6 +113,9 @@ class FairDpRule(NoisySumsRule):
 
 class FairDpPublishedRule(FairDpRule):
     """Published: eq. 5 over the sample's own norms, sizes and gradient; n is the sample's size."""
+
+    def noise_bounds(self) -> np.ndarray:
+        return as_published(self.setting.methods, self.bounds())
 
     def look(self, sampled: Sampled) -> None:
         records = sampled.records

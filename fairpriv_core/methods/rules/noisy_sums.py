@@ -8,7 +8,7 @@ variants); published variants read the step's own sample first (`look`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.records import Feed, Indices, Records, join_samples
+from fairpriv_core.methods.noisy_sums import AdaptiveBounds
 from fairpriv_core.methods.rules.plain import loss_gradient_norms
 from fairpriv_core.methods.rules.setting import Setting
 
@@ -46,6 +47,10 @@ class NoisySumsRule:
     def bounds(self) -> np.ndarray:
         """Return how long a record's gradient may be in this step's sum, for each model (K,)."""
         return np.array([method.clip_primal for method in self.setting.methods])
+
+    def noise_bounds(self) -> np.ndarray:
+        """Return what each model's noise is scaled to (K,): the bounds, so that it covers each contribution."""
+        return self.bounds()
 
     def weights(self, sampled: Sampled) -> np.ndarray:
         """Return each record's weight on the logit's gradient, (K, S) or (layers, K, S)."""
@@ -85,7 +90,7 @@ class NoisySumsRule:
 
     def secret_update(self, sampled: Sampled) -> np.ndarray:
         self.look(sampled)
-        bounds, beside = self.bounds(), self.statistics(sampled.records)
+        bounds, beside = self.noise_bounds(), self.statistics(sampled.records)
         totals = sampled.sum(self.weights(sampled))
         counts = totals[:, :0] if beside is None else beside
         gradients, noisy = self._release(totals, counts, bounds, sampled.step)
@@ -133,6 +138,12 @@ class NoisySumsRule:
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         for name, value in self.kept.items():
             value[model] = state[name]
+
+
+def as_published(methods: Sequence[AdaptiveBounds], bounds: np.ndarray) -> np.ndarray:
+    """Return what each published model's noise is scaled to (K,): its adaptive bound, or the C that is set."""
+    wanted = np.array([method.noise_bound == "adaptive" for method in methods])
+    return np.where(wanted, bounds, [method.clip_primal for method in methods])
 
 
 def clipped_loss_weights(records: Records, bounds: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.records import Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.opt_q import OptQ
-from fairpriv_core.methods.rules.noisy_sums import NoisySumsRule, raw_norms, within_reach
+from fairpriv_core.methods.rules.noisy_sums import NoisySumsRule, as_published, raw_norms, within_reach
 from fairpriv_core.methods.rules.plain import loss_gradient_norms
 from fairpriv_core.methods.rules.setting import Setting
 
@@ -47,6 +47,9 @@ class OptQRule(NoisySumsRule):
 
 class OptQPublishedRule(OptQRule):
     """Published: C is the quantile of the sample's own norms; nothing is counted."""
+
+    def noise_bounds(self) -> np.ndarray:
+        return as_published(self.setting.methods, self.bounds())
 
     def look(self, sampled: Sampled) -> None:
         for k, norms in enumerate(raw_norms(sampled.records)):
