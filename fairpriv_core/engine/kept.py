@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-_WORTH = 1  # times the memory: gradients that are kept as they are need no second product, nor any rounding anew
+_WORTH = 2.5  # times the memory: gradients kept as they are need no second product, nor any rounding anew
 
 
 def keeps_whole(weights: int, made_of: int) -> bool:
@@ -33,18 +33,18 @@ class Kept(Protocol):
 
 @dataclass
 class Whole:
-    """Gradients as they are: weights (b, out, in) and biases (b, out). A sum adds these very numbers up."""
+    """Gradients as they are: weights in parts (parts, b, n) and biases (b, out). A sum adds these very numbers up."""
 
     squares: Tensor
     weights: Tensor
     biases: Tensor
-    order: tuple[int, ...] = ()  # of a weight's axes, (height, width, channels) where a convolution unfolded so
+    order: tuple[int, ...] = ()  # of a weight's axes, (height, width, channels, filters), where a convolution's are kept
 
     def sum(self, weights: Tensor, rows: slice, chosen: Tensor | None) -> Tensor:
-        gradients, biases = _choose(chosen, self.weights[rows], self.biases[rows])
-        total = weights @ gradients.flatten(1)
+        gradients, biases = _choose(chosen, self.weights.transpose(0, 1)[rows], self.biases[rows])
+        total = (weights @ gradients.transpose(0, 1)).view(-1)
         if self.order:
-            total = total.view(gradients.shape[1], *self.order).permute(0, 3, 1, 2).reshape(-1)
+            total = total.view(self.order).permute(3, 2, 0, 1).reshape(-1)
         return torch.cat([total, weights @ biases])
 
 

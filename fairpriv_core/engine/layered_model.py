@@ -21,6 +21,7 @@ from fairpriv_core.engine.layer_steps import (
     Scratch,
     Step,
     Tape,
+    count_strip,
 )
 from fairpriv_core.engine.layered import LayeredShape, Place
 from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, MaxPool, Relu
@@ -103,9 +104,9 @@ def seed_losses(labels: Tensor) -> Seed:
 
 
 def count_working(shape: LayeredShape) -> int:
-    """Return how many numbers a record takes while it is passed through: activations, and what a filter sees."""
+    """Return how many numbers a record takes while it is passed through: activations, and what filters see."""
     sizes = [math.prod(place.layer.resize(place.size)) for place in shape.places]
-    return shape.inputs + sum(sizes) + max((_count_patches(place) for place in shape.places), default=0)
+    return shape.inputs + sum(sizes) + max((_count_strip(place) for place in shape.places), default=0)
 
 
 def count_kept(shape: LayeredShape) -> int:
@@ -120,10 +121,12 @@ def count_kept(shape: LayeredShape) -> int:
     return sum(counts)
 
 
-def _count_patches(place: Place) -> int:
+def _count_strip(place: Place) -> int:
     if not isinstance(place.layer, Convolution):
         return 0
-    return math.prod(place.layer.resize(place.size)[1:]) * place.layer.weights(place.size)[1]
+    rows, padded = count_strip(place.layer), place.size[1] + 2 * place.layer.padding
+    seen = rows * place.layer.side * place.size[0]
+    return ((padded - rows) // place.layer.stride + 1) * place.layer.resize(place.size)[2] * seen
 
 
 def _build_step(place: Place, own: Tensor, scratch: Scratch) -> Step:
