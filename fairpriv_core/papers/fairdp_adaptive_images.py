@@ -10,10 +10,14 @@ from __future__ import annotations
 from fairpriv_core.papers import fairdp_adaptive_runs as runs
 from fairpriv_core.papers.fairdp_adaptive_parts import (
     DPSGD,
+    DPSGD_F,
     FAIRDP,
     FAIRDP_PROVED,
+    FAIRDP_SET,
+    FEDAVG,
     INDEX_VALUES,
-    RIVALS,
+    OPT_Q,
+    OPT_Q_SET,
     SGD,
     less,
     mean_of,
@@ -42,31 +46,40 @@ _CLASSES = {
     _TWOS: Value("metrics/groups/2/accuracy", "Accuracy, twos", "%", scale=100.0),
     _EIGHTS: Value("metrics/groups/8/accuracy", "Accuracy, eights", "%", scale=100.0),
 }
-#: Table 1: SGD's accuracy, then each method's loss against it, in the order of PRINTED_ROWS
+#: Table 1: SGD's accuracy, then each method's loss against it, in the order of _PRINTED_ROWS
 LOSSES: dict[str, tuple[float, ...]] = {
     _ALL: (98.85, -11.86, -10.85, -2.92, -4.38, -0.65),
     _TWOS: (99.28, -6.73, -5.95, -3.67, -4.53, -1.20),
     _EIGHTS: (95.96, -74.31, -73.87, 0.13, -16.43, -0.55),
 }
-#: Table 2 as printed, ten times the indices, in the order of PRINTED_ROWS
+#: Table 2 as printed, ten times the indices, in the order of _PRINTED_ROWS
 INDICES: dict[str, tuple[float, ...]] = {
     "Atkinson": (0.0006, 0.6567, 0.6382, 0.0007, 0.0167, 0.0007),
     "Gini": (0.0474, 0.8791, 0.8524, 0.0643, 0.2317, 0.0581),
     "MLD": (0.0006, 0.6807, 0.6602, 0.0007, 0.0167, 0.0007),
     "Theil": (0.0006, 0.4346, 0.4267, 0.0007, 0.0159, 0.0007),
 }
-_ROWS = (SGD, *RIVALS, FAIRDP, FAIRDP_PROVED)
+_RIVALS = (DPSGD, FEDAVG, OPT_Q_SET, DPSGD_F)
+_PRINTED_ROWS = (SGD, *_RIVALS, FAIRDP_SET)
+_ROWS = (*_PRINTED_ROWS, OPT_Q, FAIRDP, FAIRDP_PROVED)
 _SETTINGS = (
-    "From the paper: two convolutional and two dense layers, σ = 1, C = 1, δ = 1e-5, the loss taken as 1-Lipschitz, "
-    "the class as the group, 500 eights for training. It prints neither the layers' sizes, epochs, batch size nor "
-    "learning rate in the text that we have: ours are a network of 26,010 parameters and 8 epochs of plain descent at "
-    "0.2 in batches of 128, chosen by SGD's accuracy on a seed that is not among these. The published split."
+    "From the paper: two convolutional and two dense layers, σ = 1, C = 1, δ = 1e-5, the class as the group, 500 "
+    "eights for training. It prints neither the layers' sizes, epochs, batch size nor learning rate in the text that we "
+    "have: ours are a network of 26,010 parameters and 16 epochs of plain descent at 0.1 in batches of 128, chosen by "
+    "SGD's accuracy on a seed that is not among these. The published split."
 )
-_OURS = " FairDP has a bound for each class, as printed with L = 1 and, proved, with the shipped L."
+_OURS = (
+    " Of Opt-Q and FairDP two readings of the text stand here. Algorithm 1 adds a ξ that only eq. 2 defines, with the "
+    "C that is set: 'noise at C' takes that literally. 'As published' scales noise to the bounds that clip, as eq. 5 "
+    "has it. L is 1 as printed, or the shipped 1e-4: with 26,010 parameters eq. 5 at L = 1 clips to some thousandths, and "
+    "nothing is learnt at noise C either. Opt-Q as published and FairDP proved go at 0.02, where noise follows bounds "
+    "of ten and more."
+)
 _PRIVACY = (
     "ε is what σ = 1 comes to, and is about whole records. Of Opt-Q and FairDP, as published, no ε holds: their "
-    "clipping bounds come from raw gradients, as the paper's footnote 1 says; DPSGD-F counts its sample twice but pays "
-    "once. FairDP, proved, takes its bounds from noisy counts."
+    "clipping bounds come from raw gradients, as the paper's footnote 1 says; with noise at C contributions are "
+    "longer than what the noise is scaled to, too. DPSGD-F counts its sample twice but pays once. FairDP, proved, "
+    "takes its bounds from noisy counts and scales noise to the largest."
 )
 _TEN = (
     " Printed are ten times the Census Bureau's indices, as calculation shows; here stands a tenth, in thousandths. "
@@ -80,7 +93,7 @@ def _at_least(rival: Part) -> Claim:
     return Claim(
         "FairDP has the least accuracy loss from SGD",
         "Section 4.1",
-        less(FAIRDP, rival, ACCURACY, low=0.0),
+        less(FAIRDP_SET, rival, ACCURACY, low=0.0),
         reading=f"it loses no more than {rival.name}",
         ours=less(FAIRDP_PROVED, rival, ACCURACY, low=0.0),
     )
@@ -90,7 +103,7 @@ def _as_sgd(says: str, source: str, value: Value, within: float, unit: str) -> C
     return Claim(
         says,
         source,
-        less(FAIRDP, SGD, value, low=-within, high=within),
+        less(FAIRDP_SET, SGD, value, low=-within, high=within),
         reading=f"at most {within:g} {unit} from SGD's",
         ours=less(FAIRDP_PROVED, SGD, value, low=-within, high=within),
     )
@@ -100,7 +113,7 @@ def _fairer(rival: Part) -> Claim:
     return Claim(
         "FairDP outperforms the other private methods on fairness",
         "Section 4.1",
-        less(FAIRDP, rival, _GINI, high=0.0),
+        less(FAIRDP_SET, rival, _GINI, high=0.0),
         reading=f"its classes are no less equal than those of {rival.name}, by the Gini index",
         ours=less(FAIRDP_PROVED, rival, _GINI, high=0.0),
     )
@@ -115,9 +128,9 @@ TABLE_1 = Preset(
     full=Version((runs.digits(10),), _FULL),
     small=Version((runs.digits(3),), "3 seeds"),
     drawing=Table(_ROWS, tuple((Part(f"{name}, %"), value) for name, value in _CLASSES.items())),
-    printed=print_losses("Table 1, Unbalanced MNIST", _CLASSES, LOSSES),
+    printed=print_losses("Table 1, Unbalanced MNIST", _CLASSES, LOSSES, _PRINTED_ROWS),
     claims=(
-        *(_at_least(rival) for rival in RIVALS),
+        *(_at_least(rival) for rival in _RIVALS),
         Claim(
             "DPSGD costs the classes unlike amounts",
             "Section 1",
@@ -132,6 +145,12 @@ TABLE_1 = Preset(
             "points of the largest difference between classes",
         ),
         _as_sgd("FairDP mitigates the disparate impact", "Section 4.1", _CLASSES[_EIGHTS], 2.0, "points on eights"),
+        Claim(
+            "FairDP mitigates the disparate impact",
+            "Section 4.1",
+            less(FAIRDP, DPSGD, _CLASSES[_EIGHTS], low=0.0),
+            reading="with L = 1 and noise that follows the bounds, eights are at least as accurate as under DPSGD",
+        ),
     ),
     privacy=_PRIVACY,
 )
@@ -143,13 +162,13 @@ TABLE_2 = Preset(
     full=Version((runs.digits(10),), _FULL),
     small=Version((runs.digits(3),), "3 seeds"),
     drawing=Table(_ROWS, tuple((Part(f"{name}, thousandths"), value) for name, value in INDEX_VALUES.items())),
-    printed=print_indices("Table 2, Unbalanced MNIST", INDICES),
+    printed=print_indices("Table 2, Unbalanced MNIST", INDICES, _PRINTED_ROWS),
     claims=(
         _as_sgd(
             "FairDP offers equal fair statistics as SGD", "Section 4.1", _GINI, 2.0, "thousandths of the Gini index"
         ),
         Claim("DPSGD is less equal than SGD", "Table 2", less(DPSGD, SGD, _GINI, low=0.0), reading="by the Gini index"),
-        *(_fairer(rival) for rival in RIVALS),
+        *(_fairer(rival) for rival in _RIVALS),
     ),
     privacy=_PRIVACY,
 )

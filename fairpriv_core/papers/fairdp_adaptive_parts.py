@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fairpriv_core.papers.preset import Compare, Part, Printed, Quantity, Value, of_method, published
 
-SGD, DPSGD = of_method("SGD", "none"), of_method("DPSGD", "dp_sgd")
-OPT_Q, DPSGD_F = published("Opt-Q", "opt_q"), published("DPSGD-F", "dpsgd_f")
-RIVALS = (DPSGD, of_method("DP-FedAvg", "dp_fedavg"), OPT_Q, DPSGD_F)
+_NOISE = "config/method/noise_bound"  # said where noise stays at the C that is set
+SGD, DPSGD, FEDAVG = of_method("SGD", "none"), of_method("DPSGD", "dp_sgd"), of_method("DP-FedAvg", "dp_fedavg")
+OPT_Q, DPSGD_F = published("Opt-Q", "opt_q", {_NOISE: None}), published("DPSGD-F", "dpsgd_f")
+OPT_Q_SET = replace(published("Opt-Q", "opt_q", {_NOISE: "set"}), name="Opt-Q, noise at C", variation=2)
+RIVALS = (DPSGD, FEDAVG, OPT_Q, DPSGD_F)
 
 
-def _fairdp(kind: str, variant: str, reading: str) -> Part:
+def _fairdp(kind: str, variant: str, reading: str, noise: str | None = None) -> Part:
     chosen = {"config/method/name": "fairdp_adaptive", "config/method/clip_by": kind, "config/method/variant": variant}
-    return Part(f"FairDP by {kind}, {reading}", chosen, "fairdp_adaptive", int(variant == "published"))
+    variation = 2 if noise else int(variant == "published")
+    return Part(f"FairDP by {kind}, {reading}", {**chosen, _NOISE: noise}, "fairdp_adaptive", variation)
 
 
 FAIRDP = _fairdp("class", "published", "as published (L = 1)")
+FAIRDP_SET = _fairdp("class", "published", "noise at C (L = 1e-4)", "set")
 FAIRDP_PROVED = _fairdp("class", "proved", "proved (L = 1e-4)")
 READINGS = (
     FAIRDP,
@@ -50,23 +55,31 @@ def shorten(part: Part) -> str:
 
 
 def print_losses(
-    source: str, people: Mapping[str, Value], losses: Mapping[str, Sequence[float]]
+    source: str,
+    people: Mapping[str, Value],
+    losses: Mapping[str, Sequence[float]],
+    rows: Sequence[Part] = PRINTED_ROWS,
 ) -> tuple[Printed, ...]:
-    """Return Table 1's cells, in the order of PRINTED_ROWS: SGD's accuracies, and the others' differences from them."""
+    """Return Table 1's cells, in the order of `rows`: SGD's accuracies, and the others' differences from them."""
     found = []
     for name, numbers in losses.items():
-        for part, number in zip(PRINTED_ROWS, numbers, strict=True):
+        for part, number in zip(rows, numbers, strict=True):
             ours = mean_of(part, people[name]) if part is SGD else less(part, SGD, people[name])
             label = f"{shorten(part)}{'' if part is SGD else ' − SGD'}, {name}"
             found.append(Printed(label, number, source, ours, tolerance=0.5))
     return tuple(found)
 
 
-def print_indices(source: str, indices: Mapping[str, Sequence[float]]) -> tuple[Printed, ...]:
-    """Return Table 2's cells in thousandths of the index; ours may be a tenth off, as they weigh groups alike."""
+def print_indices(
+    source: str, indices: Mapping[str, Sequence[float]], rows: Sequence[Part] = PRINTED_ROWS
+) -> tuple[Printed, ...]:
+    """Return Table 2's cells, in the order of `rows`, in thousandths of the index.
+
+    Ours may be a tenth off, as they weigh groups alike.
+    """
     found = []
     for name, numbers in indices.items():
-        for part, number in zip(PRINTED_ROWS, numbers, strict=True):
+        for part, number in zip(rows, numbers, strict=True):
             own, shown = mean_of(part, INDEX_VALUES[name]), round(100.0 * number, 4)
             found.append(Printed(f"{shorten(part)}, {name}", shown, source, own, 0.1 * shown))
     return tuple(found)

@@ -72,9 +72,16 @@ def test_the_images_settings_are_the_papers_where_it_prints_them() -> None:
     assert {(one["clip_primal"], one["noise_primal"]) for one in private} == {(1.0, 1.0)}
     assert {one["method"]["network"] for one in found} == {"cnn_small"}
     assert {one["delta"] for one in found} == {1e-5} and {one["seed"] for one in found} == set(range(10))
-    assert [one["lipschitz"] for one in private if one.get("variant") == "published" and "lipschitz" in one] == [
-        1.0
-    ] * 10
+    read = {
+        (one["variant"], one.get("noise_bound"), one["lipschitz"], one["learning_rate"])
+        for one in private
+        if "lipschitz" in one
+    }
+    assert read == {
+        ("published", None, 1.0, 0.1),
+        ("published", "set", 1e-4, 0.1),
+        ("proved", None, 1e-4, 0.02),
+    }
 
 
 def test_dutchs_printed_male_rows_are_as_many_as_the_files_women(
