@@ -64,16 +64,16 @@ _PRINTED_ROWS = (SGD, *_RIVALS, FAIRDP_SET)
 _ROWS = (*_PRINTED_ROWS, OPT_Q, FAIRDP, FAIRDP_PROVED)
 _SETTINGS = (
     "From the paper: two convolutional and two dense layers, σ = 1, C = 1, δ = 1e-5, the class as the group, 500 "
-    "eights for training. It prints neither the layers' sizes, epochs, batch size nor learning rate in the text that we "
-    "have: ours are a network of 26,010 parameters and 16 epochs of plain descent at 0.1 in batches of 128, chosen by "
-    "SGD's accuracy on a seed that is not among these. The published split."
+    "eights for training. It prints neither the layers' sizes, epochs, batch size nor learning rate in the text that "
+    "we have: ours are a network of 26,010 parameters and 16 epochs of plain descent at 0.1 in batches of 128, chosen "
+    "by SGD's accuracy on a seed that is not among these. The published split."
 )
 _OURS = (
     " Of Opt-Q and FairDP two readings of the text stand here. Algorithm 1 adds a ξ that only eq. 2 defines, with the "
     "C that is set: 'noise at C' takes that literally. 'As published' scales noise to the bounds that clip, as eq. 5 "
-    "has it. L is 1 as printed, or the shipped 1e-4: with 26,010 parameters eq. 5 at L = 1 clips to some thousandths, and "
-    "nothing is learnt at noise C either. Opt-Q as published and FairDP proved go at 0.02, where noise follows bounds "
-    "of ten and more."
+    "has it. L is 1 as printed, or the shipped 1e-4: with 26,010 parameters eq. 5 at L = 1 clips to some thousandths, "
+    "and nothing is learnt at noise C either. Opt-Q as published and FairDP proved go at 0.02, where noise follows "
+    "bounds of ten and more."
 )
 _PRIVACY = (
     "ε is what σ = 1 comes to, and is about whole records. Of Opt-Q and FairDP, as published, no ε holds: their "
