@@ -114,7 +114,7 @@ def test_what_does_not_suit_many_classes_is_not_offered_and_says_why(open_page: 
 
 def test_methods_for_two_labels_are_offered_a_network(open_page: Open) -> None:
     tame = "folder-pets.parquet:sex?label=tame&positive=yes&image=picture"
-    for method in ("f_ld", "pf_ld", "pf_ld_record", "fairdp_certified"):
+    for method in ("f_ld", "pf_ld", "one_release", "pf_ld_record", "fairdp_certified"):
         page = open_page("train", data=tame, method=method)
         assert not page.exception and page.selectbox("method").value == method
         assert page.selectbox("p.network").value == "cnn_small" and "pixels as columns" not in said(page)

@@ -45,7 +45,7 @@ def test_images_are_given_a_convolutional_network_and_say_which(data: dict[str, 
         assert again == config and again.key == config.key
 
 
-@pytest.mark.parametrize("name", ["f_ld", "pf_ld", "pf_ld_record", "fairdp_certified"])
+@pytest.mark.parametrize("name", ["f_ld", "pf_ld", "one_release", "pf_ld_record", "fairdp_certified"])
 def test_methods_for_two_labels_train_a_network_that_ends_in_one_logit(name: str) -> None:
     faces = {"dataset": "utkface", "label": "gender", "sensitive": "race"}
     config = ask(name, faces, "demographic_parity")

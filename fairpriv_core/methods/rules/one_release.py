@@ -20,6 +20,7 @@ from fairpriv_core.methods.one_release import OneRelease
 from fairpriv_core.methods.rules.one_release_estimate import Estimate
 from fairpriv_core.methods.rules.plain import PlainRule
 from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.methods.rules.thumbnails import NAME
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.surrogates import slope
 
@@ -114,6 +115,7 @@ class OneReleaseRule(PlainRule):
         return {
             "multipliers": dict(zip(self._cells.names, self._multipliers[model].tolist(), strict=True)),
             "released_gaps": self._name_gaps(model),
+            **({} if self.setting.trains[model].image is None else {"statistic_of": NAME}),
             **self._estimates[model].notes(self.setting.methods[model].event(self.setting.n)),
         }
 
