@@ -44,6 +44,7 @@ class OneRelease(FitsMany):
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
+    network: str = fields.network()
     gap_target: float = parameter(
         0.04,
         "Gap aimed at",

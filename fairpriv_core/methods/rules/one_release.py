@@ -15,12 +15,12 @@ from itertools import groupby
 import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.networks import NetworkShape, logits
 from fairpriv_core.engine.records import Feed, Indices, Records, count_streams
 from fairpriv_core.methods.one_release import OneRelease
 from fairpriv_core.methods.rules.one_release_estimate import Estimate
 from fairpriv_core.methods.rules.plain import PlainRule
 from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.methods.rules.thumbnails import NAME
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.surrogates import slope
 
@@ -45,9 +45,7 @@ class OneReleaseRule(PlainRule):
         self._each = [tables[id(estimate)] for estimate in estimates]
         self._multipliers = np.zeros((len(estimates), self._cells.count))
         self._gaps = np.full((len(estimates), len(notions())), np.nan)
-        first = setting.methods[0]
-        shape = NetworkShape(setting.trains[0].d, first.hidden_layers, first.width)
-        self._means = np.zeros((len(estimates), shape.size))
+        self._means = np.zeros((len(estimates), setting.shape.size))
         self._batches: list[Indices] = []
         self._step = 0
 
@@ -104,8 +102,7 @@ class OneReleaseRule(PlainRule):
         alike = count_streams([id(columns) for columns in feed.columns])
         models = len(feed.columns) // alike
         for first in range(0, len(feed.columns), models):
-            shared = kernel.parameters[first : first + models]
-            yield from logits(kernel.shape, shared, feed.columns[first].features) > 0
+            yield from kernel.score(slice(first, first + models), feed.columns[first].features) > 0
 
     def scalars(self, model: int) -> dict[str, float]:
         curves = self._cells.name_curves(multiplier=self._multipliers[model])
@@ -118,6 +115,7 @@ class OneReleaseRule(PlainRule):
         return {
             "multipliers": dict(zip(self._cells.names, self._multipliers[model].tolist(), strict=True)),
             "released_gaps": self._name_gaps(model),
+            **({} if self.setting.trains[model].image is None else {"statistic_of": NAME}),
             **self._estimates[model].notes(self.setting.methods[model].event(self.setting.n)),
         }
 

@@ -7,7 +7,7 @@ notions among the people of one label are served as well. All in float64.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.training import Training
 from fairpriv_core.methods.one_release import OneRelease, statistic_shift
+from fairpriv_core.methods.rules.thumbnails import shrink_images
 from fairpriv_core.notions.cells import LABELS
 
 SCORE_WEIGHT = 2.0  # of intercept and bins, beside features of about 1: what is counted there is what gaps rest on
@@ -34,15 +35,16 @@ class PublicFeatures:
 def build_features(method: OneRelease, train: Dataset) -> PublicFeatures:
     """Return phi of every row: its features, an intercept and bins of a public score, clipped to C and divided by it.
 
-    A row that is not finite is 0 and says nothing of its group.
+    Features of an image are its thumbnail. A row that is not finite is 0 and says nothing of its group.
     """
-    counted = np.concatenate([np.ones((train.n, 1)), _bin_score(train, method.score_bins)], axis=1)
-    rows = np.concatenate([train.X.astype(np.float64), SCORE_WEIGHT * counted], axis=1)
+    seen = train if train.image is None else replace(train, X=shrink_images(train.X, train.image), image=None)
+    counted = np.concatenate([np.ones((train.n, 1)), _bin_score(seen, method.score_bins)], axis=1)
+    rows = np.concatenate([seen.X.astype(np.float64), SCORE_WEIGHT * counted], axis=1)
     rows[~np.isfinite(rows).all(axis=1)] = 0.0
     norms = np.linalg.norm(rows, axis=1)
     bound = float(np.median(norms)) if method.clip is None else method.clip
     rows *= ((1.0 - MARGIN) / np.maximum(norms, bound))[:, None]
-    return PublicFeatures(rows, bound, train.d)
+    return PublicFeatures(rows, bound, seen.d)
 
 
 def release_statistic(
