@@ -20,7 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fairpriv_core.engine.networks import Shape
+from fairpriv_core.engine.networks import Shape, logits
 from fairpriv_core.engine.norms import layer_squares, with_bias
 from fairpriv_core.engine.products import divide, expand, multiply, turn
 
@@ -79,6 +79,11 @@ class Pass:
         rows = np.broadcast_to(rows, (len(self.logits), *rows.shape[1:]))
         return list(zip([rows, *self.hidden], [*self.deltas, np.ones_like(self.logits)[:, :, None]], strict=True))
 
+    @property
+    def embeddings(self) -> np.ndarray:
+        """What the last layer is fed (K, B, in): the gradient of the logit in that layer's weights."""
+        return self.layers[-1][0]
+
 
 class SeededPass(Pass, ABC):
     """A pass of networks with an output a label: gradients of any mix of outputs, where one logit has but multiples."""
@@ -126,6 +131,14 @@ class Kernel:
             below = output
         self._fill_deltas(deltas, hidden, scratch)
         return Pass(rows, with_bias(rows) if squares is None else squares, hidden, deltas, self._logits(below))
+
+    def score(self, models: slice, rows: np.ndarray) -> np.ndarray:
+        """Return the logits (models, n) of some of the models on `rows` (n, d); nothing is derived."""
+        return logits(self.shape, self.parameters[models], rows)
+
+    def alone(self, model: int) -> Kernel:
+        """Return a kernel of one of the models, over the same parameters."""
+        return Kernel(self.shape, self.parameters[model : model + 1])
 
     def weighted_sum(self, passed: Pass, weights: np.ndarray, rows: slice, *, bounded: bool = False) -> np.ndarray:
         """Return sum_j weights_j do_j over the records in `rows` of the pass: (K, P).

@@ -1,6 +1,7 @@
-"""Networks that are lists of layers with l outputs and a softmax over them: for images, and for more than two labels.
+"""Networks that are lists of layers: for images, and for more than two labels.
 
-What `NetworkShape` is for one logit; here too the parameters are one flat vector a model.
+They end in one logit, as `NetworkShape` does, or in l outputs and a softmax over them. Here too the parameters are one
+flat vector a model, those of the last layer at its end.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Place:
 class LayeredShape:
     """`layers` over rows of `size`: (channels, height, width), which a row holds row-major, or (columns,).
 
-    The last layer is dense, with a unit for each label.
+    The last layer is dense: one unit, the logit of label 1 of two, or a unit for each label.
     """
 
     size_in: Size
@@ -43,9 +44,8 @@ class LayeredShape:
     def __post_init__(self) -> None:
         for name, length in zip(("channels", "height", "width"), self.size_in, strict=False):
             checks.whole(low=1, **{name: length})
-        last = self.layers[-1] if self.layers else None
-        if not isinstance(last, Dense) or last.units < 2:
-            raise BadInput("the last layer must be dense, with one unit for each of two or more labels.")
+        if not self.layers or not isinstance(self.layers[-1], Dense):
+            raise BadInput("the last layer must be dense, with one unit, or one for each of two or more labels.")
         assert self.size
 
     @property
@@ -54,9 +54,14 @@ class LayeredShape:
         return math.prod(self.size_in)
 
     @property
+    def outputs(self) -> int:
+        """The number of outputs: 1, the logit, or one for each label."""
+        return self.places[-1].layer.resize(self.places[-1].size)[0]
+
+    @property
     def labels(self) -> int:
         """The number of labels l."""
-        return self.places[-1].layer.resize(self.places[-1].size)[0]
+        return max(self.outputs, 2)
 
     @property
     def size(self) -> int:

@@ -1,7 +1,8 @@
 """The kernel for networks of layers, in PyTorch: one back-propagation, per-record norms, one weighted sum.
 
-The unit here is the record's loss itself, since l outputs have no one Jacobian: norms are those of its gradient, and
-`Records.deviation` is 1. Other seeds than the loss's are back-propagated by `LayeredPass.back`.
+With one logit the unit is that of `Kernel`, the gradient of the logit. With l outputs it is the record's loss itself,
+since they have no one Jacobian: norms are those of its gradient, and `Records.deviation` is 1. Other seeds are
+back-propagated by `LayeredPass.back`.
 
 Models are taken one after the other and records some at a time, so that what lies in memory at once is bounded
 (`_WORKING`); so is what is kept until the weights are known (`_KEPT`): beyond it, it is made again when it is summed.
@@ -20,11 +21,18 @@ import torch
 from torch import Tensor
 
 from fairpriv_core.engine.device import exactly, open_device
-from fairpriv_core.engine.kept import Kept
+from fairpriv_core.engine.kept import Kept, Outer
 from fairpriv_core.engine.kernel import Batch, Kernel, Pass, SeededPass
 from fairpriv_core.engine.layer_steps import Scratch
 from fairpriv_core.engine.layered import LayeredShape
-from fairpriv_core.engine.layered_model import LayeredModel, Seed, count_kept, count_working, seed_losses
+from fairpriv_core.engine.layered_model import (
+    LayeredModel,
+    Seed,
+    count_kept,
+    count_working,
+    seed_logit,
+    seed_losses,
+)
 
 _WORKING = 4 * 2**20  # bytes of activations at once: what a processor's cache holds
 _WORKING_ELSEWHERE = 512 * 2**20
@@ -37,7 +45,7 @@ Seeds = Callable[[int, slice], Seed]  # of a model and some of the records
 
 @dataclass
 class LayeredPass(SeededPass):
-    """A pass over B records of K models: `logits` (K, B, l), and gradients of what `seeds` derive.
+    """A pass over B records of K models: `logits` (K, B) or (K, B, l), and gradients of what `seeds` derive.
 
     `each` (layers, K, B) are the squared norms of each layer's gradient, `values` (K, B) what was derived: losses, if
     `of_losses`. `kept[model]` holds, part by part, what sums are made of; without it, it is made again.
@@ -66,6 +74,11 @@ class LayeredPass(SeededPass):
         """The L2 norm of each record's gradient for each layer that has parameters: (layers, K, B)."""
         norms: np.ndarray = np.sqrt(self.each)
         return norms
+
+    @property
+    def embeddings(self) -> np.ndarray:
+        """What the last layer is fed (K, B, in)."""
+        return self.kernel.embed(self)
 
     def back(self, seeds: np.ndarray) -> LayeredPass:
         """Return the pass over the same records with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
@@ -105,12 +118,36 @@ class LayeredKernel(Kernel):
     ) -> LayeredPass:
         """Return the pass over `rows` (S, B, d) with `labels` (S, B): each of S streams is shared by K / S models.
 
-        Without labels only `logits` are found, for seeds that depend on them.
+        The gradients of one logit need no labels. Of l outputs only `logits` are found without them, for seeds that
+        depend on them.
         """
+        if self.shape.outputs == 1:
+            return self.derive(rows, lambda model, part: seed_logit)
         if labels is None:
             return self._score(rows)
         share, wanted = len(self.parameters) // len(labels), self._send(labels).long()
         return self.derive(rows, lambda model, part: seed_losses(wanted[model // share, part]), of_losses=True)
+
+    def score(self, models: slice, rows: np.ndarray) -> np.ndarray:
+        """Return the outputs of some of the models on `rows` (n, d): (models, n) or (models, n, l)."""
+        return LayeredKernel(self.shape, self.parameters[models], self.device)._score(rows[None]).logits
+
+    def alone(self, model: int) -> LayeredKernel:
+        """Return a kernel of one of the models, over the same parameters."""
+        return LayeredKernel(self.shape, self.parameters[model : model + 1], self.device)
+
+    @torch.inference_mode()
+    def embed(self, passed: LayeredPass) -> np.ndarray:
+        """Return what the last layer of each model is fed (K, B, in), the very numbers that sums are made of."""
+        inputs = self.shape.views(self.parameters)[-1][0].shape[2]
+        found = np.empty((*passed.logits.shape[:2], inputs), dtype=self.parameters.dtype)
+        with exactly(self._place):
+            for model, own in enumerate(found):
+                for part, kept in self._kept(passed, model):
+                    last = kept[-1]
+                    assert isinstance(last, Outer), "the last layer is dense"
+                    own[part] = last.fed[: part.stop - part.start].cpu().numpy()
+        return found
 
     @torch.inference_mode()
     def weighted_sum(self, passed: Pass, weights: np.ndarray, rows: slice, *, bounded: bool = False) -> np.ndarray:
@@ -165,7 +202,7 @@ class LayeredKernel(Kernel):
                 network, held = self._open(model), list[list[Kept]]()
                 for part in self._parts(rows.shape[1]):
                     learnt = network.learn(self._own(rows, model, part), seeds(model, part))
-                    passed.logits[model, part] = learnt.scores.cpu().numpy()
+                    passed.logits[model, part] = learnt.scores.squeeze(1).cpu().numpy()  # the one of one logit
                     passed.values[model, part] = learnt.values.cpu().numpy()
                     passed.each[:, model, part] = learnt.squares.cpu().numpy()
                     held += [learnt.kept] if keeps else []
@@ -179,7 +216,8 @@ class LayeredKernel(Kernel):
             for model in range(len(self.parameters)):
                 network = self._open(model)
                 for part in self._parts(rows.shape[1]):
-                    passed.logits[model, part] = network.score(self._own(rows, model, part)).cpu().numpy()
+                    scores = network.score(self._own(rows, model, part))
+                    passed.logits[model, part] = scores.squeeze(1).cpu().numpy()
         return passed
 
     def _begin(self, rows: np.ndarray, seeds: Seeds | None, *, of_losses: bool) -> LayeredPass:
@@ -188,7 +226,7 @@ class LayeredKernel(Kernel):
         return LayeredPass(
             rows,
             *(np.empty(0), [], []),
-            logits=np.empty((*shape, self.shape.labels), dtype=kind),
+            logits=np.empty(shape if self.shape.outputs == 1 else (*shape, self.shape.outputs), dtype=kind),
             each=np.zeros((layers, *shape), dtype=kind),
             values=np.zeros(shape, dtype=kind),
             of_losses=of_losses,

@@ -102,6 +102,11 @@ def seed_losses(labels: Tensor) -> Seed:
     return seed
 
 
+def seed_logit(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the seed of the one logit itself, for a network that has no other output; its value is the logit."""
+    return torch.ones_like(scores), scores.squeeze(1)
+
+
 def count_working(shape: LayeredShape) -> int:
     """Return how many numbers a record takes while it is passed through: activations, and what a filter sees."""
     sizes = [math.prod(place.layer.resize(place.size)) for place in shape.places]

@@ -17,12 +17,15 @@ def predict_layers(shape: LayeredShape, parameters: np.ndarray, rows: np.ndarray
     """Return the chances (n, l) of the labels of `rows` (n, d), float64; BadInput for rows of another width."""
     if rows.shape[1] != shape.inputs:
         raise BadInput(f"the model takes {shape.inputs} encoded columns, got {rows.shape[1]}.")
-    scores = np.empty((len(rows), shape.labels))
+    scores = np.empty((len(rows), shape.outputs))
     own = [_arrange(place, parameters[place.parameters]) for place in shape.places]
     chunk = max(_NUMBERS // max(_count_seen(place) for place in shape.places), 1)
     for start in range(0, len(rows), chunk):
         part = slice(start, start + chunk)
         scores[part] = _forward(shape, own, np.asarray(rows[part], dtype=np.float32))
+    if shape.outputs == 1:
+        positive = 0.5 * (1.0 + np.tanh(0.5 * scores))
+        return np.concatenate([1.0 - positive, positive], axis=1)
     scores -= scores.max(axis=1, keepdims=True)
     chances = np.exp(scores)
     chances /= chances.sum(axis=1, keepdims=True)

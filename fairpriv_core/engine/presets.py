@@ -22,18 +22,18 @@ AnyShape = NetworkShape | LayeredShape
 
 
 def build_network(
-    name: str, image: Image | None, *, inputs: int, labels: int, hidden_layers: int, width: int
+    name: str, image: Image | None, *, inputs: int, outputs: int, hidden_layers: int, width: int
 ) -> AnyShape:
     """Return the network `name` for rows of `inputs` values, images or not; `hidden_layers` and `width` are an mlp's.
 
-    BadInput where it does not fit the rows.
+    `outputs` is 1 for the logit of label 1, or the number of labels. BadInput where it does not fit the rows.
     """
     if name != MLP:
-        return build_image_network(name, image, labels)
-    return build_mlp(inputs, hidden_layers, width, labels=labels)
+        return build_image_network(name, image, outputs)
+    return build_mlp(inputs, hidden_layers, width, outputs=outputs)
 
 
-def build_image_network(name: str, image: Image | None, labels: int) -> LayeredShape:
+def build_image_network(name: str, image: Image | None, outputs: int) -> LayeredShape:
     """Return the network `name` for images (channels, height, width); BadInput where there are none, or too small."""
     if image is None:
         raise BadInput(f"network '{name}' needs images, and these data are a table; take {MLP}.", field="network")
@@ -44,18 +44,18 @@ def build_image_network(name: str, image: Image | None, labels: int) -> LayeredS
             f"take {MLP}.",
             field="network",
         )
-    return build_cnn_small(image, labels) if name == "cnn_small" else build_vgg9(image, labels)
+    return build_cnn_small(image, outputs) if name == "cnn_small" else build_vgg9(image, outputs)
 
 
-def build_mlp(inputs: int, hidden_layers: int, width: int, *, labels: int) -> AnyShape:
-    """Return a fully connected ReLU network: one logit for two labels, an output each for more."""
-    if labels <= 2:
+def build_mlp(inputs: int, hidden_layers: int, width: int, *, outputs: int) -> AnyShape:
+    """Return a fully connected ReLU network: one logit, also in place of two outputs, or an output for each label."""
+    if outputs <= 2:
         return NetworkShape(inputs, hidden_layers, width)
     hidden: tuple[Layer, ...] = (Dense(width), Relu()) * hidden_layers
-    return LayeredShape((inputs,), (*hidden, Dense(labels)))
+    return LayeredShape((inputs,), (*hidden, Dense(outputs)))
 
 
-def build_cnn_small(image: Image, labels: int) -> LayeredShape:
+def build_cnn_small(image: Image, outputs: int) -> LayeredShape:
     """Return two convolutions and two dense layers: 26,010 parameters on MNIST.
 
     FairDP (2021) says no more than that of its network. This is the one that differentially private training of MNIST
@@ -65,12 +65,12 @@ def build_cnn_small(image: Image, labels: int) -> LayeredShape:
     layers = (
         *(Convolution(16, side=8, stride=2, padding=3), Relu(), MaxPool(2, stride=1)),
         *(Convolution(32, side=4, stride=2), Relu(), MaxPool(2, stride=1)),
-        *(Dense(32), Relu(), Dense(labels)),
+        *(Dense(32), Relu(), Dense(outputs)),
     )
     return LayeredShape(image, layers)
 
 
-def build_vgg9(image: Image, labels: int) -> LayeredShape:
+def build_vgg9(image: Image, outputs: int) -> LayeredShape:
     """Return six convolutions and three dense layers: 1.61 million parameters for nine labels.
 
     DP-FERMI's (2023) is "a deep 9-layer VGG-like classifier with 1.6 million parameters"; which layers is not said.
@@ -82,7 +82,7 @@ def build_vgg9(image: Image, labels: int) -> LayeredShape:
         for width in block:
             layers += [Convolution(width, side=3, padding=1), GroupNorm(_GROUPS), Relu()]
         layers.append(MaxPool(2, stride=2))
-    return LayeredShape(image, (*layers, MeanPool(), *(Dense(_UNITS), Relu()) * 2, Dense(labels)))
+    return LayeredShape(image, (*layers, MeanPool(), *(Dense(_UNITS), Relu()) * 2, Dense(outputs)))
 
 
 def read_shape(network: Mapping[str, Any]) -> AnyShape:

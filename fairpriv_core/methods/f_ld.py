@@ -33,6 +33,7 @@ class FLd(NotPrivate, FitsMany):
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
+    network: str = fields.network()
     multiplier_max: float = fields.multiplier_max(2.0)
     dual_step: float = fields.dual_step(0.5)
 

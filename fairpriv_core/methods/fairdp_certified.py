@@ -46,6 +46,7 @@ class FairDpCertified(NoisySums):
     learning_rate: float = fields.learning_rate(0.5)
     hidden_layers: int = fields.hidden_layers(1)
     width: int = fields.width(32)
+    network: str = fields.network()
     optimizer: str = parameter(
         "sgd",
         "Optimizer",

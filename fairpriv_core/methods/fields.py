@@ -11,6 +11,7 @@ from fairpriv_core.engine.presets import MLP, NETWORKS
 from fairpriv_core.engine.sampling import steps_per_epoch
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import MethodInfo, Variant, parameter
+from fairpriv_core.notions.cells import LABELS
 
 OPTIMIZERS = ("sgd", "adam")
 VARIANTS: tuple[Variant, ...] = ("proved", "published")
@@ -183,15 +184,11 @@ def known_noise(**multiplier: float | None) -> float:
     return value
 
 
-class TrainsNetwork(Protocol):
-    """The hyper-parameters that `check_network` reads."""
+class HasLayers(Protocol):
+    """The hyper-parameters that `check_layers` reads."""
 
     info: ClassVar[MethodInfo]
 
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def batch_size(self) -> int: ...
     @property
     def learning_rate(self) -> float: ...
     @property
@@ -200,6 +197,15 @@ class TrainsNetwork(Protocol):
     def hidden_layers(self) -> int: ...
     @property
     def width(self) -> int: ...
+
+
+class TrainsNetwork(HasLayers, Protocol):
+    """The hyper-parameters that `check_network` reads."""
+
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def batch_size(self) -> int: ...
 
 
 class DrawsSamples(Protocol):
@@ -211,7 +217,13 @@ class DrawsSamples(Protocol):
 
 def check_network(method: TrainsNetwork) -> None:
     """Raise BadInput for a shared hyper-parameter out of range."""
-    checks.whole(low=1, epochs=method.epochs, batch_size=method.batch_size, width=method.width)
+    checks.whole(low=1, epochs=method.epochs, batch_size=method.batch_size)
+    check_layers(method)
+
+
+def check_layers(method: HasLayers) -> None:
+    """Raise BadInput for a network, or a way to train it, that is out of range."""
+    checks.whole(low=1, width=method.width)
     checks.whole(low=0, high=10, hidden_layers=method.hidden_layers)
     checks.positive(learning_rate=method.learning_rate)
     checks.one_of(OPTIMIZERS, optimizer=method.optimizer)
@@ -221,6 +233,14 @@ def check_network(method: TrainsNetwork) -> None:
 def network_of(method: object) -> str:
     """Return the name of a method's network; one that has no choice trains an mlp."""
     return str(getattr(method, "network", MLP))
+
+
+def count_outputs(info: MethodInfo, labels: int) -> int:
+    """Return how many outputs a method's network has for so many `labels`.
+
+    1, the logit, of methods for two labels alone: they weigh and clip its gradient. Else one for each label.
+    """
+    return 1 if info.max_labels == LABELS else labels
 
 
 def few_labels(info: MethodInfo, train: Dataset) -> None:

@@ -63,6 +63,7 @@ class PfLd(FitsMany):
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
+    network: str = fields.network()
     clip_primal: float | None = parameter(
         0.5,
         "Primal clipping bound C_p",

@@ -50,6 +50,7 @@ class PfLdRecord(FitsMany):
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
+    network: str = fields.network()
     clip_primal: float = parameter(
         1.0,
         "Clipping bound C",
@@ -87,12 +88,10 @@ class PfLdRecord(FitsMany):
     )
 
     def __post_init__(self) -> None:
-        checks.whole(low=1, epochs=self.epochs, width=self.width)
-        checks.whole(low=0, high=10, hidden_layers=self.hidden_layers)
+        fields.check_layers(self)
+        checks.whole(low=1, epochs=self.epochs)
         checks.rate(sampling_rate=self.sampling_rate)
-        checks.one_of(fields.OPTIMIZERS, optimizer=self.optimizer)
         checks.positive(
-            learning_rate=self.learning_rate,
             clip_primal=self.clip_primal,
             clip_dual=self.clip_dual,
             dual_step=self.dual_step,

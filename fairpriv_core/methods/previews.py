@@ -11,12 +11,12 @@ from typing import Any
 
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.loop import open_kernel
+from fairpriv_core.engine.presets import MLP, read_shape
 from fairpriv_core.engine.records import Feed
 from fairpriv_core.engine.training import Training
 from fairpriv_core.methods.clipping_choice import Warmup, quantiles
-from fairpriv_core.methods.none import Plain
+from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.rules.violations import constraint_norms, finite, outputs
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Events
@@ -40,15 +40,19 @@ class _Silent:
 
 
 def compute(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a `Warmup` as JSON for {"data": fields of DataSpec, "notion", "hidden_layers", "width", "seed"}."""
+    """Return a `Warmup` as JSON for {"data": fields of DataSpec, "notion", "hidden_layers", "width", "seed"}.
+
+    "network" is asked for where it is not an mlp.
+    """
     data = load_dataset(DataSpec(**request["data"]))
     train, _ = split_dataset(data, seed=request["seed"])
-    plain = Plain(epochs=_EPOCHS, hidden_layers=request["hidden_layers"], width=request["width"])
+    size, network = {name: request[name] for name in ("hidden_layers", "width")}, request.get("network", MLP)
+    plain = FLd(epochs=_EPOCHS, **size, network=network, multiplier_max=0.0)  # no constraint: one logit, and its loss
     notion = notions()[request["notion"]]
     training = Training(notion, request["seed"], Mechanism(Randomness.fresh()), _Silent())
     fitted = plain.fit(train, training)
-    shape = NetworkShape.from_json(fitted.network)
-    kernel, feed = Kernel(shape, fitted.parameters.reshape(1, -1)), Feed([train])
+    shape = read_shape(fitted.network)
+    kernel, feed = open_kernel(shape, fitted.parameters.reshape(1, -1), "cpu"), Feed([train])
     norms = constraint_norms(0, target=notion.target, kernel=kernel, feed=feed)
     values = outputs(0, target=notion.target, kernel=kernel, feed=feed)
     return asdict(Warmup(quantiles(finite(norms)), quantiles(finite(values)), shape.size, train.n, train.groups))

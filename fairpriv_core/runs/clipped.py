@@ -8,8 +8,8 @@ import json
 import numpy as np
 
 from fairpriv_core.engine.clipping import share_clipped
-from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.loop import open_kernel
+from fairpriv_core.engine.presets import read_shape
 from fairpriv_core.engine.records import Feed
 from fairpriv_core.methods.rules.violations import constraint_norms, finite
 from fairpriv_core.notions.catalog import notions
@@ -30,7 +30,7 @@ def measure_clipped(store: RunStore, key: str, shelf: Shelf) -> dict[str, float]
     train, _ = shelf.parts(config)
     network = json.loads(store.artifact(key, DESCRIPTION))["network"]
     with np.load(io.BytesIO(store.artifact(key, PARAMETERS)), allow_pickle=False) as stored:
-        kernel = Kernel(NetworkShape.from_json(network), stored["parameters"].reshape(1, -1))
+        kernel = open_kernel(read_shape(network), stored["parameters"].reshape(1, -1), "cpu")
     norms = finite(constraint_norms(0, target=notions()[config.notion].target, kernel=kernel, feed=Feed([train])))
     bound = float(row.config["method"]["clip_primal"])
     return {name: share_clipped(norms[train.group == g], bound) for g, name in enumerate(train.group_names)}

@@ -46,10 +46,10 @@ def _name_kind(config: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _count_rows(method: Method, n_train: int) -> float:
     """Return how many rows a step passes through the network."""
-    batch = getattr(method, "batch_size", None)
+    batch, rate = getattr(method, "batch_size", None), getattr(method, "sampling_rate", None)
     if batch is None:
-        return float(_PASSES * n_train)
-    return float(batch + (getattr(method, "sampling_rate", None) or batch / n_train) * n_train)
+        return float((rate or _PASSES) * n_train)
+    return float(batch + (rate or batch / n_train) * n_train)
 
 
 def _count_epochs(config: RunConfig) -> int:

@@ -12,7 +12,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.presets import FOR_IMAGES, MLP, AnyShape, build_network
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method, parameters
-from fairpriv_core.methods.fields import network_of
+from fairpriv_core.methods.fields import count_outputs, network_of
 
 OF_MLP = ("hidden_layers", "width")  # what a network of another kind has no use for
 
@@ -51,4 +51,5 @@ def state_network(method: Method, data: DataSpec) -> dict[str, str]:
 def build_shape(method: Method, data: Dataset) -> AnyShape:
     """Return the network that `method` trains on `data`, which may be without `X`; BadInput where it does not fit."""
     size = {name: int(getattr(method, name, 0)) or low for name, low in zip(OF_MLP, (0, 1), strict=True)}
-    return build_network(network_of(method), data.image, inputs=data.features, labels=data.labels, **size)
+    outputs = count_outputs(method.info, data.labels)
+    return build_network(network_of(method), data.image, inputs=data.features, outputs=outputs, **size)

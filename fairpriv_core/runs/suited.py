@@ -53,7 +53,8 @@ def check_notion(name: str, info: MethodInfo, labels: int) -> None:
 def check_network(method: Method, data: Dataset) -> AnyShape:
     """Return a method's network; BadInput where it does not fit the rows, or would not fit into memory."""
     shape = build_shape(method, data)
-    needed = estimate_memory(shape, int(getattr(method, "batch_size", 1)))
+    drawn = getattr(method, "sampling_rate", None) or 0.0
+    needed = estimate_memory(shape, int(getattr(method, "batch_size", drawn * data.n)) or 1)
     there = find_memory()
     if there is not None and needed > there:
         raise BadInput(

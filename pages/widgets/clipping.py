@@ -40,12 +40,14 @@ def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
     """Draw the curves of a method that has them, with the chosen bounds marked; until they are there, wait for them."""
     if not plan.method.info.shows_clipping:
         return
+    stated = config.to_json()["method"]
     request = {
         "data": config.data.to_json(),
         "notion": config.notion,
         "hidden_layers": getattr(config.method, "hidden_layers", 0),
         "width": getattr(config.method, "width", 0),
         "seed": config.seed,
+        **{name: stated[name] for name in ("network",) if name in stated},
     }
     key = attempt(lambda: store.request_preview(request)) if store.database.writable else None
     if key is None:

@@ -50,7 +50,7 @@ def test_presets_have_the_sizes_that_are_stated() -> None:
     assert build_vgg9((3, 128, 128), 9).size == build_vgg9((3, 48, 48), 9).size == 1_613_385
     vgg = [layer for layer in build_vgg9((1, 48, 48), 9).layers if isinstance(layer, Convolution | Dense)]
     assert len(vgg) == 9
-    assert not build_mlp(5, 0, 64, labels=3).initial(0).any()
+    assert not build_mlp(5, 0, 64, outputs=3).initial(0).any()
 
 
 def test_a_mixture_is_the_mean_of_its_members() -> None:
@@ -74,8 +74,10 @@ def test_no_rows_give_no_scores() -> None:
         ((Convolution(4, side=9), Dense(2)), r"a window of 9 x 9 does not fit into 8 x 8 pixels\."),
         ((Dense(4), MaxPool(2, stride=2), Dense(2)), r"a window of 2 x 2 needs an image, got 4 values\."),
         ((Convolution(4, side=3), GroupNorm(3), Dense(2)), r"group_norm with 3 groups needs .*, got 4\."),
-        ((Convolution(4, side=3),), r"the last layer must be dense"),
-        ((Dense(1),), r"the last layer must be dense, with one unit for each of two or more labels\."),
+        (
+            (Convolution(4, side=3),),
+            r"the last layer must be dense, with one unit, or one for each of two or more labels\.",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(layers: tuple[Layer, ...], says: str) -> None:

@@ -105,9 +105,19 @@ def test_what_does_not_suit_many_classes_is_not_offered_and_says_why(open_page: 
     assert "Equal opportunity" not in page.selectbox("notion").options
     assert "of 3 labels none is positive" in said(page)
     assert "methods that take two labels (here are 3)." in said(page)
-    binary = open_page("train", data="folder-pets.parquet:sex?label=tame&positive=yes&image=picture", method="f_ld")
-    assert binary.selectbox("method").value == "f_ld" and "trains on the 256 pixels as columns" in said(binary)
+    tame = "folder-pets.parquet:sex?label=tame&positive=yes&image=picture"
+    binary = open_page("train", data=tame, method="jagielski_post")
+    assert binary.selectbox("method").value == "jagielski_post"
+    assert "trains on the 256 pixels as columns" in said(binary)
     assert "Equal opportunity" in binary.selectbox("notion").options
+
+
+def test_methods_for_two_labels_are_offered_a_network(open_page: Open) -> None:
+    tame = "folder-pets.parquet:sex?label=tame&positive=yes&image=picture"
+    for method in ("f_ld", "pf_ld", "pf_ld_record", "fairdp_certified"):
+        page = open_page("train", data=tame, method=method)
+        assert not page.exception and page.selectbox("method").value == method
+        assert page.selectbox("p.network").value == "cnn_small" and "pixels as columns" not in said(page)
 
 
 def test_where_the_groups_are_the_classes_accuracy_parity_is_chosen(open_page: Open) -> None:

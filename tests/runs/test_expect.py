@@ -26,6 +26,16 @@ def test_more_work_is_expected_to_take_longer() -> None:
     assert 1 < small < 60
 
 
+def test_a_sample_that_is_a_share_of_all_rows_counts_as_that_share() -> None:
+    small, large = (
+        _expect(
+            {"name": "pf_ld_record", "epochs": 5, "sampling_rate": 0.05, "hidden_layers": depth, "noise_primal": 1.0}
+        )[0]
+        for depth in (0, 4)
+    )
+    assert small < large < 10 * small
+
+
 def test_a_run_of_the_same_kind_tells_better() -> None:
     raw = {
         "data": {"dataset": "synthetic", "sensitive": "group"},

@@ -82,7 +82,7 @@ def test_bias_and_variance_are_those_of_equation_4(local: RunStore, key: str) ->
 
 
 def test_gradients_of_a_network_of_layers_are_those_of_its_losses() -> None:
-    ages, shape = make_ages(20), build_mlp(4, 1, 6, labels=3)
+    ages, shape = make_ages(20), build_mlp(4, 1, 6, outputs=3)
     data = replace(ages, X=np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32))
     network, start = shape.to_json(), shape.initial(0)
     norms, mean = find_gradients(network, start, data)

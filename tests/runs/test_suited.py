@@ -10,6 +10,7 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.footprint import estimate_memory, find_memory
+from fairpriv_core.engine.layered import LayeredShape
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs import suited
 from fairpriv_core.runs.config import RunConfig, build_config
@@ -42,6 +43,27 @@ def test_images_are_given_a_convolutional_network_and_say_which(data: dict[str, 
     for config in (usual, flat):
         again = build_config(config.to_json())
         assert again == config and again.key == config.key
+
+
+@pytest.mark.parametrize("name", ["f_ld", "pf_ld", "pf_ld_record", "fairdp_certified"])
+def test_methods_for_two_labels_train_a_network_that_ends_in_one_logit(name: str) -> None:
+    faces = {"dataset": "utkface", "label": "gender", "sensitive": "race"}
+    config = ask(name, faces, "demographic_parity")
+    data = dataclasses.replace(make_images(48), y=np.arange(3000) % 2, label_names=("male", "female"), sensitive="race")
+    assert config.to_json()["method"]["network"] == "cnn_small"
+    shape = check_suited(config, data)
+    assert isinstance(shape, LayeredShape) and (shape.outputs, shape.labels) == (1, 2)
+    softmax = check_suited(ask("dp_sgd", faces), data)
+    assert softmax.size == shape.size + 33, "methods for any number of labels have an output for each"
+
+
+def test_memory_counts_the_rows_of_a_sample_that_is_a_share_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(suited, "estimate_memory", lambda shape, rows: seen.append(rows) or 0)
+    data = dataclasses.replace(make_images(), y=np.arange(3000) % 2, label_names=("no", "yes"), sensitive="race")
+    for method in ({"name": "pf_ld_record", "sampling_rate": 0.1}, {"name": "pf_ld", "batch_size": 64}):
+        check_suited(ask(method, notion="demographic_parity"), data)
+    assert seen == [300, 64]
 
 
 def test_a_table_keeps_its_key_and_its_network_unsaid() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.presets import AnyShape
 from fairpriv_core.engine.records import Feed, Indices, Records
 from fairpriv_core.methods.rules.fairdp_releases import certify, release_sizes
 from fairpriv_core.methods.rules.noisy_sums import NoisySumsRule, clipped_loss_weights
@@ -27,9 +28,11 @@ class FairDpCertifiedRule(NoisySumsRule):
 
     _samples: list[Indices] = field(init=False, default_factory=list)
     _certificates: list[dict[str, object]] = field(init=False)
+    _shape: AnyShape = field(init=False)
 
     def __post_init__(self) -> None:
         models, first = self.setting.methods, self.setting.trains[0]
+        self._shape = self.setting.shape
         self.kept["noisy_counts"] = np.ones((len(models), first.groups))
         self._certificates = [{} for _ in models]
         for k, training in enumerate(self.setting.trainings):
@@ -79,8 +82,7 @@ class FairDpCertifiedRule(NoisySumsRule):
 
     def bound_weights(self, parameters: np.ndarray) -> None:
         """Scale each model's scoring layer to a norm of at most M, in place (Algorithm 1, line 4)."""
-        method = self.setting.methods[0]
-        inputs = method.width if method.hidden_layers else self.setting.trains[0].d
+        inputs = self._shape.views(parameters)[-1][0].shape[2]
         bound_scoring_layer(parameters, inputs, self.setting.column("weight_bound"))
 
     def _micro_sums(self, sampled: Sampled, weights: np.ndarray, group: int) -> np.ndarray:

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.networks import logits
 from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.engine.records import Feed
 from fairpriv_core.errors import RunFailed
@@ -125,10 +124,9 @@ def _cell_sums(setting: Setting[FairDpCertified], k: int, *, deviation: float, k
 
 def _scores(k: int, kernel: Kernel, feed: Feed) -> tuple[np.ndarray, np.ndarray]:
     """Return each training row's score at model k's weights, and the norm of its embedding with the bias's 1."""
-    scores = logits(kernel.shape, kernel.parameters[k : k + 1], feed.columns[k].features)[0]
-    alone = Kernel(kernel.shape, kernel.parameters[k : k + 1])
+    scores, alone = kernel.score(slice(k, k + 1), feed.columns[k].features)[0], kernel.alone(k)
     norms = []
     for start in range(0, feed.n, _CHUNK):
-        embedding = alone.run(feed.columns[k].features[start : start + _CHUNK][None]).layers[-1][0][0]
+        embedding = alone.run(feed.columns[k].features[start : start + _CHUNK][None]).embeddings[0]
         norms.append(np.sqrt(with_bias(embedding)))
     return scores.astype(np.float64), np.concatenate(norms).astype(np.float64)

@@ -15,7 +15,6 @@ from itertools import groupby
 import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.networks import NetworkShape, logits
 from fairpriv_core.engine.records import Feed, Indices, Records, count_streams
 from fairpriv_core.methods.one_release import OneRelease
 from fairpriv_core.methods.rules.one_release_estimate import Estimate
@@ -45,9 +44,7 @@ class OneReleaseRule(PlainRule):
         self._each = [tables[id(estimate)] for estimate in estimates]
         self._multipliers = np.zeros((len(estimates), self._cells.count))
         self._gaps = np.full((len(estimates), len(notions())), np.nan)
-        first = setting.methods[0]
-        shape = NetworkShape(setting.trains[0].d, first.hidden_layers, first.width)
-        self._means = np.zeros((len(estimates), shape.size))
+        self._means = np.zeros((len(estimates), setting.shape.size))
         self._batches: list[Indices] = []
         self._step = 0
 
@@ -104,8 +101,7 @@ class OneReleaseRule(PlainRule):
         alike = count_streams([id(columns) for columns in feed.columns])
         models = len(feed.columns) // alike
         for first in range(0, len(feed.columns), models):
-            shared = kernel.parameters[first : first + models]
-            yield from logits(kernel.shape, shared, feed.columns[first].features) > 0
+            yield from kernel.score(slice(first, first + models), feed.columns[first].features) > 0
 
     def scalars(self, model: int) -> dict[str, float]:
         curves = self._cells.name_curves(multiplier=self._multipliers[model])

@@ -34,7 +34,7 @@ def sum_by_micro_batch(sampled: Sampled, weights: np.ndarray, micro: Sequence[np
 
     `weights` (K, S), 0 where a record is left out; `micro[k]` gives the micro-batches of model k's own records.
     """
-    inputs = sampled.passed.layers[-1][0][:, sampled.rows]
+    inputs = sampled.passed.embeddings[:, sampled.rows]
     factors = np.nan_to_num(weights, nan=0.0)[:, :, None]
     gradients = np.concatenate([inputs, np.ones_like(inputs[:, :, :1])], axis=2) * factors
     kept = np.where(factors != 0, gradients, 0.0).astype(np.float64)

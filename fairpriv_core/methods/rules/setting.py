@@ -15,7 +15,14 @@ from fairpriv_core.engine.loop import Rule, Schedule, train
 from fairpriv_core.engine.presets import AnyShape, build_network
 from fairpriv_core.engine.records import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods.fields import DrawsSamples, TrainsNetwork, equally_many, few_labels, network_of
+from fairpriv_core.methods.fields import (
+    DrawsSamples,
+    TrainsNetwork,
+    count_outputs,
+    equally_many,
+    few_labels,
+    network_of,
+)
 from fairpriv_core.notions.cells import Cells, build_cells
 from fairpriv_core.notions.notion import Target
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -55,7 +62,8 @@ class Setting(Generic[M]):
         """The network's shape, the same for every model; BadInput where it cannot be trained on these data."""
         first, train = self.methods[0], self.trains[0]
         size = {"hidden_layers": first.hidden_layers, "width": first.width}
-        return build_network(network_of(first), train.image, inputs=train.d, labels=train.labels, **size)
+        outputs = count_outputs(first.info, train.labels)
+        return build_network(network_of(first), train.image, inputs=train.d, outputs=outputs, **size)
 
     @cached_property
     def rates(self) -> list[float]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.networks import logits
 from fairpriv_core.engine.records import Feed
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.notion import Target
@@ -28,13 +27,13 @@ class Means:
 def outputs(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
     """Return h of every training row of one model (n,), float64."""
     columns = feed.columns[model]
-    scores = logits(kernel.shape, kernel.parameters[model : model + 1], columns.features)[0]
+    scores = kernel.score(slice(model, model + 1), columns.features)[0]
     return output(target, scores, columns.labels).astype(np.float64)
 
 
 def constraint_norms(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
     """Return |dh| of every training row of one model (n,), float64; public where x and y are."""
-    alone = Kernel(kernel.shape, kernel.parameters[model : model + 1])
+    alone = kernel.alone(model)
     columns, parts = feed.columns[model], []
     for start in range(0, feed.n, _CHUNK):
         rows = slice(start, start + _CHUNK)
