@@ -24,6 +24,7 @@ from fairpriv_core.runs.selection import WAYS, Wish
 
 _SENSITIVE = "The sensitive attribute: a column, column:edge,edge to cut numbers, a+b to cross two."
 _GROUP_RATIO = "In (0, 1]: leave out training rows of larger groups until the smallest is so large a share of each."
+_ROWS = "Use so many rows, drawn at random with a constant seed; the others are left alone."
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _out = click.option("--out", help="Write the record here too.")
 _variant = click.option("--variant", help="proved (default) or published, where the method has both.")
@@ -74,6 +75,7 @@ def notions(as_json: bool) -> None:
 @click.option("--positive", help="The label's value that counts as positive.")
 @click.option("--sensitive", help=_SENSITIVE)
 @click.option("--group-ratio", help=_GROUP_RATIO)
+@click.option("--rows", help=_ROWS)
 @click.option("--image", metavar="COLUMN", help="The file's column that names images (relative to it) or holds them.")
 @click.option("--unreadable", help="skip: leave out images that cannot be read; without it they are refused.")
 @click.option("--notion", help="The fairness notion.")

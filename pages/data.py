@@ -13,7 +13,7 @@ from pages.widgets.reference import write_reference
 from pages.widgets.roles import choose_benchmark, choose_file
 from pages.widgets.session import find_outline, find_spec
 from pages.widgets.state import choose, enter, keep, mount_default, publish, value
-from pages.widgets.thinning import choose_ratio
+from pages.widgets.thinning import choose_fewer
 
 _SOURCES = {"benchmark": "A benchmark", "file": "Your own file"}
 
@@ -34,7 +34,7 @@ def show() -> None:
         ),
     )
     spec = choose_file() if source == "file" else choose_benchmark()
-    spec = None if spec is None else choose_ratio(spec)
+    spec = None if spec is None else choose_fewer(spec)
     if spec is not None:
         _describe(spec)
     publish(("data", "source"))
@@ -61,6 +61,7 @@ def _follow_reference() -> None:
     choose("positive", spec.positive)
     choose("unreadable", spec.unreadable is not None)
     choose("group_ratio", "" if spec.group_ratio is None else str(spec.group_ratio))
+    choose("rows", "" if spec.rows is None else str(spec.rows))
     choose("attributes", tuple(column for column, _, _ in columns))
     for column, _, edges in columns:
         if edges:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fairpriv_core.data.mnist import DIGITS, RARE, RARE_KEPT, RARE_SEED, read_unbalanced
 from fairpriv_core.data.problem import Categorical, Label, Layout, Problem, Source
-from fairpriv_core.data.utkface import AGES, GENDERS, HALVES, RACES, read_large, read_small
+from fairpriv_core.data.utkface import AGES, GENDERS, HALVES, OLDER, RACES, read_large, read_small
 
 _MNIST_FILES = (
     ("train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
@@ -59,13 +59,14 @@ UTKFACE = Problem(
     labels=(
         Label(Categorical("age", AGES), ""),
         Label(Categorical("age_binary", HALVES), HALVES[1]),
+        Label(Categorical("age_36", OLDER), OLDER[1]),
         Label(Categorical("gender", GENDERS), GENDERS[1]),
     ),
     sensitive=("race", "gender"),
     schema=(Categorical("race", RACES),),
     pictures=read_small,
     image=(1, 48, 48),
-    same=(("age", "age_binary"),),
+    same=(("age", "age_binary", "age_36"),),
     terms=_RESEARCH,
     people="utkface",
     assumed=("Where ages are parted into classes is taken as public.",),

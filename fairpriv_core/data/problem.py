@@ -11,7 +11,7 @@ from fairpriv_core.data.pixels import Pictures
 from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
 
-_LATER = ("group_ratio", "image", "unreadable")
+_LATER = ("group_ratio", "rows", "image", "unreadable")
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class DataSpec:
     (groups crossed). `label` is a column, or `column:edge`: numbers that are at least the edge, or below it. `label`
     and `positive` may be None for a benchmark; a file needs its `label`. With `group_ratio`, in (0, 1], training rows
     of every group that is larger than the smallest one over `group_ratio` are left out at random until it has that
-    size; test rows stay as they are drawn. `image` is the column of a file that holds
-    images or names them, None where its rows are no images; `unreadable` is "skip" to leave out images that cannot be
-    read, None to refuse them.
+    size; test rows stay as they are drawn. With `rows` that many rows are used, drawn with a constant seed whatever
+    they hold, and the others are left alone. `image` is the column of a file that holds images or names them, None
+    where its rows are no images; `unreadable` is "skip" to leave out images that cannot be read, None to refuse them.
     """
 
     dataset: str | None = None
@@ -33,6 +33,7 @@ class DataSpec:
     positive: str | None = None
     sensitive: str = ""
     group_ratio: float | None = None
+    rows: int | None = None
     image: str | None = None
     unreadable: str | None = None
 
@@ -47,6 +48,8 @@ class DataSpec:
             )
         if self.group_ratio is not None:
             checks.rate(group_ratio=self.group_ratio)
+        if self.rows is not None:
+            checks.whole(low=2, rows=self.rows)
         if self.image is not None and self.file is None:
             raise BadInput(
                 f"image names a column of a file of one's own, got '{self.image}' and no file.", field="image"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fairpriv_core.data.few import assume_few, take_few
 from fairpriv_core.data.gather import gather
 from fairpriv_core.data.material import Material
 from fairpriv_core.data.plan import Plan, make_plan, seal_plan
@@ -31,7 +32,7 @@ class Rows:
 
 def assemble(spec: DataSpec) -> Rows:
     """Return the rows that `spec` names; raises BadInput where a label or group is left with nothing to compare."""
-    material = gather(spec)
+    material = gather(spec) if spec.rows is None else take_few(gather(spec), spec.rows)
     plan = make_plan(spec, material.declared)
     label = _find_labels(material, plan)
     group = assign_groups(material.table, plan.groupings, material.declared.columns)
@@ -50,7 +51,7 @@ def assemble(spec: DataSpec) -> Rows:
         y,
         group[kept],
         seal_plan(spec, material.digest, plan),
-        _assume(material, plan, ungrouped, unit),
+        _assume(spec, material, plan, ungrouped, unit),
         (*material.caveats, *((f"{unlabelled:,} rows without a label were dropped.",) if unlabelled else ())),
     )
 
@@ -86,7 +87,9 @@ def _check_rows(spec: DataSpec, plan: Plan, y: np.ndarray, group: np.ndarray) ->
         )
 
 
-def _assume(material: Material, plan: Plan, ungrouped: int, unit: np.ndarray | None) -> dict[str, tuple[str, ...]]:
+def _assume(
+    spec: DataSpec, material: Material, plan: Plan, ungrouped: int, unit: np.ndarray | None
+) -> dict[str, tuple[str, ...]]:
     """Return what is taken as given under each threat model, one sentence each."""
     listed = "; ".join(plan.group_names[:10]) + ("; …" if len(plan.group_names) > 10 else "")
     named = "+".join(grouping.column for grouping in plan.groupings)
@@ -98,7 +101,9 @@ def _assume(material: Material, plan: Plan, ungrouped: int, unit: np.ndarray | N
     labels = () if plan.label_edge is None else (cut,)
     attribute = (values, *labels, *((dropped,) if ungrouped else ()))
     owner = f"{material.unit_name}, {'who' if material.pixels is None else 'which'} has"
-    shared = () if unit is None else _assume_unit(owner, int(np.unique(unit, return_counts=True)[1].max()))
+    most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())
+    few = () if spec.rows is None else (assume_few(spec.rows),)
+    shared = (*few, *(_assume_unit(owner, most) if most else ()))
     return {"attribute": (*attribute, *shared), "record": (values, *labels, *material.declared.assumed, *shared)}
 
 

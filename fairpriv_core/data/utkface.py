@@ -24,11 +24,11 @@ from fairpriv_core.errors import BadInput, DataUnavailable
 
 VARIABLE = "FAIRPRIV_UTKFACE"
 ADDRESS = "https://susanqq.github.io/UTKFace/"
-#: the nine classes of age are parted at these years, and the two of age_binary at MIDDLE_AGE
+#: the nine classes of age are parted at these years, the two of age_binary at MIDDLE_AGE, those of age_36 at OLDER_AGE
 AGE_EDGES = (10, 15, 20, 25, 30, 40, 50, 60)
-MIDDLE_AGE = 30
+MIDDLE_AGE, OLDER_AGE = 30, 36
 AGES = ("under 10", "10 to 14", "15 to 19", "20 to 24", "25 to 29", "30 to 39", "40 to 49", "50 to 59", "60 or older")
-HALVES = ("under 30", "30 or older")
+HALVES, OLDER = ("under 30", "30 or older"), ("under 36", "36 or older")
 GENDERS = ("male", "female")
 RACES = ("White", "Black", "Asian", "Indian", "Others")
 _OLDEST = 116
@@ -149,6 +149,7 @@ def _describe(faces: Faces) -> Pictures:
     table = {
         "age": Codes(age, AGES),
         "age_binary": Codes((faces.age >= MIDDLE_AGE).astype(np.int64), HALVES),
+        "age_36": Codes((faces.age >= OLDER_AGE).astype(np.int64), OLDER),
         "gender": Codes(faces.gender, GENDERS),
         "race": Codes(faces.race, RACES),
     }

@@ -100,8 +100,9 @@ def fixed_multiplier(default: float) -> Any:
         "Multiplier λ",
         "Weight of the penalty on dependence; 0 trains for accuracy alone.",
         low=0.0,
-        high=50.0,
-        paper="0 to 2.5",
+        high=500.0,
+        log=True,
+        paper="0 to 2.5; on faces, 0 to 500",
         fairer="more",
     )
 

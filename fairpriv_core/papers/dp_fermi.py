@@ -8,6 +8,7 @@ does (section 4).
 from __future__ import annotations
 
 from fairpriv_core.papers import dp_fermi_runs as runs
+from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
 from fairpriv_core.papers.preset import (
     ACCURACY,
     ERROR,
@@ -195,15 +196,6 @@ FIGURE_4 = Preset(
     privacy=_PRIVACY_ODDS,
 )
 
-FIGURE_5 = Preset(
-    id="dp_fermi.figure5",
-    title="Figure 5: UTK-Face, a deep network",
-    shows="Trade-offs of a 9-layer network of 1.6 million parameters that tells 9 age groups from faces, with 5 races "
-    "as groups: ε from 10 to 200, 150 epochs, batches of 64, λ in [0, 500], means over 5 seeds. (Section 4.2 names "
-    "four budgets, Appendix F.3 five.)",
-    waits_for="Waits for image data sets (UTK-Face) and for convolutional networks, which are not built yet.",
-)
-
 _STAND_IN = (
     " Retired Adult, as the paper has it (some 45,000 rows), is not public any more where we can fetch it: the ACS "
     "income survey of 2018, by the same authors with the same question, stands in, with 665,800 rows of other people, "
@@ -280,6 +272,7 @@ PAPER = Paper(
         FIGURE_3,
         FIGURE_4,
         FIGURE_5,
+        FIGURE_5_AGES,
         FIGURE_6,
         FIGURE_7,
         FIGURE_8,

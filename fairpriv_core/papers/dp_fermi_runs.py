@@ -8,11 +8,26 @@ ADULT = {"dataset": "adult", "sensitive": "sex"}
 CREDIT = {"dataset": "credit_default", "sensitive": "SEX"}
 PARKINSONS = {"dataset": "parkinsons", "sensitive": "sex"}
 ACS = {"dataset": "acs_income", "sensitive": "sex"}
+FACES = {"dataset": "utkface", "label": "age", "sensitive": "race", "rows": 5000}
+FACES_LARGE = {"dataset": "utkface_128", "label": "age", "sensitive": "race"}
+PARITY = "demographic_parity"
 Method = dict[str, Any]
 Sweep = dict[str, Any]
 
 _LAMBDAS = [0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5]
 _FEW = [0.25, 0.5, 1.0, 1.5, 2.5]
+
+#: Appendix F.3's, with the least of its ranges for D and L_θ
+_FACES = {
+    "batch_size": 64,
+    "optimizer": "adam",
+    "learning_rate": 0.001,
+    "dual_step": 0.005,
+    "clip_primal": 1.0,
+    "dual_norm": 1.0,
+}
+#: ours: its proof lets W take larger steps for the same budget
+_FACES_PROVED = {**_FACES, "dual_step": 0.05}
 
 
 def fermi(multipliers: list[float], epochs: int) -> list[Method]:
@@ -66,6 +81,13 @@ def long_methods(*, whole: bool, odds: bool) -> list[Method]:
     ours = fermi(_LAMBDAS if whole else [0.5, 1.0, 2.5], 200 if whole else 10)
     rivals = pf_ld([0.25, 0.5, 1.0], 20 if whole else 2)
     return [*ours, *rivals, *([] if odds else fairlens([0.3, 1.0], 20 if whole else 2)), *plain(2)]
+
+
+def fermi_on_faces(network: str, multipliers: list[float], epochs: int) -> list[Method]:
+    """Return DP-FERMI on faces at each penalty, as Appendix F.3 has it and proved."""
+    common = {"name": "dp_fermi", "network": network, "epochs": epochs}
+    kinds = ({"variant": "published", **_FACES}, {"variant": "proved", **_FACES_PROVED})
+    return [{**common, **kind, "multiplier": value} for kind in kinds for value in multipliers]
 
 
 def sweep(data: dict[str, Any], notion: str, methods: list[Method], epsilons: list[float], seeds: int) -> Sweep:

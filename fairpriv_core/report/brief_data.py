@@ -125,7 +125,7 @@ def _once(named: Iterable[tuple[str, Chosen]]) -> dict[str, Chosen]:
 
 def _name_data(each: Chosen) -> str:
     words = each.first["data"]
-    return f"{each.row.dataset}:{each.row.sensitive}:{words['label']}:{words['positive']}:{each.group_ratio}"
+    return f"{each.row.dataset}:{each.row.sensitive}:{words['label']}:{words['positive']}:{each.row.data}"
 
 
 def _list_facts(each: Chosen) -> tuple[tuple[Cell, ...], ...]:
@@ -137,6 +137,7 @@ def _list_facts(each: Chosen) -> tuple[tuple[Cell, ...], ...]:
         ("source", words["citation"] or "uploaded; it is not part of this report"),
         ("licence", words["licence"] or "not known to this software"),
         ("rows", f"{data['n_train']:,} to train on and {data['n_test']:,} to test on"),
+        *((("rows used", wording.few_text(each.row.rows)),) if each.row.rows else ()),
         *((("left out", wording.thinned_text(each.group_ratio)),) if each.group_ratio else ()),
         ("what is predicted", _say_predicted(words, data["label_names"])),
         ("sensitive attribute", f"{data['sensitive']}: {'; '.join(groups[:12])}{more}"),

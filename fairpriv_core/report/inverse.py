@@ -51,7 +51,7 @@ def smallest_epsilon(
         BadInput: the rows are of several data sets, groups or notions.
     """
     private = [row for row in rows if row.epsilon is not None]
-    if len({(row.dataset, row.sensitive, row.group_ratio, row.notion) for row in private}) > 1:
+    if len({(row.data, row.notion) for row in private}) > 1:
         raise BadInput("runs on different data, groups or notions do not answer one question.")
     claims: dict[tuple[str | None, str | None, float | None], list[TableRow]] = {}
     for row in private:

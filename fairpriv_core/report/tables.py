@@ -58,6 +58,7 @@ class Outcome:
     setting: str = ""
     delta: float | None = None
     group_ratio: float | None = None
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,12 @@ class TableRow:
     delta: float | None = None
     setting: str = ""
     group_ratio: float | None = None
+    rows: int | None = None
+
+    @property
+    def data(self) -> tuple[str, str, float | None, int | None]:
+        """Whom it is about: runs on other data, groups or rows do not say which method is better."""
+        return self.dataset, self.sensitive, self.group_ratio, self.rows
 
 
 def mean_interval(values: Iterable[float | None]) -> Mean:
@@ -118,6 +125,7 @@ def read_outcome(record: Record) -> Outcome:
         setting=json.dumps({**asked, "variant": variant}, sort_keys=True),
         delta=record.get("delta"),
         group_ratio=data.get("group_ratio"),
+        rows=data.get("rows"),
     )
 
 
@@ -176,7 +184,7 @@ def _list_untold(row: TableRow) -> dict[str, Any]:
     told = _IN_COLUMNS if row.epsilon is None else (*_IN_COLUMNS, "epsilon")
     settings = _flatten(json.loads(row.setting or "{}"))
     untold = {name: value for name, value in settings.items() if not name.startswith(told)}
-    return {"data.group_ratio": row.group_ratio, **untold}
+    return {"data.group_ratio": row.group_ratio, "data.rows": row.rows, **untold}
 
 
 def _fold(runs: list[Outcome]) -> TableRow:
@@ -197,6 +205,7 @@ def _fold(runs: list[Outcome]) -> TableRow:
         delta=one.delta,
         setting=one.setting,
         group_ratio=one.group_ratio,
+        rows=one.rows,
     )
 
 

@@ -122,6 +122,11 @@ def caveats(record: Mapping[str, Any], raw: str = RAW) -> tuple[str, ...]:
     return tuple(said)
 
 
+def few_text(rows: int) -> str:
+    """Return which rows stand for all of them where not all are used."""
+    return f"{rows:,}, drawn at random with a constant seed, whatever they hold"
+
+
 def thinned_text(ratio: float) -> str:
     """Return what was left out of the training rows to reach a group ratio."""
     return (

@@ -129,14 +129,15 @@ def _name_split(config: Mapping[str, Any]) -> str:
     """Return a name that two runs share only if they divided the rows alike.
 
     A protocol split depends on the seed, on the label that it is stratified by and on the rows that lack a value. Which
-    training rows are left out to reach a group ratio depends on the ratio as well, under the published split too.
+    training rows are left out to reach a group ratio depends on the ratio as well, under the published split too; and
+    so does everything on how many rows are used.
     """
     data = config["data"]
     named = [config["split"], data["dataset"] or config.get("file_sha256")]
     if find_seed(config) is not None:
         named += [config["seed"], data["label"], data["positive"], data["sensitive"]]
-    ratio = data.get("group_ratio")
-    return json.dumps(named if ratio is None else [*named, ratio])
+    later = (data.get(name) for name in ("group_ratio", "rows"))  # told apart: at most 1, and 2 or more
+    return json.dumps([*named, *(number for number in later if number is not None)])
 
 
 def _call(column: str, problem: Problem | None) -> str:

@@ -109,7 +109,7 @@ def _read(store: RunStore, keys: Sequence[str]) -> list[_Candidate]:
 
 
 def _name_question(data: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(data.get(name) for name in ("label", "positive", "sensitive", "group_ratio"))
+    return tuple(data.get(name) for name in ("label", "positive", "sensitive", "group_ratio", "rows"))
 
 
 def _read_released(candidates: Sequence[_Candidate], metric: str) -> list[float | None]:

@@ -22,11 +22,11 @@ def read_data(raw: Any) -> DataSpec:
 
     Raises:
         BadInput: an unknown field or data set, both or neither of data set and file, no label for a file, no sensitive
-            attribute, or a group ratio that is no number in (0, 1].
+            attribute, a group ratio that is no number in (0, 1], or a number of rows that is no whole number from 2 on.
     """
     asked = {name: value for name, value in _mapping(raw).items() if value is not None}
     checks.known_names("data setting", tuple(asked), DATA_FIELDS)
-    ratio = read_ratio(asked.pop("group_ratio", None))
+    ratio, rows = read_ratio(asked.pop("group_ratio", None)), read_rows(asked.pop("rows", None))
     given = {name: str(value) for name, value in asked.items()}
     if ("dataset" in given) == ("file" in given):
         raise BadInput(f"give either a data set ({', '.join(problems())}) or a file.", field="dataset")
@@ -39,7 +39,7 @@ def read_data(raw: Any) -> DataSpec:
         given["file"] = str(Path(given["file"]).expanduser().absolute())
         if not given.get("label"):
             raise BadInput("label is not given; name the column that is to be predicted.", field="label")
-    return DataSpec(**given, group_ratio=ratio)
+    return DataSpec(**given, group_ratio=ratio, rows=rows)
 
 
 def find_seed(config: Mapping[str, Any]) -> int | None:
@@ -71,6 +71,16 @@ def read_ratio(value: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         pass
     raise BadInput(f"group_ratio must be a number in (0, 1], got '{value}'.", field="group_ratio")
+
+
+def read_rows(value: Any) -> int | None:
+    """Return a number of rows as a whole number; None stays None, BadInput for what is none."""
+    try:
+        if not isinstance(value, bool | float):
+            return None if value is None else int(value)
+    except (TypeError, ValueError):
+        pass
+    raise BadInput(f"rows must be a whole number from 2 on, got '{value}'.", field="rows")
 
 
 def _mapping(raw: Any) -> Mapping[str, Any]:

@@ -65,7 +65,7 @@ def _warn(rows: Sequence[TableRow]) -> None:
             "These runs protect different things (the attribute, or the whole record): their ε cannot be compared.",
             icon=":material/warning:",
         )
-    if len({(row.dataset, row.sensitive, row.group_ratio) for row in rows}) > 1:
+    if len({row.data for row in rows}) > 1:
         st.warning(
             "These runs are on different data or groups: their accuracy and gaps do not say which method is better.",
             icon=":material/warning:",

@@ -24,6 +24,7 @@ TITLES = {
     "data.positive": "Positive label",
     "data.sensitive": "Sensitive attribute",
     "data.group_ratio": "Group ratio of the training rows",
+    "data.rows": "Rows that are used",
     "notion": "Fairness notion",
     "method.name": "Method",
     "method.variant": "Accounting",

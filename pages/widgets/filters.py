@@ -17,9 +17,10 @@ _TITLES = {"only.data": "Data", "only.notion": "Notion", "only.method": "Method"
 
 
 def name_data(row: TableRow) -> str:
-    """Return the data, the sensitive attribute and any group ratio of a row, as lists and the address name them."""
+    """Return the data, the sensitive attribute and which rows are used, as lists and the address name them."""
     ratio = "" if row.group_ratio is None else f" · group ratio {row.group_ratio:g}"
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{ratio}"
+    few = "" if row.rows is None else f" · {row.rows:,} rows"
+    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{ratio}{few}"
 
 
 def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:

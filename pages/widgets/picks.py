@@ -66,5 +66,5 @@ def choose_runs(rows: Sequence[TableRow], shown: Sequence[TableRow], varied: Var
     return [by_key[key] for key in keep("runs", tuple(picked))]
 
 
-def _question(row: TableRow) -> tuple[str, str, float | None, str]:
-    return row.dataset, row.sensitive, row.group_ratio, row.notion
+def _question(row: TableRow) -> tuple[object, str]:
+    return row.data, row.notion

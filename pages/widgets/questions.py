@@ -65,5 +65,6 @@ def _name_data(row: TableRow, config: Mapping[str, Any]) -> str:
     label = f" · {data['label']}" if data.get("label") else ""
     positive = f" = {data['positive']}" if data.get("positive") else ""
     ratio = f" · group ratio {data['group_ratio']:g}" if data.get("group_ratio") else ""
+    few = f" · {data['rows']:,} rows" if data.get("rows") else ""
     split = "" if config.get("split", "protocol") == "protocol" else f" · {config['split']} split"
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}{ratio}{split}"
+    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}{ratio}{few}{split}"

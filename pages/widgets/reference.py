@@ -1,6 +1,6 @@
 """Which data, as one short text that fits in an address: `adult:sex`, `adult:sex+race`, `age:25,60` for edges.
 
-Training rows thinned to a ratio of the groups' sizes: `adult:sex?group_ratio=0.8`.
+Training rows thinned to a ratio of the groups' sizes: `adult:sex?group_ratio=0.8`; fewer rows: `adult:sex?rows=500`.
 A file of the user's own is named by the start of its checksum: `file-3fa94c0d12ab:sex?label=income&positive=%3E50K`.
 One in the data folder that the operator offers is named relative to it: `folder-2024/people.csv:sex?label=income`.
 """
@@ -16,11 +16,11 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.folder import find_named, name_in_folder
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.source import read_ratio
+from fairpriv_core.runs.source import read_ratio, read_rows
 from pages.widgets.called import call_files
 
 _DIGITS = 12
-_RATIO = "group_ratio"
+_RATIO, _ROWS = "group_ratio", "rows"
 _UPLOAD, _FOLDER = "file-", "folder-"
 _ASKED = ("label", "positive", "image", "unreadable")
 
@@ -33,8 +33,9 @@ def write_reference(spec: DataSpec) -> str:
     """
     name = spec.dataset if spec.file is None else write_file(spec.file)
     further = {name: getattr(spec, name) for name in _ASKED}
-    ratio = None if spec.group_ratio is None else str(spec.group_ratio)
-    query = urlencode({key: text for key, text in {**further, _RATIO: ratio}.items() if text})
+    numbers = {_RATIO: spec.group_ratio, _ROWS: spec.rows}
+    told = {name: str(number) for name, number in numbers.items() if number is not None}
+    query = urlencode({key: text for key, text in {**further, **told}.items() if text})
     sensitive = spec.sensitive.replace("%", "%25").replace("?", "%3F")  # where a reference is cut, and its own sign
     return f"{name}:{sensitive}" + (f"?{query}" if query else "")
 
@@ -74,6 +75,7 @@ def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
         file=str(read_file(name, find_upload)) if is_file else None,
         sensitive=unquote(sensitive),
         group_ratio=read_ratio(further.get(_RATIO)),
+        rows=read_rows(further.get(_ROWS)),
         **{asked: further.get(asked) for asked in _ASKED},
     )
 
@@ -88,22 +90,23 @@ def list_reference(text: str) -> str:
     label = dict(parse_qsl(query))
     name, positive = label.get("label", ""), label.get("positive", "")
     told = positive if ":" in name and positive.startswith(name.rpartition(":")[0]) else f"{name} = {positive}"
-    return call_files(unquote(head.removeprefix(_FOLDER)) + (f" · {told}" if name else "") + _tell_ratio(text))
+    return call_files(unquote(head.removeprefix(_FOLDER)) + (f" · {told}" if name else "") + _tell_rows(text))
 
 
 def describe_reference(text: str) -> str:
-    """Return the data as the strip names it: title, sensitive attribute, and the group ratio where there is one.
+    """Return the data as the strip names it: title, sensitive attribute, and which rows where these are not all.
 
     >>> describe_reference("adult:sex+race").split(" · ")[1]
     'sex + race'
     """
     name, _, sensitive = text.partition("?")[0].partition(":")
-    return call_files(f"{_title(name)} · {unquote(sensitive).replace('+', ' + ')}{_tell_ratio(text)}")
+    return call_files(f"{_title(name)} · {unquote(sensitive).replace('+', ' + ')}{_tell_rows(text)}")
 
 
-def _tell_ratio(text: str) -> str:
-    ratio = dict(parse_qsl(text.partition("?")[2])).get(_RATIO)
-    return "" if ratio is None else f" · group ratio {ratio}"
+def _tell_rows(text: str) -> str:
+    asked = dict(parse_qsl(text.partition("?")[2]))
+    ratio = f" · group ratio {asked[_RATIO]}" if _RATIO in asked else ""
+    return ratio + (f" · {asked[_ROWS]} rows" if _ROWS in asked else "")
 
 
 def _title(name: str) -> str:
@@ -125,7 +128,7 @@ def describe_config(config: Mapping[str, Any]) -> str:
         claim = " as published" if config["method"].get("variant") == "published" else ""
         parts.append(f"ε = {config['epsilon']:g}{claim}")
     reference = write_config(config["data"])
-    parts.append(unquote(reference.partition("?")[0]) + _tell_ratio(reference))
+    parts.append(unquote(reference.partition("?")[0]) + _tell_rows(reference))
     if config.get("notion"):
         parts.append(config["notion"].replace("_", " "))
     if config.get("reuse"):

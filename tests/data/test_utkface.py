@@ -87,6 +87,8 @@ def test_ages_are_parted_at_the_stated_years(folder: Path) -> None:
     assert np.array_equal(np.sort(faces.y), np.searchsorted(AGE_EDGES, years, side="right"))
     binary = load(label="age_binary")
     assert binary.label_names == ("under 30", "30 or older") and binary.y.sum() == sum(age >= 30 for age in years)
+    older = load(label="age_36")
+    assert older.label_names == ("under 36", "36 or older") and older.y.sum() == sum(age >= 36 for age in years)
 
 
 def test_the_large_size_is_in_colour(folder: Path) -> None:
@@ -96,7 +98,7 @@ def test_the_large_size_is_in_colour(folder: Path) -> None:
 
 def test_groups_may_be_another_label_but_not_the_predicted_one(folder: Path) -> None:
     assert load(sensitive="gender").groups == 2 and load(sensitive="gender+race").groups == 10
-    for label in ("gender", "age_binary"):
+    for label in ("gender", "age_binary", "age_36"):
         with pytest.raises(BadInput, match=f"'{label}' cannot be both"):
             load(label=label, sensitive="gender" if label == "gender" else "age")
 

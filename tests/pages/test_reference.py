@@ -23,11 +23,13 @@ def find(digits: str) -> Path:
     return FILE
 
 
-@given(texts, texts, some.none() | texts, some.none() | some.floats(0.01, 1.0))
-@example("is it? 100%", "a&b=c#d", "50%+", 0.3)
-@example("%3F", "%", "?", None)
-def test_files_with_any_columns(sensitive: str, label: str, positive: str | None, ratio: float | None) -> None:
-    spec = DataSpec(file=str(FILE), sensitive=sensitive, label=label, positive=positive, group_ratio=ratio)
+@given(texts, texts, some.none() | texts, some.none() | some.floats(0.01, 1.0), some.none() | some.integers(2))
+@example("is it? 100%", "a&b=c#d", "50%+", 0.3, 500)
+@example("%3F", "%", "?", None, None)
+def test_files_with_any_columns(
+    sensitive: str, label: str, positive: str | None, ratio: float | None, rows: int | None
+) -> None:
+    spec = DataSpec(file=str(FILE), sensitive=sensitive, label=label, positive=positive, group_ratio=ratio, rows=rows)
     text = write_reference(spec)
     assert read_reference(text, find) == spec
     (linked,) = parse_qs(urlencode({"data": text}))["data"]

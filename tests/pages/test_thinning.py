@@ -1,4 +1,4 @@
-"""A group ratio on the pages: chosen on Data, carried by links, told by the strip, the lists and the table of runs."""
+"""Rows that are left out, on the pages: chosen on Data, carried by links, told by the strip, lists and tables."""
 
 from __future__ import annotations
 
@@ -67,6 +67,21 @@ def test_the_train_page_plans_with_the_rows_that_are_left(open_page: Open) -> No
     assert not any(page.exception or page.error for page in planned) and told[0] != told[1]
     refused = open_page("train", data="synthetic:region?group_ratio=0.01")
     assert not refused.exception and "leaves no row out" in refused.error[0].value
+
+
+def test_some_of_the_rows_are_chosen_carried_and_told(open_page: Open) -> None:
+    spec = DataSpec(dataset="synthetic", sensitive="region", group_ratio=0.9, rows=500)
+    name = write_reference(spec)
+    assert read_reference(name, no_upload) == spec
+    assert list_reference(name) == "synthetic:region · group ratio 0.9 · 500 rows"
+    page = open_page("data", data="synthetic:region?rows=500")
+    assert page.text_input("rows").value == "500" and "500" in " ".join(item.value for item in page.markdown)
+    page.text_input("rows").set_value("600").run()
+    assert not page.error and page.query_params["data"] == "synthetic:region?rows=600"
+    page.text_input("rows").set_value("some").run()
+    assert not page.exception and "Rows must be a whole number" in page.error[0].value
+    page.text_input("rows").set_value("").run()
+    assert not page.error and page.query_params["data"] == "synthetic:region"
 
 
 def make_record(key: str, ratio: float | None) -> dict[str, Any]:

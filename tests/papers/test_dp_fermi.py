@@ -1,14 +1,16 @@
-"""The full version of each figure of DP-FERMI keeps to what Appendix F.2.1 prints of its settings."""
+"""The full version of each figure of DP-FERMI keeps to what Appendices F.2.1 and F.3 print of its settings."""
 
 from __future__ import annotations
 
 import pytest
 
+from fairpriv_core.data.utkface import AGES
 from fairpriv_core.papers.dp_fermi import FIGURE_3, PAPER
-from fairpriv_core.papers.preset import Preset
+from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
+from fairpriv_core.papers.preset import Preset, Table
 from fairpriv_core.runs.paper_runs import list_configs
 
-READY = [preset for preset in PAPER.presets if preset.full]
+READY = [preset for preset in PAPER.presets if preset not in (FIGURE_5, FIGURE_5_AGES)]
 BUDGETS = {"dp_fermi.figure3": {1.0, 3.0}, "dp_fermi.figure8": {0.5, 9.0}}
 OF_NOTION = {"demographic_parity": {0.5, 1.0, 3.0, 9.0}, "equalized_odds": {0.5, 1.0, 3.0}}
 
@@ -30,3 +32,31 @@ def test_settings_lie_in_the_printed_ranges(preset: Preset) -> None:
 def test_data_that_are_split_by_people_have_a_sweep_for_each_seed() -> None:
     parts = [sweep["axes"]["seed"] for sweep in FIGURE_3.versions["small"].sweeps]
     assert parts == [[0], [1], [2]]
+
+
+def test_the_full_version_on_faces_is_as_appendix_f3_has_it() -> None:
+    configs = [config.to_json() for config in list_configs(FIGURE_5.versions["full"].sweeps).values()]
+    ours = [one["method"] for one in configs if one["method"]["variant"] == "published"]
+    assert {(one["network"], one["epochs"], one["batch_size"]) for one in ours} == {("vgg9", 150, 64)}
+    assert {(one["learning_rate"], one["dual_step"]) for one in ours} == {(0.001, 0.005)}
+    assert all(1.0 <= one[name] <= 2.0 for one in ours for name in ("dual_norm", "clip_primal"))
+    assert {min(one["multiplier"] for one in ours), max(one["multiplier"] for one in ours)} == {0.0, 500.0}
+    assert {one["epsilon"] for one in configs} == {10.0, 25.0, 50.0, 100.0, 200.0}
+    assert {one["seed"] for one in configs} == set(range(5))
+    assert {(one["data"]["dataset"], one["data"]["sensitive"]) for one in configs} == {("utkface_128", "race")}
+
+
+def test_the_smaller_version_on_faces_is_of_the_stated_size() -> None:
+    configs = [config.to_json() for config in list_configs(FIGURE_5.versions["small"].sweeps).values()]
+    assert {one["data"]["rows"] for one in configs} == {5000} and {one["seed"] for one in configs} == {0, 1, 2}
+    assert {one["method"]["epochs"] for one in configs} == {10}
+    for variant in ("published", "proved"):
+        chosen = [one["method"]["multiplier"] for one in configs if one["method"]["variant"] == variant]
+        assert len(set(chosen)) == 4 and len(chosen) == 12
+    assert FIGURE_5_AGES.versions == FIGURE_5.versions
+
+
+def test_every_age_that_is_told_apart_has_its_column() -> None:
+    assert isinstance(FIGURE_5_AGES.drawing, Table)
+    paths = [value.path for _, value in FIGURE_5_AGES.drawing.columns]
+    assert [path for path in paths if "classes" in path] == [f"metrics/classes/{age}/decided" for age in AGES]
