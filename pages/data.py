@@ -13,6 +13,7 @@ from pages.widgets.reference import write_reference
 from pages.widgets.roles import choose_benchmark, choose_file
 from pages.widgets.session import find_outline, find_spec
 from pages.widgets.state import choose, enter, keep, mount_default, publish, value
+from pages.widgets.suitable import settle_defaults
 from pages.widgets.thinning import choose_fewer
 
 _SOURCES = {"benchmark": "A benchmark", "file": "Your own file"}
@@ -76,6 +77,7 @@ def _describe(spec: DataSpec) -> None:
     reference = write_reference(spec)
     choose("data", reference)
     st.session_state["data_shown"] = reference
+    settle_defaults(reference, dataset)
     st.badge("raw statistics, for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
     show_counts(outline, seed=value("seed"))
     with st.expander("What an ε on this data takes as given", key="data_assumptions"):

@@ -176,7 +176,7 @@ NOISE_BOUNDS = ("adaptive", "set")
 class AdaptiveBounds(SumsWithCounts):
     """Bounds follow the gradients' norms: noise too, which a proof needs; or not, as the published text can be read."""
 
-    noise_bound: str = parameter(
+    bound_of_noise: str = parameter(
         "adaptive",
         "Noise scaled to",
         "The adaptive bound, which a proof needs; or, published variant, the C that is set, as the papers' DP-SGD step "
@@ -188,15 +188,15 @@ class AdaptiveBounds(SumsWithCounts):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.one_of(NOISE_BOUNDS, noise_bound=self.noise_bound)
-        if self.proved and self.noise_bound == "set":
+        checks.one_of(NOISE_BOUNDS, bound_of_noise=self.bound_of_noise)
+        if self.proved and self.bound_of_noise == "set":
             raise BadInput(
-                "noise_bound 'set' adds too little noise for the proved variant; take adaptive, or variant published.",
-                field="noise_bound",
+                "bound_of_noise 'set' adds too little noise for the proved variant; take adaptive, or published.",
+                field="bound_of_noise",
             )
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""
-        if self.noise_bound == "set":
+        if self.bound_of_noise == "set":
             return f"{self.UNPROVED} Here the noise does not follow the bound either, and contributions exceed it."
         return super().unproved_reason()

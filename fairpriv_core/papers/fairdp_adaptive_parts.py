@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fairpriv_core.papers.preset import Compare, Part, Printed, Quantity, Value, of_method, published
 
-_NOISE = "config/method/noise_bound"  # said where noise stays at the C that is set
+_NOISE = "config/method/bound_of_noise"  # said where noise stays at the C that is set
 SGD, DPSGD, FEDAVG = of_method("SGD", "none"), of_method("DPSGD", "dp_sgd"), of_method("DP-FedAvg", "dp_fedavg")
 OPT_Q, DPSGD_F = published("Opt-Q", "opt_q", {_NOISE: None}), published("DPSGD-F", "dpsgd_f")
 OPT_Q_SET = replace(published("Opt-Q", "opt_q", {_NOISE: "set"}), name="Opt-Q, noise at C", variation=2)

@@ -64,7 +64,7 @@ def digits(seeds: int) -> Sweep:
     """
     dp_sgd, opt_q, dpsgd_f = rivals(**_DIGITS)
     printed, proved = fairdp("class", **_DIGITS)
-    at_c = [{**opt_q, "noise_bound": "set"}, {**printed, "noise_bound": "set", "lipschitz": L_SHIPPED}]
+    at_c = [{**opt_q, "bound_of_noise": "set"}, {**printed, "bound_of_noise": "set", "lipschitz": L_SHIPPED}]
     layered, slow = private("dp_fedavg", **_DIGITS), {"learning_rate": _SLOW_RATE}
     own = [{**opt_q, **slow}, dpsgd_f, printed, *at_c, {**proved, **slow}]
     return _sweep(MNIST, [{"name": "none", **_SHARED}, dp_sgd, layered, *own], seeds)

@@ -134,7 +134,9 @@ def _asked(row: Mapping[str, Any]) -> str:
 
 
 def _name(path: str) -> str:
-    return path.rsplit("/", 1)[-1].replace("_", " ")
+    """Return a metric's name in words, and the group that it is of."""
+    *above, name = path.split("/")
+    return name.replace("_", " ") + (f" of {above[-1]}" if "groups" in above else "")
 
 
 def _line(cells: Sequence[str]) -> str:

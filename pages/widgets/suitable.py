@@ -23,6 +23,13 @@ _USUAL, _OF_CLASSES = "pf_ld", "fairdp_adaptive"  # the method where none was ch
 _ALIKE = "accuracy_parity"  # the notion where the groups are the classes: of the others each says how good the model is
 
 
+def settle_defaults(reference: str, dataset: Dataset) -> None:
+    """Where nothing else was chosen, take a method and a notion that newly chosen data can be used with."""
+    _prefer(reference, dataset)
+    if value("method") == _USUAL and _refuse(_USUAL, dataset):
+        choose("method", _OF_CLASSES)
+
+
 def choose_method(dataset: Dataset | None) -> str:
     """Draw the list of methods that the data can be used with and return the chosen one."""
     infos = {name: kind.info for name, kind in methods().items()}

@@ -122,13 +122,13 @@ def test_a_radius_without_the_counts_is_caught(monkeypatch: pytest.MonkeyPatch) 
 def test_noise_of_the_bound_that_is_set_does_not_cover_contributions(kind: type[OptQ | FairDpAdaptive]) -> None:
     """The published text can be read so: nothing is proved of it, and the proved variant refuses it."""
     more = {"lipschitz": 1e-6} if kind is FairDpAdaptive else {"quantile": 0.9}
-    fixed = kind(**SHORT, variant="published", noise_bound="set", **more)
+    fixed = kind(**SHORT, variant="published", bound_of_noise="set", **more)
     assert _fullest(fixed) > 10.0
-    assert _fullest(dataclasses.replace(fixed, noise_bound="adaptive")) <= 1.0
+    assert _fullest(dataclasses.replace(fixed, bound_of_noise="adaptive")) <= 1.0
     recorder = RecordingMechanism()
     train(fixed, [make_data()], [recorder])
     assert {one.bound for one in recorder.releases} == {fixed.clip_primal}
     assert str(fixed.unproved_reason()).endswith("contributions exceed it.")
     with pytest.raises(FairprivError, match="'set' adds too little noise for the proved variant"):
-        kind(**SHORT, noise_bound="set")
-    assert "noise_bound" not in method_to_json(kind(**SHORT))
+        kind(**SHORT, bound_of_noise="set")
+    assert "bound_of_noise" not in method_to_json(kind(**SHORT))

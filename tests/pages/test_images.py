@@ -64,6 +64,8 @@ def test_digits_are_counted_by_class_and_part(open_page: Open, real_data: Path) 
         item.value for item in page.subheader
     )
     assert page.query_params["data"] == "mnist_unbalanced:label"
+    chosen = page.session_state["memory"]["choices"]
+    assert (chosen["method"], chosen["notion"]) == ("fairdp_adaptive", "accuracy_parity"), "what the strip shows"
 
 
 def test_faces_are_not_read_before_the_terms_are_confirmed(open_page: Open, faces: Path) -> None:

@@ -109,7 +109,9 @@ def test_a_preset_that_can_run_must_say_what_was_printed() -> None:
 
 
 def has_by_nature(run: Mapping[str, Any], path: str) -> bool:
-    """Return whether a run of its method has a number: certificates are of methods that certify."""
+    """Return whether a run has a number: certificates only of methods that certify, no mean of log 0."""
+    if path == "metrics/mean_log_deviation":
+        return bool(read_path(run, "metrics/atkinson") < 1.0)  # at 1, a group has no right answer
     return not path.startswith("notes/certificates/") or methods()[run["config"]["method"]["name"]].info.certifies
 
 

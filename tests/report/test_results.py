@@ -58,3 +58,5 @@ def test_a_verdict_says_what_is_missing() -> None:
     assert judge({"most": {"metrics/gap": 0.02}}, runs) == "gap 0.0100 too high"
     assert judge({"most": {"metrics/nothing": 0.02}}, runs) == "nothing undefined, too high"
     assert judge({}, runs) == "–"
+    eights = [{"metrics": {"groups": [{"name": "8", "accuracy": 0.9}]}}]
+    assert judge({"least": {"metrics/groups/8/accuracy": 0.94}}, eights) == "accuracy of 8 0.0400 too low"

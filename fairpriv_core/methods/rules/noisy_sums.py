@@ -142,7 +142,7 @@ class NoisySumsRule:
 
 def as_published(methods: Sequence[AdaptiveBounds], bounds: np.ndarray) -> np.ndarray:
     """Return what each published model's noise is scaled to (K,): its adaptive bound, or the C that is set."""
-    wanted = np.array([method.noise_bound == "adaptive" for method in methods])
+    wanted = np.array([method.bound_of_noise == "adaptive" for method in methods])
     return np.where(wanted, bounds, [method.clip_primal for method in methods])
 
 
