@@ -16,11 +16,16 @@ import pytest
 import torch
 from PIL import Image
 
+from fairpriv_core.engine.layered import LayeredShape
 from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.certificates import EVENTS
 from fairpriv_core.runs.answers import answer_prediction, answer_run
 from fairpriv_core.runs.audit_model import audit_model
+from fairpriv_core.runs.certificate import find_certificates
+from fairpriv_core.runs.clipped import measure_clipped
 from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.request import read_request
+from fairpriv_core.runs.shelf import Shelf
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.toml import read_toml
@@ -122,6 +127,29 @@ def test_a_model_of_images_predicts_new_ones(pets: Path, local: RunStore, tmp_pa
         new.write_text(text)
         with pytest.raises(BadInput, match=f"^{re.escape(sentence)}$"):
             answer_prediction(key, str(new), str(out))
+
+
+@pytest.mark.parametrize("name", ["pf_ld", "one_release", "pf_ld_record", "fairdp_certified"])
+def test_methods_for_two_labels_end_in_a_record_of_two_labels(name: str, pets: Path, local: RunStore) -> None:
+    method: dict[str, Any] = {"name": name, "epochs": 2}
+    if name != "pf_ld_record":
+        method["batch_size"] = 30
+    data = {"file": str(pets), "label": "kind", "positive": "dog", "sensitive": "sex", "image": "file"}
+    key = local.submit(
+        build_config({"data": data, "notion": "demographic_parity", "method": method, "epsilon": 20})
+    ).key
+    parameters, record = finish(local, key), local.record(key)
+    assert record is not None and record.epsilon is not None and record.epsilon <= 20
+    network = json.loads(local.artifact(key, "model.json"))["network"]
+    assert (
+        network["layers"][-1] == {"kind": "dense", "units": 1}
+        and len(parameters) == LayeredShape.from_json(network).size
+    )
+    assert {"positive_rate", "demographic_parity_gap", "equal_opportunity_gap"} <= set(record.metrics)
+    if name == "fairdp_certified":
+        assert find_certificates(record)["proposition_3"].keys() == EVENTS.keys()
+    if name == "pf_ld":
+        assert set(measure_clipped(local, key, Shelf())) == set(SEXES)
 
 
 def test_where_the_group_is_the_label_no_attribute_is_left_to_guess(pets: Path, local: RunStore) -> None:
