@@ -7,7 +7,7 @@ what each panel of a figure shows are not in it.
 from __future__ import annotations
 
 from fairpriv_core.papers import fairdp_adaptive_runs as runs
-from fairpriv_core.papers.fairdp_adaptive_attacks import FIGURE_3
+from fairpriv_core.papers.fairdp_adaptive_attacks import FIGURE_3, FIGURE_3_DIGITS
 from fairpriv_core.papers.fairdp_adaptive_images import FIGURE_1A, FIGURE_1B, TABLE_1, TABLE_2
 from fairpriv_core.papers.fairdp_adaptive_parts import DPSGD, DPSGD_F, FAIRDP, FAIRDP_PROVED, OPT_Q
 from fairpriv_core.papers.fairdp_adaptive_tables import TABLES
@@ -27,10 +27,16 @@ from fairpriv_core.papers.preset import (
 
 _SERIES = (FAIRDP, FAIRDP_PROVED, DPSGD, OPT_Q, DPSGD_F)
 _OURS = (
-    "This is the paper's question asked on Adult, not its figure: the text says neither which data the panels show "
+    "This is the paper's question asked on {data}, not its figure: the text says neither which data the panels show "
     "(those of Dutch are in an appendix that it lacks), nor which values were tried, and draws training curves, which "
-    "runs of a sweep do not keep. Here stand accuracy and the difference between men's and women's at the end of "
-    "training. Other settings as in Table 1."
+    "runs of a sweep do not keep. Here stand accuracy and the difference between {gap} at the end of training. Other "
+    "settings as in Table 1."
+)
+_NOT_PRINTED = "The paper prints no numbers for this figure: what is compared is what its text says of it."
+_PRIVACY = (
+    "ε follows from σ, sampling rate and steps: it is the same at every learning rate, and differs with batch size and "
+    "noise. That of the lines “as published” does not hold: clipping bounds are chosen from raw gradients, as the "
+    "paper's footnote 1 says."
 )
 
 
@@ -49,42 +55,56 @@ _INSENSITIVE = Claim(
 
 
 def _effect(number: int, x: Value, values: tuple[list[float], list[float]], what: str) -> Preset:
-    """Return Figure 4, 5 or 6: the hyper-parameter on the horizontal axis, its values at full size and small."""
+    """Return Figure 4, 5 or 6 on Adult, over a hyper-parameter with its values at full size and small."""
     parameter = x.path.rpartition("/")[2]
     full, small = values
     return Preset(
         id=f"fairdp_adaptive.figure{number}",
         title=f"Figure {number}: the effect of {what} (on Adult, ours)",
         shows=f"How sensitive the private methods are to {what}.",
-        settings=_OURS,
+        settings=_OURS.format(data="Adult", gap="men's and women's"),
         full=Version((runs.varied(parameter, full, 10),), "10 seeds, more values"),
         small=Version((runs.varied(parameter, small, 3),), f"3 seeds, {len(small)} values in place of {len(full)}"),
         drawing=Plot("line", x, (ACCURACY, GAP), _SERIES),
-        not_printed="The paper prints no numbers for this figure: what is compared is what its text says of it.",
+        not_printed=_NOT_PRINTED,
         claims=(_INSENSITIVE,),
-        privacy="ε follows from σ, sampling rate and steps: it is the same at every learning rate, and differs with "
-        "batch size and noise. That of the lines “as published” does not hold: clipping bounds "
-        "are chosen from raw gradients, as the paper's footnote 1 says.",
+        privacy=_PRIVACY,
     )
 
 
-FIGURE_4 = _effect(
-    4,
-    Value("config/method/learning_rate", "Learning rate", log=True),
-    ([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2], [0.001, 0.005, 0.02, 0.1]),
-    "the learning rate",
-)
-FIGURE_5 = _effect(
-    5,
-    Value("config/method/batch_size", "Batch size", log=True),
-    ([64, 128, 256, 512, 1024], [128, 256, 1024]),
-    "the batch size",
-)
-FIGURE_6 = _effect(
-    6,
-    Value("config/method/noise_primal", "Noise multiplier σ", log=True),
-    ([0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0], [0.5, 1.0, 2.0, 4.0]),
-    "noise",
+def _effect_on_digits(number: int, x: Value, values: tuple[list[float], list[float]], what: str) -> Preset:
+    """Return Figure 4, 5 or 6 on unbalanced MNIST, as `_effect`."""
+    parameter = x.path.rpartition("/")[2]
+    full, small = values
+    return Preset(
+        id=f"fairdp_adaptive.figure{number}_mnist",
+        title=f"Figure {number}: the effect of {what} (on unbalanced MNIST, ours)",
+        shows=f"How sensitive the private methods are to {what}.",
+        settings=_OURS.format(data="unbalanced MNIST", gap="the best and the worst digit's"),
+        full=Version((runs.digits_varied(parameter, full, 10, whole=True),), "10 seeds, more values, every method"),
+        small=Version(
+            (runs.digits_varied(parameter, small, 3, whole=False),),
+            f"3 seeds, {len(small)} values in place of {len(full)}, without Opt-Q and DPSGD-F",
+        ),
+        drawing=Plot("line", x, (ACCURACY, GAP), _SERIES),
+        not_printed=_NOT_PRINTED,
+        claims=(_INSENSITIVE,),
+        privacy=_PRIVACY,
+    )
+
+
+_RATE = Value("config/method/learning_rate", "Learning rate", log=True)
+_BATCH = Value("config/method/batch_size", "Batch size", log=True)
+_NOISE = Value("config/method/noise_primal", "Noise multiplier σ", log=True)
+EFFECTS = (
+    _effect(
+        4, _RATE, ([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2], [0.001, 0.005, 0.02, 0.1]), "the learning rate"
+    ),
+    _effect(5, _BATCH, ([64, 128, 256, 512, 1024], [128, 256, 1024]), "the batch size"),
+    _effect(6, _NOISE, ([0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0], [0.5, 1.0, 2.0, 4.0]), "noise"),
+    _effect_on_digits(4, _RATE, ([0.02, 0.05, 0.1, 0.2, 0.5, 1.0], [0.05, 0.2, 0.5]), "the learning rate"),
+    _effect_on_digits(5, _BATCH, ([64, 128, 256, 512], [128, 256, 512]), "the batch size"),
+    _effect_on_digits(6, _NOISE, ([0.5, 1.0, 2.0, 4.0], [0.5, 1.0, 2.0]), "noise"),
 )
 
 PAPER = Paper(
@@ -92,5 +112,5 @@ PAPER = Paper(
     name="FairDP (adaptive clipping)",
     title="FairDP: Fair differential privacy can mitigate the disparate impact on model accuracy",
     citation="Anonymous authors, under review at ICLR 2021",
-    presets=(FIGURE_1A, FIGURE_1B, *TABLES, TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6),
+    presets=(FIGURE_1A, FIGURE_1B, *TABLES, TABLE_1, TABLE_2, FIGURE_3, FIGURE_3_DIGITS, *EFFECTS),
 )

@@ -81,6 +81,23 @@ def digits_at(noises: list[float], seeds: int) -> Sweep:
     return _sweep(MNIST, methods, seeds)
 
 
+def digits_attacked(seeds: int) -> Sweep:
+    """Return the sweep of Figure 3 on unbalanced MNIST: the tables' runs but for those of DP-FedAvg."""
+    methods = [{"name": "none", **_SHARED}, *rivals(**_DIGITS), *fairdp("class", **_DIGITS)]
+    return _sweep(MNIST, methods, seeds)
+
+
+def digits_varied(parameter: str, values: list[float], seeds: int, *, whole: bool) -> Sweep:
+    """Return the sweep of Figures 4 to 6 on unbalanced MNIST: DPSGD, FairDP and, where all is `whole`, the rivals."""
+    settings: list[dict[str, Any]] = [{**_DIGITS, parameter: value} for value in values]
+    methods = [
+        method
+        for each in settings
+        for method in (*(rivals(**each) if whole else rivals(**each)[:1]), *fairdp("class", **each))
+    ]
+    return _sweep(MNIST, methods, seeds)
+
+
 def attacked(seeds: int) -> Sweep:
     """Return the sweep of Figure 3 on Adult: some of the tables' runs."""
     return _sweep(ADULT, [{"name": "none", **_TABLE}, *rivals(), *fairdp("class")], seeds)

@@ -1,5 +1,7 @@
 """FairDP with certificates (2024): trade-offs, gains, certificates and ablations, on Adult and the credit default data.
 
+Faces have a module of their own.
+
 The text that was read lost its formulas, and with them most numbers: the budgets, all cells of Tables II and III, the
 network, the learning rates and the bound M that was used. What is left: a few percentages in the text, Table I, and the
 values of M in Table III. Captions are lost too: that Figures 3 and 4 differ in their measure of utility is our reading
@@ -9,6 +11,7 @@ of "accuracy/precision" and of the metrics that the text names.
 from __future__ import annotations
 
 from fairpriv_core.papers import fairdp_certified_runs as runs
+from fairpriv_core.papers.fairdp_certified_faces import FACES
 from fairpriv_core.papers.fairdp_certified_parts import (
     ADULT,
     AUC,
@@ -25,6 +28,7 @@ from fairpriv_core.papers.fairdp_certified_parts import (
     PRIVACY,
     PROVED,
     SETTINGS,
+    M,
     certificate,
     of,
     stays_below,
@@ -47,7 +51,6 @@ from fairpriv_core.papers.preset import (
     of_method,
 )
 
-M = Value("config/method/weight_bound", "M")
 SERIES = (
     FAIRDP,
     PROVED,
@@ -64,7 +67,6 @@ _EPSILONS, _FEW = [0.5, 1.0, 2.0, 4.0, 8.0], [0.5, 1.0, 2.0]
 _COMPARED = [*runs.baselines(), *runs.fairdp([0.5])]
 _TRADE_FULL = Version((runs.sweep(_COMPARED, _EPSILONS, 10),), _FULL)
 _TRADE_SMALL = Version((runs.sweep(_COMPARED, _FEW, 3),), "3 seeds, 3 budgets")
-_UTK = "Waits for image data sets (UTK-Face) and for convolutional networks, which are not built yet."
 
 
 def _change(one: Part, other: Part, value: Value, low: float | None = None, high: float | None = None) -> Compare:
@@ -237,18 +239,10 @@ TABLE_3 = Preset(
     privacy=PRIVACY,
 )
 
-IMAGES = Preset(
-    id="fairdp_certified.images",
-    title="Figures 3 to 6 and 11, Tables II and III: UTK-Face",
-    shows="The same on 23,795 faces (8,608 positive; 48 × 48 pixels), with race as the protected attribute and a small "
-    "convolutional network; the gain over DP-IS-SGD goes up to 74.08 % on average over the fairness metrics.",
-    waits_for=_UTK,
-)
-
 PAPER = Paper(
     id="fairdp_certified",
     name="FairDP (certified)",
     title="FairDP: Achieving fairness certification with differential privacy",
     citation="2024, as read in a copy of its text without authors and formulas",
-    presets=(FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6, FIGURE_7, TABLE_3, IMAGES),
+    presets=(FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6, FIGURE_7, TABLE_3, *FACES),
 )

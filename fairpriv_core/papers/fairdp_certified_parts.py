@@ -9,6 +9,7 @@ def _points(name: str, title: str) -> Value:
     return Value(f"metrics/{name}_gap", title, "percentage points", scale=100.0)
 
 
+M = Value("config/method/weight_bound", "M")
 AUC = Value("metrics/roc_auc", "ROC-AUC", "%", scale=100.0)
 GAPS = {
     "demographic_parity": _points("demographic_parity", "Demographic parity"),

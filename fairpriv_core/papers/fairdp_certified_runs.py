@@ -6,10 +6,13 @@ from typing import Any
 
 ADULT = {"dataset": "adult", "sensitive": "sex"}
 CREDIT = {"dataset": "credit_default", "sensitive": "SEX"}
+FACES = {"dataset": "utkface", "label": "age_36", "sensitive": "race"}
+FEW_FACES = 5000
 Method = dict[str, Any]
 Sweep = dict[str, Any]
 
 _NETWORK = {"hidden_layers": 1, "width": 32}
+_FACE_NETWORK = {"network": "cnn_small", "epochs": 10, "batch_size": 256}
 WEIGHT_BOUNDS = [0.25, 0.5, 0.75, 1.0]
 
 
@@ -40,6 +43,36 @@ def thinned(adult: list[float], credit: list[float], epsilons: list[float], seed
     data = [{**ADULT, "group_ratio": ratio} for ratio in adult] + [{**CREDIT, "group_ratio": ratio} for ratio in credit]
     clean = _sweep([ADULT, CREDIT], [_method("none")], epsilons[:1], seeds)
     return _sweep(data, fairdp([0.5]), epsilons, seeds), clean
+
+
+def clean_faces() -> Method:
+    """Return the clean model of faces."""
+    return {"name": "none", **_FACE_NETWORK, "batch_size": 64, "learning_rate": 0.001}
+
+
+def face_fairdp(bounds: list[float]) -> list[Method]:
+    """Return FairDP on faces, as published and proved, at each bound M on the scoring layer."""
+    variants = ("published", "proved")
+    common = {"name": "fairdp_certified", **_FACE_NETWORK, "learning_rate": 1.0}
+    return [{**common, "variant": kind, "weight_bound": bound} for kind in variants for bound in bounds]
+
+
+def face_methods(*, whole: bool) -> list[Method]:
+    """Return FairDP on faces, the clean model, DP-SGD and DP-IS-SGD, and where all is `whole` the other baselines."""
+    descent = {**_FACE_NETWORK, "optimizer": "sgd", "learning_rate": 1.0}
+    clipped, sampled = ({"name": name, "variant": "published", **descent} for name in ("dpsgd_f", "dp_is_sgd"))
+    smooth = [{**clean_faces(), "name": "fairsmooth"}, {"name": "dpsgd_smooth", **descent}]
+    found = [clean_faces(), {"name": "dp_sgd", **descent}, sampled, *face_fairdp([1.0])]
+    return [*found, clipped, *smooth] if whole else found
+
+
+def on_faces(methods: list[Method], epsilons: list[float], seeds: int, *, rows: int | None) -> tuple[Sweep, ...]:
+    """Return one sweep a seed, as the training part has another size under each; `rows` of the faces, or all."""
+    data = FACES if rows is None else {**FACES, "rows": rows}
+    return tuple(
+        {"data": data, "notion": "demographic_parity", "axes": {"method": methods, "epsilon": epsilons, "seed": [seed]}}
+        for seed in range(seeds)
+    )
 
 
 def _sweep(data: list[dict[str, Any]], methods: list[Method], epsilons: list[float], seeds: int) -> Sweep:

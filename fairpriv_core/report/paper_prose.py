@@ -32,11 +32,12 @@ def count_made(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
     ready = sum(preset.id in made for preset in presets)
     waiting = sum(bool(preset.waits_for) for preset in presets)
     left = len(presets) - ready - waiting
-    rest = f"; {left} can run and {'has' if left == 1 else 'have'} no results yet" if left else ""
-    return (
-        f"{ready} of the {len(presets)} figures and tables of the papers have results here; {waiting} "
-        f"wait{'s' if waiting == 1 else ''} for images or for what is not built yet{rest}."
+    parts = (
+        f"{ready} of the {len(presets)} figures and tables of the papers have results here",
+        f"{waiting} wait{'s' if waiting == 1 else ''} for what is not built yet" if waiting else "",
+        f"{left} can run and {'has' if left == 1 else 'have'} no results yet" if left else "",
     )
+    return "; ".join(part for part in parts if part) + "."
 
 
 def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:

@@ -59,9 +59,9 @@ def attack_membership(files: Mapping[str, bytes], train: Dataset, test: Dataset,
     """Return how well four attack models tell training rows from test rows by the answers of the model in `files`.
 
     Where larger groups of the training rows were thinned, so are those of the test rows here: else whoever is of a
-    larger group would count as found out.
+    larger group would count as found out. So they are where the published split has its groups in unlike shares.
     """
-    if train.group_ratio is not None:
+    if train.group_ratio is not None or train.one_split:
         test = test.take(match_groups(test.group, train.group, public_generator(seed, "membership by group")))
     return infer_membership(_see(files, train), _see(files, test), most=_MOST, seed=seed)
 

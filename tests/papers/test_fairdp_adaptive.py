@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 import pytest
 from scipy.stats import kstwobign
@@ -13,11 +14,20 @@ from fairpriv_core.audit.inference import attackers, guessed_advantage
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.papers import fairdp_adaptive_images as images
-from fairpriv_core.papers.fairdp_adaptive_attacks import ATTACKERS, BY_CHANCE
+from fairpriv_core.papers.fairdp_adaptive import EFFECTS
+from fairpriv_core.papers.fairdp_adaptive_attacks import ATTACKERS, BY_CHANCE, FIGURE_3_DIGITS
 from fairpriv_core.papers.fairdp_adaptive_parts import PRINTED_ROWS
 from fairpriv_core.papers.fairdp_adaptive_tables import INDICES, LOSSES
+from fairpriv_core.papers.preset import Preset, Version
 from fairpriv_core.runs.paper_runs import list_configs
 
+DIGITS_TOO = [FIGURE_3_DIGITS, *(preset for preset in EFFECTS if preset.id.endswith("_mnist"))]
+VARIED = {
+    "fairdp_adaptive.figure3_mnist": set(),
+    "fairdp_adaptive.figure4_mnist": {"learning_rate"},
+    "fairdp_adaptive.figure5_mnist": {"batch_size"},
+    "fairdp_adaptive.figure6_mnist": {"noise_primal"},
+}
 TEST_ROWS = {"adult": (10147, 4913), "dutch": (6012, 6072)}  # men, women, by the code books
 TWOS, EIGHTS, DIGITS = 1032, 974, 10000  # of MNIST's test images
 
@@ -82,6 +92,24 @@ def test_the_images_settings_are_the_papers_where_it_prints_them() -> None:
         ("published", "set", 1e-4, 0.1),
         ("proved", None, 1e-4, 0.02),
     }
+
+
+@pytest.mark.parametrize("preset", DIGITS_TOO, ids=lambda preset: preset.id)
+def test_figures_on_digits_start_from_the_tables_settings(preset: Preset) -> None:
+    def read(version: Version) -> list[dict[str, Any]]:
+        return [config.to_json() for config in list_configs(version.sweeps).values()]
+
+    table = [one["method"] for one in read(images.TABLE_1.versions["small"])]
+    for size, version in preset.versions.items():
+        found = read(version)
+        assert {one["data"]["dataset"] for one in found} == {"mnist_unbalanced"}
+        varied = {name for name in ("learning_rate", "batch_size", "noise_primal") if len({*_values(found, name)}) > 1}
+        assert varied == VARIED[preset.id]
+        assert any(one["method"] in table for one in found), f"{preset.id}, {size}: none of the runs is the tables'"
+
+
+def _values(found: list[dict[str, Any]], name: str) -> list[Any]:
+    return [one["method"].get(name) for one in found if one["method"]["name"] != "none"]
 
 
 def test_dutchs_printed_male_rows_are_as_many_as_the_files_women(

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+from pathlib import Path
+
+from fairpriv_core.data.utkface import OLDER_AGE
 from fairpriv_core.papers.fairdp_certified import FIGURE_3, FIGURE_7, TABLE_3
+from fairpriv_core.papers.fairdp_certified_faces import FACES
 from fairpriv_core.papers.preset import ACCURACY, GAP, Compare, Part, Plot, Quantity
 from fairpriv_core.report.differences import list_differences
 from fairpriv_core.report.paper_values import choose
@@ -46,6 +52,26 @@ def test_every_figure_of_figure_7_has_runs_of_both_versions_beside_the_level_lin
         runs = [{"config": config.to_json()} for config in list_configs(version.sweeps).values()]
         for column in FIGURE_7.drawing.columns:
             assert all(choose(runs, column.where, part.where) for part in FIGURE_7.drawing.series)
+
+
+def test_faces_are_judged_by_race_with_the_label_that_table_i_counts(real_data: Path) -> None:
+    with gzip.open(real_data / "utkface" / "utkface_index.csv.gz", "rt") as index:
+        ages = [int(row["age"]) for row in csv.DictReader(index) if row["race"]]
+    assert len(ages) == 23_705 and sum(age >= OLDER_AGE for age in ages) == 8_598
+    away = {years: abs(sum(age >= years for age in ages) - 8_608) for years in range(117)}
+    assert min(away, key=away.__getitem__) == OLDER_AGE == 36
+    for preset in FACES:
+        for version in preset.versions.values():
+            found = [config.to_json() for config in list_configs(version.sweeps).values()]
+            assert {(one["data"]["label"], one["data"]["sensitive"]) for one in found} == {("age_36", "race")}
+            assert {(one["method"]["network"], one["method"]["epochs"]) for one in found} == {("cnn_small", 10)}
+
+
+def test_every_baseline_of_the_paper_is_in_the_full_version_on_faces() -> None:
+    methods = [config.to_json()["method"]["name"] for config in list_configs(FACES[0].versions["full"].sweeps).values()]
+    assert set(methods) == {
+        *("none", "fairsmooth", "dp_sgd", "dpsgd_smooth", "dpsgd_f", "dp_is_sgd", "fairdp_certified"),
+    }
 
 
 def test_a_check_of_two_numbers_of_one_run_is_made_at_every_run() -> None:

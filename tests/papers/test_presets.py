@@ -81,11 +81,15 @@ def test_a_claim_is_told_in_our_words_and_the_paper_is_judged_without_our_varian
 
 def test_how_many_have_results_is_counted() -> None:
     ready = next(preset for preset in READY if preset.id in read_made())
-    left = next(preset for preset in presets().values() if preset.waits_for)
+    left = Preset("pf_ld.figure0", "Figure 0: a dream", "Nothing.", waits_for="Waits for what is not built yet.")
     paper = replace(papers()["pf_ld"], presets=(ready, left, replace(ready, id="pf_ld.figure9")))
     assert count_made({"pf_ld": paper}, {ready.id: read_made()[ready.id]}) == (
-        "1 of the 3 figures and tables of the papers have results here; 1 waits for images or for what is not built "
-        "yet; 1 can run and has no results yet."
+        "1 of the 3 figures and tables of the papers have results here; 1 waits for what is not built yet; 1 can run "
+        "and has no results yet."
+    )
+    done = replace(paper, presets=(ready,))
+    assert count_made({"pf_ld": done}, {ready.id: read_made()[ready.id]}) == (
+        "1 of the 1 figures and tables of the papers have results here."
     )
 
 

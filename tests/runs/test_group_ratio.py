@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -136,6 +138,23 @@ def test_members_are_told_from_others_of_the_same_groups(monkeypatch: pytest.Mon
     monkeypatch.setattr(audit_model, "_MOST", 200)
     audit_model.attack_membership({}, *Shelf().parts(build(1.0)), seed=0)
     assert all(len(set(sizes)) == 1 for sizes in seen) and len(seen) == 2
+
+
+def test_members_of_a_published_split_are_told_from_others_in_the_same_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[np.ndarray] = []
+
+    def see(_: Any, part: Any) -> Any:
+        seen.append(part.group)
+        return inference.describe_answers(np.full(part.n, 0.5), part.y)
+
+    monkeypatch.setattr(audit_model, "_see", see)
+    monkeypatch.setattr(audit_model, "_MOST", 200)
+    whole = Shelf().parts(build())[0]
+    rare = np.flatnonzero((whole.group != 0) | (np.arange(whole.n) % 10 == 0))  # of group 0 a tenth is trained on
+    for one_split in (False, True):
+        audit_model.attack_membership({}, replace(whole.take(rare), one_split=one_split), whole, seed=0)
+    shares = [np.bincount(group, minlength=whole.groups) / len(group) for group in seen]
+    assert np.allclose(shares[2], shares[3], atol=0.005) and not np.allclose(shares[0], shares[1], atol=0.05)
 
 
 def test_a_sweep_over_ratios_skips_what_cannot_be_thinned(own_store: Any, tmp_path: Any) -> None:
