@@ -38,7 +38,7 @@ class Whole:
     squares: Tensor
     weights: Tensor
     biases: Tensor
-    order: tuple[int, ...] = ()  # of a weight's axes, (height, width, channels, filters), where a convolution's are kept
+    order: tuple[int, ...] = ()  # of a convolution's weights: height, width, channels, filters
 
     def sum(self, weights: Tensor, rows: slice, chosen: Tensor | None) -> Tensor:
         gradients, biases = _choose(chosen, self.weights.transpose(0, 1)[rows], self.biases[rows])

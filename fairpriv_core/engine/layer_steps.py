@@ -1,7 +1,7 @@
 """Forward and backward through one layer on a PyTorch device, written out: every record's part stays apart.
 
 Images are held channels-last. Per-record norms are book-keeping (Bu et al., 2022, arXiv 2210.00038): a layer whose
-gradients are smaller than what they are made of keeps the gradients, another one keeps what they are made of.
+gradients take not much more than what they are made of keeps the gradients, another one keeps what they are made of.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Step(Protocol):
         """Return what comes out for `below` (b, …), and what the way back needs."""
 
     def backward(self, tape: Tape, delta: Tensor) -> Tensor:
-        """Return the derivative with respect to `below` from that with respect to what came out, which it may use up."""
+        """Return the derivative with respect to `below` from that of what came out, which it may use up."""
 
     def keep(self, tape: Tape, delta: Tensor) -> Kept | None:
         """Return the gradients of the layer's parameters; None where it has none."""
@@ -96,10 +96,12 @@ class MaxPoolStep(_Fixed):
         onto, held = self._places(spread, axis), self._places(below, axis)
         before = list(accumulate(held[:-1], torch.maximum))
         for place in range(len(held) - 1, 0, -1):
-            larger = held[place] - before[place - 1]
+            free = onto[place] if place == len(held) - 1 else None  # windows' last places: nothing is there yet
+            larger = torch.sub(held[place], before[place - 1], out=free)
             here = pass_where(larger, delta, into=larger)
-            onto[place].add_(here)
             delta.sub_(here)
+            if free is None:
+                onto[place].add_(here)
         onto[0].add_(delta)
         return spread
 
@@ -185,8 +187,8 @@ class ConvolutionStep:
             gradients = self._gradients(out, strips, out.new_empty)
             order = (self._layer.side, self._layer.side, fed.shape[1], len(self._filters))
             return Whole(_squares(gradients) + _squares(biases[None]), gradients, biases, order)
-        lengths = torch.linalg.vector_norm(out, dim=2) * sum(strip.square().sum(dim=2) for strip in strips).sqrt()
-        allowed = _ROUNDING * torch.finfo(out.dtype).eps * lengths.sum(dim=1)
+        seen = torch.linalg.vector_norm(torch.stack([_lengths(strip) for strip in strips]), dim=0)
+        allowed = _ROUNDING * torch.finfo(out.dtype).eps * (_lengths(out) * seen).sum(dim=1)
         squares = (self._squared_norms(out, strips).sqrt() + allowed).square() + _squares(biases[None])
         return Convolved(squares, fed, delta, self._filters, self._how)
 
@@ -237,10 +239,14 @@ def count_strip(layer: Convolution) -> int:
     return layer.stride if layer.side % layer.stride == 0 else layer.side
 
 
+def _lengths(rows: Tensor) -> Tensor:
+    lengths: Tensor = torch.linalg.vector_norm(rows, dim=2)
+    return lengths
+
+
 def _squares(parts: Tensor) -> Tensor:
     """Return the squared norms (b,) of what came in `parts` (parts, b, n)."""
-    norms: Tensor = torch.linalg.vector_norm(parts, dim=2)
-    return norms.square().sum(dim=0)
+    return _lengths(parts).square().sum(dim=0)
 
 
 def _format(like: Tensor) -> torch.memory_format:

@@ -18,8 +18,10 @@ SMALL = LayeredShape(
     ),
 )
 FLAT = LayeredShape((2, 6, 6), (Convolution(4, side=4, stride=2, padding=1), Relu(), MaxPool(2, stride=1), Dense(4)))
+#: a stride that does not divide the side, and what gradients are made of kept where norms are those of sums
+UNEVEN = LayeredShape((2, 9, 9), (Convolution(64, side=3, stride=2), Relu(), Convolution(8, side=3), Relu(), Dense(3)))
 TABLE = LayeredShape((7,), (Dense(5), Relu(), Dense(5), Relu(), Dense(4)))
-SHAPES = {"small": SMALL, "flat": FLAT, "table": TABLE}
+SHAPES = {"small": SMALL, "flat": FLAT, "uneven": UNEVEN, "table": TABLE}
 
 
 def build_module(shape: LayeredShape, flat: np.ndarray) -> nn.Sequential:

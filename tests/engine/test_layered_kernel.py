@@ -62,6 +62,29 @@ def test_layers_keep_what_is_smaller() -> None:
     assert [type(layer) for layer in passed.kept[0][0]] == [Whole, Whole, Convolved, Outer, Outer]
 
 
+def test_digits_are_passed_through_in_few_parts_and_keep_gradients() -> None:
+    """What filters see is copied a strip at a time: whole windows would leave room for half the records at once."""
+    shape = build_cnn_small((1, 28, 28), 10)
+    kernel = LayeredKernel(shape, shape.initial(0)[None])
+    rows, labels = _data(shape, rows=256)
+    passed = kernel.run(rows.astype(np.float32), labels=labels)
+    assert len(passed.kept[0]) == 4
+    assert [type(layer) for layer in passed.kept[0][0]] == [Whole, Whole, Outer, Outer]
+
+
+@every_shape
+def test_what_is_handed_in_stays_as_it_is(shape: LayeredShape) -> None:
+    """Derivatives are used up on their way back, the caller's rows and seeds are not."""
+    kernel = LayeredKernel(shape, start(shape, MODELS))
+    rows, _ = _data(shape)
+    scored = kernel.run(rows)
+    seeds = np.tanh(scored.logits)
+    rows_before, seeds_before = rows.copy(), seeds.copy()
+    first, again = scored.back(seeds), scored.back(seeds)
+    assert np.array_equal(rows, rows_before) and np.array_equal(seeds, seeds_before)
+    assert np.array_equal(first.norms, again.norms)
+
+
 @pytest.mark.parametrize(
     ("shape", "off"),
     [(build_cnn_small((1, 14, 14), 3), 1e-5), (build_vgg9((1, 16, 16), 3), 1e-4)],  # its group norm rounds: autograd's
