@@ -88,6 +88,7 @@ def collect(*, rows: int, rounds: int, device: str = "cpu") -> list[dict[str, An
             "opacus_to_ours": ratio(seconds, "opacus", name),
             "opacus_to_n": ratio(seconds, "opacus", "n"),
             **{"mib": mib[name], "mib_opacus": mib["opacus"], "mib_n": mib["n"]},
+            "share_of_opacus": round(mib[name] / mib["opacus"], 3),
         }
         for name in CASES
     ]
