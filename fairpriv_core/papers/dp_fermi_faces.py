@@ -51,9 +51,9 @@ _SETTINGS = (
     "λ in [0, 500], a 3:1 split, 128 × 128 pixels. Where ages part, the optimiser, δ and which nine layers it does not "
     "say: ours are every 5 to 10 years, Adam, 1e-5, and group norm where a VGG has batch norm. The smaller version has "
     "5,000 faces, drawn whatever they show, in 48 × 48, a network of two convolutions, 10 epochs and ε = 100: a fifth "
-    "of the rows and a seventieth of the steps. Tried on seed 100: D = L_θ = 1, and proved, where less noise bears it, a "
-    "step of 0.05 for W. Its test part has some "
-    "85 faces of the smallest group, so that chance alone parts two of nine ages' shares by ten points and more."
+    "of the rows and a seventieth of the steps. Tried on seed 100: D = L_θ = 1, and where it is proved, with less "
+    "noise, a step of 0.05 for W. Its test part has some 85 faces of the smallest group, so that chance alone parts "
+    "two of nine ages' shares by ten points and more."
 )
 _SHOWS = (
     "Test error against the violation of demographic parity of a deep network that tells 9 age groups from faces, with "
