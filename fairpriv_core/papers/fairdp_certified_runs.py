@@ -12,7 +12,7 @@ Method = dict[str, Any]
 Sweep = dict[str, Any]
 
 _NETWORK = {"hidden_layers": 1, "width": 32}
-_FACE_NETWORK = {"network": "cnn_small", "epochs": 10, "batch_size": 256}
+_FACE_NETWORK = {"network": "cnn_small", "epochs": 10, "batch_size": 128}
 WEIGHT_BOUNDS = [0.25, 0.5, 0.75, 1.0]
 
 
