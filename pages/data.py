@@ -5,10 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.data.problem import DataSpec
-from pages.widgets.counts import show_counts
+from pages.widgets.counts import show_counts, show_terms
 from pages.widgets.files import begin_file
 from pages.widgets.frame import go_to
-from pages.widgets.guard import plain
 from pages.widgets.reference import write_reference
 from pages.widgets.roles import choose_benchmark, choose_file
 from pages.widgets.session import find_outline, find_spec
@@ -80,12 +79,7 @@ def _describe(spec: DataSpec) -> None:
     settle_defaults(reference, dataset)
     st.badge("raw statistics, for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
     show_counts(outline, seed=value("seed"))
-    with st.expander("What an ε on this data takes as given", key="data_assumptions"):
-        for threat, sentences in dataset.assumptions.items():
-            for said in sentences:
-                st.markdown(f"- {plain(said)} (methods that protect the {threat})")
-    for caveat in dataset.caveats:
-        st.caption(plain(caveat))
+    show_terms(dataset)
     if st.button("Train on this data", key="data_train", type="primary", icon=":material/tune:"):
         go_to("train")
 

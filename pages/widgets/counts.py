@@ -29,6 +29,16 @@ def show_counts(outline: Outline, *, seed: int) -> None:
         show_revealing(outline.revealing)
 
 
+def show_terms(dataset: Dataset) -> None:
+    """Draw what an epsilon on the data takes as given, and what must be said of them."""
+    with st.expander("What an ε on this data takes as given", key="data_assumptions"):
+        for threat, sentences in dataset.assumptions.items():
+            for said in sentences:
+                st.markdown(f"- {plain(said)} (methods that protect the {threat})")
+    for caveat in dataset.caveats:
+        st.caption(plain(caveat))
+
+
 def _describe_rows(dataset: Dataset) -> str:
     if dataset.image is None:
         return f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{dataset.features}** encoded features."

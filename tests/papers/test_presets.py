@@ -116,7 +116,11 @@ def has_by_nature(run: Mapping[str, Any], path: str) -> bool:
     """Return whether a run has a number: certificates only of methods that certify, no mean of log 0."""
     if path == "metrics/mean_log_deviation":
         return bool(read_path(run, "metrics/atkinson") < 1.0)  # at 1, a group has no right answer
-    return not path.startswith("notes/certificates/") or methods()[run["config"]["method"]["name"]].info.certifies
+    if not path.startswith("notes/certificates/"):
+        return True
+    if not path.endswith("/demographic_parity") and run["variant"] == "proved":
+        return bool(run["config"].get("data", {}).get("rows") is None)  # of few rows a noisy cell may tell nothing
+    return bool(methods()[run["config"]["method"]["name"]].info.certifies)
 
 
 @pytest.mark.parametrize("name", sorted(read_made()))
