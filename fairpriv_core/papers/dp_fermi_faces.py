@@ -1,7 +1,6 @@
 """DP-FERMI's Figure 5: ages of faces by a deep network, races as groups (section 4.2 and Appendix F.3).
 
-The numbers beside ours, at ε = 100, are not in the text that was read: they were handed over with the task of making
-the figure again.
+The numbers beside ours, at ε = 100, are those of the figure's curve; the text that was read has no numbers for it.
 """
 
 from __future__ import annotations

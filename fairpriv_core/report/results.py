@@ -38,7 +38,11 @@ def configs_of(row: Mapping[str, Any]) -> Iterator[RunConfig]:
     for seed in range(row.get("seeds", _SEEDS)):
         yield build_config(
             {
-                "data": {"dataset": row.get("dataset", "adult"), "sensitive": row.get("sensitive", "sex")},
+                "data": {
+                    "dataset": row.get("dataset", "adult"),
+                    "sensitive": row.get("sensitive", "sex"),
+                    **row.get("data", {}),
+                },
                 "notion": row.get("notion", "demographic_parity"),
                 "method": {"name": row["method"], **row.get("set", {})},
                 "epsilon": row.get("epsilon"),
