@@ -48,7 +48,7 @@ def test_no_record_adds_more_than_is_counted(name: str) -> None:
     assert {one.release: one.largest for one in found if one.largest > 1.0 + 1e-9} == {}
 
 
-@pytest.mark.parametrize("name", ON_IMAGES)
+@pytest.mark.parametrize("name", [name for name in ON_IMAGES if name != "one_release"])  # which releases no sum
 def test_halved_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     method, data = prepare(name), make_images(240)
     honest = measure_noise(record_runs(trainer_of(method), data, runs=3, seed=0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -54,9 +55,13 @@ def draft(claim: Claim, events: Events, **given: Any) -> RunRecord:
 
 
 def begin(store: RunStore, asked: RunConfig, events: Events, **given: Any) -> tuple[WorkStore, Claim, RunRecord]:
-    """Launch a run and store what it plans to release."""
+    """Launch a run and store what it plans to release; one that a server's own supervisor was faster at is deleted."""
     work = WorkStore(store.database)
-    [claim] = work.claim(store.submit(asked, again=True).key)
+    while not (claims := work.claim((row := store.submit(asked, again=True)).key)):
+        while not store.row(row.key).ended:
+            time.sleep(0.05)
+        store.delete(row.key)
+    (claim,) = claims
     record = draft(claim, events, **given)
     work.begin([claim], [Beginning(record, 10)])
     return work, claim, record
