@@ -44,7 +44,7 @@ _OURS = (
 _NOT_PRINTED = "The paper prints no numbers for this figure: what is compared is what its text says of it."
 _PRIVACY = (
     "ε follows from σ, sampling rate and steps: it is the same at every learning rate, and differs with batch size and "
-    "noise. That of the lines “as published” does not hold: clipping bounds are chosen from raw gradients, as the "
+    "noise. An ε by the paper's accounting does not hold: clipping bounds are chosen from raw gradients, as the "
     "paper's footnote 1 says."
 )
 

@@ -64,7 +64,7 @@ def _attacks(name: str, data: str, sees: str, versions: tuple[Version, Version],
         privacy="The numbers of attacks are raw, computed on the very records that the models were trained on: for the "
         "analyst, no ε covers them. An attack that fails proves nothing: another one may succeed, and only ε bounds "
         "all of them. Where the attackers do no better on SGD, which has no noise, the figure cannot tell private from "
-        "not private. The ε of “as published” does not hold: FairDP and Opt-Q choose clipping bounds from raw "
+        "not private. An ε by the paper does not hold: FairDP and Opt-Q choose clipping bounds from raw "
         "gradients, as the paper's footnote 1 says, and DPSGD-F counts its sample twice but pays once.",
         measured="membership",
     )
