@@ -18,6 +18,8 @@ from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
 
+NOISE_BOUNDS = ("adaptive", "set")  # what an adaptive method's noise is scaled to
+
 
 @dataclass(frozen=True)
 class NoisySums(FitsMany):
@@ -167,9 +169,6 @@ class SumsWithCounts(NoisySums):
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""
         return (*super().assumptions(), fields.chosen_on("Adult"))
-
-
-NOISE_BOUNDS = ("adaptive", "set")
 
 
 @dataclass(frozen=True)
