@@ -22,6 +22,7 @@ from fairpriv_core.methods.certificates import (
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.privacy.sums import sensitivity
 
 FLOOR = 30.0  # noisy records that a group must have
 _CHUNK = 4096
@@ -58,7 +59,7 @@ def certify(
     used = sizes if method.proved else np.bincount(train.group, minlength=train.groups).clip(1).astype(np.float64)
     deviation = spread(
         learning_rate=method.learning_rate,
-        noise=method.noise() * method.clip_primal,
+        noise=method.noise() * (sensitivity(method.clip_primal) if method.proved else method.clip_primal),
         divisors=(method.rate(setting.n) * used / method.ensemble).tolist(),
     )
     cells = _cell_sums(setting, k, deviation=deviation, kernel=kernel, feed=feed)
