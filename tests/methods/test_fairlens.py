@@ -26,6 +26,7 @@ from fairpriv_core.methods.rules.fairlens import FairLensPublishedRule, FairLens
 from fairpriv_core.methods.rules.fairlens_statistics import GroupSums, derive_factors, directional
 from fairpriv_core.methods.rules.noisy_sums import clipped_loss_weights
 from fairpriv_core.privacy.event import Gaussian
+from fairpriv_core.privacy.sums import sensitivity
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
 from tests.methods.test_dp_sgd_family import SHORT, replay_single_records
 
@@ -82,7 +83,7 @@ def test_statistics_are_released_after_each_epoch_but_the_last() -> None:
     data, recorder = make_data(), RecordingMechanism()
     (fitted,) = train(METHOD, [data], [recorder])
     assert [release.index[1] for release in _statistics(recorder)] == [0, 1, 2, 3]
-    assert {release.bound for release in _statistics(recorder)} == {1.0}
+    assert {release.bound for release in _statistics(recorder)} == {sensitivity(1.0)}
     assert Gaussian(0.1, 4) in fitted.events
 
 
