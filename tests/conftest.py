@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.commands import Call, make_call
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch loads; more threads than cores stall each other
 if "CI" not in os.environ:  # where it is set, hypothesis is patient, and repeatable too, by itself
     settings.register_profile("patient", deadline=None)
@@ -41,6 +43,12 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "store" / "runs.db"
     monkeypatch.setenv("FAIRPRIV_STORE", str(path))
     return path
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Return a function that runs one command in this process."""
+    return make_call(monkeypatch, capsys)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,21 +11,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fairpriv_core import cli
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.runs import journal, worker
 from fairpriv_core.runs.request import read_request
 from fairpriv_core.runs.store import open_store
 from fairpriv_core.runs.store_work import WorkStore
+from tests.commands import Call
 
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity")
 FIELDS = (
@@ -36,38 +34,6 @@ METRICS = (
     "accuracy balanced_accuracy roc_auc demographic_parity_gap equalized_odds_gap equal_opportunity_gap "
     "accuracy_parity_gap groups"
 )
-
-
-@dataclass(frozen=True)
-class Said:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Call = Callable[..., Said]
-
-
-@pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Return a function that runs one command in this process."""
-    before = signal.getsignal(signal.SIGTERM)
-
-    def run(*arguments: str) -> Said:
-        monkeypatch.setattr(sys, "argv", ["fairpriv", *arguments])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        signal.signal(signal.SIGTERM, before)
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        return Said(int(ended.value.code or 0), said.out, said.err)
-
-    return run
 
 
 def test_a_trained_run_prints_one_record_and_does_not_run_twice(call: Call, tmp_path: Path) -> None:

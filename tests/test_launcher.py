@@ -122,13 +122,17 @@ def test_torch_default_takes_the_default_index_and_is_remembered(checkout, log, 
 
 def test_test_installs_what_tests_need_once(checkout, log) -> None:
     launch(checkout, "runs")
-    run = launch(checkout, "test", "-q")
-    assert run.stdout == f"ran -m pytest -q in {checkout}\n"
+    run = launch(checkout, "test", "-n", "0")
+    assert run.stdout.startswith("ran -m pytest -n logical ") and run.stdout.endswith(f" -n 0 in {checkout}\n")
     assert log()[-1].endswith(f"-e {checkout}[test]")
     done = log()
     launch(checkout, "test")
     launch(checkout, "runs")
     assert log() == done
+
+
+def test_ci_runs_the_tests_as_a_person_does() -> None:
+    assert (ROOT / ".ci" / "run").read_text().endswith('exec ./fairpriv test "$@"\n')
 
 
 def test_two_first_starts_at_once_set_up_once(checkout, log, tmp_path) -> None:

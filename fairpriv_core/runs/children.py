@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from multiprocessing import forkserver, get_context, parent_process
 from multiprocessing.process import BaseProcess
@@ -37,8 +37,9 @@ class Nursery:
         return not self._loading.is_alive()
 
     def start(self, target: Callable[..., None], *arguments: object) -> Child:
-        """Start `target` in a child, which must call `live_with_parent` first."""
-        process: BaseProcess = self._context.Process(target=target, args=arguments, daemon=True)
+        """Start `target` in a child with this moment's environment; it must call `live_with_parent` first."""
+        given = (dict(os.environ), target, *arguments)
+        process: BaseProcess = self._context.Process(target=_call_in, args=given, daemon=True)
         process.start()
         return Child(process)
 
@@ -77,6 +78,13 @@ class Child:
         if code < 0:
             return f"it was ended by {signal.Signals(-code).name}"
         return f"it ended with exit code {code}" if code else None
+
+
+def _call_in(environment: Mapping[str, str], target: Callable[..., None], *arguments: object) -> None:
+    """Call `target` in another process's environment; a child's own is what the fork server was once started with."""
+    os.environ.clear()
+    os.environ.update(environment)
+    target(*arguments)
 
 
 def use_one_thread() -> None:

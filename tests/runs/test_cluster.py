@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 
 from benchmarks.postgres import find_port
-from fairpriv_core import cli
 from fairpriv_core.data import download
 from fairpriv_core.errors import BadInput, RunFailed, StoreError
 from fairpriv_core.runs import cluster, cluster_sweep
@@ -26,6 +24,7 @@ from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.silent import SilentJournal
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_sweep import SweepStore
+from tests.commands import Call
 from tests.runs.clusters import ROOT, Processes
 
 Configure = Callable[..., RunConfig]
@@ -259,18 +258,13 @@ def test_a_worker_says_what_it_lacks(
     assert (find_fault(terms) or "").startswith("has no FAIRPRIV_STORE; set")
 
 
-def test_the_command_refuses_before_it_plans(
-    own_store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_refuses_before_it_plans(own_store: Path, call: Call) -> None:
     tiny = str(ROOT / "examples" / "sweeps" / "tiny.toml")
     for more, sentence in (
         ((), f"the run store {own_store} is a SQLite file"),
         (("--workers", "2"), "--workers and --scheduler exclude each other"),
     ):
-        monkeypatch.setattr(sys, "argv", ["fairpriv", "sweep", tiny, "--scheduler", "tcp://localhost:8786", *more])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        assert ended.value.code == 2 and said.err.startswith(f"Error: {sentence}") and said.out == ""
+        said = call("sweep", tiny, "--scheduler", "tcp://localhost:8786", *more)
+        assert said.code == 2 and said.err.startswith(f"Error: {sentence}") and said.out == ""
     with open_store() as store:
         assert store.rows() == []

@@ -20,6 +20,7 @@ from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, from_json
 from fairpriv_core.runs.ledger_answers import answer_cap, answer_ledger
 from fairpriv_core.runs.store import RunStore
+from tests.commands import Call
 from tests.runs.launched import DELTA, begin, commit, config, evaluated, finish
 
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity")
@@ -34,18 +35,6 @@ def ledger_of(*, column: str | None = "group") -> dict[str, Any]:
 def count_steps(ledger: dict[str, Any]) -> int:
     """Return how many steps' sums have been released."""
     return sum(event["count"] for event in ledger["event"] if event["kind"] == "sampled_gaussian")
-
-
-def start(*arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "fairpriv_core", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def call(*arguments: str) -> tuple[int, str, str]:
-    process = start(*arguments)
-    out, err = process.communicate(timeout=120)
-    assert "Traceback" not in err
-    return process.returncode, out, err
 
 
 def test_an_empty_store_has_nothing_to_tell(local: RunStore) -> None:
@@ -126,22 +115,24 @@ def test_the_commands_of_the_documentation_run(local: RunStore, capsys: pytest.C
     assert "proved: all candidates and the choice" in capsys.readouterr().out and len(local.rows()) == 2
 
 
-def test_a_launch_beyond_the_cap_is_refused_and_leaves_nothing(local: RunStore) -> None:
+def test_a_launch_beyond_the_cap_is_refused_and_leaves_nothing(call: Call, local: RunStore) -> None:
     answer_cap("synthetic", "group", record=False, lift=False, epsilon=1.5, delta=None)
     run = (*TRAIN, "--method", "pf_ld", "--set", "epochs=2", "--private-evaluation")
-    code, out, _ = call(*run, "--epsilon", "1", "--json")
-    assert code == 0 and json.loads(out)["metrics_private"] is not None
-    code, out, err = call(*run, "--epsilon", "1.2", "--json")
-    assert (code, out) == (2, "") and err.count("\n") == 1
-    assert "the cap on 'group' is epsilon = 1.5 at delta = 1e-05" in err and " remains, and this would spend 1.2" in err
+    said = call(*run, "--epsilon", "1", "--json")
+    assert said.code == 0 and said.json["metrics_private"] is not None
+    said = call(*run, "--epsilon", "1.2", "--json")
+    assert (said.code, said.out) == (2, "") and said.err.count("\n") == 1
+    assert "the cap on 'group' is epsilon = 1.5 at delta = 1e-05" in said.err
+    assert " remains, and this would spend 1.2" in said.err
     assert len(local.rows()) == 1 and len(local.ledger.lines(local.ledger.data_sets().popitem()[0])) == 1
-    code, out, _ = call("ledger", "--dataset", "synthetic", "--sensitive", "group", "--json")
-    [item] = json.loads(out)["ledgers"][0]["protected"]
+    said = call("ledger", "--dataset", "synthetic", "--sensitive", "group", "--json")
+    [item] = said.json["ledgers"][0]["protected"]
     assert 0.9 < item["epsilon"] <= 1 and 0 < item["cap"]["remaining"] < 1.2
 
 
 def test_a_run_that_is_killed_has_spent_what_it_released(local: RunStore) -> None:
-    process = start(*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--set", "epochs=300")
+    command = [sys.executable, "-m", "fairpriv_core", *TRAIN, "--method", "pf_ld", "--epsilon", "1"]
+    process = subprocess.Popen([*command, "--set", "epochs=300"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         ends = time.monotonic() + 60
         while not count_steps(ledger_of()) and time.monotonic() < ends:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from fairpriv_core.runs.children import Nursery
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.processes import identify, is_dead
@@ -141,6 +142,17 @@ def test_a_child_that_does_not_obey_is_ended(
         row = wait_for(local, key, lambda row: row.status == "cancelled", 5.0)
     record = local.record(key)
     assert record is not None and record.steps == row.step > 0
+
+
+def test_a_child_has_the_environment_of_this_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fork server's may be an older one: of another store, say, or with another folder of data."""
+    monkeypatch.setenv("FAIRPRIV_DATA_FOLDER", "here")
+    nursery = Nursery()
+    monkeypatch.delenv("FAIRPRIV_DATA_FOLDER")
+    for store in ("one", "another"):
+        monkeypatch.setenv("FAIRPRIV_STORE", store)
+        asked = f'test "$FAIRPRIV_STORE" = {store} && test -z "$FAIRPRIV_DATA_FOLDER" && test "$OMP_NUM_THREADS" = 1'
+        assert nursery.start(subprocess.check_call, ["sh", "-c", asked]).mishap() is None
 
 
 def test_a_reused_process_id_is_not_taken_for_the_process() -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.runs import sweep_launch
 from fairpriv_core.runs.answers import Answer
+from fairpriv_core.runs.crew import run_here
 from fairpriv_core.runs.holding import Talk
 from fairpriv_core.runs.ledger_answers import answer_cap
 from fairpriv_core.runs.ledger_entry import identify_data
@@ -82,6 +84,16 @@ def write(tmp_path: Path, text: str) -> str:
 
 def run(path: str, said: Said | None = None, *, execute: Here | None = None, **asked: bool) -> Answer:
     return run_sweep(path, Order(execute or Here(), 1, **asked), said or Said())
+
+
+def test_one_process_runs_sweeps_in_two_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both sweeps' children come from one fork server, which was started while the first store was the default one."""
+    path = write(tmp_path, FEW.replace("[1, 3]", "[1]").replace("[0, 1]", "[0]"))
+    for name in ("first.db", "second.db"):
+        monkeypatch.setenv("FAIRPRIV_STORE", str(tmp_path / name))
+        run_sweep(path, Order(partial(run_here, workers=1), 1), Said())
+        with open_store() as store:
+            assert [row.status for row in store.rows()] == ["finished"]
 
 
 def test_a_sweep_tells_its_cost_trains_and_prints_means(local: RunStore) -> None:
