@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.privacy.event import from_json
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.runs import journal, worker
 from fairpriv_core.runs.chunks import Chunk, form_chunks
 from fairpriv_core.runs.claim import Claim, Progress
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.ledger_entry import post_record
-from fairpriv_core.runs.record import SHARED_SAMPLES_ASSUMED, RunRecord
+from fairpriv_core.runs.record import FAILED_SENTENCE, SHARED_SAMPLES_ASSUMED, RunRecord
 from fairpriv_core.runs.reuse import SAMPLE_STREAM
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_crashes import MOST_CRASHES
@@ -184,7 +185,10 @@ def test_a_run_that_fails_in_a_chunk_ends_alone(tmp_path: Path, local: RunStore,
     failed, row = local.record(keys[1]), local.row(keys[1])
     assert failed is not None and failed.status == "failed" and row.error_kind == "failed"
     assert row.error == failed.error and "noisy" in (row.error or "")
-    assert [event["count"] for event in failed.event] == [1], "its count is released once, however often it is tried"
+    assert [event["count"] for event in failed.released] == [1], "released once, however often it is tried"
+    assert FAILED_SENTENCE in failed.warnings and len(failed.event) == len(finished(local, keys[0]).event)
+    line = next(line for line in local.ledger.lines(post_record(failed.to_json()).data) if line.planned.key == keys[1])
+    assert line.planned.events == from_json(failed.released) != from_json(failed.event)
     assert all(finished(local, key).event == finished(local, key).released for key in keys if key != keys[1])
     assert local.row(keys[1]).crashes == 0
 
