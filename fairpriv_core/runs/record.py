@@ -241,9 +241,12 @@ def list_columns(train: Dataset) -> list[str] | None:
 
 
 def _warn(config: RunConfig, method: Method, n_train: int) -> tuple[str, ...]:
+    idle = method.idle_reason()
+    warnings = () if idle is None else (idle,)
     if method.info.threat_model is None or config.delta < 1.0 / n_train:
-        return ()
+        return warnings
     return (
+        *warnings,
         f"delta = {config.delta:g} is not below 1/n = {1.0 / n_train:.2g}: publishing one person's row at random "
         "would be allowed by it; choose a smaller delta.",
     )

@@ -49,6 +49,13 @@ def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
     st.caption(f"Expected time: {time} · {sizes}")
 
 
+def warn_of_idling(plan: Plan) -> None:
+    """Warn where the settings leave a method that pursues a notion without anything to pursue."""
+    reason = plan.method.idle_reason()
+    if reason is not None:
+        st.warning(plain(reason), icon=":material/warning:")
+
+
 def warn_of_delta(config: RunConfig, plan: Plan) -> None:
     """Warn where δ is so large that it would allow publishing somebody."""
     if plan.method.info.threat_model is not None and config.delta * plan.n_train >= 1:
