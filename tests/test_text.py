@@ -16,24 +16,13 @@ ROOT = Path(__file__).parent.parent
 NAMED = re.compile(r"epsilon|lower_bound|eps\b")
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (1.0049, "1.01"),
-        (0.9996, "1.00"),
-        (1.0016, "1.01"),
-        (12.34, "12.4"),
-        (123.4, "124"),
-        (99.96, "100"),
-        (0.3, "0.300"),
-        (4.0, "4.00"),
-        (1.1, "1.10"),
-        (0.0123, "0.0123"),
-        (1234.0, "1,240"),
-        (0.0005, "under 0.001"),
-        (0.0, "0.00"),
-    ],
-)
+SHOWN = {
+    **{1.0049: "1.01", 0.9996: "1.00", 1.0016: "1.01", 12.34: "12.4", 123.4: "124", 99.96: "100", 0.3: "0.300"},
+    **{4.0: "4.00", 1.1: "1.10", 0.0123: "0.0123", 1234.0: "1,240", 5e-4: "under 0.001", 0.0: "0.00"},
+}
+
+
+@pytest.mark.parametrize(("value", "shown"), SHOWN.items())
 def test_three_digits_rounded_up(value: float, shown: str) -> None:
     assert epsilon_text(value) == shown
 
