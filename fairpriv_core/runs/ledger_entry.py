@@ -80,7 +80,7 @@ def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post
 
     A failed run's record states what was planned; what counts is what it released.
     """
-    stated = record["released"] if record["status"] == "failed" else record["event"]
+    stated = record["released"] if record.get("status") == "failed" else record["event"]
     config, notes = record["config"], record["notes"]
     problem = problems().get(config["data"]["dataset"] or "")
     kind = methods().get(config["method"]["name"])
