@@ -3,6 +3,12 @@
 If a mechanism is (epsilon, delta)-differentially private, every test between two neighbouring data sets has
 TPR <= e^epsilon FPR + delta and TNR <= e^epsilon FNR + delta. Counts on runs that played no part in building the test
 bound the four rates by Clopper and Pearson (1934); what epsilon must then be at least follows, for every delta at once.
+
+An accountant states more than one (epsilon, delta): all of them are a curve, and a test may lie above it though it
+refutes no single point by much. `noise_bound` compares a test with the whole curve, after Nasr et al. (2023), Tight
+Auditing of Differentially Private Machine Learning: the curve of a Gaussian where every row is used (Gaussian
+differential privacy), of its sampled counterpart elsewhere. It refutes curves of more and more noise, and the epsilon
+of the last one that stands is a lower bound *if the releases are what is counted but for how much noise they have*.
 `one_run_bound` is the bound of Steinke, Nasr and Jagielski (2023), Privacy auditing with one (1) training run.
 """
 
@@ -10,14 +16,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import beta, binom
+from scipy.stats import beta, binom, norm
 
 from fairpriv_core import checks
+from fairpriv_core.privacy.accountants import coarse_profile
+from fairpriv_core.privacy.event import Event, Events, Gaussian, Laplace, Parallel, RandomizedResponse, SampledGaussian
 
 _HALVINGS = 40
+_CURVE = (1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.04, *np.arange(0.07, 0.96, 0.03).tolist())  # deltas along it
+_MOST_NOISE, _LEAST_NOISE = 2.0**6, 2.0**-6  # over what is counted
+_CLOSE = 1.003  # how near to the last curve that stands one must come
 
 
 @dataclass(frozen=True)
@@ -37,14 +48,14 @@ class Test:
 
 
 def build_tests(scores: Mapping[str, np.ndarray], deltas: Sequence[float], *, alpha: float) -> list[Test]:
-    """Return the tests that promise most at each of `deltas`, without repeats.
+    """Return the tests that promise most at each of `deltas`, and of a Gaussian's whole curve, without repeats.
 
     `scores` maps an attack to its scores (2, N): of N runs on the first data set and of N on the second. Every fourth
     run chooses attack and threshold, the others are counted.
     """
     tuned = is_tuning(next(iter(scores.values())).shape[1])
     found: dict[tuple[str, float], None] = {}
-    for delta in deltas:
+    for delta in (*deltas, None):
         promised = {name: _best_threshold(both[:, tuned], delta, alpha) for name, both in scores.items()}
         name = max(promised, key=lambda attack: promised[attack][1])
         found[name, promised[name][0]] = None
@@ -67,6 +78,65 @@ def lower_bound(tests: Sequence[Test], delta: float, *, confidence: float, among
     checks.whole(low=max(len(tests), 1), among=among)
     alpha = (1.0 - confidence) / among
     return max([_refute(test, delta, alpha) for test in tests], default=0.0)
+
+
+def noise_bound(tests: Sequence[Test], events: Events, *, confidence: float, among: int) -> float | None:
+    """Return how much noise, over that of `events`, is refuted: with so much of it or more a test lies above the curve.
+
+    Below 1, what is counted is refuted. None where nothing is refuted that has up to 64 times the noise. The error is
+    that of `lower_bound`, with which it holds together: both follow from the same bounds on the tests' rates.
+    """
+    alpha = (1.0 - confidence) / among
+    rates = [_rates(np.array([t.hits]), np.array([t.alarms]), t.seconds, t.firsts, alpha) for t in tests]
+    mu = _find_mu(events)
+    if mu is not None:
+        apart = max((float((norm.ppf(low) - norm.ppf(high))[0]) for low, high in rates), default=0.0)
+        noise = mu / apart if apart > 0 else math.inf
+        return noise if 0 < noise < _MOST_NOISE else None
+    shown = [max((float(_bound(*pair, delta)[0]) for pair in rates), default=0.0) for delta in _CURVE]
+
+    def refuted(noise: float) -> bool:
+        stated = coarse_profile(with_noise(events, noise), _CURVE)
+        return any(low > high for low, high in zip(shown, stated, strict=True))
+
+    if not any(shown) or not refuted(_MOST_NOISE):
+        return None
+    low, high = _LEAST_NOISE, _MOST_NOISE
+    while high > _CLOSE * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if refuted(middle) else (middle, high)
+    return high
+
+
+def with_noise(events: Events, factor: float) -> Events:
+    """Return `events` with `factor` times their noise; of randomised response, that part of its epsilon."""
+    return tuple(_scale(event, factor) for event in events)
+
+
+def _find_mu(events: Events) -> float | None:
+    """Return the mu of the Gaussian that `events` equal; None where they equal none, or have no noise."""
+    total = 0.0
+    for event in events:
+        match event:
+            case Gaussian(noise, count) if noise:
+                total += count / noise**2
+            case SampledGaussian(noise, rate, count, relation) if noise and rate == 1:
+                total += count * ((2.0 if relation == "replace" else 1.0) / noise) ** 2  # noise is over the half shift
+            case _:
+                return None
+    return math.sqrt(total)
+
+
+def _scale(event: Event, factor: float) -> Event:
+    match event:
+        case SampledGaussian(noise) | Gaussian(noise):
+            return replace(event, noise_multiplier=factor * noise)
+        case Laplace(scale):
+            return replace(event, scale=factor * scale)
+        case RandomizedResponse(pure):
+            return RandomizedResponse(pure / factor)
+        case Parallel(branches):
+            return replace(event, branches=tuple(with_noise(branch, factor) for branch in branches))
 
 
 def one_run_p_value(*, canaries: int, guesses: int, correct: int, epsilon: float, delta: float) -> float:
@@ -108,13 +178,14 @@ def _refute(test: Test, delta: float, alpha: float) -> float:
     return float(_bound(low, high, delta)[0])
 
 
-def _best_threshold(both: np.ndarray, delta: float, alpha: float) -> tuple[float, float]:
-    """Return the threshold with the largest bound on these runs, and that bound."""
+def _best_threshold(both: np.ndarray, delta: float | None, alpha: float) -> tuple[float, float]:
+    """Return the threshold with the largest bound on these runs, and that bound: of a Gaussian's mu without a delta."""
     first, second = np.sort(both[0]), np.sort(both[1])
     thresholds = np.unique(both)
     hits = len(second) - np.searchsorted(second, thresholds, side="right")
     alarms = len(first) - np.searchsorted(first, thresholds, side="right")
-    bounds = _bound(*_rates(hits, alarms, len(second), len(first), alpha), delta)
+    low, high = _rates(hits, alarms, len(second), len(first), alpha)
+    bounds = norm.ppf(low) - norm.ppf(high) if delta is None else _bound(low, high, delta)
     best = int(bounds.argmax())
     return float(thresholds[best]), float(bounds[best])
 

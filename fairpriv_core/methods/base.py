@@ -116,6 +116,9 @@ class Method(Protocol):
     def assumptions(self) -> tuple[str, ...]:
         """Return what the stated epsilon takes as given, one sentence each."""
 
+    def idle_reason(self) -> str | None:
+        """Return why a method that pursues a notion pursues none with these settings; None where it does."""
+
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; raises RunFailed where the run cannot go on."""
 
@@ -124,7 +127,15 @@ class Method(Protocol):
         """Train K models, in one loop where the method can: training sets of one size, networks of one shape."""
 
 
-class FitsMany(ABC):
+class Pursuing:
+    """Mixin of a method whose settings never switch off what it pursues; others say when they do."""
+
+    def idle_reason(self) -> str | None:
+        """Nothing is switched off."""
+        return None
+
+
+class FitsMany(Pursuing, ABC):
     """Mixin of a method that trains K models in one loop: a single fit is K = 1."""
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
@@ -137,7 +148,7 @@ class FitsMany(ABC):
         """Train K models in one loop."""
 
 
-class FitsAlone(ABC):
+class FitsAlone(Pursuing, ABC):
     """Mixin of a method that trains one model at a time."""
 
     @abstractmethod

@@ -107,6 +107,10 @@ class DpFermi(FitsMany):
             return fields.share_of_rows(self.batch_size, n_train)
         return self.sampling_rate
 
+    def idle_reason(self) -> str | None:
+        """Why there is no penalty; None where there is one."""
+        return fields.say_idle({"multiplier": self.multiplier})
+
     def steps(self, n_train: int) -> int:
         """Return epochs times batches an epoch."""
         return fields.count_steps(self, n_train)

@@ -83,6 +83,10 @@ class DpFermiRecord(NoisySums):
         """The noise multiplier `name`; BadInput before calibration."""
         return fields.known_noise(**{name: getattr(self, name)})
 
+    def idle_reason(self) -> str | None:
+        """Why there is no penalty; None where there is one."""
+        return fields.say_idle({"multiplier": self.multiplier})
+
     def event(self, n_train: int) -> Events:
         """Return one sampled Gaussian a step; with a penalty also the group sizes."""
         if self.multiplier == 0:

@@ -42,6 +42,10 @@ class FLd(NotPrivate, FitsMany):
         checks.not_negative(multiplier_max=self.multiplier_max)
         checks.positive(dual_step=self.dual_step)
 
+    def idle_reason(self) -> str | None:
+        """Why multipliers stay 0; None where they move."""
+        return fields.say_idle({"multiplier_max": self.multiplier_max}, self.epochs)
+
     def steps(self, n_train: int) -> int:
         """Return epochs times batches an epoch."""
         return fields.count_steps(self, n_train)

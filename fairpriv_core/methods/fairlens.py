@@ -103,6 +103,11 @@ class FairLens(NoisySums):
         """How often group statistics are released."""
         return self.epochs - 1 if self.proved and self.regularises else 0
 
+    def idle_reason(self) -> str | None:
+        """Why nothing is regularised; None where something is: the proved variant needs an epoch's statistics first."""
+        weights = {"multiplier_gradient": self.multiplier_gradient, "multiplier_boundary": self.multiplier_boundary}
+        return fields.say_idle(weights, self.epochs if self.proved else None)
+
     def statistics_noise(self) -> float:
         """The noise multiplier of the group statistics; BadInput before calibration."""
         return fields.known_noise(noise_statistics=self.noise_statistics)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from fairpriv_core import checks
@@ -91,6 +91,21 @@ def multiplier_max(default: float) -> Any:
         high=50.0,
         fairer="more",
     )
+
+
+def say_idle(multipliers: Mapping[str, float], epochs: int | None = None) -> str | None:
+    """Return why multipliers with these largest values, which move after each of some `epochs`, pursue nothing.
+
+    None where one of them does. Without `epochs` they have their values from the start.
+    """
+    if not any(multipliers.values()):
+        return f"With {' and '.join(f'{name} = 0' for name in multipliers)} no fairness is pursued."
+    if epochs == 1:
+        return (
+            "With 1 epoch no fairness is pursued: multipliers move after an epoch, and no step comes after the last "
+            "one; take 2 epochs or more."
+        )
+    return None
 
 
 def fixed_multiplier(default: float) -> Any:

@@ -104,6 +104,10 @@ class OneRelease(FitsMany):
         """The first epoch, from 0, whose parameters count in the model."""
         return self.epochs - max(1, round(self.averaged * self.epochs))
 
+    def idle_reason(self) -> str | None:
+        """Why thresholds stay where they are; None where they move."""
+        return fields.say_idle({"multiplier_max": self.multiplier_max})
+
     def steps(self, n_train: int) -> int:
         """Return epochs times batches an epoch."""
         return fields.count_steps(self, n_train)

@@ -128,6 +128,10 @@ class PfLd(FitsMany):
         """The sampling rate that the paper's accounting uses: |B| / n."""
         return fields.share_of_rows(self.batch_size, n_train)
 
+    def idle_reason(self) -> str | None:
+        """Why multipliers stay 0; None where they move."""
+        return fields.say_idle({"multiplier_max": self.multiplier_max}, self.epochs)
+
     def steps(self, n_train: int) -> int:
         """Return epochs times batches an epoch."""
         return fields.count_steps(self, n_train)

@@ -123,6 +123,10 @@ class PfLdRecord(FitsMany):
         """The number of samples in an epoch: about 1 / q."""
         return steps_per_epoch(n_train, self.sample_size(n_train))
 
+    def idle_reason(self) -> str | None:
+        """Why multipliers stay 0; None where they move."""
+        return fields.say_idle({"multiplier_max": self.multiplier_max}, self.epochs)
+
     def steps(self, n_train: int) -> int:
         """Return epochs times samples an epoch."""
         return self.epochs * self.steps_per_epoch(n_train)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
@@ -83,6 +83,12 @@ def epsilon(events: Events, delta: float, *, interval: float = FINE) -> float:
     checks.open_unit(delta=delta)
     checks.positive(interval=interval)
     return max(_case_epsilon(case, delta, interval) for case in worst_cases(events))
+
+
+def coarse_profile(events: Events, deltas: Sequence[float]) -> list[float]:
+    """Return `coarse_epsilon` at each of `deltas`, for little more than one costs."""
+    cases = worst_cases(events)
+    return [max(_case_epsilon(case, delta, COARSE) for case in cases) for delta in deltas]
 
 
 def coarse_epsilon(events: Events, delta: float) -> float:
@@ -162,10 +168,12 @@ def _case_epsilon(events: Events, delta: float, interval: float) -> float:
     width = choose_cell(events, interval)
     if width > WIDEST:
         return math.inf
-    parts = [_composed(event, width) for event in _one_gaussian(events)]
-    if not parts:
-        return 0.0
-    return find_epsilon(reduce(compose, parts), resolved(events, delta))
+    return find_epsilon(_case_losses(events, width), resolved(events, delta)) if events else 0.0
+
+
+@lru_cache(maxsize=4)  # for one composition at several deltas
+def _case_losses(events: Events, width: float) -> Any:
+    return reduce(compose, [_composed(event, width) for event in _one_gaussian(events)])
 
 
 def _one_gaussian(events: Events) -> Events:

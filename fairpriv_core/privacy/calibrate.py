@@ -13,6 +13,7 @@ from fairpriv_core.privacy.accountants import accountants, coarse_epsilon
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.gaussian import approximate_mu
 from fairpriv_core.privacy.gaussian import gaussian_mu as gaussian_mu
+from fairpriv_core.text import epsilon_text
 
 _LOW, _HIGH = 1e-2, 1e6  # noise multipliers that are tried
 _PROBES = (0.7, 1.9, 5.3)
@@ -107,6 +108,6 @@ def _inside(point: float, low: float, high: float) -> float:
 
 def _unreachable(target: float, floor: float) -> str:
     return (
-        f"epsilon must be > {floor:.4g} for this run, got {target:g}: what it releases apart from the calibrated noise "
-        f"already costs that much."
+        f"epsilon must be > {epsilon_text(floor)} for this run, got {target:g}: what it releases apart from "
+        "the calibrated noise already costs that much."
     )

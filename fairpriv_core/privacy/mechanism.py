@@ -16,7 +16,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.book import Book
 from fairpriv_core.privacy.event import Gaussian, Laplace, RandomizedResponse, Relation, SampledGaussian
 from fairpriv_core.privacy.grid import noise_scale, release_on_grid
-from fairpriv_core.privacy.sampling import draw_responses
+from fairpriv_core.privacy.samplers import draw_largest, draw_responses, release_laplace
 from fairpriv_core.privacy.step_noise import AT_ONCE
 
 _SUM = "sampled_gaussian"
@@ -111,14 +111,15 @@ class Mechanism(Book):
     def laplace(self, value: np.ndarray, *, shift: float, scale: float, purpose: str, index: int) -> np.ndarray:
         """Release `value` (P,), which one person moves by at most `shift` in L1 (the full shift); returns float64 (P,).
 
-        The noise is Laplace of scale scale * shift: pure epsilon 1 / scale. Errors as for `sampled_gaussian`.
+        The noise is discrete Laplace on a fine grid, of scale scale * shift and what rounding to the grid asks for:
+        pure epsilon 1 / scale (`samplers.release_laplace`). Errors as for `sampled_gaussian`.
         """
-        width = noise_scale(shift, scale, "shift")
+        noise_scale(shift, scale, "shift")
         name = f"laplace/{purpose}"
         self._advance(name, index)
         self._counter.add(Laplace(float(scale)))
         stream = self._randomness.stream(name, self._model, index)
-        return release_on_grid(value, width, stream.laplace(size=np.size(value)))
+        return release_laplace(stream, value, shift=float(shift), scale=float(scale))
 
     def randomized_response(
         self, values: np.ndarray, *, k: int, epsilon: float, purpose: str, index: int
@@ -142,8 +143,8 @@ class Mechanism(Book):
     def noisy_max(self, scores: np.ndarray, *, shift: float, epsilon: float, purpose: str, index: int) -> int:
         """Release which of `scores` (m,) is the largest, of which one person moves each by at most `shift`.
 
-        Each gets Gumbel noise of scale 2 * shift / epsilon and only the place of the largest sum leaves: this is the
-        exponential mechanism (McSherry and Talwar, 2007), of pure `epsilon` for any number of scores. Counted as the
+        A place is drawn with a chance in proportion to exp(epsilon * score / (2 * shift)): the exponential mechanism
+        (McSherry and Talwar, 2007), of pure `epsilon` for any number of scores, drawn exactly. Counted as the
         randomised response that bounds every such release. Raises BadInput for a parameter out of range or a score that
         is not finite, FairprivError for a repeated index.
         """
@@ -155,7 +156,7 @@ class Mechanism(Book):
         self._advance(name, index)
         self._counter.add(RandomizedResponse(float(epsilon)))
         stream = self._randomness.stream(name, self._model, index)
-        return int(np.argmax(truth * (epsilon / (2 * shift)) + stream.gumbel(size=truth.size)))
+        return draw_largest(stream, truth, shift=float(shift), epsilon=float(epsilon))
 
     def _add_noise(self, name: str, step: int, total: np.ndarray, std: float) -> np.ndarray:
         """Return `total` (P,) with the step's noise: piece by piece, each drawn, added and rounded before the next."""

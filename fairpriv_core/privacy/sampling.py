@@ -1,8 +1,6 @@
-"""What is drawn by chance: Poisson samples of many steps at once, and randomised responses."""
+"""Secret Poisson samples of many steps at once."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -38,10 +36,3 @@ def _successes(stream: np.random.Generator, rate: float, trials: int) -> np.ndar
         position = int(positions[-1])
     successes = np.concatenate(found)
     return successes[: np.searchsorted(successes, trials)]
-
-
-def draw_responses(stream: np.random.Generator, truth: np.ndarray, *, k: int, epsilon: float) -> np.ndarray:
-    """Return `truth` (n,) in 0..k-1, each kept with chance e^epsilon / (e^epsilon + k - 1), else any other value."""
-    kept = stream.random(truth.shape) < 1.0 / (1.0 + (k - 1) * math.exp(-epsilon))
-    responses: np.ndarray = np.where(kept, truth, (truth + stream.integers(1, k, truth.shape)) % k)
-    return responses

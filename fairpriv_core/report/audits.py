@@ -9,10 +9,16 @@ from typing import Any
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero
-from fairpriv_core.report.wording import number
+from fairpriv_core.text import at_least_text, epsilon_text
 
 PATH = Path(__file__).with_name("audit_results.json")
 FOUND = "Attacks show at least"
+CURVE = "If only the noise can be wrong"
+#: what the bound by the whole curve rests on
+ASSUMED = (
+    "The bound by the whole curve assumes that the releases are what is counted but for how much noise they have: then "
+    "they follow a Gaussian's curve where every row is used, and that of a sampled Gaussian elsewhere."
+)
 #: in place of `attribute_bars`
 NOTHING_TO_GUESS = (
     "The groups are the classes: whoever knows a row's label knows its group, and nothing is left to guess."
@@ -39,7 +45,7 @@ def write_tables(text: str, results: Mapping[str, Any]) -> str:
             (_describe_variant(name, shown[name]) for name in ("published", "proved")),
         ),
         "methods": _write_table(
-            ("method", "protects", "proved ε", "many runs", "one run", "nearest", "runs on each"),
+            ("method", "protects", "proved ε", "many runs", "one run", "whole curve", "nearest", "runs on each"),
             (_describe_row(audit) for audit in results["methods"]),
         ),
     }
@@ -54,8 +60,8 @@ def _describe_variant(name: str, found: Mapping[str, Any]) -> Sequence[str]:
     stated = first["epsilon_published"] if first["epsilon"] is None else first["epsilon"]
     return (
         name,
-        number(stated),
-        f"**{number(first['lower_bound'])}**",
+        epsilon_text(stated),
+        f"**{at_least_text(first['lower_bound'])}**",
         f"{found['runs']:,}",
         f"{100 * found['confidence']:g} %",
     )
@@ -64,13 +70,15 @@ def _describe_variant(name: str, found: Mapping[str, Any]) -> Sequence[str]:
 def _describe_row(audit: Mapping[str, Any]) -> Sequence[str]:
     found = audit["distinguishing"]
     first = at_own_delta(found)
+    curve = curve_bound(found)
     nearest = max(at["lower_bound"] / at["epsilon"] for at in found["profile"] if at["epsilon"])
     return (
         f"`{audit['name']}`",
         "the attribute" if audit["threat_model"] == "attribute" else "the record",
-        number(first["epsilon"]),
-        number(first["lower_bound"]),
-        number(audit["one_run"]["lower_bound"]),
+        epsilon_text(first["epsilon"]),
+        at_least_text(first["lower_bound"]),
+        at_least_text(audit["one_run"]["lower_bound"]),
+        "–" if curve is None else at_least_text(curve),
         f"{100 * nearest:.0f} %",
         f"{found['runs']:,}",
     )
@@ -86,6 +94,12 @@ def at_own_delta(found: Mapping[str, Any]) -> Mapping[str, Any]:
     return first
 
 
+def curve_bound(found: Mapping[str, Any]) -> float | None:
+    """Return the bound by the whole curve at the run's own delta; None where nothing is proved, or of older audits."""
+    bound: float | None = at_own_delta(found).get("lower_bound_curve")
+    return bound
+
+
 def best_lower_bound(code: Mapping[str, Any]) -> float:
     """Return the larger of the bounds that many runs and one run give, at the run's own delta."""
     return max(float(code["one_run"]["lower_bound"]), float(at_own_delta(code["distinguishing"])["lower_bound"]))
@@ -98,11 +112,12 @@ def bound_bars(code: Mapping[str, Any]) -> FigureData:
     parts = [
         (f"{FOUND}: many runs", first["lower_bound"], "found"),
         (f"{FOUND}: one run", one_run, "found once"),
+        (CURVE, curve_bound(found), "found once"),
         ("Proved: at most", first["epsilon"], "budget"),
         ("The paper's formula", first["epsilon_published"], "published"),
     ]
     series = [Series(name, "bar", ("ε",), (value,), look=look) for name, value, look in parts if value is not None]
-    words = ", ".join(f"{each.name.lower()} {wording.epsilon_text(each.y[0])}" for each in series)
+    words = ", ".join(f"{each.name.lower()} {_show(each)}" for each in series)
     return FigureData(
         name="audit_bounds",
         title="What attacks found, and what is promised",
@@ -110,10 +125,17 @@ def bound_bars(code: Mapping[str, Any]) -> FigureData:
         panels=(Panel(Axis("")),),
         series=tuple(series),
         caption=f"δ = {wording.delta_text(first['delta'])}. Lower bounds hold with {100 * found['confidence']:g} % "
-        f"confidence; {found['runs']:,} runs on each of two data sets. The true ε lies at or above them.",
+        f"confidence; {found['runs']:,} runs on each of two data sets. The true ε lies at or above them."
+        + ("" if curve_bound(found) is None else f" {ASSUMED}"),
         alt=f"ε of the audited releases: {words}.",
         horizontal=True,
     )
+
+
+def _show(bar: Series) -> str:
+    """Return a bar's epsilon, rounded so that what is said of it holds."""
+    value = float(bar.y[0] or 0.0)
+    return epsilon_text(value) if bar.look in ("budget", "published") else at_least_text(value)
 
 
 def catalogue_bars(audits: Sequence[Mapping[str, Any]]) -> FigureData:
@@ -121,10 +143,10 @@ def catalogue_bars(audits: Sequence[Mapping[str, Any]]) -> FigureData:
     proved = [one for one in audits if at_own_delta(one["distinguishing"])["epsilon"] is not None]
     names = tuple(one["title"] for one in proved)
     found = tuple(best_lower_bound(one) for one in proved)
+    curves: tuple[Value, ...] = tuple(curve_bound(one["distinguishing"]) for one in proved)
     limits: tuple[Value, ...] = tuple(at_own_delta(one["distinguishing"])["epsilon"] for one in proved)
     said = "; ".join(
-        f"{n}: {wording.epsilon_text(f)} of {wording.epsilon_text(e)}"
-        for n, f, e in zip(names, found, limits, strict=True)
+        f"{n}: {at_least_text(f)} of {epsilon_text(e)}" for n, f, e in zip(names, found, limits, strict=True)
     )
     return FigureData(
         name="audit_catalogue",
@@ -133,10 +155,11 @@ def catalogue_bars(audits: Sequence[Mapping[str, Any]]) -> FigureData:
         panels=(Panel(Axis("")),),
         series=(
             Series(FOUND, "bar", names, found, look="found"),
+            Series(CURVE, "bar", names, curves, look="found once"),
             Series("Proved: at most", "bar", names, limits, look="budget"),
         ),
         caption="No attack exceeds what is proved. A short lower bar says that our attacks found little, not "
-        "that there is little to find.",
+        f"that there is little to find. {ASSUMED}",
         alt=f"Lower bound from attacks and proved ε, by method. {said}.",
         horizontal=True,
     )
@@ -149,7 +172,7 @@ def demonstration_bars(found: Mapping[str, Any]) -> FigureData:
     shown = tuple(one["lower_bound"] for one in first)
     said = (first[0]["epsilon_published"], first[1]["epsilon"])
     each = "; ".join(
-        f"{name}: {wording.epsilon_text(low)} found, {wording.epsilon_text(claim)} stated"
+        f"{name}: {at_least_text(low)} found, {epsilon_text(claim)} stated"
         for name, low, claim in zip(names, shown, said, strict=True)
     )
     return FigureData(

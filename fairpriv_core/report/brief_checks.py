@@ -21,6 +21,7 @@ from fairpriv_core.report.brief_data import mark_runs
 from fairpriv_core.report.brief_runs import Chosen, name_file
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.runs.record import is_covered
+from fairpriv_core.text import at_least_text, epsilon_text
 
 _SEEDS = ("seed", "replay_noise")
 
@@ -127,10 +128,10 @@ def _say_audit(audit: Mapping[str, Any]) -> str:
     found, first = code["distinguishing"], at_own_delta(code["distinguishing"])
     lines = [
         f"Audit of {audit['made'][:10]}: attacks on this method with its noise, on {code['rows']:,} made-up rows, show "
-        f"at least ε = {wording.epsilon_text(best_lower_bound(code))}"
+        f"at least ε = {at_least_text(best_lower_bound(code))}"
     ]
     proved = first["epsilon"]
-    lines.append("; nothing is proved." if proved is None else f"; proved is at most {wording.epsilon_text(proved)}.")
+    lines.append("; nothing is proved." if proved is None else f"; proved is at most {epsilon_text(proved)}.")
     for flag, claim in (("refuted", "what is proved"), ("refuted_published", "the paper's formula")):
         if found[flag]:
             lines.append(f" Refuted: the attacks exceed {claim}, with {100 * found['confidence']:g} % confidence.")

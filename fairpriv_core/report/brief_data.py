@@ -10,6 +10,7 @@ from fairpriv_core.report.brief_runs import Beside, Chosen, Told
 from fairpriv_core.report.figures import epsilon_dots
 from fairpriv_core.report.tables import REPLAYED
 from fairpriv_core.runs.record import is_covered
+from fairpriv_core.text import epsilon_text
 
 _PICKED = "Which runs are reported: if somebody picked them by their raw numbers, no ε covers that choice."
 _ALONE = (
@@ -170,7 +171,7 @@ def _compare_claims(chosen: Sequence[Chosen]) -> dict[str, list[str]]:
     said: dict[str, list[str]] = {}
     for each in chosen:
         claimed, proved = each.record["epsilon_published"], each.record["epsilon"]
-        if claimed is not None and wording.epsilon_text(claimed) != wording.epsilon_text(proved):
+        if claimed is not None and epsilon_text(claimed) != epsilon_text(proved):
             line = "The method's paper claims a number that is not proved; it is not shown."
             if proved is not None:
                 other = "smaller" if claimed < proved else "larger"
@@ -189,9 +190,9 @@ def _list_privacy(each: Chosen) -> tuple[Cell, ...]:
         if each.row.variant == REPLAYED
         else wording.protected(record["threat_model"]),
         None if each.row.epsilon is None else f"{each.row.epsilon:g}",
-        wording.epsilon_text(record["epsilon"]) if private else "not private",
+        epsilon_text(record["epsilon"]) if private else "not private",
         wording.delta_text(record["delta"]) if private else None,
-        None if published is None else wording.epsilon_text(published),
+        None if published is None else epsilon_text(published),
     )
 
 
@@ -205,7 +206,7 @@ def _list_totals(said: str, totals: Sequence[Told]) -> list[Part]:
 
 
 def _list_total(one: Told) -> tuple[Cell, ...]:
-    epsilon = "no bound" if one["epsilon"] is None else wording.epsilon_text(one["epsilon"])
+    epsilon = "no bound" if one["epsilon"] is None else epsilon_text(one["epsilon"])
     return one["data"], _name_column(one["column"]), one["runs"], epsilon, wording.delta_text(one["delta"])
 
 

@@ -10,6 +10,7 @@ from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.tables import Mean, Outcome, mean_interval
+from fairpriv_core.text import epsilon_text
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)
 ACCURACY = Axis("Accuracy", "%")
@@ -36,7 +37,7 @@ def trade_off(outcomes: Iterable[Outcome], *, dataset: str, notion: str, epsilon
     for name, (look, runs) in _by_method(rows).items():
         for index, field in enumerate(("accuracy", "gap")):
             series.append(_epsilon_line(name, runs, field, look=look, panel=index, span=span))
-    marks = () if epsilon is None else (Reference(epsilon, f"ε = {wording.epsilon_text(epsilon)}"),)
+    marks = () if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),)
     return FigureData(
         name="trade_off",
         title=f"Accuracy and gap over ε: {dataset}",
@@ -174,8 +175,8 @@ def predicted_epsilon(
     if published:
         series.append(line("As the paper accounts", epochs, published, look="published"))
     last = next((value for value in reversed(epsilon) if value is not None), None)
-    ends = f"After {epochs[-1]:g} epochs ε = {wording.epsilon_text(last)}." if epochs else "No epochs."
-    marks = () if budget is None else (Reference(budget, f"budget {wording.epsilon_text(budget)}", axis="y"),)
+    ends = f"After {epochs[-1]:g} epochs ε = {epsilon_text(last)}." if epochs else "No epochs."
+    marks = () if budget is None else (Reference(budget, f"budget {epsilon_text(budget)}", axis="y"),)
     return FigureData(
         name="predicted_epsilon",
         title="ε that the run will spend",
@@ -204,13 +205,12 @@ def epsilon_dots(epsilon: float, sure: int) -> FigureData:
     ]
     return FigureData(
         name="epsilon_dots",
-        title=f"ε = {wording.epsilon_text(epsilon)}: at most {sure} in 100 sure",
+        title=f"ε = {epsilon_text(epsilon)}: at most {sure} in 100 sure",
         x=Axis("", range=(-0.7, 9.7)),
         panels=(Panel(Axis("", range=(-0.7, 9.7))),),
         series=tuple(series),
         caption="Worst case, before δ: how sure an attacker who started at even odds can become about one person.",
-        alt=f"100 dots: 50 filled before, {sure - 50} more filled at ε = {wording.epsilon_text(epsilon)}, "
-        f"{100 - sure} open.",
+        alt=f"100 dots: 50 filled before, {sure - 50} more filled at ε = {epsilon_text(epsilon)}, {100 - sure} open.",
     )
 
 

@@ -12,6 +12,7 @@ from fairpriv_core.report.audits import demonstration_bars, read_audit_results
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, line
 from fairpriv_core.report.learn import Flow, data_flow
 from fairpriv_core.report.live import clipping_histogram
+from fairpriv_core.text import epsilon_text
 
 #: the exact ε of 1, 2, … Gaussian releases together, at δ = 1e-5, where one has ε = 1
 COMPOSED = (1.0, 1.465, 1.835, 2.155, 2.442, 2.706, 2.953, 3.186, 3.407, 3.619, 3.822, 4.018)
@@ -79,7 +80,7 @@ def adding_up() -> FigureData:
             line("Plain sum", runs, runs, look="published"),
         ),
         caption="Runs of one Gaussian release with ε = 1 and δ = 1 in 100,000 each, fixed beforehand.",
-        alt=f"{len(runs)} such runs cost ε = {COMPOSED[-1]:.2f} together; their sum would be {len(runs)}.",
+        alt=f"{len(runs)} such runs cost ε = {epsilon_text(COMPOSED[-1])} together; their sum would be {len(runs)}.",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
+from fairpriv_core.text import epsilon_text
 
 History = Mapping[str, tuple[Sequence[float], Sequence[Value]]]
 STEP = Axis("Step")
@@ -160,9 +161,9 @@ def live_epsilon(
     """ε spent so far, against the budget; the axis reaches to the planned number of `steps`."""
     x, y = _of(history, "epsilon")
     spent = _last(y)
-    words = f"ε = {wording.epsilon_text(spent)} spent" if spent is not None else "Nothing spent yet"
-    words += "." if budget is None else f" of {wording.epsilon_text(budget)}."
-    marks = () if budget is None else (Reference(budget, f"budget {wording.epsilon_text(budget)}", axis="y"),)
+    words = f"ε = {epsilon_text(spent)} spent" if spent is not None else "Nothing spent yet"
+    words += "." if budget is None else f" of {epsilon_text(budget)}."
+    marks = () if budget is None else (Reference(budget, f"budget {epsilon_text(budget)}", axis="y"),)
     return FigureData(
         name="live_epsilon",
         title="ε spent against the budget",

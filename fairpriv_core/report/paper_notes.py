@@ -18,6 +18,7 @@ from fairpriv_core.report.paper_values import (
     say_alike,
     shown,
 )
+from fairpriv_core.text import epsilon_text
 
 _METHOD, _VARIANT = "config/method/name", "config/method/variant"
 
@@ -159,7 +160,7 @@ def _range(runs: Runs, *, published: bool) -> str:
     chosen = [run for run in runs if (run.get("variant") == "published") == published]
     name = "epsilon_published" if published else "epsilon"
     values = sorted(run[name] for run in chosen if run.get(name) is not None)
-    ends = list(dict.fromkeys(wording.epsilon_text(value) for value in values[:1] + values[-1:]))
+    ends = list(dict.fromkeys(epsilon_text(value) for value in values[:1] + values[-1:]))
     return " to ".join(ends)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from scipy.special import stdtrit
 
-from fairpriv_core.report.wording import ONE_SEED, delta_text, epsilon_text, protected
+from fairpriv_core.report.wording import ONE_SEED, delta_text, protected
+from fairpriv_core.text import epsilon_text
 
 Record = Mapping[str, Any]
 REPLAYED = "replayed"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairpriv_core.text import epsilon_text
+
 RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."
 RAW_BUT_ACCURACY = (
     "Gaps and groups' rates are raw, for the analyst: computed on protected data without noise and not covered by ε. "
@@ -33,17 +35,6 @@ def number(value: float | None, digits: int = 2) -> str:
     ('0.83', '–', '1,234.50')
     """
     return "–" if value is None else f"{value:,.{min(digits, 2)}f}"
-
-
-def epsilon_text(value: float | None) -> str:
-    """Return an epsilon with two decimals; below 0.01 it says so rather than 0.00.
-
-    >>> epsilon_text(0.996), epsilon_text(0.004), epsilon_text(None)
-    ('1.00', 'under 0.01', 'not proved')
-    """
-    if value is None:
-        return "not proved"
-    return "under 0.01" if 0 < value < 0.01 else number(value)
 
 
 def percent(share: float | None) -> str:

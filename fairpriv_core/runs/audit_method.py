@@ -13,12 +13,13 @@ from typing import Any
 
 from fairpriv_core.audit.attack import Pair, distinguish
 from fairpriv_core.audit.canary import choose_pair, list_pairs, make_data, plant_canaries
-from fairpriv_core.audit.lower_bound import build_tests, lower_bound
+from fairpriv_core.audit.lower_bound import Test, build_tests, lower_bound, noise_bound, with_noise
 from fairpriv_core.audit.one_run import best_bound, guess_coins
 from fairpriv_core.audit.sensitivity import measure_noise, measure_shapes, record_runs
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods.base import FitsAlone, Method
-from fairpriv_core.privacy.event import Parallel, SampledGaussian, to_json
+from fairpriv_core.privacy.accountants import epsilon
+from fairpriv_core.privacy.event import Events, Parallel, SampledGaussian, to_json
 from fairpriv_core.runs.audit_schedule import make_trainer, proved, shorten
 from fairpriv_core.runs.parameters import method_to_json
 
@@ -127,7 +128,7 @@ def attack_pair(
     train, rows = make_trainer(method, notion=notion, seed=plan.seed), pair.first.n
     scores = distinguish(train, pair, runs=plan.runs, seed=plan.seed + 1, together=plan.together, report=tell)
     deltas = tuple(sorted({delta, *(each for each in PROFILE if each > delta)}))
-    among = len(deltas) * plan.among
+    among = (len(deltas) + 1) * plan.among  # thresholds, of which each delta and the whole curve choose one
     tests = build_tests(scores, deltas, alpha=(1.0 - plan.confidence) / among)
     profile = [
         {
@@ -138,7 +139,7 @@ def attack_pair(
         }
         for each in deltas
     ]
-    return {
+    found = {
         "runs": plan.runs,
         "confidence": plan.confidence,
         "among": among,
@@ -147,6 +148,23 @@ def attack_pair(
         "refuted": _refuted(profile, "epsilon"),
         "refuted_published": _refuted(profile, "epsilon_published"),
     }
+    return found if profile[0]["epsilon"] is None else add_curve(found, method.event(rows))
+
+
+def add_curve(found: dict[str, Any], events: Events) -> dict[str, Any]:
+    """Return what a distinguishing attack `found`, with what its tests say of the whole curve of `events`.
+
+    `noise` is how much noise at most, over what is counted, fits the tests (None: any), and `lower_bound_curve` in the
+    profile the epsilon of that much. Below 1 the counted epsilon is refuted, whatever one assumes.
+    """
+    tests = [Test(**test) for test in found["tests"]]
+    noise = noise_bound(tests, events, confidence=found["confidence"], among=found["among"])
+    profile = [
+        {**at, "lower_bound_curve": 0.0 if noise is None else epsilon(with_noise(events, noise), at["delta"])}
+        for at in found["profile"]
+    ]
+    refuted = found["refuted"] or (noise is not None and noise < 1.0)
+    return {**found, "profile": profile, "noise": noise, "refuted": refuted}
 
 
 def _nulls(method: Method) -> bool:

@@ -11,8 +11,9 @@ from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.execute import UNSTORED, Outcome, calibrate_method
-from fairpriv_core.runs.record import draft_record, failed_record, finished_record
+from fairpriv_core.runs.record import draft_record, finished_record
 from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.text import epsilon_text
 
 #: what the config of such a run has in place of a data set
 IN_MEMORY = DataSpec(dataset="in memory", sensitive="sensitive_features")
@@ -28,9 +29,9 @@ def run_in_memory(config: RunConfig, train: Dataset) -> Outcome:
     try:
         fitted = method.fit(train, training)
     except RunFailed as error:
-        failed = failed_record(draft, method, released=training.mechanism.events, error=str(error))
-        if failed.epsilon:
-            raise RunFailed(f"{error} What it released by then costs epsilon = {failed.epsilon:.4g}.") from error
+        if draft.epsilon and training.mechanism.events:
+            stated = epsilon_text(draft.epsilon)
+            raise RunFailed(f"{error} It costs epsilon = {stated}, that of its planned length.") from error
         raise
     made = {"metrics": None, "steps": fitted.steps, "notes": dict(fitted.notes), **journal.spent(0)}
     return Outcome(finished_record(draft, method, events=fitted.events, **made), fitted, train)

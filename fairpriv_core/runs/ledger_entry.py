@@ -76,7 +76,11 @@ def list_sensitive(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post:
-    """Return the line of a run that has begun, from its record's JSON; `events` in place of the record's own."""
+    """Return the line of a run that has begun, from its record's JSON; `events` in place of the record's own.
+
+    A failed run's record states what was planned; what counts is what it released.
+    """
+    stated = record["released"] if record.get("status") == "failed" else record["event"]
     config, notes = record["config"], record["notes"]
     problem = problems().get(config["data"]["dataset"] or "")
     kind = methods().get(config["method"]["name"])
@@ -84,7 +88,7 @@ def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post
     entry = Entry(
         key=record["key"],
         threat_model=record["threat_model"],
-        events=from_json(record["event"]) if events is None else events,
+        events=from_json(stated) if events is None else events,
         sensitive=list_sensitive(config["data"]),
         clear=_list_clear(config["data"], record["data"].get("columns"), problem),
         split=_name_split(config),

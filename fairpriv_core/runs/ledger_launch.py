@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fairpriv_core.privacy.accountants import coarse_epsilon
+from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
 from fairpriv_core.privacy.filter import Cap, admits, read_gauge
 from fairpriv_core.privacy.ledger import Entry, Total, compose, costs
 from fairpriv_core.runs.ledger_report import join_reasons, list_protected
@@ -58,7 +58,7 @@ def read_page(store: RunStore, data: str) -> Page:
 def foresee_launch(page: Page, launch: Entry | None, *, delta: float) -> list[Effect]:
     """Return the effect of `launch` (None: of nothing) on all that is protected of a data set, at `delta`.
 
-    Epsilons are at most about 1 % above those of the ledger.
+    Epsilons of several runs are at most about 1 % above those of the ledger; that of one run is the run's own.
     """
     lines, caps = page.lines, page.caps
     also = () if launch is None else launch.sensitive
@@ -76,9 +76,9 @@ def _foresee(column: str | None, lines: Sequence[Line], added: list[Entry], cap:
     return Effect(
         column=column,
         runs=sum(costs(entry, column) for entry in planned),
-        spent=_cost(compose(spent, column), delta),
-        planned=_cost(compose(planned, column), delta),
-        after=_cost(after, delta),
+        spent=_cost(spent, column, delta),
+        planned=_cost(planned, column, delta),
+        after=_cost([*planned, *added], column, delta),
         reason=join_reasons(after.unbounded),
         cap=cap,
         remaining=None if cap is None else read_gauge(cap, counted, column).remaining,
@@ -86,6 +86,12 @@ def _foresee(column: str | None, lines: Sequence[Line], added: list[Entry], cap:
     )
 
 
+def _cost(entries: Sequence[Entry], column: str | None, delta: float) -> float:
+    total = compose(entries, column)
+    alone = sum(costs(entry, column) for entry in entries) == 1
+    return math.inf if total.unbounded else _account(total, delta, alone=alone)
+
+
 @lru_cache(maxsize=512)
-def _cost(total: Total, delta: float) -> float:
-    return total.epsilon(delta, coarse_epsilon) if not total.unbounded else math.inf
+def _account(total: Total, delta: float, *, alone: bool) -> float:
+    return total.epsilon(delta, epsilon if alone else coarse_epsilon)

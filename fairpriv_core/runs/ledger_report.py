@@ -11,7 +11,7 @@ from typing import Any
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.sensitive import parse_sensitive
 from fairpriv_core.data.stream import read_table
-from fairpriv_core.privacy.accountants import coarse_epsilon
+from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Events, to_json
 from fairpriv_core.privacy.filter import Cap, read_gauge
 from fairpriv_core.privacy.ledger import Entry, composable, compose, costs
@@ -104,7 +104,7 @@ def _report_line(line: Line, delta: float) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _cost(events: Events, delta: float) -> float:
-    return coarse_epsilon(composable(events), delta)
+    return epsilon(composable(events), delta)
 
 
 def join_reasons(reasons: Sequence[str]) -> str | None:

@@ -24,6 +24,7 @@ from fairpriv_core.privacy.mechanism import Mechanism
 
 LEAST_ROWS = 30
 _CHOICE = 0.8  # of epsilon goes to the choice, the rest to the sizes: these hardly need any
+_ROUNDING = 2.0**-40  # more than what float64 rounds off two gaps
 _SHIFTS = {"attribute": math.sqrt(2.0), "record": 1.0}
 
 
@@ -73,7 +74,7 @@ def choose_noisily(
     if denominators.min() < LEAST_ROWS:
         return None
     scores = np.array([-measure_gap(counts, notion, denominators) for counts in candidates])
-    shift = gap_shift(denominators, threat_model)
+    shift = gap_shift(denominators, threat_model) + _ROUNDING
     return mechanism.noisy_max(scores, shift=shift, epsilon=choice.epsilon, purpose="choice", index=0)
 
 

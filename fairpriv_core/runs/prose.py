@@ -10,6 +10,7 @@ from typing import Any
 from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.runs.claim import Progress
 from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.text import epsilon_text
 
 _WIDTH = 20
 _RUN_COLUMNS = ("key", "status", "dataset", "method", "notion", "epsilon", "accuracy", "gap", "steps")
@@ -45,11 +46,11 @@ def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
     if threat_model is None:
         return [("epsilon", f"none. {stated['epsilon_reason']}")]
     proved, claimed = stated["epsilon"], stated["epsilon_published"]
-    lines = [("epsilon", "none. " + stated["epsilon_reason"] if proved is None else f"{proved:.4f}, proved")]
+    lines = [("epsilon", "none. " + stated["epsilon_reason"] if proved is None else f"{epsilon_text(proved)}, proved")]
     if stated["epsilon_if_secret"] is not None:
-        lines.append(("  if secret", f"{stated['epsilon_if_secret']:.4f}, had the noise been secret"))
+        lines.append(("  if secret", f"{epsilon_text(stated['epsilon_if_secret'])}, had the noise been secret"))
     if claimed is not None:
-        lines.append(("  published", f"{claimed:.4f}, by the paper's own accounting"))
+        lines.append(("  published", f"{epsilon_text(claimed)}, by the paper's own accounting"))
     lines += [("delta", f"{delta:g}"), ("protects", f"{sentence(proved, delta, threat_model)}")]
     return lines
 
@@ -97,7 +98,7 @@ def describe_progress(progress: Progress) -> str:
     if latest.get("test/accuracy") is not None:
         parts.append(f"accuracy {latest['test/accuracy']:.4f}")
     if progress.epsilon is not None:
-        parts.append(f"epsilon {progress.epsilon:.3f}")
+        parts.append(f"epsilon {epsilon_text(progress.epsilon)}")
     return ", ".join(parts)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairpriv_core.runs.prose import align
+from fairpriv_core.text import at_least_text, epsilon_text
 
 _SHOWN = "attacks find a lower bound; 0 says that they found nothing, not that there is nothing"
 
@@ -40,9 +41,16 @@ def describe_code(code: Mapping[str, Any]) -> list[tuple[str, str]]:
         )
     sure = f"{100 * found['confidence']:g} % sure, corrected for {found['among']} tests"
     pairs.append(
-        ("lower bound", f"{_first(found)['lower_bound']:.3f} ({sure}, {found['runs']:,} runs on each data set)")
+        (
+            "lower bound",
+            f"{at_least_text(_first(found)['lower_bound'])} ({sure}, {found['runs']:,} runs on each data set)",
+        )
     )
-    pairs.append(("  from one run", f"{code['one_run']['lower_bound']:.3f}"))
+    pairs.append(("  from one run", at_least_text(code["one_run"]["lower_bound"])))
+    if "noise" in found:
+        least = "any noise" if found["noise"] is None else f"at most {found['noise']:.2f} times the counted noise"
+        bound = at_least_text(_first(found)["lower_bound_curve"])
+        pairs.append(("  whole curve", f"{bound}, if only the noise can be wrong: {least} fits the tests"))
     pairs += _describe_claims(found)
     return [*pairs, ("", _SHOWN)]
 
@@ -54,7 +62,7 @@ def _describe_claims(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         value = _first(found)[name]
         if value is not None:
             stands = "REFUTED by this audit" if found[flag] else "not refuted"
-            lines.append((f"  {title} epsilon", f"{value:.3f} of the same releases: {stands}"))
+            lines.append((f"  {title} epsilon", f"{epsilon_text(value)} of the same releases: {stands}"))
     return lines
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.runs.prose import align, tabulate
+from fairpriv_core.text import at_least_text, epsilon_text
 
 _BY = {
     "released": "numbers that had been released: the choice costs nothing more",
@@ -28,13 +29,13 @@ def describe_protected(item: Mapping[str, Any], delta: float) -> str:
     if item["reason"] is not None:
         spent = f"no bound. {item['reason'][0].upper()}{item['reason'][1:]}"
     else:
-        spent = f"epsilon {item['epsilon']:.4f} at delta {delta:g}, of {_count(item['runs'])}"
+        spent = f"epsilon {epsilon_text(item['epsilon'])} at delta {delta:g}, of {_count(item['runs'])}"
         if item["epsilon_planned"] != item["epsilon"]:
-            spent += f"; {item['epsilon_planned']:.4f} with what waits and runs"
+            spent += f"; {epsilon_text(item['epsilon_planned'])} with what waits and runs"
     cap = item["cap"]
     if cap is None:
         return spent
-    return f"{spent}; cap {cap['epsilon']:g} at delta {cap['delta']:g}, {cap['remaining']:.4g} of it remains"
+    return f"{spent}; cap {cap['epsilon']:g} at delta {cap['delta']:g}, {at_least_text(cap['remaining'])} of it remains"
 
 
 def describe_selection(found: Mapping[str, Any]) -> str:
@@ -49,7 +50,9 @@ def describe_selection(found: Mapping[str, Any]) -> str:
     if found["epsilon"] is None:
         pairs.append(("epsilon", f"none. {found['epsilon_reason']}"))
     else:
-        pairs.append(("epsilon", f"{found['epsilon']:.4f} at delta {delta:g}, proved: all candidates and the choice"))
+        pairs.append(
+            ("epsilon", f"{epsilon_text(found['epsilon'])} at delta {delta:g}, proved: all candidates and the choice")
+        )
         pairs.append(("protects", sentence(found["epsilon"], delta, found["threat_model"])))
     return align(pairs)
 
@@ -64,7 +67,7 @@ def _describe(ledger: Mapping[str, Any]) -> str:
 
 def _list(line: Mapping[str, Any]) -> tuple[str, ...]:
     protects = line["threat_model"] or "nothing"
-    epsilon = "-" if line["epsilon"] is None else f"{line['epsilon']:.4f}"
+    epsilon = "-" if line["epsilon"] is None else epsilon_text(line["epsilon"])
     return (line["key"], line["status"], line["what"], protects, "+".join(line["sensitive"]), epsilon)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from fairpriv_core.runs.prose import align, tabulate
 from fairpriv_core.runs.sweep_cells import show_value
+from fairpriv_core.text import epsilon_text
 
 _SKIPS = 3  # combinations that are named among those left out
 _ANALYST = (
@@ -92,14 +93,14 @@ def _describe_protected(item: Json, *, shared: bool) -> list[tuple[str, str]]:
     what = f"of {'whole records' if item['column'] is None else item['column']} in {item['data']}"
     if item["epsilon"] is None:
         return [("epsilon", f"{what}: no bound if all results are released. {item['reason']}")]
-    alone = f"; one run alone at most {item['most_alone']:.4g}" if item["most_alone"] is not None else ""
-    told = f"{what}: {item['epsilon']:.4g} at delta {item['delta']:g} if all results are released{alone}"
+    alone = f"; one run alone at most {epsilon_text(item['most_alone'])}" if item["most_alone"] is not None else ""
+    told = f"{what}: {epsilon_text(item['epsilon'])} at delta {item['delta']:g} if all results are released{alone}"
     pairs = [("epsilon", told)]
     if shared and item["epsilon_own_samples"] != item["epsilon"]:
-        own = item["epsilon_own_samples"]
-        pairs.append(("", f"{_SHARED} {item['epsilon']:.4g}, and {own:.4g} with samples of their own"))
+        joint, own = epsilon_text(item["epsilon"]), epsilon_text(item["epsilon_own_samples"])
+        pairs.append(("", f"{_SHARED} {joint}, and {own} with samples of their own"))
     if item["epsilon_after"] != item["epsilon"]:
-        after = "no bound" if item["epsilon_after"] is None else f"{item['epsilon_after']:.4g}"
+        after = "no bound" if item["epsilon_after"] is None else epsilon_text(item["epsilon_after"])
         pairs.append(("", f"with what the ledger of {item['data']} holds already: {after}"))
     return pairs
 

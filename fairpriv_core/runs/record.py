@@ -47,6 +47,7 @@ _IN_BRIEF = (
 PLANNED_SENTENCE = (
     "The run was stopped by hand while raw curves could be watched: epsilon and event are those of its planned length."
 )
+FAILED_SENTENCE = "The run broke off by itself: epsilon and event are those planned; the ledger counts what left."
 
 
 @dataclass(frozen=True)
@@ -169,11 +170,14 @@ def finished_record(
     return replace(stated, status="finished", released=counted, metrics=metrics, metrics_note=note, **rest)
 
 
-def failed_record(draft: RunRecord, method: Method, *, released: Events, error: str, **spent: Any) -> RunRecord:
-    """Return the record of a run that broke off by itself: it has paid for what it released."""
-    stated = _state(draft, method, released)
+def failed_record(draft: RunRecord, *, released: Events, error: str, **spent: Any) -> RunRecord:
+    """Return the record of a run that broke off by itself: where it did depends on the data, so it states its plan.
+
+    `released` is what ledgers and caps count.
+    """
     counted = events_of.to_json(released)
-    return replace(stated, status="failed", released=counted, error=error, **spent)
+    warnings = (*draft.warnings, FAILED_SENTENCE) if draft.event else draft.warnings
+    return replace(draft, status="failed", released=counted, error=error, warnings=warnings, **spent)
 
 
 def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds: float) -> RunRecord:
@@ -237,9 +241,12 @@ def list_columns(train: Dataset) -> list[str] | None:
 
 
 def _warn(config: RunConfig, method: Method, n_train: int) -> tuple[str, ...]:
+    idle = method.idle_reason()
+    warnings = () if idle is None else (idle,)
     if method.info.threat_model is None or config.delta < 1.0 / n_train:
-        return ()
+        return warnings
     return (
+        *warnings,
         f"delta = {config.delta:g} is not below 1/n = {1.0 / n_train:.2g}: publishing one person's row at random "
         "would be allowed by it; choose a smaller delta.",
     )

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, select, update
 
 from fairpriv_core.privacy.event import from_json
-from fairpriv_core.runs.record import RunRecord, failed_record, method_of
+from fairpriv_core.runs.record import RunRecord, failed_record
 from fairpriv_core.runs.store import end_cancelled
 from fairpriv_core.runs.store_tables import checkpoint, run
 
@@ -67,5 +67,5 @@ def _failed(connection: Connection, stored: RowMapping, error: str) -> dict[str,
     draft = RunRecord.from_json(stored["record"])
     query = select(checkpoint.c.released).where(checkpoint.c.key == stored["key"])
     released, spent = from_json(connection.scalar(query) or []), {"steps": stored["step"], "seconds": stored["seconds"]}
-    record = failed_record(draft, method_of(draft), released=released, error=error, **spent)
+    record = failed_record(draft, released=released, error=error, **spent)
     return {**change, "record": record.to_json()}

@@ -24,6 +24,7 @@ from fairpriv_core.runs.ledger_plan import plan_post
 from fairpriv_core.runs.rows import ENDED, read_row
 from fairpriv_core.runs.store_database import Database, upsert
 from fairpriv_core.runs.store_tables import cap, charge, checkpoint, run, tombstone
+from fairpriv_core.text import at_least_text, epsilon_text
 
 _RECORD = ""  # the cap table's name for whole records
 _TOO_OLD = "it was deleted by an earlier version, which kept too little to count it."
@@ -145,7 +146,7 @@ def _check_cap(limit: Cap, lines: Sequence[Line], wanted: Sequence[Entry], colum
             gauge = read_gauge(limit, others, column)
             raise BadInput(
                 f"the cap on {name_protected(column)} is epsilon = {limit.epsilon:g} at delta = {limit.delta:g}: "
-                f"{show_epsilon(gauge.spent)} is spent or planned, {gauge.remaining:.4g} remains, and this "
+                f"{show_epsilon(gauge.spent)} is spent or planned, {at_least_text(gauge.remaining)} remains, and this "
                 f"{_say_wanted(entry, column, limit.delta)}; nothing was launched.",
                 field="epsilon",
             )
@@ -266,4 +267,4 @@ def _guess(stored: RowMapping) -> Post:
 
 def show_epsilon(epsilon: float) -> str:
     """Return an epsilon as the ledger's sentences have it."""
-    return f"{epsilon:.4g}" if math.isfinite(epsilon) else "an unbounded epsilon"
+    return epsilon_text(epsilon) if math.isfinite(epsilon) else "an unbounded epsilon"

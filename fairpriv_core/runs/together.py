@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from fairpriv_core.privacy.accountants import coarse_epsilon
+from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
 from fairpriv_core.privacy.ledger import Entry, Total, compose
 from fairpriv_core.runs.ledger_entry import call_data, post_record
 from fairpriv_core.runs.ledger_report import join_reasons
@@ -23,7 +23,7 @@ def add_up(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
         entries, delta = [entry for entry, _, _ in here], min(delta for _, _, delta in here)
         for column in _list_protected(entries):
             said = {"data": here[0][1], "column": column, "delta": delta, "runs": len(entries)}
-            found.append({**said, **_state(compose(entries, column), delta)})
+            found.append({**said, **_state(compose(entries, column), delta, alone=len(entries) == 1)})
     return found
 
 
@@ -35,13 +35,13 @@ def _list_protected(entries: Iterable[Entry]) -> list[str | None]:
     return list(dict.fromkeys(named))
 
 
-def _state(total: Total, delta: float) -> Mapping[str, Any]:
-    epsilon = _cost(total, delta)
-    if math.isfinite(epsilon):
-        return {"epsilon": epsilon, "reason": None}
+def _state(total: Total, delta: float, *, alone: bool) -> Mapping[str, Any]:
+    cost = _cost(total, delta, alone=alone)
+    if math.isfinite(cost):
+        return {"epsilon": cost, "reason": None}
     return {"epsilon": None, "reason": join_reasons(total.unbounded) or "No finite epsilon is proved for the releases."}
 
 
 @lru_cache(maxsize=64)
-def _cost(total: Total, delta: float) -> float:
-    return total.epsilon(delta, coarse_epsilon)
+def _cost(total: Total, delta: float, *, alone: bool) -> float:
+    return total.epsilon(delta, epsilon if alone else coarse_epsilon)

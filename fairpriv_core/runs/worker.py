@@ -90,5 +90,5 @@ def _fail(work: WorkStore, journal: StoreJournal, seat: Seat, error: FairprivErr
         work.refuse(seat.claim, str(error), kind)
         return
     plan, spent = seat.watch.plan, journal.spent(journal.seats.index(seat))
-    record = failed_record(plan.draft, plan.method, released=seat.released, error=str(error), steps=seat.step, **spent)
+    record = failed_record(plan.draft, released=seat.released, error=str(error), steps=seat.step, **spent)
     work.finish([seat.claim], [Ending(record, journal.leftover(seat, record), error_kind=kind)])

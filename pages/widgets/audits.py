@@ -8,19 +8,22 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.privacy.explain import odds
-from fairpriv_core.report import wording
 from fairpriv_core.report.audits import (
+    ASSUMED,
+    CURVE,
     NOTHING_TO_GUESS,
     at_own_delta,
     attribute_bars,
     best_lower_bound,
     bound_bars,
+    curve_bound,
     membership_bars,
 )
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
 from fairpriv_core.runs.store_audits import AuditStore
 from fairpriv_core.runs.store_previews import name_request
+from fairpriv_core.text import at_least_text, epsilon_text
 from pages.widgets.charts import show_figure
 from pages.widgets.guard import attempt, plain
 from pages.widgets.state import keep, mount_index
@@ -96,7 +99,9 @@ def _show_code(audit: Mapping[str, Any]) -> None:
     first = at_own_delta(found)
     st.subheader("The method: how much do attacks show?", anchor=False)
     with st.container(horizontal=True, gap="medium", key="audit_numbers"):
-        st.metric("Attacks show at least", f"ε = {wording.epsilon_text(best_lower_bound(code))}", width=200)
+        st.metric("Attacks show at least", f"ε = {at_least_text(best_lower_bound(code))}", width=200)
+        if (curve := curve_bound(found)) is not None:
+            st.metric(CURVE, f"ε = {at_least_text(curve)}", width=220, help=ASSUMED)
         st.metric("Proved: at most", _claim(first["epsilon"]), width=200)
         hint = "What the accounting printed in the method's paper says of the same noise; it need not hold."
         st.metric("The paper's formula", _claim(first["epsilon_published"]), width=200, help=hint)
@@ -116,7 +121,7 @@ def _show_code(audit: Mapping[str, Any]) -> None:
 
 
 def _claim(epsilon: float | None) -> str:
-    return "none" if epsilon is None else f"ε = {wording.epsilon_text(epsilon)}"
+    return "none" if epsilon is None else f"ε = {epsilon_text(epsilon)}"
 
 
 def _say_odds(shown: float, proved: float | None) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from fairpriv_core.report import wording
 from fairpriv_core.report.figures import predicted_epsilon
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.text import epsilon_text
 from pages.widgets.charts import show_figure
 from pages.widgets.epsilon import explain_epsilon
 from pages.widgets.guard import plain
@@ -23,11 +23,11 @@ def show_costs(config: RunConfig, plan: Plan) -> None:
     if threat is None:
         st.info("This method is not private: it adds no noise and has no ε.", icon=":material/info:")
         return
-    budget = float(f"{plan.epsilon[-1]:.3g}") if config.reuse and plan.epsilon else config.epsilon
+    budget = plan.epsilon[-1] if config.reuse and plan.epsilon else config.epsilon
     if budget is not None and plan.unproved is None:
         explain_epsilon(budget, config.delta, threat)
     if config.reuse is not None:
-        st.caption(f"Run {config.reuse} has paid: ε = {wording.epsilon_text(budget)}. This one releases nothing more.")
+        st.caption(f"Run {config.reuse} has paid: ε = {epsilon_text(budget)}. This one releases nothing more.")
         return
     _say_what_is_spent(plan)
     _show_levels(plan)
@@ -49,6 +49,13 @@ def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
     st.caption(f"Expected time: {time} · {sizes}")
 
 
+def warn_of_idling(plan: Plan) -> None:
+    """Warn where the settings leave a method that pursues a notion without anything to pursue."""
+    reason = plan.method.idle_reason()
+    if reason is not None:
+        st.warning(plain(reason), icon=":material/warning:")
+
+
 def warn_of_delta(config: RunConfig, plan: Plan) -> None:
     """Warn where δ is so large that it would allow publishing somebody."""
     if plan.method.info.threat_model is not None and config.delta * plan.n_train >= 1:
@@ -60,13 +67,13 @@ def warn_of_delta(config: RunConfig, plan: Plan) -> None:
 
 
 def _say_what_is_spent(plan: Plan) -> None:
-    claim = "" if plan.published is None else f"claims {wording.epsilon_text(plan.published)}"
+    claim = "" if plan.published is None else f"claims {epsilon_text(plan.published)}"
     if plan.unproved is not None:
         beside = f" The paper's accounting {claim}." if claim else ""
         st.warning(plain(f"No ε is proved. {plan.unproved}{beside}"), icon=":material/warning:")
     elif plan.epsilon:
         beside = f" The paper's accounting of the same noise {claim}." if claim else ""
-        st.caption(f"Will be spent: ε = {wording.epsilon_text(plan.epsilon[-1])}, proved.{beside}")
+        st.caption(f"Will be spent: ε = {epsilon_text(plan.epsilon[-1])}, proved.{beside}")
 
 
 def _show_levels(plan: Plan) -> None:

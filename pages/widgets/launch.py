@@ -12,7 +12,7 @@ from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.button import offer_launch
 from pages.widgets.clipping import show_clipping
-from pages.widgets.costs import show_costs, warn_of_delta
+from pages.widgets.costs import show_costs, warn_of_delta, warn_of_idling
 from pages.widgets.guard import attempt
 from pages.widgets.launch_ledger import show_effect
 from pages.widgets.plan import Plan, make_plan
@@ -30,6 +30,7 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         return
     with slots.get("delta", st.container()):
         warn_of_delta(config, plan)
+    warn_of_idling(plan)
     if store is not None:
         known = offer_launch(store, config, plan)
         show_effect(store, config, plan, dataset, runs_already=known)

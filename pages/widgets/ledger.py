@@ -9,10 +9,10 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.report.wording import epsilon_text
 from fairpriv_core.runs.ledger_entry import call_data, identify_data
 from fairpriv_core.runs.ledger_launch import Effect, Page, foresee_launch, read_page
 from fairpriv_core.runs.store import RunStore
+from fairpriv_core.text import at_least_text, epsilon_text
 from pages.widgets.called import call_files
 from pages.widgets.guard import attempt, plain
 
@@ -118,7 +118,7 @@ def _describe(effect: Effect, *, launched: bool) -> str:
         same = effect.after == effect.planned
         parts.append("the same with this launch" if same else f"**{_show(effect.after)}** with this launch")
     if effect.cap is not None:
-        left = epsilon_text(effect.remaining)
+        left = at_least_text(effect.remaining)
         parts.append(f"cap {effect.cap.epsilon:g} at δ = {effect.cap.delta:g}, one more run may cost {left}")
     return " · ".join(parts)
 

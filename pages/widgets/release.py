@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.methods.base import MethodInfo
-from fairpriv_core.report.wording import epsilon_text
 from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.text import epsilon_text
 from pages.widgets.guard import attempt
 from pages.widgets.session import find_store
 from pages.widgets.state import keep, mount_index

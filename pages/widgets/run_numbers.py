@@ -9,6 +9,7 @@ from fairpriv_core.report import live, wording
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
+from fairpriv_core.text import epsilon_text
 from pages.widgets.gap import say_reference
 from pages.widgets.guard import plain
 from pages.widgets.outcome import say_raw
@@ -22,7 +23,7 @@ def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: Ru
     shown = {
         "Accuracy": wording.percent(accuracy),
         "Fairness gap": wording.points(gap),
-        "ε spent": "–" if (spent := _find_spent(row, record)) is None else wording.epsilon_text(spent),
+        "ε spent": "–" if (spent := _find_spent(row, record)) is None else epsilon_text(spent),
         "Training time": f"{row.seconds:.0f} s",
     }
     with st.container(horizontal=True, gap="medium", key="run_numbers"):
@@ -48,7 +49,7 @@ def draw_budget(row: RunRow, record: RunRecord | None) -> None:
     if budget and not (row.ended and _find_spent(row, record) is None):
         spent = row.epsilon or 0.0
         delta = wording.delta_text(row.config["delta"])
-        text = f"ε spent {wording.epsilon_text(spent)} of {budget:g} · δ = {delta} · {_find_protection(row)}"
+        text = f"ε spent {epsilon_text(spent)} of {budget:g} · δ = {delta} · {_find_protection(row)}"
         st.progress(min(1.0, spent / budget), text=text)
     if record is not None:
         paid = row.config.get("reuse")

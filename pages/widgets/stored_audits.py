@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.report.audits import at_own_delta, catalogue_bars, demonstration_bars, read_audit_results
-from fairpriv_core.report.wording import epsilon_text
+from fairpriv_core.text import at_least_text, epsilon_text
 from pages.widgets.charts import show_figure
 from pages.widgets.guard import plain
 
@@ -27,12 +27,12 @@ def show_stored() -> None:
 
 def _show_demonstration(found: dict[str, Any]) -> None:
     published, proved = (at_own_delta(found[variant]) for variant in ("published", "proved"))
-    claimed, found_there = epsilon_text(published["epsilon_published"]), epsilon_text(published["lower_bound"])
+    claimed, found_there = epsilon_text(published["epsilon_published"]), at_least_text(published["lower_bound"])
     st.markdown(
         "Yes. The paper behind PF-LD gives a formula for its ε. We built two tables that differ in **one person's "
         f"group** and calibrated the method, as printed, to a claimed ε of {claimed}. The attacks show at least "
         f"**{found_there}**, with {100 * found['published']['confidence']:g} % confidence: the claim does not hold. "
-        f"Our proved variant, on the same two tables at the same ε, shows them {epsilon_text(proved['lower_bound'])}."
+        f"Our proved variant, on the same two tables at the same ε, shows them {at_least_text(proved['lower_bound'])}."
     )
     show_figure(demonstration_bars(found), "audit_demonstration")
     with st.expander("The two tables and the settings", key="audit_pair"):

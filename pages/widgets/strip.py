@@ -10,6 +10,7 @@ import streamlit as st
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.wording import protected
+from fairpriv_core.text import epsilon_text
 from pages.widgets.door import find_row
 from pages.widgets.gauge import show_gauge_of
 from pages.widgets.guard import plain
@@ -85,6 +86,6 @@ def _describe(*, data: str, notion: str, method: str, epsilon: float | None, del
         "data": describe_reference(data),
         "notion": title if info.pursues_notion else f"{title} (measured)",
         "method": info.title,
-        "ε": f"{epsilon:.3g} (δ = {delta:g})" if private else "none",
+        "ε": f"{epsilon_text(epsilon)} (δ = {delta:g})" if private else "none",
         "protects": protected(info.threat_model),
     }

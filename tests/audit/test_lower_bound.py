@@ -9,8 +9,18 @@ import pytest
 from scipy.stats import beta, binom, norm
 
 from fairpriv_core.audit.lower_bound import Test as Counted
-from fairpriv_core.audit.lower_bound import build_tests, is_tuning, lower_bound, one_run_bound, one_run_p_value
+from fairpriv_core.audit.lower_bound import (
+    build_tests,
+    is_tuning,
+    lower_bound,
+    noise_bound,
+    one_run_bound,
+    one_run_p_value,
+    with_noise,
+)
 from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.accountants import epsilon
+from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel, RandomizedResponse, SampledGaussian
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
@@ -111,3 +121,59 @@ def test_a_confidence_outside_is_refused(values: dict[str, float]) -> None:
 def test_more_guesses_than_canaries_are_refused() -> None:
     with pytest.raises(BadInput, match="guesses"):
         one_run_bound(canaries=5, guesses=6, correct=5, delta=1e-5, confidence=0.95)
+
+
+@pytest.mark.parametrize("mu", [0.5, 1.0, 2.5])
+def test_the_whole_curve_of_a_gaussian_shows_most_of_its_epsilon_and_never_more(mu: float) -> None:
+    """At confidence 0.9, at most one in ten of 40 audits may be wrong (3 deviations: 9); a threshold shows a third."""
+    deltas = (1e-5, 1e-3, 1e-2, 1e-1)
+    events, true = (Gaussian(1 / mu),), gaussian_epsilon(mu, 1e-5)
+    draw = np.random.default_rng(round(10 * mu))
+    wrong, shares = 0, []
+    for _ in range(40):
+        scores = {"releases": draw.normal(size=(2, 1000)) + np.array([[0.0], [mu]])}
+        tests = build_tests(scores, deltas, alpha=0.1 / 5)
+        noise = noise_bound(tests, events, confidence=0.9, among=5)
+        wrong += noise is not None and noise < 1.0
+        shares.append(0.0 if noise is None else epsilon(with_noise(events, noise), 1e-5) / true)
+    assert wrong <= 9
+    assert np.mean(shares) > (0.4 if mu < 1 else 0.65)
+
+
+def test_the_curve_of_a_sampled_sum_is_not_taken_for_a_gaussians() -> None:
+    """Someone is in a step with chance 0.1: the tail of what their releases tell is not a Gaussian's."""
+    rate, sigma, runs = 0.1, 0.7, 40_000
+    draw = np.random.default_rng(0)
+    second = draw.normal(size=runs) * sigma + (draw.random(runs) < rate)
+    scores = {"releases": np.stack([draw.normal(size=runs) * sigma, second])}
+    tests = build_tests(scores, (1e-5, 1e-3, 1e-2), alpha=0.01 / 4)
+    noise = noise_bound(tests, (SampledGaussian(sigma, rate),), confidence=0.99, among=4)
+    assert noise is not None and 1.0 <= noise < 1.25
+    same = Gaussian(1 / 0.17)  # mu of a Gaussian whose curve lies near in the middle
+    wrong = noise_bound(tests, (same,), confidence=0.99, among=4)
+    assert wrong is not None and wrong < 0.8, "its tail lies above that Gaussian's curve"
+
+
+def test_a_gaussian_in_closed_form_is_the_same_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = Counted("releases", 0.0, hits=600, seconds=750, alarms=150, firsts=750)
+    for events in ((Gaussian(1.0, 2),), (SampledGaussian(2.0, 1.0, 4, "replace"),), (SampledGaussian(1.0, 1.0),)):
+        exact = noise_bound([test], events, confidence=0.99, among=1)
+        with monkeypatch.context() as patch:
+            patch.setattr("fairpriv_core.audit.lower_bound._find_mu", lambda events: None)
+            by_curve = noise_bound([test], events, confidence=0.99, among=1)
+        assert exact is not None and by_curve == pytest.approx(exact, rel=0.02) and by_curve >= exact
+
+
+def test_a_coin_and_a_release_without_noise_leave_every_curve_standing() -> None:
+    coin = Counted("releases", 0.0, hits=380, seconds=750, alarms=372, firsts=750)
+    sure = Counted("releases", 0.0, hits=750, seconds=750, alarms=0, firsts=750)
+    assert noise_bound([coin], (Gaussian(1.0),), confidence=0.99, among=1) is None
+    assert noise_bound([sure], (Gaussian(0.0),), confidence=0.99, among=1) is None
+    assert noise_bound([], (Gaussian(1.0),), confidence=0.99, among=1) is None
+
+
+def test_all_noise_is_scaled() -> None:
+    leaves: Events = (Gaussian(1.0, 3), SampledGaussian(2.0, 0.5), Laplace(4.0))
+    scaled = with_noise((*leaves, RandomizedResponse(3.0), Parallel((leaves[:1],))), 2.0)
+    assert scaled[:3] == (Gaussian(2.0, 3), SampledGaussian(4.0, 0.5), Laplace(8.0))
+    assert scaled[3:] == (RandomizedResponse(1.5), Parallel(((Gaussian(2.0, 3),),)))

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 
 from fairpriv_core.audit.canary import make_balanced_pair, make_data, plant_canaries
 from fairpriv_core.audit.lower_bound import Test as Counted
-from fairpriv_core.audit.lower_bound import lower_bound
+from fairpriv_core.audit.lower_bound import lower_bound, noise_bound, with_noise
 from fairpriv_core.audit.one_run import guess_coins
 from fairpriv_core.audit.sensitivity import measure_shapes
 from fairpriv_core.cli import cli
@@ -43,6 +44,7 @@ def test_no_attack_exceeds_what_is_proved(name: str) -> None:
     assert found["refuted"] is False
     for at in found["profile"]:
         assert 0.0 <= at["lower_bound"] <= at["epsilon"]
+        assert 0.0 <= at["lower_bound_curve"] <= at["epsilon"]
         assert at["epsilon"] == pytest.approx(epsilon(from_json(audit["event"]), at["delta"]), rel=1e-6)
     assert audit["one_run"]["lower_bound"] <= audit["one_run"]["epsilon"]
     assert audit["reach"] and all(one["largest"] <= 1.0 + 1e-9 for one in audit["reach"])
@@ -52,7 +54,15 @@ def test_no_attack_exceeds_what_is_proved(name: str) -> None:
 
 @pytest.mark.parametrize("name", AUDITS)
 def test_bounds_follow_from_the_counts(name: str) -> None:
-    check_bounds(AUDITS[name]["distinguishing"])
+    audit = AUDITS[name]
+    found, events = audit["distinguishing"], from_json(audit["event"])
+    check_bounds(found)
+    tests = [Counted(**test) for test in found["tests"]]
+    noise = noise_bound(tests, events, confidence=found["confidence"], among=found["among"])
+    assert found["noise"] == (None if noise is None else pytest.approx(noise, rel=1e-6))
+    if noise is not None:
+        stated = [epsilon(with_noise(events, noise), at["delta"]) for at in found["profile"]]
+        assert stated == pytest.approx([at["lower_bound_curve"] for at in found["profile"]], rel=1e-6)
 
 
 def test_attacks_come_within_a_third_of_epsilon_for_at_least_three_methods() -> None:
@@ -60,6 +70,15 @@ def test_attacks_come_within_a_third_of_epsilon_for_at_least_three_methods() -> 
     profiles = {name: audit["distinguishing"]["profile"] for name, audit in AUDITS.items()}
     near = [name for name, each in profiles.items() if any(at["lower_bound"] >= at["epsilon"] / 3 for at in each)]
     assert len(near) >= 3, near
+
+
+def test_whole_curves_show_half_of_epsilon_where_a_threshold_shows_a_fifth() -> None:
+    """At the run's own delta, of the methods that release sums over samples."""
+    first = [at_own_delta(audit["distinguishing"]) for audit in AUDITS.values()]
+    by_curve = [at["lower_bound_curve"] / at["epsilon"] for at in first]
+    by_threshold = [at["lower_bound"] / at["epsilon"] for at in first]
+    assert sum(share > 0.45 for share in by_curve) >= 9
+    assert np.mean(by_curve) > 2 * np.mean(by_threshold)
 
 
 def test_the_published_accounting_is_refuted_and_the_proved_one_is_not() -> None:

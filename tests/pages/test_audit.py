@@ -79,7 +79,12 @@ def test_an_audit_shows_bounds_shares_and_attacks(with_runs: Path, open_page: Op
     page = open_page("audit", run=key)
     assert not page.exception and not page.error and not page.warning
     labels = [item.label for item in page.metric]
-    assert labels == ["Attacks show at least", "Proved: at most", "The paper's formula"]
+    assert labels == [
+        "Attacks show at least",
+        "If only the noise can be wrong",
+        "Proved: at most",
+        "The paper's formula",
+    ]
     assert set(page.dataframe[0].value["release"]) == {"counts", "dual", "sum"}
     charts = {chart["figure"]["layout"]["uirevision"]: chart["alt"] for chart in charts_of(page)}
     assert {"audit_bounds", "audit_membership", "audit_attribute"} <= set(charts) and all(charts.values())

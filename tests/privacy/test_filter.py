@@ -100,3 +100,24 @@ def test_the_orders_depend_on_the_cap_alone() -> None:
 def test_a_cap_out_of_range_is_refused(epsilon: float, delta: float) -> None:
     with pytest.raises(BadInput):
         Cap(epsilon, delta)
+
+
+def spend_all(cap: Cap) -> float:
+    """Return the delta that the cap's orders spend together, each by the conversion solved for delta.
+
+    Canonne, Kamath and Steinke (2020), Proposition 12, as printed: a mechanism of Rényi divergence B at order a is
+    (epsilon, delta)-private with delta = exp((a - 1)(B - epsilon)) (1 - 1/a)^a / (a - 1).
+    """
+    return sum(
+        math.exp((a - 1) * (budget - cap.epsilon)) * (1 - 1 / a) ** a / (a - 1)
+        for a, budget in zip(cap.orders, cap.budgets.tolist(), strict=True)
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_the_orders_share_delta(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Either order may let a run in, so two bad events are possible: their deltas add up to the cap's, and no more."""
+    cap = Cap(epsilon, DELTA)
+    assert spend_all(cap) == pytest.approx(DELTA, rel=1e-6)
+    monkeypatch.setattr(Cap, "_share", property(lambda self: self.delta))
+    assert spend_all(cap) > 1.9 * DELTA, "each order given the whole delta is caught"

@@ -1,6 +1,7 @@
 """The noise itself, measured at the mechanism: its scale, shape and tails, and that no two draws are related."""
 
 import os
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -125,3 +126,43 @@ def test_tails_beyond_six_standard_deviations_occur() -> None:
     noise = np.random.Generator(AESCounter(key=1820)).standard_normal(10**6)
     assert np.abs(noise).max() > 6.0
     assert (np.abs(noise) > 4.5).sum() == pytest.approx(2 * stats.norm.sf(4.5) * 10**6, abs=14)
+
+
+def far_steps() -> list[bytes]:
+    """Return the noise of steps at all distances that a counter of 8 to 48 bits would wrap at, by every release."""
+    steps = sorted({0, 1, 63, *(2**bits + more for bits in (8, 10, 16, 22, 31, 32, 48) for more in (0, 1, 64))})
+    mechanism, drawn = Mechanism(Randomness.replay(5)), []
+    for step in steps:
+        drawn.append(draw(mechanism, step, 8))
+        drawn.append(
+            mechanism.gaussian(np.zeros(8), shift=1.0, noise_multiplier=1.0, purpose="far", index=step),
+        )
+        drawn.append(mechanism.laplace(np.zeros(8), shift=1.0, scale=1.0, purpose="far", index=step))
+    return [values.tobytes() for values in drawn]
+
+
+def test_no_step_however_late_has_the_noise_of_another() -> None:
+    noise = far_steps()
+    assert len(set(noise)) == len(noise)
+
+
+@pytest.mark.parametrize("period", [2**8, 2**16, 2**32])
+def test_a_stream_that_repeats_is_caught(period: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Mechanism._step_noise
+
+    def wrap(self: Mechanism, name: str, step: int, size: int) -> Iterator[np.ndarray]:
+        return honest(self, name, step % period, size)
+
+    monkeypatch.setattr(Mechanism, "_step_noise", wrap)
+    noise = far_steps()
+    assert len(set(noise)) < len(noise)
+
+
+def test_a_name_that_forgets_high_bits_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of an index packed into 16 bits: streams of blocks and of plain releases come again."""
+    honest = Randomness.stream
+    monkeypatch.setattr(
+        Randomness, "stream", lambda self, purpose, *index: honest(self, purpose, *(each % 2**16 for each in index))
+    )
+    noise = far_steps()
+    assert len(set(noise)) < len(noise)

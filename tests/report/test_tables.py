@@ -17,6 +17,7 @@ from fairpriv_core.report.tables import (
     run_table,
     say_claim,
 )
+from fairpriv_core.text import epsilon_text
 from tests.report.samples import record
 
 
@@ -74,7 +75,7 @@ def test_only_differing_parameters() -> None:
 
 def test_epsilon_never_stands_alone() -> None:
     line = wording.epsilon_line(record(0))
-    for needed in ("ε = 1.00", "δ = 1 in 100,000", "proved", "sensitive attribute", "0.52"):
+    for needed in ("ε = 0.998", "δ = 1 in 100,000", "proved", "sensitive attribute", "0.52"):
         assert needed in line
     assert "whole record" in wording.epsilon_line(record(0, threat_model="record"))
     assert wording.epsilon_line(record(0, threat_model=None)) == "No ε: this method is not private."
@@ -101,8 +102,8 @@ def test_caveats_lead_with_raw() -> None:
         (wording.points(None), "–"),
         (wording.percent(0.5), "50.00 %"),
         (wording.number(3.14159, 7), "3.14"),
-        (wording.epsilon_text(0.0), "0.00"),
-        (wording.epsilon_text(0.001), "under 0.01"),
+        (epsilon_text(0.0), "0.00"),
+        (epsilon_text(0.0001), "under 0.001"),
         (wording.delta_text(2.9e-5), "1 in 34,483"),
     ],
 )

@@ -80,7 +80,14 @@ def test_an_audit_is_stored_with_the_run(local: RunStore, configure: Configure) 
     assert record is not None and made["run"]["epsilon"] == record.epsilon
     assert len(made["model"]["membership"]["attackers"]) == len(made["model"]["attribute"]["attackers"]) == 4
     told = describe_audit(made)
-    for words in ("lower bound", "99 % sure, corrected for 4 tests", "not refuted", "within", "epsilon does not cover"):
+    for words in (
+        "lower bound",
+        "99 % sure, corrected for 5 tests",
+        "not refuted",
+        "whole curve",
+        "within",
+        "epsilon does not cover",
+    ):
         assert words in " ".join(told.split())
     local.delete(key)
     assert AuditStore(local.database).find(key) is None

@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.errors import RunFailed
+from fairpriv_core.privacy.event import from_json
 from fairpriv_core.privacy.ledger import compose
+from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.runs import journal, worker
 from fairpriv_core.runs.chunks import Chunk, form_chunks
 from fairpriv_core.runs.claim import Claim, Progress
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.ledger_entry import post_record
-from fairpriv_core.runs.record import SHARED_SAMPLES_ASSUMED, RunRecord
+from fairpriv_core.runs.record import FAILED_SENTENCE, SHARED_SAMPLES_ASSUMED, RunRecord
 from fairpriv_core.runs.reuse import SAMPLE_STREAM
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_crashes import MOST_CRASHES
@@ -184,9 +187,55 @@ def test_a_run_that_fails_in_a_chunk_ends_alone(tmp_path: Path, local: RunStore,
     failed, row = local.record(keys[1]), local.row(keys[1])
     assert failed is not None and failed.status == "failed" and row.error_kind == "failed"
     assert row.error == failed.error and "noisy" in (row.error or "")
-    assert [event["count"] for event in failed.event] == [1], "its count is released once, however often it is tried"
+    assert [event["count"] for event in failed.released] == [1], "released once, however often it is tried"
+    assert FAILED_SENTENCE in failed.warnings and len(failed.event) == len(finished(local, keys[0]).event)
+    line = next(line for line in local.ledger.lines(post_record(failed.to_json()).data) if line.planned.key == keys[1])
+    assert line.planned.events == from_json(failed.released) != from_json(failed.event)
     assert all(finished(local, key).event == finished(local, key).released for key in keys if key != keys[1])
     assert local.row(keys[1]).crashes == 0
+
+
+def count_noise(local: RunStore, base: RunConfig, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Work off four runs with secret noise, of which one breaks off after its release; return how often each was tried.
+
+    Of each run, how many unlike vectors were released as its counts comes after.
+    """
+    honest, seen = Mechanism.gaussian, dict[float, list[bytes]]()
+
+    def release(self: Mechanism, value: np.ndarray, **told: Any) -> np.ndarray:
+        out = honest(self, value, **told)
+        if told["purpose"] == "counts":
+            seen.setdefault(told["noise_multiplier"], []).append(out.tobytes())
+            if told["noise_multiplier"] == 2.5:
+                raise RunFailed("it breaks off here.")
+        return out
+
+    monkeypatch.setattr(Mechanism, "gaussian", release)
+    method: Any = base.method
+    noises = {"noise_primal": 2.0, "noise_dual": 2.0}
+    configs = [replace(base, method=replace(method, noise_counts=level, **noises)) for level in (2.0, 2.5, 3.0, 4.0)]
+    submit(local, configs)
+    work_off(local)
+    return [*(len(each) for each in seen.values()), *(len(set(each)) for each in seen.values())]
+
+
+def test_what_a_split_chunk_released_is_released_with_one_noise(
+    tmp_path: Path, local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = replace(small_groups(tmp_path, configure("pf_ld")), epsilon=None)
+    found = count_noise(local, base, monkeypatch)
+    assert max(found[:4]) > 1, "some were tried again"
+    assert found[4:] == [1] * 4
+
+
+def test_a_split_chunk_that_starts_with_fresh_noise_is_caught(
+    tmp_path: Path, local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same sizes with another noise each time: their mean has less noise than is counted."""
+    honest = WorkStore.split
+    monkeypatch.setattr(WorkStore, "split", lambda work, claims, kept: honest(work, claims, [None] * len(claims)))
+    base = replace(small_groups(tmp_path, configure("pf_ld")), epsilon=None)
+    assert max(count_noise(local, base, monkeypatch)[4:]) > 1
 
 
 def test_a_run_whose_settings_are_refused_leaves_the_others_alone(local: RunStore, configure: Configure) -> None:
