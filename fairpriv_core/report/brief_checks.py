@@ -100,7 +100,7 @@ def _tell_certificates(each: Chosen) -> list[Part]:
     if not found:
         return []
     rows = tuple((name, sentence) for name, sentence in found)
-    made = "Made while training, from what the run released." if is_covered(each.record) else wording.RAW
+    made = "Made from the private evaluation's noisy counts of test rows." if is_covered(each.record) else wording.RAW
     return [Table(("certified", "what holds"), rows, made)]
 
 
