@@ -106,8 +106,8 @@ def _export(key: str, record: Mapping[str, Any]) -> None:
 
 
 def _margins(certificates: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Return certificates with how far each bound of Proposition 3 lies above the test gap."""
-    bounds = certificates["proposition_3"]
+    """Return certificates with how far each bound lies above the test gap."""
+    bounds = certificates["bounds"]
     margins = {notion: bound - metrics[f"{notion}_gap"] for notion, bound in bounds.items() if bound is not None}
     return {**certificates, "margin": margins}
 

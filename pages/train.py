@@ -38,6 +38,7 @@ _EVALUATION_COST = (
     "The budget of training stays as it is: the evaluation reads test rows alone, which training never sees, so the "
     "run's ε is the larger of the two and not their sum. Without it a report for policy has no fairness number."
 )
+_ALWAYS = "The proved variant of this method always makes one: its certificate comes of it."
 _EVALUATION = (
     "Also release how fair the model is on the test rows, with noise and within the same ε: these numbers, with their "
     "intervals, may be published. Without it every fairness number is raw, for the analyst alone."
@@ -82,7 +83,7 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
         if raw["reuse"] is None:
             raw |= _choose_budget(typed=typed, expert=expert, slots=slots)
             offer_inverse(data, kind.info)
-        raw["private_evaluation"] = _choose_evaluation(slots)
+        raw["private_evaluation"] = _choose_evaluation(slots, always=kind.info.certifies)
     values: dict[str, Any] = {}
     if len(kind.info.variants) > 1:
         values["variant"] = _choose_variant(kind.info.variants)
@@ -119,9 +120,9 @@ def _choose_budget(*, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[
     return raw | {"delta": value("delta")}
 
 
-def _choose_evaluation(slots: dict[str, Any]) -> bool:
+def _choose_evaluation(slots: dict[str, Any], *, always: bool) -> bool:
     chosen = st.toggle("Private evaluation", **mount("private_evaluation"), help=_EVALUATION)
-    st.caption(_EVALUATION_COST)
+    st.caption(f"{_EVALUATION_COST} {_ALWAYS}" if always else _EVALUATION_COST)
     slots["private_evaluation"] = st.container()
     return bool(keep("private_evaluation", chosen))
 

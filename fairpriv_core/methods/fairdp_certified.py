@@ -4,7 +4,8 @@ After "FairDP: Achieving fairness certification with differential privacy" (2024
 gradient descent, averaging the group models after each step is one step along the mean of the groups' noisy gradients.
 The proved variant divides by constants, the expected sizes q n_k with n_k from noisy counts, and gives each record a
 micro-batch of the last step by its row number; the published one divides by realised sizes and splits evenly, which a
-record's presence shifts.
+record's presence shifts. A run of the proved variant certifies the model that it exports (runs/certificate.py); the
+published one makes the paper's certificates, for the paper's figures alone.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
-from fairpriv_core.methods.certificates import EVENTS
 from fairpriv_core.methods.noisy_sums import NoisySums
+from fairpriv_core.notions.certified import CONDITIONS
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel
@@ -28,19 +29,20 @@ from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel
 
 @dataclass(frozen=True)
 class FairDpCertified(NoisySums):
-    """Hyper-parameters. `share_counts` and `share_certificate` are shares of mu^2 as for PF-LD (proved variant)."""
+    """Hyper-parameters. `share_counts` is a share of mu^2 as for PF-LD (proved variant)."""
 
     info: ClassVar[MethodInfo] = MethodInfo(
         name="fairdp_certified",
         title="FairDP, certified",
-        summary="Every group contributes equally under its own noise; bounds the gap of the randomised classifier.",
+        summary="Every group contributes equally under its own noise; a run bounds the gap of the model it exports.",
         citation="FairDP: Achieving fairness certification with differential privacy (2024), Algorithms 1 and 2",
         threat_model="record",
-        notions=tuple(EVENTS),
+        notions=tuple(CONDITIONS),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         pursues_notion=False,
         certifies=True,
+        retired=("share_certificate",),
     )
 
     learning_rate: float = fields.learning_rate(0.5)
@@ -68,17 +70,20 @@ class FairDpCertified(NoisySums):
         100, "Ensemble n", "Micro-batches of the last step, each a noisy scoring layer.", low=2, high=10_000, log=True
     )
     failure: float = parameter(
-        0.05, "Failure β", "Chance that a group's rate leaves its interval.", low=1e-6, high=0.5, log=True, paper="0.05"
+        0.05,
+        "Failure β",
+        "Chance that the certificate does not hold; as published, that one group's rate leaves its interval.",
+        low=1e-6,
+        high=0.5,
+        log=True,
+        paper="0.05",
     )
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift of 1")
     noise_certificate: float | None = fields.noise_multiplier(
-        "Certificate noise", "the shift of what the certificate is made of"
+        "Certificate noise", "the shift that the paper gives its certificate (published variant)"
     )
     share_counts: float = parameter(
         0.02, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
-    )
-    share_certificate: float = parameter(
-        0.02, "Budget share, certificate", "Share of the budget for the certificate.", low=0.001, high=0.5, expert=True
     )
 
     def __post_init__(self) -> None:
@@ -88,7 +93,7 @@ class FairDpCertified(NoisySums):
         checks.positive(weight_bound=self.weight_bound)
         checks.whole(low=2, ensemble=self.ensemble)
         checks.open_unit(failure=self.failure)
-        checks.shares(share_counts=self.share_counts, share_certificate=self.share_certificate)
+        checks.open_unit(share_counts=self.share_counts)
         for name in ("noise_counts", "noise_certificate"):
             if getattr(self, name) is not None:
                 checks.not_negative(**{name: getattr(self, name)})
@@ -103,16 +108,23 @@ class FairDpCertified(NoisySums):
         return fields.known_noise(**{name: getattr(self, name)})
 
     def event(self, n_train: int) -> Events:
-        """Return what `fit` releases: counts, a sampled Gaussian a step for each group in parallel, the certificate."""
+        """Return what `fit` releases: counts, and a sampled Gaussian a step for each group in parallel.
+
+        As published: the steps, and the paper's certificate.
+        """
         steps = Parallel(((self._sampled(self.noise(), n_train),),))
-        certificate = self.noise_of("noise_certificate")
         if not self.proved:
-            return (steps, Laplace(certificate))
-        return (Gaussian(self.noise_of("noise_counts")), steps, Gaussian(certificate))
+            return (steps, Laplace(self.noise_of("noise_certificate")))
+        return (Gaussian(self.noise_of("noise_counts")), steps)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C, and what a record adds to counts and to the certificate's sums and counts, in L2."""
-        return {"gradients": self.clip_primal, "counts": 1.0, "certificate": math.sqrt(2.0)}
+        """Return C, and what a record adds to counts."""
+        return {"gradients": self.clip_primal, "counts": 1.0}
+
+    @property
+    def certified_failure(self) -> float | None:
+        """The chance that the exported model's certificate may fail with; None as published, where none is made."""
+        return self.failure if self.proved else None
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return Theorem 1's figure: the moments accountant on one group's steps; it counts nothing else."""
@@ -120,12 +132,10 @@ class FairDpCertified(NoisySums):
 
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy with every noise set that is not set by hand, so that the variant's epsilon holds."""
-        mu = gaussian_mu(epsilon, delta)
-        certificate = 1.0 / (mu * math.sqrt(self.share_certificate)) if self.proved else 1.0
         known = replace(
             self,
-            noise_counts=_or(self.noise_counts, 1.0 / (mu * math.sqrt(self.share_counts))),
-            noise_certificate=_or(self.noise_certificate, certificate),
+            noise_counts=_or(self.noise_counts, 1.0 / (gaussian_mu(epsilon, delta) * math.sqrt(self.share_counts))),
+            noise_certificate=self.noise_certificate if self.proved else _or(self.noise_certificate, 1.0),
         )
         if self.noise_primal is not None:
             return known

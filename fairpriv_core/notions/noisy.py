@@ -155,7 +155,7 @@ def _fold_ratios(conditions: Iterable[Sequence[Share]]) -> Share | None:
             if max(share.value for share in shares) == 0:
                 return None
             value = min(value, one.value / other.value if other.value > 0 else 1.0)
-            low = min(low, one.low / other.high)
+            low = min(low, one.low / other.high if other.high > 0 else 1.0)
             high = min(high, one.high / other.low if other.low > 0 else 1.0)
     return Share(value, min(low, value), max(high, value))
 

@@ -15,6 +15,7 @@ from fairpriv_core.papers.fairdp_certified_faces import FACES
 from fairpriv_core.papers.fairdp_certified_parts import (
     ADULT,
     AUC,
+    CERTIFIED,
     CLEAN,
     CREDIT,
     DATA,
@@ -24,6 +25,7 @@ from fairpriv_core.papers.fairdp_certified_parts import (
     GAPS,
     IS_SGD,
     LOST,
+    PAID,
     PARITY,
     PRIVACY,
     PROVED,
@@ -175,11 +177,13 @@ def _lines(epsilons: list[float]) -> tuple[Part, ...]:
 FIGURE_6 = Preset(
     id="fairdp_certified.figure6",
     title="Figures 6 and 9: certificates against gaps",
-    shows="Proposition 3's bound on each gap beside the gap on test rows. The paper shifts the test rows' distribution "
-    "as well, which waits for a choice of test rows; here they are as drawn. Its Table II has the Monte Carlo error, "
-    "whose numbers are lost: it is 1/√n, 10 points at our n = 100, and part of the bound.",
-    settings=SETTINGS + " The bound fails with a chance of β = 0.05 for each group. Theorem 2 says next to "
-    "nothing: in the small version its bound is 95 points or more in every run.",
+    shows="The bound on each gap beside the gap on test rows. "
+    + CERTIFIED
+    + " The paper shifts the test rows' distribution as well, which waits for a choice of test rows; here they are as "
+    "drawn. Its Table II has the Monte Carlo error, whose numbers are lost: it is 1/√n, 10 points at our n = 100, and "
+    "part of Proposition 3's bound.",
+    settings=SETTINGS + " Proposition 3 fails with a chance of β = 0.05 for each group, the certificate of “proved” "
+    "with a chance of 0.05 for all its bounds together.",
     full=Version((runs.sweep(runs.fairdp([0.5]), _EPSILONS, 10),), _FULL),
     small=Version((runs.sweep(runs.fairdp([0.5]), _FEW, 3),), "3 seeds, 3 budgets"),
     drawing=Table(_lines(_FEW), _columns()),
@@ -195,7 +199,7 @@ FIGURE_6 = Preset(
         )
         for notion, value in GAPS.items()
     ),
-    privacy=PRIVACY + " The certificate of “proved” comes from noisy sums that its ε pays for.",
+    privacy=PRIVACY + PAID,
 )
 
 

@@ -42,6 +42,15 @@ PRIVACY = (
     "one more record, and the certificate's noise ignores its divisors. Neither do those of DP-IS-SGD, which does not "
     "pay for the group sizes, and DPSGDF, which counts one sample twice. The ε of “proved” is proved."
 )
+CERTIFIED = (
+    "The certificate of “as published” is the paper's Proposition 3: it is about a classifier whose last layer is "
+    "drawn anew, not about the model whose gap stands beside it. That of “proved” bounds the very model's gap."
+)
+WITHDRAWN = (  # until a figure's small version has been run again
+    " The certificates of “proved” that stood here were withdrawn: they were about a classifier drawn at random, not "
+    "about the model whose gap stands beside them."
+)
+PAID = " The certificate of “proved” comes from noisy counts of test rows that its ε pays for."
 LOST = "The numbers of this figure are not in the text that we have"
 
 
@@ -51,9 +60,9 @@ def of(part: Part, value: Value, data: Part = EITHER) -> Quantity:
 
 
 def certificate(notion: str) -> Value:
-    """Return Proposition 3's bound on the gap of a notion."""
+    """Return the bound on the gap of a notion: Proposition 3's as published, proved that of the exported model."""
     title = f"Certificate, {GAPS[notion].title.lower()}"
-    return Value(f"notes/certificates/proposition_3/{notion}", title, "percentage points", scale=100.0)
+    return Value(f"notes/certificates/bounds/{notion}", title, "percentage points", scale=100.0)
 
 
 def stays_below(part: Part, notion: str) -> Compare:

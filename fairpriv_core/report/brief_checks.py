@@ -100,9 +100,12 @@ def _tell_certificates(each: Chosen) -> list[Part]:
     found: Sequence[tuple[str, str]] = each.first["certificates"]
     if not found:
         return []
+    if len(found) == 1:  # why there is none
+        return [Text(found[0][1])]
     rows = tuple((name, sentence) for name, sentence in found)
-    made = "Made while training, from what the run released." if is_covered(each.record) else wording.RAW
-    return [Table(("certified", "what holds"), rows, made)]
+    made = "Made from the private evaluation's noisy counts of test rows." if is_covered(each.record) else wording.RAW
+    own = "" if len(each.row.seeds) == 1 else f" It is of the model of seed {each.record['config']['seed']} alone."
+    return [Table(("certified", "what holds"), rows, made + own)]
 
 
 def _tell_audit(each: Chosen) -> list[Part]:

@@ -90,7 +90,7 @@ def answer_certificate(key: str) -> Answer:
     if record is None:
         raise BadInput(f"run {key} has not begun: only a finished run has a certificate.", field="key")
     found = find_certificates(record)
-    return Answer(found, prose.align(describe_certificates(found)))
+    return Answer(found, prose.align(describe_certificates(record)))
 
 
 def export_run(key: str, form: str) -> str:

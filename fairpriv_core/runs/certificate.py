@@ -1,22 +1,70 @@
-"""What a run certifies of its gap: the stored certificates, in words."""
+"""What a run certifies of the model that it exports: made from the private evaluation's counts, told in words.
+
+The certificate is about the very decisions that `fairpriv predict` and the run's metrics are made of. It stands on
+noisy counts of the test rows alone, which training never saw and which the run's epsilon pays for: Hoeffding's or any
+other inequality for independent rows says nothing of rows that the model was fitted to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.certificates import OF_PAPER
+from fairpriv_core.notions.certified import certify_gaps
+from fairpriv_core.runs.evaluation_cost import certified_failure
 from fairpriv_core.runs.record import RunRecord
+
+OF_EXPORTED = "exported model"  # what certificates of this kind are marked with
+ABOUT = (
+    "The decisions of the exported model, on people drawn at random like the test rows. Labels are as frequent in each "
+    "group as there."
+)
+ASSUMED = "Test rows are independent people. They chose neither the model nor its settings."
+FILE_ASSUMED = "The columns' ranges and categories were read from the test rows too, which the bounds leave out."
+NO_COUNTS = "No certificate was made: it takes its noise from a finite epsilon, and this run has none."
+SAME_PEOPLE = "No certificate was made: people have several rows, and its bounds take rows as independent."
+PAPERS_OWN = (
+    "The certificates of the published variant are withheld: they are about a classifier whose last layer is drawn "
+    "anew, which is not the exported one. They serve the paper's figures alone."
+)
+RANDOMISED = "No information: Theorem 2 bounds a classifier whose last layer is drawn anew, not the exported one."
+NOTHING = "no information: the bound is 100 points"
+
+
+def certify_exported(
+    method: Method, test: Dataset, private: Mapping[str, Any] | None, *, own_file: bool
+) -> dict[str, Any]:
+    """Return the notes with the certificate of a run's exported model; {} where its method certifies none.
+
+    `private` is the run's private evaluation on `test`, None where it could have none. Without a certificate a `reason`
+    stands in its place.
+    """
+    failure = certified_failure(method)
+    if failure is None:
+        return {}
+    reason = NO_COUNTS if private is None else SAME_PEOPLE if test.unit is not None else None
+    if private is None or reason is not None:
+        return {"certificates": {"of": OF_EXPORTED, "reason": reason}}
+    found = certify_gaps(private["counts"], private["noise"], failure=failure)
+    assumed = [ASSUMED, *([FILE_ASSUMED] if own_file else [])]
+    made = {"of": OF_EXPORTED, "about": ABOUT, "assumptions": assumed, "rows": test.n, "failure": failure}
+    return {"certificates": {**made, **found}}
 
 
 def find_certificates(record: RunRecord) -> Mapping[str, Any]:
-    """Return a finished run's certificates: `proposition_3` by notion, `theorem_2`, `failure` and what they are about.
+    """Return a finished run's certificates, or why it has none: `certify_exported` says in which form.
+
+    Those of the published variant come without numbers, as `reason`; those of an earlier version as `withdrawn`.
 
     Raises:
         BadInput: the run has none; the message says which methods give one.
     """
-    found: Mapping[str, Any] | None = record.notes.get("certificates")
+    found = _read(record)
     if found:
         return found
     name = record.config["method"]["name"]
@@ -28,23 +76,48 @@ def find_certificates(record: RunRecord) -> Mapping[str, Any]:
     )
 
 
-def describe_certificates(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return (name, sentence) of each certificate, what it is about last."""
-    chance = 100.0 * (1.0 - found["failure"])
-    lines = [
-        (notion.replace("_", " "), _bound(bound, f"at most {100 * (bound or 0):.2f} percentage points"))
-        for notion, bound in found["proposition_3"].items()
-    ]
-    worst = found["theorem_2"]
+def describe_certificates(record: RunRecord) -> list[tuple[str, str]]:
+    """Return (name, sentence) of what a run certifies, its accuracy beside it; [] where it has no certificate."""
+    found = _read(record)
+    if not found:
+        return []
+    for name in ("withdrawn", "reason"):
+        if name in found:
+            return [("withdrawn" if name == "withdrawn" else "none", found[name])]
+    gaps = [(f"{notion.replace('_', ' ')} gap", _say_bound(bound)) for notion, bound in found["bounds"].items()]
     return [
-        *lines,
-        ("holds", f"each of these but for a chance of {100 - chance:.2g} in 100"),
-        ("worst case", found["theorem_2_reason"] or f"at most {100 * worst:.2f} percentage points, whatever the data"),
+        *gaps,
+        ("accuracy", _say_accuracy(found)),
+        (
+            "holds",
+            f"all of these together, but for a chance of {100 * found['failure']:.2g} in 100 over rows and noise",
+        ),
         ("about", found["about"]),
+        ("takes as given", " ".join(found["assumptions"])),
+        ("Theorem 2", RANDOMISED),
     ]
 
 
-def _bound(bound: float | None, said: str) -> str:
-    if bound is None:
-        return "no information: a group has too few rows for a bound"
-    return said if bound < 1.0 else "no information: the bound is 100 points or more"
+def _read(record: RunRecord) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = record.notes.get("certificates") or {}
+    return {"of": OF_PAPER, "reason": PAPERS_OWN} if found.get("of") == OF_PAPER else found
+
+
+def _say_bound(bound: float | None) -> str:
+    return NOTHING if bound is None else f"at most {_points(bound, up=True)} percentage points"
+
+
+def _say_accuracy(found: Mapping[str, Any]) -> str:
+    least = f"at least {_points(found['accuracy_at_least'], up=False)} %"
+    estimates: Sequence[float | None] = (found["accuracy"], found["constant_accuracy"])
+    if None in estimates:
+        return least
+    own, constant = (100.0 * (value or 0.0) for value in estimates)
+    return f"{least}, by the same counts about {own:.2f} %; one answer for everyone has about {constant:.2f} %"
+
+
+def _points(share: float, *, up: bool) -> str:
+    """Return a bound in points with two digits, rounded to the side on which it still holds."""
+    hundredths = share * 10_000.0
+    whole = int(hundredths) + (1 if up and hundredths > int(hundredths) else 0)
+    return f"{whole / 100.0:.2f}"

@@ -11,6 +11,7 @@ from fairpriv_core.engine.evaluate import evaluate
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.base import Method
 from fairpriv_core.privacy.event import Events
+from fairpriv_core.runs.certificate import certify_exported
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.evaluation import evaluate_privately
 from fairpriv_core.runs.evaluation_cost import plan_evaluation, with_evaluation
@@ -106,7 +107,8 @@ def _measure(plan: Plan, training: Training, fitted: Fitted) -> dict[str, Any]:
     paid, private = evaluate_privately(
         fitted, test, planned=plan.evaluation, mechanism=mechanism, threat_model=plan.draft.threat_model
     )
-    notes = {**fitted.notes, **name_stream(mechanism)}
+    certified = certify_exported(plan.method, test, private, own_file=plan.config.data.file is not None)
+    notes = {**fitted.notes, **name_stream(mechanism), **certified}
     events = with_evaluation(fitted.events, paid)
     return {"events": events, "metrics": metrics, "metrics_private": private, "notes": notes}
 

@@ -99,12 +99,11 @@ def _tell_reference(record: RunRecord) -> dict[str, Any]:
 
 
 def _tell_run(store: RunStore, record: RunRecord) -> dict[str, Any]:
-    found = record.notes.get("certificates")
     return {
         "record": record.to_json(),
         "curves": store.metrics(record.key),
         "audit": AuditStore(store.database).find(record.key),
-        "certificates": describe_certificates(found) if found else [],
+        "certificates": describe_certificates(record),
         "config": write_toml(record.config),
         "data": tell_data(record),
         "method": tell_method(record),

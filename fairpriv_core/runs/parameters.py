@@ -31,7 +31,9 @@ def read_method(raw: Any) -> Method:
         raise BadInput(f"method is not given; choose from {', '.join(methods())}.", field="method")
     if name not in methods():
         raise BadInput(f"unknown method '{name}'; choose from {', '.join(methods())}.", field="method")
-    return build_method(methods()[name], _read_variant(methods()[name], given))
+    kind = methods()[name]
+    kept = {parameter: value for parameter, value in given.items() if parameter not in kind.info.retired}
+    return build_method(kind, _read_variant(kind, kept))
 
 
 def build_method(kind: type[Method], given: Mapping[str, Any]) -> Method:

@@ -44,6 +44,13 @@ _IN_BRIEF = (
     "delta",
     "seconds",
 )
+CERTIFICATES_WITHDRAWN = (
+    "The certificates of this run were withdrawn: they were about a classifier drawn at random, not about the model "
+    "that the run exported."
+)
+CERTIFICATE_OF_CHOSEN = (
+    "The certificate of this run was withdrawn: the run was chosen by numbers of the very test rows that it stands on."
+)
 PLANNED_SENTENCE = (
     "The run was stopped by hand while raw curves could be watched: epsilon and event are those of its planned length."
 )
@@ -66,7 +73,8 @@ class RunRecord:
         steps: made; `seconds`: spent training in all attempts, of runs that train together an equal share each;
             `resumed_from_step`: 0 if never interrupted.
         metrics: of `notions/metrics.py` on the test split; None unless finished. `metrics_are_raw` and its sentence.
-        metrics_private: of `notions/noisy.py`, from noisy counts that epsilon covers; None unless asked for.
+        metrics_private: of `notions/noisy.py`, from noisy counts that epsilon covers; None unless asked for, or needed
+            for a certificate.
         data: name, digest, rows, columns, names and caveats. `notes`: what the method exports besides its model.
     """
 
@@ -120,9 +128,13 @@ class RunRecord:
 
     @staticmethod
     def from_json(plain: Mapping[str, Any]) -> RunRecord:
-        """Return the record that `to_json` wrote."""
+        """Return the record that `to_json` wrote; certificates of an earlier version come withdrawn."""
         known = {item.name: plain[item.name] for item in fields(RunRecord) if item.name in plain}
-        return RunRecord(**{**known, "assumptions": tuple(plain["assumptions"]), "warnings": tuple(plain["warnings"])})
+        read = {"assumptions": tuple(plain["assumptions"]), "warnings": tuple(plain["warnings"])}
+        notes = plain.get("notes") or {}
+        if "of" not in notes.get("certificates", {"of": ""}):  # made before certificates said what they are of
+            notes = _withdraw_certificates(notes, CERTIFICATES_WITHDRAWN)
+        return RunRecord(**{**known, **read, "notes": notes})
 
 
 def draft_record(
@@ -189,7 +201,8 @@ def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds:
 
 def withdrawn_record(record: RunRecord, reason: str) -> RunRecord:
     """Return the record of a run that was chosen by raw numbers: no epsilon is proved for it any more."""
-    return replace(record, epsilon=None, epsilon_reason=reason, metrics_note=RAW_SENTENCE)
+    notes = _withdraw_certificates(record.notes, CERTIFICATE_OF_CHOSEN)
+    return replace(record, epsilon=None, epsilon_reason=reason, metrics_note=RAW_SENTENCE, notes=notes)
 
 
 def is_covered(record: Mapping[str, Any]) -> bool:
@@ -204,6 +217,14 @@ def accuracy_is_public(record: Mapping[str, Any], *, looks: bool) -> bool:
     labels are public there. Gaps and groups' rates never do. `record` is a run record's JSON.
     """
     return is_covered(record) and record["threat_model"] == "attribute" and not looks
+
+
+def _withdraw_certificates(notes: Mapping[str, Any], why: str) -> Mapping[str, Any]:
+    """Return a record's notes with its certificates withdrawn, once; what they stated is kept."""
+    found = notes.get("certificates")
+    if not found or "withdrawn" in found:
+        return notes
+    return {**notes, "certificates": {"withdrawn": why, "stated": found}}
 
 
 def method_of(record: RunRecord) -> Method:

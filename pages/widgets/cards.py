@@ -95,7 +95,7 @@ def _list_caveats(info: MethodInfo) -> list[str]:
     if info.needs_group_at_prediction:
         said.append("Each decision needs to be told the person's group, which may be unknown or not allowed.")
     if info.certifies:
-        said.append("What it certifies is the gap of a classifier that decides by chance, on people like those tested.")
+        said.append("What it certifies is the exported model's gap on people like those tested, not on any others.")
     if "published" in info.variants:
         reason = read_method({"name": info.name, "variant": "published"}).unproved_reason()
         said.append(f"As published it has no proved ε. {reason}")

@@ -18,9 +18,10 @@ from pages.widgets.takeaway import offer_files
 def show_outcome(store: RunStore, row: RunRow, record: RunRecord) -> None:
     """Draw the groups' rates, what must be said with the numbers, and the downloads."""
     show_fairness(record)
-    if record.notes.get("certificates"):
+    certified = describe_certificates(record)
+    if certified:
         with st.expander("What the run certifies of its gap", expanded=True, key="run_certificates"):
-            for name, sentence in describe_certificates(record.notes["certificates"]):
+            for name, sentence in certified:
                 st.markdown(f"- **{plain(name)}** · {plain(sentence)}")
     with st.expander("What must be said with these numbers", key="run_caveats"):
         for said in caveats(record.to_json(), say_raw(record)):

@@ -49,9 +49,7 @@ ATTRIBUTE: dict[str, Method] = {
 }
 RECORD: dict[str, Method] = {
     "pf_ld_record": PfLdRecord(epochs=3, sampling_rate=0.25, clip_primal=0.3, **CNN, **DUAL),
-    "fairdp_certified": FairDpCertified(
-        epochs=2, batch_size=60, clip_primal=0.3, ensemble=4, noise_certificate=1.0, **CNN, **NOISE
-    ),
+    "fairdp_certified": FairDpCertified(epochs=2, batch_size=60, clip_primal=0.3, ensemble=4, **CNN, **NOISE),
 }
 OTHERS: dict[str, Method] = {
     "f_ld": FLd(epochs=3, batch_size=60, **CNN),
@@ -68,7 +66,7 @@ RELEASES = {
     "pf_ld": {"counts", "sum", "dual"},
     "one_release": {"statistic"},
     "pf_ld_record": {"counts", "sum", "dual"},
-    "fairdp_certified": {"counts", "0", "1", "certificate"},
+    "fairdp_certified": {"counts", "0", "1"},
 }
 every_method = pytest.mark.parametrize("method", ALL.values(), ids=ALL)
 every_proved = pytest.mark.parametrize("method", PROVED.values(), ids=PROVED)
@@ -163,7 +161,7 @@ def test_a_person_moves_each_release_within_its_bound(method: Method) -> None:
     assert max(found.values()) <= 1.0 + 1e-9
     assert max(found.values()) >= 0.99
     assert set(found) == RELEASES[method.info.name]
-    assert all(found[name] >= 0.3 for name in set(found) - {"dual", "certificate"})
+    assert all(found[name] >= 0.3 for name in set(found) - {"dual"})
 
 
 @pytest.mark.parametrize("name", ["pf_ld", "fairdp_certified"])

@@ -100,6 +100,14 @@ def test_too_little_is_none_with_a_reason() -> None:
     assert found["demographic_parity_ratio"] is None and "every group" in found["reasons"]["demographic_parity_ratio"]
 
 
+def test_a_rate_that_noise_makes_0_for_certain_bounds_no_ratio() -> None:
+    """A model that hardly ever says yes: noise takes one group's number far below 0, and its interval to [0, 0]."""
+    counts = np.array([[[900.0, 30.0], [300.0, 9.0]], [[500.0, -40.0], [200.0, -30.0]]])
+    found = measure_noisy(counts, 10.0, NAMES[:2])
+    assert found["groups"][1]["positive_rate_interval"] == [0.0, 0.0]
+    assert found["demographic_parity_ratio"] == found["demographic_parity_ratio_interval"][0] == 0.0
+
+
 def test_without_noise_it_says_what_raw_metrics_say_of_many_labels() -> None:
     generator = np.random.default_rng(2)
     group, y = generator.integers(0, 3, 9000), generator.integers(0, 4, 9000)

@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.runs.record import CERTIFICATES_WITHDRAWN, RunRecord
+from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.runs.store_tables import run
 from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from pages.widgets.guard import plain
 from tests.pages.conftest import RAW
 
 Open = Callable[..., AppTest]
@@ -73,3 +77,34 @@ def test_the_run_page_warns_of_an_accuracy_only_where_it_may_not_be_published(
     said = next(item.value for item in page.caption if "Accuracy and fairness gap: " in item.value)
     assert ("Accuracy may be published" in said) is public and "publish" in said
     assert any("Accuracy may be published" in item.value for item in page.markdown) is public
+
+
+def _certified(store: RunStore) -> RunRecord:
+    work = WorkStore(store.database)
+    raw = {**RAW, "method": {"name": "fairdp_certified", "epochs": 1}, "epsilon": 1.0}
+    [claim] = work.claim(store.submit(build_config(raw)).key)
+    work_on(work, [claim])
+    record = store.record(claim.key)
+    assert record is not None
+    return record
+
+
+def test_the_run_page_shows_a_certificate_with_its_accuracy(open_page: Open, own_store: Path) -> None:
+    train = open_page("train", method="fairdp_certified")
+    assert any("its certificate comes of it" in item.value for item in train.caption)
+    with open_store(str(own_store)) as store:
+        record = _certified(store)
+    page = open_page("run", run=record.key)
+    told = [item.value for item in page.markdown]
+    assert not page.exception and any("demographic parity gap" in text for text in told)
+    assert any("**accuracy** · at least" in text for text in told)
+
+
+def test_the_run_page_says_that_an_old_certificate_was_withdrawn(open_page: Open, own_store: Path) -> None:
+    with open_store(str(own_store)) as store:
+        record = _certified(store)
+        old = {**record.to_json(), "notes": {"certificates": {"proposition_3": {}, "failure": 0.1, "theorem_2": 0.126}}}
+        with store.database.write() as connection:
+            connection.execute(update(run).where(run.c.key == record.key).values(record=old))
+    told = [item.value for item in open_page("run", run=record.key).markdown]
+    assert any(plain(CERTIFICATES_WITHDRAWN) in text for text in told) and not any("12.6" in text for text in told)

@@ -12,6 +12,7 @@ import pytest
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers.catalog import find_preset, papers, presets
+from fairpriv_core.papers.fairdp_certified_parts import WITHDRAWN
 from fairpriv_core.papers.preset import Plot, Preset
 from fairpriv_core.papers.results import PATH, Made, read_made
 from fairpriv_core.report.paper_printed import set_beside
@@ -118,9 +119,6 @@ def has_by_nature(run: Mapping[str, Any], path: str) -> bool:
         return bool(read_path(run, "metrics/atkinson") < 1.0)  # at 1, a group has no right answer
     if not path.startswith("notes/certificates/"):
         return True
-    if not path.endswith("/demographic_parity") and run["variant"] == "proved":
-        few = run["config"]["data"].get("rows") is not None and run["config"]["epsilon"] < 8.0
-        return not few  # then a cell's noisy count may be too unclear for a certificate
     return bool(methods()[run["config"]["method"]["name"]].info.certifies)
 
 
@@ -133,8 +131,13 @@ def test_committed_results_are_those_of_todays_settings(name: str) -> None:
     assert not {run["key"].partition("-")[0] for run in made.runs} & set(made.failed)
     assert all(keys[run["key"].partition("-")[0]].to_json() == run["config"] for run in made.runs)
     paths = list_paths(preset)
+    gone = [run for run in made.runs if run["variant"] == "proved"] if WITHDRAWN in preset.settings else []
+    assert not [path for run in gone for path in paths if "/certificates/" in path and read_path(run, path) is not None]
     assert not [
-        path for run in made.runs for path in paths if has_by_nature(run, path) and read_path(run, path) is None
+        path
+        for run in made.runs
+        for path in paths
+        if has_by_nature(run, path) and not (run in gone and "/certificates/" in path) and read_path(run, path) is None
     ]
 
 

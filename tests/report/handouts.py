@@ -166,7 +166,10 @@ def _around(named: dict[str, str]) -> dict[str, Any]:
                 "attribute": {"attackers": guesses, "majority": 0.5, "judged": 100, "sensitive": named["sensitive"]},
             },
         },
-        "certificates": [("demographic parity", "at most 12.34 percentage points")],
+        "certificates": [
+            ("demographic parity gap", "at most 12.34 percentage points"),
+            ("accuracy", "at least 80.00 %"),
+        ],
         "config": 'notion = "demographic_parity"\nseed = 0\n',
         "data": {
             "title": "Adult",

@@ -106,6 +106,14 @@ def test_seeds_are_folded_and_every_key_is_named() -> None:
         assert archive.namelist() == [f"configs/{key * 16}.toml" for key in "abc"]
 
 
+def test_a_certificate_says_whose_model_it_is_about_and_one_that_is_gone_says_why() -> None:
+    several = report_on(tell_run("a" * 16), tell_run("b" * 16, seed=1))
+    assert "It is of the model of seed 0 alone." in read_form(several, "html")
+    gone = {**tell_run(), "certificates": [("withdrawn", "The certificates were withdrawn.")]}
+    text = read_form(report_on(gone), "html")
+    assert "The certificates were withdrawn." in text and "noisy counts of test rows" not in text
+
+
 def test_the_card_has_the_nine_parts_of_mitchell_and_others() -> None:
     card = read_form(report_on(tell_run()), "md")
     assert re.findall(r"^### (.*)$", card, re.MULTILINE) == [

@@ -1,19 +1,60 @@
-"""What a run certifies of its gap, read from the store."""
+"""What a run certifies of the model that it exports, read from the store."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 
+from fairpriv_core.data.dataset import load_dataset, split_dataset
+from fairpriv_core.engine.evaluate import decisions, evaluate
 from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.accountants import epsilon
+from fairpriv_core.privacy.event import Gaussian, Parallel, from_json
+from fairpriv_core.runs import execute
 from fairpriv_core.runs.answers import answer_certificate
-from fairpriv_core.runs.certificate import describe_certificates
-from fairpriv_core.runs.config import build_config
+from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
+from fairpriv_core.runs.certificate import (
+    FILE_ASSUMED,
+    NO_COUNTS,
+    PAPERS_OWN,
+    SAME_PEOPLE,
+    certify_exported,
+    describe_certificates,
+)
+from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.foreground import train
+from fairpriv_core.runs.handout import gather_handout
 from fairpriv_core.runs.holding import Talk
+from fairpriv_core.runs.parameters import read_method
+from fairpriv_core.runs.record import (
+    CERTIFICATE_OF_CHOSEN,
+    CERTIFICATES_WITHDRAWN,
+    RunRecord,
+    withdrawn_record,
+)
+from fairpriv_core.runs.silent import SilentJournal
 from fairpriv_core.runs.store import open_store
+from tests.methods.harness import make_data
+
+OLD = {
+    "about": "the randomised classifier whose last layer is drawn anew, on data like the training data",
+    "proposition_3": {"equalized_odds": None, "demographic_parity": 1.0, "equal_opportunity": 0.125},
+    "failure": 0.1,
+    "monte_carlo_error": 0.1,
+    "theorem_2": 0.126,
+    "theorem_2_reason": None,
+}
+COUNTS = {"counts": np.full((2, 2, 2), 500.0).tolist(), "noise": 4.0}
 
 
-def _config(method: str, **settings: object) -> dict[str, object]:
+def _config(method: str, **settings: object) -> dict[str, Any]:
     return {
         "data": {"dataset": "synthetic", "sensitive": "group"},
         "notion": "demographic_parity",
@@ -22,16 +63,81 @@ def _config(method: str, **settings: object) -> dict[str, object]:
     }
 
 
+def _finish(raw: Mapping[str, Any]) -> RunRecord:
+    return execute.execute(build_config(raw), SilentJournal()).record
+
+
 def _run(raw: dict[str, object]) -> str:
     return train(build_config(raw), Talk(say=lambda _: None, show=lambda _: None))[0].key
 
 
-def test_a_certified_run_says_what_it_certifies() -> None:
-    answer = answer_certificate(_run(_config("fairdp_certified")))
-    assert set(answer.document["proposition_3"]) == {"demographic_parity", "equal_opportunity", "equalized_odds"}
+def test_a_certified_run_says_what_it_certifies_and_how_accurate_it_is() -> None:
+    key = _run(_config("fairdp_certified"))
+    answer = answer_certificate(key)
+    assert answer.document["of"] == "exported model" and set(answer.document["bounds"]) == {
+        "demographic_parity",
+        "equal_opportunity",
+        "equalized_odds",
+    }
+    for said in ("demographic parity gap", "accuracy", "5 in 100", "exported model, on people drawn at random like"):
+        assert said in answer.text
+    with open_store() as store:
+        [told] = gather_handout(store, [key])["runs"]
+    assert "accuracy" in dict(told["certificates"])
+
+
+def test_the_certificate_is_paid_for_on_test_rows_and_not_by_training() -> None:
+    record = _finish(_config("fairdp_certified"))
+    [event] = from_json(record.event)
+    assert isinstance(event, Parallel) and event.fixed and event == from_json(record.released)[0]
+    training, [counts] = event.branches
+    assert isinstance(counts, Gaussian) and record.epsilon == max(epsilon(training, 1e-5), epsilon((counts,), 1e-5))
+    assert record.epsilon <= 1.0 and "which rows are which is taken as given" in record.assumptions[-1]
+    private, found = record.metrics_private, record.notes["certificates"]
     assert (
-        "demographic parity" in answer.text and "worst case" in answer.text and "randomised classifier" in answer.text
+        private is not None and private["noise"] == counts.noise_multiplier and found["rows"] == record.data["n_test"]
     )
+    assert found["accuracy"] == pytest.approx(private["accuracy"])
+    for notion, bound in found["bounds"].items():
+        assert bound is None or bound > private[f"{notion}_gap"]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        {"name": "fairdp_certified", "epochs": 2},
+        {"name": "fairdp_certified", "epochs": 2, "variant": "published"},
+        {"name": "dpsgd_smooth", "epochs": 2, "smoothing": 0.5, "smoothing_samples": 7},
+        {"name": "fairsmooth", "epochs": 2, "smoothing": 0.5, "smoothing_samples": 7},
+    ],
+    ids=lambda method: f"{method['name']} {method.get('variant', '')}".strip(),
+)
+def test_what_is_exported_is_what_is_measured_and_certified(method: dict[str, Any]) -> None:
+    """The stored files decide as the run did: their counts are what metrics, evaluation and certificate stand on."""
+    raw = {**_config("none"), "method": method, "epsilon": None if method["name"] == "fairsmooth" else 1}
+    key = _run(raw)
+    with open_store() as store:
+        files, record = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}, store.record(key)
+    assert record is not None and record.metrics is not None
+    config = build_config(raw)
+    _, test = split_dataset(load_dataset(config.data), seed=config.seed)
+    network = json.loads(files[DESCRIPTION])["network"]
+    parameters = _read_parameters(files[PARAMETERS])
+    measured = evaluate(network, parameters, test)
+    assert measured["accuracy"] == record.metrics["accuracy"]
+    assert measured["demographic_parity_gap"] == record.metrics["demographic_parity_gap"]
+    if record.metrics_private is not None:
+        decided = decisions(network, parameters, test)
+        cells = np.zeros((2, 2, 2))
+        np.add.at(cells, (test.group, test.y, decided), 1)
+        assert np.abs(np.asarray(record.metrics_private["counts"]) - cells).max() < 7 * record.metrics_private["noise"]
+    assert (record.metrics_private is not None) == (method == {"name": "fairdp_certified", "epochs": 2})
+
+
+def _read_parameters(content: bytes) -> np.ndarray:
+    with np.load(BytesIO(content)) as stored:
+        parameters: np.ndarray = stored["parameters"]
+    return parameters
 
 
 def test_a_run_without_one_says_which_method_gives_one() -> None:
@@ -47,19 +153,58 @@ def test_a_run_that_has_not_begun_has_none() -> None:
         answer_certificate(key)
 
 
-def test_a_bound_that_says_nothing_is_called_that() -> None:
-    said = dict(
-        describe_certificates(
-            {
-                "about": "it",
-                "failure": 0.1,
-                "proposition_3": {"equalized_odds": None, "demographic_parity": 1.0, "equal_opportunity": 0.125},
-                "theorem_2": None,
-                "theorem_2_reason": "no information: the bound is 1 or more",
-            }
-        )
-    )
-    assert said["equalized odds"].startswith("no information: a group")
-    assert said["demographic parity"].startswith("no information: the bound is 100 points")
-    assert said["equal opportunity"] == "at most 12.50 percentage points"
-    assert said["worst case"].startswith("no information") and said["holds"].endswith("10 in 100")
+def test_where_nothing_can_be_certified_one_sentence_says_why() -> None:
+    published = _finish(_config("fairdp_certified", variant="published"))
+    assert describe_certificates(published) == [("none", PAPERS_OWN)] and published.metrics_private is None
+    silent = _finish({**_config("fairdp_certified", noise_primal=0.0, noise_counts=1.0), "epsilon": None})
+    assert describe_certificates(silent) == [("none", NO_COUNTS)] and silent.epsilon is None
+    method, data = read_method("fairdp_certified"), make_data(n=40)
+    people = replace(data, unit=np.arange(40) // 4)
+    found = certify_exported(method, people, COUNTS, own_file=False)["certificates"]
+    assert found["reason"] == SAME_PEOPLE and "bounds" not in found
+    assert certify_exported(read_method("dp_sgd"), data, COUNTS, own_file=False) == {}
+    own = certify_exported(method, data, COUNTS, own_file=True)["certificates"]
+    assert FILE_ASSUMED in own["assumptions"]
+
+
+def test_certificates_of_an_earlier_version_come_withdrawn_and_nothing_is_lost() -> None:
+    record = replace(_finish(_config("dp_sgd")), notes={"certificates": OLD})
+    read = RunRecord.from_json(record.to_json())
+    assert read.notes["certificates"] == {"withdrawn": CERTIFICATES_WITHDRAWN, "stated": OLD}
+    assert describe_certificates(read) == [("withdrawn", CERTIFICATES_WITHDRAWN)]
+    assert RunRecord.from_json(read.to_json()) == read
+
+
+def test_a_run_that_was_chosen_by_its_test_numbers_loses_its_certificate() -> None:
+    record = _finish(_config("fairdp_certified"))
+    chosen = withdrawn_record(record, "Chosen by raw numbers.")
+    assert describe_certificates(chosen) == [("withdrawn", CERTIFICATE_OF_CHOSEN)]
+    assert chosen.notes["certificates"]["stated"] == record.notes["certificates"]
+    assert RunRecord.from_json(chosen.to_json()) == chosen
+
+
+def test_a_bound_that_says_nothing_is_called_that_and_others_are_rounded_up() -> None:
+    made = _finish(_config("fairdp_certified"))
+    bounds = {"equalized_odds": None, "demographic_parity": 0.1234001, "equal_opportunity": 0.125}
+    found = {**made.notes["certificates"], "bounds": bounds, "accuracy_at_least": 0.79999, "accuracy": None}
+    said = dict(describe_certificates(replace(made, notes={"certificates": found})))
+    assert said["equalized odds gap"].startswith("no information")
+    assert said["demographic parity gap"] == "at most 12.35 percentage points"
+    assert said["equal opportunity gap"] == "at most 12.50 percentage points"
+    assert said["accuracy"] == "at least 79.99 %" and said["Theorem 2"].startswith("No information")
+
+
+def test_settings_of_an_earlier_version_are_still_read() -> None:
+    stored = {"name": "fairdp_certified", "share_certificate": 0.02, "epochs": 3}
+    assert read_method(stored) == read_method({"name": "fairdp_certified", "epochs": 3})
+
+
+def test_on_adult_the_exported_model_keeps_to_its_certificate(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRPRIV_DATA", str(real_data))
+    for seed, ensemble in ((0, 100), (1, 10_000)):
+        raw = _config("fairdp_certified", epochs=10, ensemble=ensemble)
+        config: RunConfig = build_config({**raw, "data": {"dataset": "adult", "sensitive": "sex"}, "seed": seed})
+        record = execute.execute(config, SilentJournal()).record
+        assert record.metrics is not None
+        for notion, bound in record.notes["certificates"]["bounds"].items():
+            assert record.metrics[f"{notion}_gap"] < bound < record.metrics[f"{notion}_gap"] + 0.13

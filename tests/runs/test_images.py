@@ -18,7 +18,7 @@ from PIL import Image
 
 from fairpriv_core.engine.layered import LayeredShape
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.certificates import EVENTS
+from fairpriv_core.notions.certified import CONDITIONS
 from fairpriv_core.runs.answers import answer_prediction, answer_run
 from fairpriv_core.runs.audit_model import audit_model
 from fairpriv_core.runs.certificate import find_certificates
@@ -147,7 +147,7 @@ def test_methods_for_two_labels_end_in_a_record_of_two_labels(name: str, pets: P
     )
     assert {"positive_rate", "demographic_parity_gap", "equal_opportunity_gap"} <= set(record.metrics)
     if name == "fairdp_certified":
-        assert find_certificates(record)["proposition_3"].keys() == EVENTS.keys()
+        assert find_certificates(record)["bounds"].keys() == CONDITIONS.keys()
     if name == "pf_ld":
         assert set(measure_clipped(local, key, Shelf())) == set(SEXES)
 

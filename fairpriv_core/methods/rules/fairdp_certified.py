@@ -12,7 +12,7 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.presets import AnyShape
 from fairpriv_core.engine.records import Feed, Indices, Records
-from fairpriv_core.methods.rules.fairdp_releases import certify, release_sizes
+from fairpriv_core.methods.rules.fairdp_releases import bound_worst_case, paper_certificates, release_sizes
 from fairpriv_core.methods.rules.noisy_sums import NoisySumsRule, clipped_loss_weights
 from fairpriv_core.methods.rules.scoring_layer import (
     bound_scoring_layer,
@@ -27,7 +27,7 @@ class FairDpCertifiedRule(NoisySumsRule):
     """One noisy sum a step for each group, on its own part of the data; the last step's in micro-batches."""
 
     _samples: list[Indices] = field(init=False, default_factory=list)
-    _certificates: list[dict[str, object]] = field(init=False)
+    _notes: list[dict[str, object]] = field(init=False)
     _shape: AnyShape = field(init=False)
 
     def __post_init__(self) -> None:
@@ -35,7 +35,7 @@ class FairDpCertifiedRule(NoisySumsRule):
         models, first = self.setting.methods, self.setting.trains[0]
         self._shape = self.setting.shape
         self.kept["noisy_counts"] = np.ones((len(models), first.groups))
-        self._certificates = [{} for _ in models]
+        self._notes = [{} for _ in models]
         for k, training in enumerate(self.setting.trainings):
             if training.checkpoint is None and models[k].proved:
                 self.kept["noisy_counts"][k] = release_sizes(self.setting, k)
@@ -64,27 +64,36 @@ class FairDpCertifiedRule(NoisySumsRule):
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         if epoch + 1 == self.setting.methods[0].epochs:
             for k in range(len(self.setting.methods)):
-                self._certificates[k] = certify(
-                    self.setting, k, sizes=self.kept["noisy_counts"][k], kernel=kernel, feed=feed
-                )
+                self._notes[k] = self._conclude(k, kernel, feed)
 
     def notes(self, model: int) -> dict[str, object]:
         names, method = self.setting.trains[model].group_names, self.setting.methods[model]
         counts = dict(zip(names, self.kept["noisy_counts"][model].tolist(), strict=True)) if method.proved else {}
-        return {"noisy_counts": counts, "certificates": self._certificates[model]}
+        return {"noisy_counts": counts, **self._notes[model]}
 
     def state(self, model: int) -> dict[str, np.ndarray]:
-        certificate = json.dumps(self._certificates[model]).encode()
-        return {**super().state(model), "certificates": np.frombuffer(certificate, dtype=np.uint8)}
+        notes = json.dumps(self._notes[model]).encode()
+        return {**super().state(model), "notes": np.frombuffer(notes, dtype=np.uint8)}
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         super().load(model, state)
-        self._certificates[model] = json.loads(state["certificates"].tobytes())
+        self._notes[model] = json.loads(state["notes"].tobytes())
 
     def bound_weights(self, parameters: np.ndarray) -> None:
         """Scale each model's scoring layer to a norm of at most M, in place (Algorithm 1, line 4)."""
-        inputs = self._shape.views(parameters)[-1][0].shape[2]
-        bound_scoring_layer(parameters, inputs, self.setting.column("weight_bound"))
+        bound_scoring_layer(parameters, self._inputs(parameters), self.setting.column("weight_bound"))
+
+    def _inputs(self, parameters: np.ndarray) -> int:
+        """Return how many values the scoring layer of models (K, P) is fed, without the bias's 1."""
+        return int(self._shape.views(parameters)[-1][0].shape[2])
+
+    def _conclude(self, k: int, kernel: Kernel, feed: Feed) -> dict[str, object]:
+        """Return what a trained model's notes say of the paper's certificates."""
+        if not self.setting.methods[k].proved:
+            return {"certificates": paper_certificates(self.setting, k, kernel=kernel, feed=feed)}
+        scoring = kernel.parameters[k, -(self._inputs(kernel.parameters) + 1) :]
+        sizes = self.kept["noisy_counts"][k]
+        return {"randomised": bound_worst_case(self.setting, k, sizes=sizes, scoring=scoring)}
 
     def _micro_sums(self, sampled: Sampled, weights: np.ndarray, group: int) -> np.ndarray:
         """Return the sums of the scoring layer's gradients over each micro-batch (K, n_mc, inputs + 1)."""

@@ -1,8 +1,9 @@
-"""What FairDP with certificates releases beside its steps: group sizes, and what the certificates are made of."""
+"""What FairDP with certificates releases beside its steps: group sizes; as published the paper's certificates."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.engine.records import Feed
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods.certificates import (
-    EVENTS,
+    OF_PAPER,
     CellSums,
     empirical_bound,
     monte_carlo_error,
@@ -22,11 +23,13 @@ from fairpriv_core.methods.certificates import (
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.notions.certified import CONDITIONS
 from fairpriv_core.privacy.sums import sensitivity
 
 FLOOR = 30.0  # noisy records that a group must have
 _CHUNK = 4096
-_ABOUT = "the randomised classifier whose last layer is drawn anew, on data like the training data"
+Json = dict[str, Any]
+RANDOMISED = "a classifier whose last layer is drawn anew around the exported one, which is not the one exported"
 
 
 def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
@@ -51,76 +54,62 @@ def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
     return noisy
 
 
-def certify(
-    setting: Setting[FairDpCertified], k: int, *, sizes: np.ndarray, kernel: Kernel, feed: Feed
-) -> dict[str, object]:
-    """Return model k's certificates, JSON only, from what is released: its weights, `sizes`, and noisy cell sums."""
+def bound_worst_case(setting: Setting[FairDpCertified], k: int, *, sizes: np.ndarray, scoring: np.ndarray) -> Json:
+    """Return Theorem 2 of model k, proved: post-processing of noisy `sizes` (groups,) and of the released weights.
+
+    `scoring` (inputs + 1,) is the scoring layer that is released, so its norm is the mean weights' own. The bound is
+    None where it rounds to 1. It is about a classifier that is not exported, which `about` says.
+    """
+    deviation = _deviation(setting, k, sizes)
+    bound = worst_case_bound(float(np.linalg.norm(scoring.astype(np.float64))), deviation)
+    return {"about": RANDOMISED, "spread": deviation, "theorem_2": bound if bound < 1.0 else None}
+
+
+def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Kernel, feed: Feed) -> Json:
+    """Return model k's certificates as published, JSON: Proposition 3 with Laplace noise, Theorem 2 with M + eta C.
+
+    They are the paper's: of the randomised classifier, from the training rows, with noise that no epsilon is proved of.
+    """
     method, train = setting.methods[k], setting.trains[k]
-    used = sizes if method.proved else np.bincount(train.group, minlength=train.groups).clip(1).astype(np.float64)
-    deviation = spread(
+    sizes = np.bincount(train.group, minlength=train.groups).clip(1).astype(np.float64)
+    deviation = _deviation(setting, k, sizes)
+    cells = _cell_sums(setting, k, deviation=deviation, kernel=kernel, feed=feed)
+    bounds = [empirical_bound(cells, notion, failure=method.failure, samples=method.ensemble) for notion in CONDITIONS]
+    noisy = setting.trainings[k].mechanism.laplace(
+        np.array([1.0 if bound is None else bound for bound in bounds]),
+        shift=float(len(bounds) / sizes.min()),
+        scale=method.noise_of("noise_certificate"),
+        purpose="certificate",
+        index=0,
+    )
+    worst = worst_case_bound(method.weight_bound + method.learning_rate * method.clip_primal, deviation)
+    return {
+        "of": OF_PAPER,
+        "about": RANDOMISED,
+        "bounds": dict(zip(CONDITIONS, noisy.clip(0.0, 1.0).tolist(), strict=True)),
+        "failure": method.failure * train.groups,
+        "theorem_2": min(worst + monte_carlo_error(method.ensemble), 1.0),
+    }
+
+
+def _deviation(setting: Setting[FairDpCertified], k: int, sizes: np.ndarray) -> float:
+    """Return s of one model of the ensemble, its micro-batches being of groups of `sizes`."""
+    method = setting.methods[k]
+    return spread(
         learning_rate=method.learning_rate,
         noise=method.noise() * (sensitivity(method.clip_primal) if method.proved else method.clip_primal),
-        divisors=(method.rate(setting.n) * used / method.ensemble).tolist(),
+        divisors=(method.rate(setting.n) * sizes / method.ensemble).tolist(),
     )
-    cells = _cell_sums(setting, k, deviation=deviation, kernel=kernel, feed=feed)
-    bounds = {
-        notion: empirical_bound(cells, notion, failure=method.failure, samples=method.ensemble) for notion in EVENTS
-    }
-    if method.proved:
-        released = bounds
-    else:
-        raw = np.array([1.0 if bound is None else bound for bound in bounds.values()])
-        noisy = setting.trainings[k].mechanism.laplace(
-            raw,
-            shift=float(len(raw) / used.min()),
-            scale=method.noise_of("noise_certificate"),
-            purpose="certificate",
-            index=0,
-        )
-        released = dict(zip(bounds, noisy.clip(0.0, 1.0).tolist(), strict=True))
-    return {
-        "about": _ABOUT,
-        "proposition_3": released,
-        "failure": method.failure * train.groups,
-        "monte_carlo_error": monte_carlo_error(method.ensemble),
-        **_worst_case(method, deviation),
-    }
-
-
-def _worst_case(method: FairDpCertified, deviation: float) -> dict[str, object]:
-    """Return Theorem 2's bound; None where it is 1 or more."""
-    worst = worst_case_bound(
-        weight_bound=method.weight_bound,
-        learning_rate=method.learning_rate,
-        clip=method.clip_primal,
-        deviation=deviation,
-    )
-    bound = worst + monte_carlo_error(method.ensemble)
-    reason = None if bound < 1.0 else "no information: the bound is 1 or more"
-    return {"theorem_2": bound if bound < 1.0 else None, "theorem_2_reason": reason}
 
 
 def _cell_sums(setting: Setting[FairDpCertified], k: int, *, deviation: float, kernel: Kernel, feed: Feed) -> CellSums:
-    """Return sums of chances and counts by (group, label); proved: released with noise, a record moves them by √2."""
-    method, train = setting.methods[k], setting.trains[k]
+    """Return sums of chances and counts by (group, label)."""
+    shape = (setting.trains[k].groups, LABELS)
     chances = positive_chances(*_scores(k, kernel, feed), deviation)
-    code = feed.columns[k].codes
-    sums = np.bincount(code, weights=np.where(np.isfinite(chances), chances, 0.0), minlength=train.groups * LABELS)
-    counts = np.bincount(code, minlength=train.groups * LABELS).astype(np.float64)
-    noise = 0.0
-    if method.proved:
-        multiplier = method.noise_of("noise_certificate")
-        noise = multiplier * math.sqrt(2.0)
-        released = setting.trainings[k].mechanism.gaussian(
-            np.concatenate([sums, counts]),
-            shift=math.sqrt(2.0),
-            noise_multiplier=multiplier,
-            purpose="certificate",
-            index=0,
-        )
-        sums, counts = np.split(released, 2)
-    shape = (train.groups, LABELS)
-    return CellSums(sums.reshape(shape), counts.reshape(shape), noise)
+    code, cells = feed.columns[k].codes, math.prod(shape)
+    sums = np.bincount(code, weights=np.where(np.isfinite(chances), chances, 0.0), minlength=cells)
+    counts = np.bincount(code, minlength=cells).astype(np.float64)
+    return CellSums(sums.reshape(shape), counts.reshape(shape))
 
 
 def _scores(k: int, kernel: Kernel, feed: Feed) -> tuple[np.ndarray, np.ndarray]:

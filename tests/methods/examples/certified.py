@@ -7,13 +7,15 @@ from fairpriv_core.methods.dpsgd_smooth import DpsgdSmooth
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.fairsmooth import FairSmooth
 
-_NOISE = {"noise_primal": 1.5, "noise_certificate": 2.0}
+_NOISE = {"noise_primal": 1.5}
 EXAMPLES: dict[str, tuple[Method, ...]] = {
     "fairsmooth": (FairSmooth(epochs=3, batch_size=25, smoothing_samples=5),),
     "dpsgd_smooth": (DpsgdSmooth(epochs=3, batch_size=25, noise_primal=1.3, clip_primal=0.3, smoothing_samples=5),),
     "fairdp_certified": (
         FairDpCertified(epochs=3, batch_size=50, ensemble=4, hidden_layers=0, noise_counts=1.0, **_NOISE),
         FairDpCertified(epochs=2, batch_size=50, ensemble=3, width=4, weight_bound=0.3, noise_counts=1.0, **_NOISE),
-        FairDpCertified(variant="published", epochs=2, batch_size=50, ensemble=3, width=4, **_NOISE),
+        FairDpCertified(
+            variant="published", epochs=2, batch_size=50, ensemble=3, width=4, noise_certificate=2.0, **_NOISE
+        ),
     ),
 }
