@@ -13,7 +13,7 @@ from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.features import name_features, write_schema
 from fairpriv_core.data.groups import Groups
 from fairpriv_core.data.mapped import select_rows
-from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.problem import Categorical, DataSpec
 from fairpriv_core.data.rows import Rows, assemble
 from fairpriv_core.data.thin import assume_thinned, thin_groups
 from fairpriv_core.errors import BadInput
@@ -37,7 +37,8 @@ class Dataset:
     `encoder` is the JSON of the encoder that made `X`, `grouping` that of the groups. `unit` (n,) int64 says whose
     each row is, or is None where everyone has one. `image` is (channels, height, width) where a row is an image,
     its pixels over 255 in that order; such data have no `encoder` and no names of features. `one_split` says that
-    the published split is the only one. `group_ratio` is what `split_dataset` thins the training part to, or None.
+    the published split is the only one, `classes_are_groups` that one column is label and sensitive attribute, whatever
+    rows hold. `group_ratio` is what `split_dataset` thins the training part to, or None.
     """
 
     X: np.ndarray
@@ -58,6 +59,7 @@ class Dataset:
     group_ratio: float | None = None
     image: tuple[int, int, int] | None = None
     one_split: bool = False
+    classes_are_groups: bool = False
 
     @property
     def n(self) -> int:
@@ -89,11 +91,6 @@ class Dataset:
         """The number of labels."""
         return len(self.label_names)
 
-    @property
-    def classes_are_groups(self) -> bool:
-        """Whether the label is the sensitive attribute."""
-        return self.label_names == self.group_names and np.array_equal(self.y, self.group)
-
     def take(self, index: np.ndarray) -> Dataset:
         """Return the records that `index` (positions, or a mask) selects."""
         official = None if self.official_test is None else self.official_test[index]
@@ -113,7 +110,8 @@ def load_dataset(spec: DataSpec) -> Dataset:
 def describe_rows(rows: Rows, spec: DataSpec, X: np.ndarray) -> Dataset:
     """Return the rows of `spec` with `X` as what is made of them."""
     declared, features = rows.material.declared, rows.plan.features
-    compared = tuple(declared.columns[grouping.column] for grouping in rows.plan.groupings)
+    compared = [declared.columns[grouping.column] for grouping in rows.plan.groupings]
+    listed = tuple(column for column in compared if isinstance(column, Categorical))
     return Dataset(
         X=X,
         y=rows.y,
@@ -128,11 +126,12 @@ def describe_rows(rows: Rows, spec: DataSpec, X: np.ndarray) -> Dataset:
         official_test=rows.material.official_test,
         caveats=rows.caveats,
         encoder=write_schema(features) if declared.image is None else "",
-        grouping=Groups(rows.plan.groupings, compared).to_json(),
+        grouping=Groups(rows.plan.groupings, listed).to_json(),
         unit=rows.material.unit,
         group_ratio=spec.group_ratio,
         image=declared.image,
         one_split=rows.material.one_split,
+        classes_are_groups=[grouping.column for grouping in rows.plan.groupings] == [rows.plan.label.name],
     )
 
 
@@ -161,7 +160,7 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tu
     ratio = dataset.group_ratio
     if ratio is not None:
         drawn = public_generator(seed, "group ratio")
-        train = train[thin_groups(dataset.group[train], ratio, dataset.group_names, drawn)]
+        train = train[thin_groups(dataset.group[train], ratio, dataset.groups, drawn)]
         dataset = _assume(dataset, assume_thinned(ratio), ("attribute", "record"))
     return dataset.take(train), dataset.take(test)
 
