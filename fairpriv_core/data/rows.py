@@ -19,7 +19,10 @@ from fairpriv_core.errors import BadInput
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that have a label and a group: `y` (n,) 0..l-1, `group` (n,) 0..k-1, and the features' table or pixels."""
+    """Rows that have a label and a group: `y` (n,) 0..l-1, `group` (n,) 0..k-1, and the features' table or pixels.
+
+    `row` (n,) has their numbers among all that were `read`, None where none was left out.
+    """
 
     material: Material
     plan: Plan
@@ -28,6 +31,8 @@ class Rows:
     digest: str
     assumptions: Mapping[str, tuple[str, ...]]
     caveats: tuple[str, ...]
+    row: np.ndarray | None
+    read: int
 
 
 def assemble(spec: DataSpec) -> Rows:
@@ -53,6 +58,8 @@ def assemble(spec: DataSpec) -> Rows:
         seal_plan(spec, material.digest, plan),
         _assume(spec, material, plan, (ungrouped, unlabelled), unit),
         (*material.caveats, *((f"{unlabelled:,} rows without a label were dropped.",) if unlabelled else ())),
+        None if kept.all() else np.flatnonzero(kept),
+        len(kept),
     )
 
 
