@@ -35,7 +35,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "audit": (*LOWER, "engine"),
     "runs": (*LOWER, "engine", "methods", "audit"),
     "papers": ("errors", "checks", "text", "runs.record", "runs.config"),
-    "report": ("errors", "checks", "text", "papers", "runs.record", "runs.config"),
+    "report": ("errors", "checks", "text", "papers", "runs.record", "runs.release", "runs.config"),
 }
 # Which files may import an outside library. Libraries not named here may be imported anywhere.
 LIBRARIES: dict[str, tuple[str, ...]] = {

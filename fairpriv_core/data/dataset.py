@@ -13,13 +13,13 @@ from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.features import name_features, write_schema
 from fairpriv_core.data.groups import Groups
 from fairpriv_core.data.mapped import select_rows
-from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.problem import Categorical, DataSpec
 from fairpriv_core.data.rows import Rows, assemble
 from fairpriv_core.data.thin import assume_thinned, thin_groups
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
-SPLITS = ("protocol", "official")
+SPLITS = ("protocol", "rows", "official")
 TEST_SHARE = 0.25
 _SPLIT_ASSUMED = (
     "Which rows are training rows is taken as given: the split is stratified by the label, so it depends on all labels."
@@ -37,7 +37,9 @@ class Dataset:
     `encoder` is the JSON of the encoder that made `X`, `grouping` that of the groups. `unit` (n,) int64 says whose
     each row is, or is None where everyone has one. `image` is (channels, height, width) where a row is an image,
     its pixels over 255 in that order; such data have no `encoder` and no names of features. `one_split` says that
-    the published split is the only one. `group_ratio` is what `split_dataset` thins the training part to, or None.
+    the published split is the only one, `classes_are_groups` that one column is label and sensitive attribute, whatever
+    rows hold. `row` (n,) int64 has the rows' numbers among the `rows_read` there were, None where none was left out.
+    `group_ratio` is what `split_dataset` thins the training part to, or None.
     """
 
     X: np.ndarray
@@ -58,6 +60,9 @@ class Dataset:
     group_ratio: float | None = None
     image: tuple[int, int, int] | None = None
     one_split: bool = False
+    classes_are_groups: bool = False
+    row: np.ndarray | None = None
+    rows_read: int = 0
 
     @property
     def n(self) -> int:
@@ -89,17 +94,13 @@ class Dataset:
         """The number of labels."""
         return len(self.label_names)
 
-    @property
-    def classes_are_groups(self) -> bool:
-        """Whether the label is the sensitive attribute."""
-        return self.label_names == self.group_names and np.array_equal(self.y, self.group)
-
     def take(self, index: np.ndarray) -> Dataset:
         """Return the records that `index` (positions, or a mask) selects."""
         official = None if self.official_test is None else self.official_test[index]
         unit = None if self.unit is None else self.unit[index]
+        row = None if self.row is None else self.row[index]
         kept = replace(self, X=select_rows(self.X, index), y=self.y[index], group=self.group[index])
-        return replace(kept, official_test=official, unit=unit)
+        return replace(kept, official_test=official, unit=unit, row=row)
 
 
 def load_dataset(spec: DataSpec) -> Dataset:
@@ -113,7 +114,8 @@ def load_dataset(spec: DataSpec) -> Dataset:
 def describe_rows(rows: Rows, spec: DataSpec, X: np.ndarray) -> Dataset:
     """Return the rows of `spec` with `X` as what is made of them."""
     declared, features = rows.material.declared, rows.plan.features
-    compared = tuple(declared.columns[grouping.column] for grouping in rows.plan.groupings)
+    compared = [declared.columns[grouping.column] for grouping in rows.plan.groupings]
+    listed = tuple(column for column in compared if isinstance(column, Categorical))
     return Dataset(
         X=X,
         y=rows.y,
@@ -128,19 +130,24 @@ def describe_rows(rows: Rows, spec: DataSpec, X: np.ndarray) -> Dataset:
         official_test=rows.material.official_test,
         caveats=rows.caveats,
         encoder=write_schema(features) if declared.image is None else "",
-        grouping=Groups(rows.plan.groupings, compared).to_json(),
+        grouping=Groups(rows.plan.groupings, listed).to_json(),
         unit=rows.material.unit,
         group_ratio=spec.group_ratio,
         image=declared.image,
         one_split=rows.material.one_split,
+        row=rows.row,
+        rows_read=rows.read,
+        classes_are_groups=[grouping.column for grouping in rows.plan.groupings] == [rows.plan.label.name],
     )
 
 
 def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tuple[Dataset, Dataset]:
-    """Return (train, test): 75/25 at random, stratified by the label alone, or the published split.
+    """Return (train, test): 75/25 at random, stratified by the label ("protocol") or by row numbers ("rows"), or the
+    published split.
 
     The sensitive attribute is not looked at: under the threat model `attribute` the split is public. Under `record`
-    one changed label moves other rows between the parts, so that the split is given is an assumption of the train part.
+    one changed label moves other rows between the parts of a stratified split, so that it is given is an assumption of
+    the train part. By numbers no row's side depends on what any row holds: a row that lacks a label keeps its number.
     Where people have several rows it is people who are split 75/25, and labels are not looked at either. Where the
     published split is the only one, both names mean it.
 
@@ -154,6 +161,8 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tu
         chosen = dataset.official_test
     elif dataset.unit is not None:
         chosen = _draw_units(dataset.unit, public_generator(seed, "split"))
+    elif split == "rows":
+        chosen = _draw_rows(dataset, public_generator(seed, "split"))
     else:
         chosen = _draw_test(dataset.y, dataset.labels, public_generator(seed, "split"))
         dataset = _assume(dataset, _SPLIT_ASSUMED, ("record",))
@@ -161,7 +170,7 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tu
     ratio = dataset.group_ratio
     if ratio is not None:
         drawn = public_generator(seed, "group ratio")
-        train = train[thin_groups(dataset.group[train], ratio, dataset.group_names, drawn)]
+        train = train[thin_groups(dataset.group[train], ratio, dataset.groups, drawn)]
         dataset = _assume(dataset, assume_thinned(ratio), ("attribute", "record"))
     return dataset.take(train), dataset.take(test)
 
@@ -183,6 +192,15 @@ def _draw_test(y: np.ndarray, labels: int, generator: np.random.Generator) -> np
     for label, size in enumerate(sizes):
         chosen[generator.permutation(np.flatnonzero(y == label))[:size]] = True
     return chosen
+
+
+def _draw_rows(dataset: Dataset, generator: np.random.Generator) -> np.ndarray:
+    """Return a mask (n,) of the rows whose numbers are among a quarter, rounded up, of all numbers that were read."""
+    read = dataset.n if dataset.row is None else dataset.rows_read
+    chosen = np.zeros(read, dtype=bool)
+    chosen[generator.permutation(read)[: math.ceil(read * TEST_SHARE)]] = True
+    mask: np.ndarray = chosen if dataset.row is None else chosen[dataset.row]
+    return mask
 
 
 def _draw_units(unit: np.ndarray, generator: np.random.Generator) -> np.ndarray:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from fairpriv_core.data.features import read_schema, write_schema
-from fairpriv_core.data.problem import Grouping, Schema
+from fairpriv_core.data.problem import Categorical, Grouping
 from fairpriv_core.data.sensitive import assign_groups, name_groups
 from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
@@ -17,10 +17,10 @@ from fairpriv_core.errors import BadInput
 
 @dataclass(frozen=True)
 class Groups:
-    """Crossed groupings, and the column of each."""
+    """Crossed groupings, and the column of each that lists values; one that is cut is known by its edges alone."""
 
     groupings: tuple[Grouping, ...]
-    columns: Schema
+    columns: tuple[Categorical, ...]
 
     def assign(self, table: Table) -> np.ndarray:
         """Return the group of each row, (n,) int64; BadInput where a column or a row's value is missing or unknown."""
@@ -42,20 +42,24 @@ class Groups:
         return found
 
     def to_json(self) -> str:
-        """Return the groups as JSON; `from_json` gives equal ones."""
+        """Return the groups as JSON; `from_json` gives equal ones. Nothing that was measured of a column is in it."""
         groupings = [asdict(grouping) for grouping in self.groupings]
         return json.dumps({"groupings": groupings, "columns": write_schema(self.columns)}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str | None) -> Groups:
-        """Return the groups that `to_json` wrote; raises BadInput for any other text."""
+        """Return the groups that `to_json` wrote; raises BadInput for any other text.
+
+        Earlier versions also wrote what they measured of a column that is cut (range, mean, deciles): it is not read.
+        """
         try:
             stored = json.loads(text or "")
             groupings = tuple(
                 Grouping(each["column"], tuple(each["values"]), each["rest"], tuple(each["edges"]))
                 for each in stored["groupings"]
             )
-            return cls(groupings, read_schema(stored["columns"]))
+            columns = read_schema(stored["columns"])
+            return cls(groupings, tuple(column for column in columns if isinstance(column, Categorical)))
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"the model does not say which rows are in which group ({type(error).__name__}).") from error
 

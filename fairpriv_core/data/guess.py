@@ -25,11 +25,20 @@ _MOST_LINES = 2
 
 @dataclass(frozen=True)
 class Guess:
-    """What a column seems to be; `column` is None where it cannot be a feature, and `remark` says why."""
+    """What a column seems to be; `column` is None where it cannot be a feature, and `remark` says why.
+
+    `remark` is for the file's owner. `caveat` says the same to everybody: without a cell of the file, or a count.
+    """
 
     column: Numeric | Categorical | None
     distinct: int
     remark: str = ""
+    told: str = ""
+
+    @property
+    def caveat(self) -> str:
+        """The remark as every reader of a result may have it."""
+        return self.told or self.remark
 
 
 def check_columns(name: str, table: Table) -> None:
@@ -61,27 +70,33 @@ def _guess_numbers(name: str, column: Numbers) -> Guess:
 def _guess_texts(name: str, coded: Codes) -> Guess:
     present = int((coded.codes >= 0).sum())
     distinct = int(np.count_nonzero(np.bincount(coded.codes[coded.codes >= 0])))
-    odd = _find_odd_texts(name, coded.values)
+    odd, told = _find_odd_texts(name, coded.values)
     if distinct > 0.9 * present and present > 100:
         return Guess(None, distinct, f"column '{name}' has nearly as many texts as rows (a name?) and is not used.")
     if distinct > MOST_CATEGORIES:
-        told = f"column '{name}' has {distinct:,} texts; the {MOST_CATEGORIES} most frequent are told apart."
-        return Guess(_categorize(name, coded), distinct, odd or told)
-    return Guess(_categorize(name, coded), distinct, odd)
+        most = f"the {MOST_CATEGORIES} most frequent are told apart."
+        odd = odd or f"column '{name}' has {distinct:,} texts; {most}"
+        told = told or f"column '{name}' has more than {MOST_CATEGORIES} texts; {most}"
+    return Guess(_categorize(name, coded), distinct, odd, told)
 
 
-def _find_odd_texts(name: str, values: Collection[str]) -> str:
-    """Return a sentence where texts look like a slip: numbers with something among them, or a quote left open."""
+def _find_odd_texts(name: str, values: Collection[str]) -> tuple[str, str]:
+    """Return a sentence where texts look like a slip: numbers with something among them, or a quote left open.
+
+    It quotes the text, for the file's owner; the second one does not.
+    """
     numbers = sum(_is_number(value) for value in values)
     if values and all(_is_number(value.replace(",", ".")) for value in values):
-        return f"column '{name}' seems to hold numbers with decimal commas; write them with points."
+        return (commas := f"column '{name}' seems to hold numbers with decimal commas; write them with points."), commas
     if numbers > 0.8 * len(values):
         text = next(value for value in values if not _is_number(value))
-        return f"column '{name}' is read as texts because of '{text[:40]}'; correct it to have a column of numbers."
+        said = f"column '{name}' is read as texts because of '{text[:40]}'; correct it to have a column of numbers."
+        return said, f"column '{name}' is read as texts because of one of its values."
     long = next((value for value in values if value.count("\n") > _MOST_LINES), None)
     if long is not None:
-        return f"column '{name}' has a text of many lines, '{long[:40]}…': is a quotation mark never closed?"
-    return ""
+        said = f"column '{name}' has a text of many lines, '{long[:40]}…': is a quotation mark never closed?"
+        return said, f"column '{name}' has a text of many lines."
+    return "", ""
 
 
 def _categorize(name: str, coded: Codes) -> Categorical:

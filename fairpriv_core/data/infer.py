@@ -17,7 +17,7 @@ from fairpriv_core.errors import BadInput
 
 _LEARNED = (
     "Column types, ranges, bins and category lists of the features were read from the file and are taken as public, "
-    "and so is the number of rows."
+    "and so are the values of the label and the number of rows."
 )
 
 
@@ -36,9 +36,11 @@ def read_own_file(path: Path, spec: DataSpec) -> Material:
     guesses = {name: guess_column(name, column) for name, column in table.items()}
     columns = {name: guess.column for name, guess in guesses.items() if guess.column is not None}
     named = {one.column: list_values(one.column, table[one.column], cut=bool(one.edges)) for one in asked}
-    remarks = (guess.remark for name, guess in guesses.items() if guess.remark and name not in named)
+    retyped = {name: f"column '{name}' is read as text because of one of its values." for name in reading.retyped}
+    guessed = {name: guess.caveat for name, guess in guesses.items() if guess.caveat}
+    said = [caveat for name, caveat in (*retyped.items(), *guessed.items()) if name not in named]
     declared = Declared({**columns, **named}, tuple(columns.values()), assumed=(_LEARNED,), learned=True)
-    rows = Material(path.name, table, declared, hash_file(path), (*reading.remarks, *remarks))
+    rows = Material(path.name, table, declared, hash_file(path), (*reading.odd, *said, *reading.unused.values()))
     if spec.image is None:
         return rows
     seen = replace(rows, caveats=reading.odd)

@@ -51,6 +51,12 @@ def make_plan(spec: DataSpec, declared: Declared) -> Plan:
     known = {grouping.column: grouping for grouping in declared.groupings}
     groupings = tuple(declare_grouping(part, declared.columns[part.column], known) for part in attributes)
     group_names = cross_names(groupings)
+    if len(group_names) < 2:
+        raise BadInput(
+            f"every row is in one group, '{group_names[0]}'; "
+            f"choose a sensitive attribute with at least two groups, got '{spec.sensitive}'.",
+            field="sensitive",
+        )
     hidden |= _find_same({label.column.name}, declared.same)
     features = tuple(column for column in declared.schema if column.name not in hidden)
     if not features and not declared.image:

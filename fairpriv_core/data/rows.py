@@ -19,7 +19,10 @@ from fairpriv_core.errors import BadInput
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that have a label and a group: `y` (n,) 0..l-1, `group` (n,) 0..k-1, and the features' table or pixels."""
+    """Rows that have a label and a group: `y` (n,) 0..l-1, `group` (n,) 0..k-1, and the features' table or pixels.
+
+    `row` (n,) has their numbers among all that were `read`, None where none was left out.
+    """
 
     material: Material
     plan: Plan
@@ -28,6 +31,8 @@ class Rows:
     digest: str
     assumptions: Mapping[str, tuple[str, ...]]
     caveats: tuple[str, ...]
+    row: np.ndarray | None
+    read: int
 
 
 def assemble(spec: DataSpec) -> Rows:
@@ -37,8 +42,8 @@ def assemble(spec: DataSpec) -> Rows:
     label = _find_labels(material, plan)
     group = assign_groups(material.table, plan.groupings, material.declared.columns)
     kept = (label >= 0) & (group >= 0)
-    y = _number_labels(label[kept], plan)
-    _check_rows(spec, plan, y, group[kept])
+    if not kept.any():
+        raise BadInput("no row has both a label and a sensitive attribute; check the two columns.", field="label")
     features = {column.name: material.table[column.name] for column in plan.features}
     official = None if material.official_test is None else material.official_test[kept]
     unit = None if material.unit is None else material.unit[kept]
@@ -48,11 +53,13 @@ def assemble(spec: DataSpec) -> Rows:
     return Rows(
         replace(material, table=table, official_test=official, unit=unit, pixels=pixels),
         plan,
-        y,
+        _number_labels(label[kept], plan),
         group[kept],
         seal_plan(spec, material.digest, plan),
-        _assume(spec, material, plan, ungrouped, unit),
+        _assume(spec, material, plan, (ungrouped, unlabelled), unit),
         (*material.caveats, *((f"{unlabelled:,} rows without a label were dropped.",) if unlabelled else ())),
+        None if kept.all() else np.flatnonzero(kept),
+        len(kept),
     )
 
 
@@ -72,39 +79,32 @@ def _number_labels(label: np.ndarray, plan: Plan) -> np.ndarray:
     return positive.astype(np.int64)
 
 
-def _check_rows(spec: DataSpec, plan: Plan, y: np.ndarray, group: np.ndarray) -> None:
-    if len(y) == 0:
-        raise BadInput("no row has both a label and a sensitive attribute; check the two columns.", field="label")
-    if y.min() == y.max():
-        only = plan.label_names[int(y[0])]
-        raise BadInput(f"every row has the label '{only}', so there is nothing to predict.", field="label")
-    found = np.unique(group)
-    if len(found) < 2:
-        raise BadInput(
-            f"every row is in one group, '{plan.group_names[int(found[0])]}'; "
-            f"choose a sensitive attribute with at least two groups, got '{spec.sensitive}'.",
-            field="sensitive",
-        )
-
-
 def _assume(
-    spec: DataSpec, material: Material, plan: Plan, ungrouped: int, unit: np.ndarray | None
+    spec: DataSpec, material: Material, plan: Plan, lacking: tuple[int, int], unit: np.ndarray | None
 ) -> dict[str, tuple[str, ...]]:
-    """Return what is taken as given under each threat model, one sentence each."""
+    """Return what is taken as given under each threat model, one sentence each.
+
+    `lacking` are how many rows were left out that lack a sensitive value, and how many that lack a label.
+    """
     listed = "; ".join(plan.group_names[:10]) + ("; …" if len(plan.group_names) > 10 else "")
     named = "+".join(grouping.column for grouping in plan.groupings)
     learned = material.declared.learned and not all(grouping.edges for grouping in plan.groupings)
     origin = "read from the file and" if learned else "declared, not learned from rows, and"
     values = f"The list of groups of {named} ({listed}) is {origin} taken as public."
-    dropped = f"{ungrouped:,} rows without a value of {named} were dropped; which rows these are is taken as public."
+    dropped, unlabelled = (
+        (f"{rows:,} rows without a value of {what} were dropped; which rows these are is taken as public.",)
+        * bool(rows)
+        for rows, what in zip(lacking, (named, plan.label.name), strict=True)
+    )
     cut = f"Where {plan.label.name} is cut into the two labels ({'; '.join(plan.label.categories)}) is taken as public."
     labels = () if plan.label_edge is None else (cut,)
-    attribute = (values, *labels, *((dropped,) if ungrouped else ()))
+    attribute = (values, *labels, *dropped)
     owner = f"{material.unit_name}, {'who' if material.pixels is None else 'which'} has"
     most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())
     few = () if spec.rows is None else (assume_few(spec.rows),)
     shared = (*few, *(_assume_unit(owner, most) if most else ()))
-    return {"attribute": (*attribute, *shared), "record": (values, *labels, *material.declared.assumed, *shared)}
+    record = (*attribute, *unlabelled, *material.declared.assumed)
+    return {"attribute": (*attribute, *shared), "record": (*record, *shared)}
 
 
 def _assume_unit(owner: str, most: int) -> tuple[str, ...]:

@@ -101,17 +101,20 @@ def cross_names(groupings: Collection[Grouping]) -> tuple[str, ...]:
 def assign_groups(
     table: Table, groupings: Sequence[Grouping], columns: Mapping[str, Numeric | Categorical]
 ) -> np.ndarray:
-    """Return the group of each row, (n,) int64 in 0..k-1; -1 for a row that lacks one of the attributes."""
+    """Return the group of each row, (n,) int64 in 0..k-1; -1 for a row that lacks one of the attributes.
+
+    `columns` needs those alone whose values are listed: one that is cut needs no more than its edges.
+    """
     index = np.zeros(len(table[groupings[0].column]), dtype=np.int64)
     missing = np.zeros(len(index), dtype=bool)
     for grouping in groupings:
-        part = _assign(table, grouping, columns[grouping.column])
+        part = _assign(table, grouping, columns.get(grouping.column))
         missing |= part < 0
         index = index * len(name_groups(grouping)) + part
     return np.where(missing, -1, index)
 
 
-def _assign(table: Table, grouping: Grouping, column: Numeric | Categorical) -> np.ndarray:
+def _assign(table: Table, grouping: Grouping, column: Numeric | Categorical | None) -> np.ndarray:
     values = table[grouping.column]
     if grouping.edges:
         numbers = to_numbers(values)

@@ -33,16 +33,20 @@ _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversi
 
 @dataclass(frozen=True)
 class Reading:
-    """What a file holds; `unused` says why a column is not in `table`, `odd` what else the owner should know."""
+    """What a file holds; `unused` says why a column is not in `table`, `odd` what else the owner should know.
+
+    `retyped` says of columns in which row a text made texts of their numbers: for the owner alone.
+    """
 
     table: dict[str, Column]
     unused: Mapping[str, str] = field(default_factory=dict)
     odd: tuple[str, ...] = ()
+    retyped: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """One sentence for each thing that the file's owner should know."""
-        return (*self.odd, *self.unused.values())
+        return (*self.odd, *self.retyped.values(), *self.unused.values())
 
 
 @dataclass
@@ -128,7 +132,7 @@ def read_csv(
     wanted = [name for name in names if name[:1] != "\0" and (columns is None or name in columns)]
     opener = _Opener(path, names, wanted, layout)
     types = {name: _choose_type(found, name in exact) for name, found in opener.infer().items()}
-    remarks: list[str] = []
+    retyped: dict[str, str] = {}
     while True:
         growing = {name: _Growing(numeric=types[name] != _TEXT) for name in wanted}
         try:
@@ -141,8 +145,8 @@ def read_csv(
             name = names[int(junk[1])]
             types[name] = _TEXT
             where = f"row {junk[2]}" if junk[2] else "one of its rows"
-            remarks.append(f"column '{name}' is read as text because {where} holds no number there.")
-    return _finish(path, growing, {}, remarks)
+            retyped[name] = f"column '{name}' is read as text because {where} holds no number there."
+    return replace(_finish(path, growing, {}), retyped=retyped)
 
 
 @dataclass
@@ -205,7 +209,7 @@ def _grow(growing: dict[str, _Growing], batches: Iterable[pa.RecordBatch], exact
             column.add(array, pa.float64() if name in exact else pa.float32())
 
 
-def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str], odd: Sequence[str] = ()) -> Reading:
+def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str]) -> Reading:
     full = {
         name: f"column '{name}' has more than {MOST_VALUES:,} different texts and is not used."
         for name, column in growing.items()
@@ -215,7 +219,7 @@ def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str], od
         raise no_rows(path)
     pa.default_memory_pool().release_unused()  # Arrow would keep the blocks for a next file
     table = {name: column.finish() for name, column in growing.items() if not column.full}
-    return Reading(table, {**unused, **full}, tuple(odd))
+    return Reading(table, {**unused, **full})
 
 
 def _as_numbers(column: Codes) -> Column:

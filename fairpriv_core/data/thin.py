@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from fairpriv_core.errors import BadInput
 
 
-def thin_groups(group: np.ndarray, ratio: float, names: Sequence[str], generator: np.random.Generator) -> np.ndarray:
-    """Return the positions of the rows that stay, in their order; `group` (n,) counts in `names`.
+def thin_groups(group: np.ndarray, ratio: float, groups: int, generator: np.random.Generator) -> np.ndarray:
+    """Return the positions of the rows that stay, in their order; `group` (n,) is in 0..`groups` - 1.
 
     Of a group with more than m / ratio rows that many stay, rounded, where m is the size of the smallest group that has
     rows. With generators alike the rows that stay at a higher ratio also stay at a lower one.
 
     Raises:
-        BadInput: fewer than two groups have rows, or no group has rows to leave out at that ratio.
+        BadInput: no group has rows to leave out at that ratio; how large the groups are is not said.
     """
-    sizes = np.bincount(group, minlength=len(names))
-    present = sizes[sizes > 0]
-    if len(present) < 2:
-        only = "".join(names[int(place)] for place in np.flatnonzero(sizes))
+    sizes = np.bincount(group, minlength=groups)
+    most = round(float(sizes[sizes > 0].min(initial=len(group))) / ratio)
+    if most >= sizes.max():
         raise BadInput(
-            f"group_ratio needs two groups with training rows, got one, '{only}'; leave it out.", field="group_ratio"
-        )
-    most = round(float(present.min()) / ratio)
-    if most >= present.max():
-        there = present.min() / present.max()
-        raise BadInput(
-            f"group_ratio {ratio:g} leaves no row out: the smallest group of the training rows is {there:.4f} times as "
-            "large as the largest already; choose more than that, up to 1, or leave it out.",
+            f"group_ratio {ratio:g} leaves no row out: the groups of the training rows are that much alike already; "
+            "choose a larger ratio, up to 1, or leave it out.",
             field="group_ratio",
         )
-    drawn = [generator.permutation(np.flatnonzero(group == place))[:most] for place in range(len(names))]
+    drawn = [generator.permutation(np.flatnonzero(group == place))[:most] for place in range(groups)]
     return np.sort(np.concatenate(drawn))
 
 

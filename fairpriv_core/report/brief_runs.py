@@ -1,6 +1,7 @@
 """The runs of a report: seeds folded and numbered, and of them only what the audience may see.
 
-For the audience "policy" a run is copied field by field into a new one, so that what nobody thought of stays out.
+For the audience "policy" a run is copied field by field into a new one, by the table of `runs/release.py`, so that what
+nobody thought of stays out.
 """
 
 from __future__ import annotations
@@ -16,26 +17,13 @@ from fairpriv_core.report.brief import Audience
 from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.tables import REPLAYED, TableRow, mean_interval, run_table
 from fairpriv_core.runs.record import accuracy_is_public, is_covered
+from fairpriv_core.runs.release import without_raw
 
 Told = Mapping[str, Any]
 _NOTHING = mean_interval(())
 _MOST_SETTINGS = 26
-_PUBLIC = (
-    "key",
-    "status",
-    "threat_model",
-    "variant",
-    "epsilon",
-    "epsilon_published",
-    "epsilon_reason",
-    "epsilon_if_secret",
-    "delta",
-    "assumptions",
-    "warnings",
-    "calibrated",
-    "versions",
-    "steps",
-)
+#: may be handed on, and says nothing in plain words
+_UNTOLD = ("event", "released", "notes")
 #: of a run whose accuracy is public: what follows from its model and from features and labels alone
 _PUBLIC_METRICS = ("accuracy", "constant_accuracy")
 _PUBLIC_DATA = ("name", "sensitive", "n_train", "n_test", "columns", "group_names", "label_names")
@@ -157,13 +145,12 @@ def name_missing(told: Told) -> tuple[str, ...]:
 
 def _publish(told: Told) -> Told:
     record, covered = told["record"], is_covered(told["record"])
-    kept = {name: record.get(name) for name in _PUBLIC}
+    kept = {name: value for name, value in without_raw(record, covered=covered).items() if name not in _UNTOLD}
     data = record["config"]["data"]
     kept["config"] = {**record["config"], "data": {**data, "file": name_file(data)}}
     kept["data"] = {name: record["data"].get(name) for name in _PUBLIC_DATA}
-    paid = record.get("metrics_private") if covered else None
     public = {name: record["metrics"].get(name) for name in _PUBLIC_METRICS} if has_public_accuracy(told) else None
-    kept |= {"metrics": public, "metrics_are_raw": False, "metrics_private": paid, "notes": {}}
+    kept |= {"metrics": public, "metrics_are_raw": False}
     audit = told["audit"]
     own_file = told["data"]["own_file"]
     return {

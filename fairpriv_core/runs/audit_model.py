@@ -48,9 +48,10 @@ def audit_model(record: RunRecord, files: Mapping[str, bytes], *, seed: int) -> 
     limit = None
     if record.threat_model == "record" and record.epsilon is not None:
         limit = advantage_limit(record.epsilon, record.delta)
+    told = train.label_names == train.group_names and np.array_equal(train.y, train.group)
     return {
         "membership": {**asdict(membership), "limit": limit},
-        "attribute": None if train.classes_are_groups else attack_attribute(files, train, seed=seed),
+        "attribute": None if told else attack_attribute(files, train, seed=seed),
         "note": RAW_ATTACKS,
     }
 

@@ -20,7 +20,7 @@ from fairpriv_core.runs.source import hash_file, read_data
 from fairpriv_core.runs.toml import write_toml
 
 DEFAULT_DELTA = 1e-5
-SPLITS = ("protocol", "official")
+SPLITS = ("protocol", "rows", "official")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class RunConfig:
         method: the method with its hyper-parameters, before calibration.
         epsilon: the budget; None for a method that is not private, or whose noise is set by hand.
         delta: in (0, 1).
-        split: "protocol" (75/25 from `seed`) or "official".
+        split: "protocol" (75/25 from `seed`, by label), "rows" (75/25 from `seed`, by the rows' numbers) or "official".
         seed: public; drives split, initialisation and public batches, never noise.
         replay_noise: None, or the number from which the noise can be repeated exactly; such a run has no epsilon.
         file_sha256: of a person's own file, so that the key follows the file's content and not its place.

@@ -16,7 +16,7 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 schema = MetaData()
 

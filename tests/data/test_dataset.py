@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,8 +100,27 @@ def test_who_has_several_rows_is_split_as_one(owners: list[int], seed: int) -> N
     assert train.assumptions == data.assumptions
 
 
+@pytest.mark.parametrize("row", [3, 500, 995])
+def test_by_row_numbers_no_row_decides_on_which_side_another_is(row: int, tmp_path: Path) -> None:
+    """One label is flipped or missing, one group is missing: 324 of 1,000 rows change sides where labels decide."""
+    draw, path = np.random.default_rng(0), tmp_path / "people.csv"
+    lines = [f"{draw.normal():.3f},{'fm'[draw.integers(2)]},{int(draw.random() < 0.25)}" for _ in range(1000)]
+    income, sex, paid = lines[row].split(",")
+    sides = []
+    for changed in (lines[row], f"{income},{sex},{1 - int(paid)}", f"{income},{sex},", f"{income},,{paid}"):
+        rows = [*lines[:row], changed, *lines[row + 1 :], "0.1,,1"]  # the last one lacks a group, so rows are numbered
+        path.write_text("\n".join(["income,sex,paid", *rows]) + "\n")
+        data = load_dataset(DataSpec(file=str(path), label="paid", sensitive="sex"))
+        train, test = split_dataset(data, seed=1, split="rows")
+        assert train.row is not None and test.row is not None
+        sides.append([set(part.row.tolist()) - {row} for part in (train, test) if part.row is not None])
+        assert not any("stratified" in said for said in train.assumptions["record"])
+    assert all(side == sides[0] for side in sides)
+    assert 0.24 < len(sides[0][1]) / 1000 < 0.26
+
+
 def test_a_split_that_is_none_is_refused() -> None:
-    with pytest.raises(BadInput, match="split must be one of protocol, official, got 'half'"):
+    with pytest.raises(BadInput, match="split must be one of protocol, rows, official, got 'half'"):
         split_dataset(load(), seed=0, split="half")
     with pytest.raises(BadInput, match="'synthetic' has no published split"):
         split_dataset(load(), seed=0, split="official")

@@ -12,6 +12,7 @@ from pyarrow import parquet
 from fairpriv_core.data.dataset import Dataset, load_dataset
 from fairpriv_core.data.guess import guess_column, measure_column
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.data.table import Codes, Numbers
 
 
@@ -48,11 +49,28 @@ def test_what_was_read_from_the_file_is_said(path: Path) -> None:
     assert "declared, not learned from rows" in cut.assumptions["attribute"][0]
 
 
+def test_a_caveat_quotes_no_cell_and_says_nothing_of_the_sensitive_column(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Data page's own reading of the file says where."""
+    monkeypatch.setattr("fairpriv_core.data.stream._BLOCK", 512)
+    odd = [*ROWS, "m,Jane Doe,1"]
+    plain = load(path, odd, sensitive="sex")
+    assert plain.caveats[0] == "column 'age' is read as text because of one of its values."
+    assert not any("Jane" in said or "row" in said for said in plain.caveats)
+    assert load(path, odd, sensitive="age:40").caveats == ()
+    assert "row 102" in " ".join(inspect_file(path).warnings)
+
+
 def test_rows_without_a_group_or_label_are_dropped_and_counted(path: Path) -> None:
     dataset = load(path, [*ROWS, ",30,1", "NA,30,0", "f,30,", "m,?,1"])
     assert dataset.n == 101
     assert dataset.assumptions["attribute"][1] == (
         "2 rows without a value of sex were dropped; which rows these are is taken as public."
+    )
+    assert dataset.assumptions["record"][1:3] == (
+        dataset.assumptions["attribute"][1],
+        "1 rows without a value of paid were dropped; which rows these are is taken as public.",
     )
     assert dataset.caveats == ("1 rows without a label were dropped.",)
     assert dataset.feature_names == ("age", "age missing")

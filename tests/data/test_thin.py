@@ -40,9 +40,9 @@ def test_every_larger_group_has_the_size_that_was_asked_for(sizes: list[int], ra
     most = round(min(present) / ratio) if present else 0
     if len(present) < 2 or most >= max(present):
         with pytest.raises(BadInput, match=r"^group_ratio "):
-            thin_groups(group, ratio, NAMES, public_generator(seed, "test"))
+            thin_groups(group, ratio, len(NAMES), public_generator(seed, "test"))
         return
-    kept = thin_groups(group, ratio, NAMES, public_generator(seed, "test"))
+    kept = thin_groups(group, ratio, len(NAMES), public_generator(seed, "test"))
     assert np.bincount(group[kept], minlength=len(sizes)).tolist() == [min(size, most) for size in sizes]
     assert (np.diff(kept) > 0).all()
 
@@ -90,11 +90,14 @@ def test_it_is_taken_as_given_under_both_threat_models(threat_model: str) -> Non
     assert not any("left out" in one for one in split_dataset(make(), seed=0)[0].assumptions.get(threat_model, ()))
 
 
-def test_nothing_to_leave_out_is_a_sentence() -> None:
-    with pytest.raises(BadInput, match=r"group_ratio 0\.2 leaves no row out: .* is 0\.2\d+ times as large as the larg"):
+def test_nothing_to_leave_out_is_a_sentence_that_tells_no_size() -> None:
+    with pytest.raises(BadInput, match=r"group_ratio 0\.2 leaves no row out: ") as refused:
         split_dataset(make(ratio=0.2), seed=0)
-    with pytest.raises(BadInput, match="needs two groups with training rows, got one, 'b'; leave it out"):
-        thin_groups(np.ones(10, dtype=np.int64), 0.5, NAMES, public_generator(0, "test"))
+    with pytest.raises(BadInput) as other:
+        split_dataset(make((300, 301), 0.2), seed=0)
+    with pytest.raises(BadInput) as alone:
+        thin_groups(np.ones(10, dtype=np.int64), 0.2, len(NAMES), public_generator(0, "test"))
+    assert str(refused.value) == str(other.value) == str(alone.value)
 
 
 @pytest.mark.parametrize("ratio", [0.0, -0.5, 1.01, float("nan"), float("inf"), True])

@@ -117,7 +117,7 @@ def test_a_method_that_pursues_no_notion_needs_none() -> None:
         ({"method": {"name": "dp_sgd", "noise_primal": 1}}, "epsilon and noise_primal exclude each other", "epsilon"),
         ({"delta": 1}, "delta must lie strictly between 0 and 1, got 1", "delta"),
         ({"delta": "nan"}, "delta must lie strictly between 0 and 1, got nan", "delta"),
-        ({"split": "half"}, "split must be one of protocol, official, got 'half'", "split"),
+        ({"split": "half"}, "split must be one of protocol, rows, official, got 'half'", "split"),
         ({"seed": -1}, "seed must be a whole number .*, got -1", "seed"),
         ({"seed": "x"}, "seed must be a whole number .*, got x", "seed"),
         ({"eps": 1}, "unknown setting 'eps'; choose from data, notion,", "eps"),

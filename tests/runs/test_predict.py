@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset, load_dataset
+from fairpriv_core.data.features import write_schema
 from fairpriv_core.data.groups import Groups
-from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.problem import DataSpec, Numeric
 from fairpriv_core.data.stream import read_table
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.training import Fitted
@@ -76,6 +78,16 @@ def test_stored_groups_are_those_of_training(tmp_path: Path, sensitive: str) -> 
     groups = Groups.from_json(train.grouping)
     assert np.array_equal(groups.assign(read_table(tmp_path / "own.csv").table), train.group)
     assert groups.to_json() == train.grouping
+
+
+def test_of_a_column_that_is_cut_the_edges_alone_are_stored(tmp_path: Path) -> None:
+    """Range, mean, deviation and deciles of a protected column stood here once; such models are still read."""
+    train = _train(tmp_path, "side+age:20,40")
+    stored = json.loads(train.grouping)
+    assert stored["groupings"][1] == {"column": "age", "values": [], "rest": None, "edges": [20.0, 40.0]}
+    assert [column["name"] for column in json.loads(stored["columns"])["columns"]] == ["side"]
+    measured = write_schema((Numeric("age", low=1, high=97, center=40, scale=9),))
+    assert Groups.from_json(json.dumps({**stored, "columns": measured})).columns == ()
 
 
 def test_a_missing_sensitive_column_is_said_in_one_sentence(tmp_path: Path) -> None:

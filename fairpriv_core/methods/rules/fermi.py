@@ -84,7 +84,7 @@ class FermiRule(OneSum):
     def public_weights(self, records: Records) -> np.ndarray:
         if not self.pursued:
             return records.deviation / np.float32(records.count)
-        self.batch = self.conditions.average(self.conditions.count_rows(records))
+        self.batch = self.conditions.average(self.conditions.count_labels(records))
         return self.batch_weights(records)
 
     def batch_weights(self, records: Records) -> np.ndarray:

@@ -55,7 +55,7 @@ class PublishedFermiRule(FermiRule):
             w_bound=shift,
         )
         theta, w = self.step_release.release(pairs, step=step)
-        averages = self.conditions.average(sums)
+        averages = self.conditions.average(self.conditions.count_labels(records))
         mean = averages.means * averages.weights[..., None]
         ascent = w / records.count - 2.0 * self.w * mean[..., None, :]
         self.ascend(self.multiplier[..., None, None] * ascent)

@@ -25,7 +25,6 @@ class ClassConditions(Conditions):
         return self._count(records, records.chances, records.count_codes(self.groups * self.labels))
 
     def count_labels(self, records: Records) -> CodeSums:
-        """Return what `average` needs by label alone: the order of a sum's terms does not depend on groups either."""
         own = (records.label[..., None] == np.arange(self.labels)).astype(np.float64)
         return CodeSums(np.matmul(own.transpose(0, 2, 1), records.chances), own.sum(axis=1), records.count)
 

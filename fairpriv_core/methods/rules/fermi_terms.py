@@ -30,7 +30,7 @@ class Averages:
 
 @dataclass(frozen=True)
 class CodeSums:
-    """Of `count` records, by code (K, codes): the sums of their probabilities `positive`, and how many `rows`."""
+    """Of `count` records, by code or by label (K, codes): the sums of their `positive`, and how many `rows`."""
 
     positive: np.ndarray
     rows: np.ndarray
@@ -66,14 +66,18 @@ class Conditions:
     def count_rows(self, records: Records) -> CodeSums:
         """Return the sums of the records' probabilities, and how many records there are, by code."""
         codes = self.groups * LABELS
-        positive = on_grid(records.probability, 1.0)  # then no bit of a sum depends on the order of groups
-        return CodeSums(records.sum_by_code(positive, codes), records.count_codes(codes), records.count)
+        return CodeSums(records.sum_by_code(records.probability, codes), records.count_codes(codes), records.count)
+
+    def count_labels(self, records: Records) -> CodeSums:
+        """Return what `average` needs, by label alone: a sum's last bits depend on its order, which groups must not."""
+        own = (records.label[..., None] == np.arange(LABELS)).astype(np.float64)
+        positive = np.matmul(own.transpose(0, 2, 1), records.probability[..., None].astype(np.float64))
+        return CodeSums(positive[..., 0], own.sum(axis=1), records.count)
 
     def average(self, sums: CodeSums) -> Averages:
         """Return the public batch's mean of F and share of rows under each condition; uniform where there is none."""
-        by_label = (each.reshape(-1, self.groups, LABELS).sum(axis=1) for each in (sums.positive, sums.rows))
         member = self.of_label[None, :] == np.arange(self.count)[:, None]
-        positive, people = (each @ member.T for each in by_label)
+        positive, people = (each @ member.T for each in (sums.positive, sums.rows))
         mean = np.where(people > 0, positive / np.maximum(people, 1.0), 0.5).clip(0.0, 1.0)
         weights = np.broadcast_to(people / sums.count, mean.shape)
         return Averages(np.stack([1.0 - mean, mean], axis=-1), weights)

@@ -1,0 +1,100 @@
+"""What leaves a run, piece by piece, and of which kind each is: the output that docs/privacy.md proves an ε for.
+
+An ε holds for all that leaves together, because each piece is computed from values of two kinds:
+
+    public    what the threat model, an assumption of the record, or the person who asked says to everybody
+    released  what the mechanism gave out, with noise that ε counts, and what follows from it and from public values
+
+`raw` pieces look at protected values as they are. The list of them is closed: they are for the analyst, no ε covers
+them, and they never leave by a report for policy. `time` is what clocks say, which no ε here speaks of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Kind = Literal["public", "released", "raw", "time"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One piece of what leaves a run: its name, its kind, and why it is of that kind."""
+
+    name: str
+    kind: Kind
+    why: str
+
+
+#: the fields of a run's record
+RECORD = (
+    Piece("key", "public", "names the config"),
+    Piece("status", "public", "how it ended; a run that fails does so by its settings or by noisy counts, see `error`"),
+    Piece("config", "public", "what a person asked for"),
+    Piece("threat_model", "public", "a property of the method"),
+    Piece("variant", "public", "a setting of the method"),
+    Piece("epsilon", "released", "computed from `event`"),
+    Piece("epsilon_published", "public", "a formula of settings and the number of rows"),
+    Piece("epsilon_reason", "public", "a property of method, settings and `event`"),
+    Piece("epsilon_if_secret", "public", "what the plan of a run in replay mode would cost"),
+    Piece("delta", "public", "what a person asked for"),
+    Piece("event", "released", "the mechanism's count of its releases"),
+    Piece("released", "released", "the mechanism's count of its releases"),
+    Piece("assumptions", "public", "what ε takes as public, in sentences"),
+    Piece("calibrated", "public", "computed from the config and the number of rows"),
+    Piece("data", "public", "names, columns and the number of rows, which are public or assumed to be"),
+    Piece("versions", "public", "the software"),
+    Piece("steps", "public", "those of the settings, or those made until a person or an error ended it"),
+    Piece("seconds", "time", "a clock's; timing is outside of what ε says"),
+    Piece("resumed_from_step", "time", "when a process was interrupted"),
+    Piece("metrics", "raw", "measured on the test rows as they are"),
+    Piece("metrics_are_raw", "public", "a constant"),
+    Piece("metrics_note", "public", "a sentence that threat model and method choose"),
+    Piece("metrics_private", "released", "follows from the noisy counts of the private evaluation"),
+    Piece("warnings", "public", "sentences that settings and the number of rows choose"),
+    Piece("notes", "released", "multipliers, noisy counts and certificates, which follow from the releases"),
+    Piece("error", "released", "why a run broke off: settings, or noisy counts with their values"),
+)
+#: the files of a trained model
+MODEL = (
+    Piece("model.npz", "released", "the last iterate; all iterates are released"),
+    Piece("model.json", "released", "network, encoder, declared groups, thresholds that follow from the releases"),
+)
+#: curves, by what their names begin with; every other one is a method's own
+CURVES = (
+    Piece("train/", "raw", "the loss on training rows"),
+    Piece("test/", "raw", "measured on the test rows as they are"),
+    Piece("group/", "raw", "groups' rates on the test rows"),
+    Piece("class/", "raw", "classes' rates on the test rows"),
+    Piece("clipped/", "raw", "the shares of training rows that clipping shortens"),
+    Piece("contribution/", "raw", "how much each group of training rows moves the model"),
+    Piece("", "released", "multipliers, bounds and ε, which follow from the releases"),
+)
+#: what a store and its pages show of a run besides
+BESIDE = (
+    Piece("histograms", "raw", "lengths of training rows' gradients, for the page of a live run"),
+    Piece("audit of the model", "raw", "attacks that know who was a training row"),
+    Piece("audit of the method", "public", "attacks on made-up rows"),
+    Piece("references", "raw", "accuracy and gap of runs without privacy on the same question"),
+    Piece("certificates", "released", "sentences on `notes`"),
+)
+
+
+def kind_of_curve(name: str) -> Kind:
+    """Return of which kind a curve is."""
+    return next(piece.kind for piece in CURVES if name.startswith(piece.name))
+
+
+def without_raw(record: Mapping[str, Any], *, covered: bool) -> dict[str, Any]:
+    """Return the fields of a record's JSON that may be handed on: public ones, and released ones that ε covers.
+
+    `covered` says whether a proved ε stands for the run; without one what was released is None.
+    """
+    kept: tuple[Kind, ...] = ("public", "released") if covered else ("public",)
+    told = [piece for piece in RECORD if piece.kind in ("public", "released")]
+    return {piece.name: record.get(piece.name) if piece.kind in kept else None for piece in told}
+
+
+#: all pieces, by what holds them
+TABLE: Mapping[str, tuple[Piece, ...]] = {"record": RECORD, "model": MODEL, "curve": CURVES, "beside": BESIDE}

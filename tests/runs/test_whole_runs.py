@@ -1,0 +1,414 @@
+"""Whole runs, replayed on garbage: what leaves a private run follows from its releases and from public values alone.
+
+A run is made through the store, with its journal, evaluation, model files and reports, and every release of its
+mechanism is kept. It is made again with those releases, other secret samples, and garbage in place of what its threat
+model protects. Every byte that leaves must be the same, but for the closed list of raw pieces in `runs/release.py` and
+for clocks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+import torch
+from _pytest.mark import ParameterSet
+from PIL import Image
+
+from fairpriv_core.data import catalog, gather
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.material import Material, declare_problem
+from fairpriv_core.data.pixels import Pixels
+from fairpriv_core.data.problem import Categorical, Numeric, Problem
+from fairpriv_core.data.table import Codes, Column, Numbers
+from fairpriv_core.engine.training import Fitted, Snapshot
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import Method
+from fairpriv_core.report import brief_forms
+from fairpriv_core.report.brief import Audience
+from fairpriv_core.report.brief_forms import forms_of, open_report
+from fairpriv_core.report.brief_tables import write_runs
+from fairpriv_core.runs import noise, prose, release, worker
+from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.execute import Plan
+from fairpriv_core.runs.handout import gather_handout
+from fairpriv_core.runs.listing import list_runs
+from fairpriv_core.runs.observer import Watch
+from fairpriv_core.runs.parameters import method_to_json
+from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.store import open_store
+from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.runs.worker import work_on
+from tests.methods.examples.catalog import EXAMPLES
+from tests.methods.harness import RecordingMechanism, Release
+from tests.methods.test_images import PRIVATE as OF_KINDS
+from tests.methods.test_images_binary import PROVED as OF_TWO
+
+ROWS = 400
+PROVED = [
+    pytest.param(method, id=f"{name}-{place}")
+    for name, examples in EXAMPLES.items()
+    for place, method in enumerate(examples)
+    if method.info.threat_model and method.unproved_reason() is None
+]
+FOR_GROUPS = [case for case in PROVED if case.values[0].info.threat_model == "attribute"]
+FOR_RECORDS = [case for case in PROVED if case.values[0].info.threat_model == "record"]
+_CLOCKS = ("seconds", "created", "started", "finished", "heartbeat")
+_LISTED_RAW = ("accuracy", "gap")  # of `metrics`, in lists of runs
+Table = dict[str, Column]
+
+
+@dataclass(frozen=True)
+class Left:
+    """All that left a run: the store's listing, the model's files, and what reports are made from."""
+
+    listed: dict[str, Any]
+    model: dict[str, bytes]
+    handout: dict[str, Any]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The run's record as JSON."""
+        found: dict[str, Any] = self.handout["runs"][0]["record"]
+        return found
+
+
+@contextmanager
+def recorded(tape: list[Release] | None) -> Iterator[list[RecordingMechanism]]:
+    """Give the runs made meanwhile mechanisms that keep their releases, or replay those of `tape`; yield them."""
+    made: list[RecordingMechanism] = []
+
+    class Taped(RecordingMechanism):
+        def __init__(self, *_: object, **__: object) -> None:
+            super().__init__(replayed=tape)
+            made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(noise, "Mechanism", Taped)
+        yield made
+
+
+def run_whole(config: RunConfig, place: Path, tape: list[Release] | None = None) -> tuple[Left, list[Release]]:
+    """Make a run in a store of its own; return what left it, and its mechanism's releases. `tape` replays others."""
+    with recorded(tape) as made, open_store(str(place)) as store:
+        row, work = store.submit(config), WorkStore(store.database)
+        work_on(work, work.claim(row.key))
+        (listed,) = list_runs(store)
+        listed |= dict.fromkeys((*_CLOCKS, *_LISTED_RAW))
+        assert listed["status"] == "finished", listed["error"]
+        model = {piece.name: store.artifact(row.key, piece.name) for piece in release.MODEL}
+        handout = gather_handout(store, [row.key])
+    handout["runs"][0]["record"]["seconds"] = 0.0
+    return Left(listed, model, handout), made[0].releases
+
+
+def with_raw_of(left: Left, other: Left) -> dict[str, Any]:
+    """Return the handout of `left` with the raw pieces of `other`; what is not raw of their curves is the same."""
+    raw = {piece.name: other.record[piece.name] for piece in release.RECORD if piece.kind == "raw"}
+    curves = other.handout["runs"][0]["curves"]
+    run = {**left.handout["runs"][0], "record": {**left.record, **raw}, "curves": curves}
+    return {**left.handout, "runs": [run]}
+
+
+def export(handout: Mapping[str, Any], audience: Audience) -> dict[str, bytes]:
+    """Return every file that a report hands out; those that a browser makes are drawn from these."""
+    report = open_report(handout, audience)
+    with ZipFile(BytesIO(forms_of(report)["zip"].make(report, lambda _: None))) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    return {**files, "csv": write_runs(report.chosen, audience).encode()}
+
+
+def list_curves(left: Left) -> list[Any]:
+    """Return the points of a run's curves that are not raw."""
+    return [point for point in left.handout["runs"][0]["curves"] if release.kind_of_curve(point[1]) != "raw"]
+
+
+def assert_same(honest: Left, replayed: Left) -> None:
+    """Assert that two runs left the same bytes, but for what is raw, and that this did change."""
+    assert honest.record["metrics"] != replayed.record["metrics"], "the garbage was not used"
+    assert honest.listed == replayed.listed
+    for name in honest.model:
+        assert honest.model[name] == replayed.model[name], name
+    for piece in release.RECORD:
+        if piece.kind not in ("raw", "time"):
+            assert json.dumps(honest.record[piece.name]) == json.dumps(replayed.record[piece.name]), piece.name
+    assert list_curves(honest) == list_curves(replayed)
+    assert export(honest.handout, "policy") == export(replayed.handout, "policy")
+    shown = with_raw_of(replayed, honest)
+    assert export(honest.handout, "analyst") == export(shown, "analyst")
+    told = [RunRecord.from_json(each["runs"][0]["record"]) for each in (honest.handout, shown)]
+    assert prose.describe_record(told[0]) == prose.describe_record(told[1])
+
+
+@pytest.fixture(autouse=True)
+def browserless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the ZIP of everything without PDF and images, and train with one thread."""
+
+    def missing() -> str:
+        raise BadInput("there is no browser.")
+
+    monkeypatch.setattr(brief_forms, "find_browser", missing)
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def one_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a person's file one identity whatever it holds: what names data is not computed from the protected part."""
+    for module in ("runs.source", "runs.config", "data.infer", "data.own_images"):
+        monkeypatch.setattr(
+            f"fairpriv_core.{module}.hash_file", lambda path: None if path is None else "0" * 64, raising=False
+        )
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> Callable[[Table], None]:
+    """Return a function that makes the embedded data set hold other rows, under the same name and digest."""
+
+    def hold(table: Table) -> None:
+        def read(problem: Problem) -> Material:
+            return Material(problem.name, table, declare_problem(problem), "0" * 64, problem.caveats)
+
+        monkeypatch.setattr(gather, "read_benchmark", read)
+
+    return hold
+
+
+def make_table(seed: int = 0) -> Table:
+    """Return rows with the embedded data set's columns, in which group and label depend on the features."""
+    draw = np.random.default_rng(seed)
+    schema = catalog.problems()["synthetic"].schema
+    numbers = {each.name: draw.normal(size=ROWS) for each in schema if isinstance(each, Numeric)}
+    noise = draw.normal(size=(2, ROWS)) / 2
+    coded = {"group": numbers["tenure"] + noise[0] > 0, "label": numbers["skill"] + noise[1] > 0}
+    table: Table = {name: Numbers(value.astype(np.float32)) for name, value in numbers.items()}
+    for each in (each for each in catalog.problems()["synthetic"].columns.values() if isinstance(each, Categorical)):
+        code = coded.get(each.name, draw.integers(0, len(each.categories), ROWS))
+        table[each.name] = Codes(np.asarray(code).astype(np.int32), each.categories)
+    return table
+
+
+def ask(method: Method, data: Mapping[str, Any], **given: Any) -> RunConfig:
+    """Return the config of a run with a private evaluation."""
+    notion = method.info.notions[0]
+    asked = {"data": data, "notion": notion, "method": method_to_json(method), "private_evaluation": True}
+    return build_config({**asked, **given})
+
+
+@pytest.mark.parametrize("method", FOR_GROUPS)
+def test_nothing_of_the_sensitive_column_leaves(method: Method, tmp_path: Path, rows: Callable[[Table], None]) -> None:
+    config, table = ask(method, {"dataset": "synthetic", "sensitive": "group"}), make_table()
+    rows(table)
+    honest, tape = run_whole(config, tmp_path / "honest.db")
+    garbage = np.random.default_rng(1).integers(0, 2, ROWS).astype(np.int32)
+    rows({**table, "group": Codes(garbage, ("A", "B"))})
+    replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
+    assert_same(honest, replayed)
+
+
+@pytest.mark.parametrize("method", FOR_RECORDS)
+def test_nothing_of_the_records_leaves(method: Method, tmp_path: Path, rows: Callable[[Table], None]) -> None:
+    """Every feature, label and group of every row is garbage; the number of rows is not."""
+    config = ask(method, {"dataset": "synthetic", "sensitive": "group"})
+    rows(make_table())
+    honest, tape = run_whole(config, tmp_path / "honest.db")
+    rows(make_table(seed=9))
+    replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
+    assert_same(honest, replayed)
+
+
+def test_a_run_that_breaks_off_says_no_more_than_its_noisy_counts(
+    tmp_path: Path, rows: Callable[[Table], None]
+) -> None:
+    config, table = ask(EXAMPLES["pf_ld"][0], {"dataset": "synthetic", "sensitive": "group"}), make_table()
+    tape, said = None, []
+    for place, of_b in enumerate((2, 200)):
+        rows({**table, "group": Codes((np.arange(ROWS) < of_b).astype(np.int32), ("A", "B"))})
+        left, releases = break_off(config, tmp_path / f"{place}.db", tape)
+        tape = tape or releases
+        said.append(left)
+    assert said[0] == said[1] and "(a noisy count)" in said[0]["error"]
+
+
+def break_off(config: RunConfig, place: Path, tape: list[Release] | None) -> tuple[dict[str, Any], list[Release]]:
+    """Make a run that fails; return its record and the run's error as JSON, without clocks, and its releases."""
+    with recorded(tape) as made, open_store(str(place)) as store:
+        row, work = store.submit(config), WorkStore(store.database)
+        work_on(work, work.claim(row.key))
+        ended, record = store.row(row.key), store.record(row.key)
+        assert ended.status == "failed" and record is not None
+        return {**record.to_json(), "seconds": 0.0, "told": ended.error}, made[0].releases
+
+
+def size_of_smallest(plan: Plan) -> int:
+    """Return what no record may say."""
+    return int(np.bincount(plan.train.group, minlength=plan.train.groups).min())
+
+
+def with_draft(plan: Plan, **given: Any) -> Plan:
+    """Return a plan whose record begins with other fields."""
+    return replace(plan, draft=replace(plan.draft, **given))
+
+
+def plant_curve(patch: pytest.MonkeyPatch) -> None:
+    """|S| of the last step, among the curves."""
+    drawn, sample, show = [0], RecordingMechanism.sample, Watch.show
+
+    def draw(mechanism: RecordingMechanism, **how: Any) -> list[np.ndarray]:
+        found = sample(mechanism, **how)
+        drawn[0] = len(found[-1])
+        return found
+
+    def tell(watch: Watch, snapshot: Snapshot) -> None:
+        show(watch, snapshot)
+        watch.values.append((snapshot.step, "sample_size", float(drawn[0])))
+
+    patch.setattr(RecordingMechanism, "sample", draw)
+    patch.setattr(Watch, "show", tell)
+
+
+def plant_in_record(field: str, value: Callable[[Plan], Any]) -> Callable[[pytest.MonkeyPatch], None]:
+    """A number of the protected data in a field of the record."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        plan = worker.plan_run
+        patch.setattr(worker, "plan_run", lambda *a, **k: with_draft(made := plan(*a, **k), **{field: value(made)}))
+
+    return plant
+
+
+def plant_in_model(patch: pytest.MonkeyPatch) -> None:
+    """The groups' exact sizes in `model.json`."""
+    honest = worker.model_files
+
+    def tell(fitted: Fitted, train: Dataset) -> dict[str, bytes]:
+        files = honest(fitted, train)
+        described = {**json.loads(files["model.json"]), "group_sizes": np.bincount(train.group).tolist()}
+        return {**files, "model.json": json.dumps(described).encode()}
+
+    patch.setattr(worker, "model_files", tell)
+
+
+PLANTED = {
+    "sample_size": plant_curve,
+    "warnings": plant_in_record("warnings", lambda plan: (f"the smallest group has {size_of_smallest(plan)} rows.",)),
+    "data": plant_in_record("data", lambda plan: {**plan.draft.data, "smallest": size_of_smallest(plan)}),
+    "assumptions": plant_in_record("assumptions", lambda plan: (f"{plan.train.X.mean():.6f} is the mean.",)),
+    "model.json": plant_in_model,
+}
+
+
+@pytest.mark.parametrize("fault", list(PLANTED))
+def test_a_planted_fault_is_caught(
+    fault: str, tmp_path: Path, rows: Callable[[Table], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = ask(EXAMPLES["dp_sgd"][0], {"dataset": "synthetic", "sensitive": "group"}, private_evaluation=False)
+    PLANTED[fault](monkeypatch)
+    rows(make_table())
+    honest, tape = run_whole(config, tmp_path / "honest.db")
+    rows(make_table(seed=9))
+    replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
+    with pytest.raises(AssertionError, match=fault):
+        assert_same(honest, replayed)
+
+
+def test_every_piece_that_leaves_is_in_the_table_and_in_the_documentation() -> None:
+    assert {piece.name for piece in release.RECORD} == {item.name for item in fields(RunRecord)}
+    raw = {piece.name for piece in release.RECORD if piece.kind == "raw"}
+    assert raw == {"metrics"}, "the list of raw pieces is closed"
+    assert not [piece for piece in release.MODEL if piece.kind == "raw"]
+    page = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
+    for head, pieces in release.TABLE.items():
+        for piece in pieces:
+            assert f"| {head} | `{piece.name or 'other curves'}` | {piece.kind} | {piece.why} |" in page
+
+
+def write_people(path: Path, age: Sequence[object], *, changed: Mapping[int, str] | None = None) -> Path:
+    """Write a file of a person's own, whose row `i` reads `changed[i]` in place of its own text; return `path`."""
+    draw = np.random.default_rng(3)
+    income, hours = draw.normal(size=ROWS), draw.integers(1, 60, ROWS)
+    paid = np.where(income + 0.5 * draw.normal(size=ROWS) > 0, "yes", "no")
+    lines = [f"{a:.3f},{b},{c},{d}" for a, b, c, d in zip(income, hours, age, paid, strict=True)]
+    lines = [(changed or {}).get(row, line) for row, line in enumerate(lines)]
+    path.write_text("\n".join(["income,hours,age,paid", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["jagielski_post", "pf_ld"])
+def test_a_column_of_ones_own_that_is_cut_leaves_its_edges_alone(name: str, tmp_path: Path, one_identity: None) -> None:
+    draw, path = np.random.default_rng(4), tmp_path / "people.csv"
+    ages = draw.integers(18, 80, ROWS)
+    write_people(path, ages.tolist())
+    config = ask(EXAMPLES[name][0], {"file": str(path), "label": "paid", "sensitive": "age:40"})
+    honest, tape = run_whole(config, tmp_path / "honest.db")
+    for place, garbage in enumerate(([97] * ROWS, draw.normal(0, 1e6, ROWS).tolist(), [f"4{a}e-1" for a in ages])):
+        write_people(path, garbage)
+        replayed, _ = run_whole(config, tmp_path / f"replayed{place}.db", tape)
+        assert_same(honest, replayed)
+
+
+@pytest.mark.parametrize("changed", [5, 390])
+def test_one_row_of_a_file_of_ones_own_leaves_no_trace(changed: int, tmp_path: Path, one_identity: None) -> None:
+    """Its values stay within what is assumed of the columns: ranges, means and lists are read from the file."""
+    path = tmp_path / "people.csv"
+    ages = np.random.default_rng(4).integers(18, 80, ROWS).tolist()
+    write_people(path, ages, changed={changed: "0.5,20,19,yes"})
+    config = ask(EXAMPLES["dp_sgd"][0], {"file": str(path), "label": "paid", "sensitive": "age:40"})
+    honest, tape = run_whole(config, tmp_path / "honest.db")
+    encoder = json.loads(honest.model["model.json"])["encoder"]
+    write_people(path, ages, changed={changed: "0.5,20,79,no"})
+    replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
+    assert json.loads(replayed.model["model.json"])["encoder"] == encoder
+    assert_same(honest, replayed)
+
+
+SIDE = 14
+IMAGES = {3: 120, 2: 240}  # by the number of kinds
+
+
+def draw_images(folder: Path, seed: int, kinds: int) -> Path:
+    """Write small grey images with a bright row for each kind, and a list of them; return its path."""
+    draw = np.random.default_rng(seed)
+    lines = ["file,kind,sex"]
+    for row in range(IMAGES[kinds]):
+        pixels, kind = draw.integers(0, 90, (SIDE, SIDE), dtype=np.uint8), draw.integers(kinds)
+        pixels[4 * kind + 1] += 120
+        Image.fromarray(pixels).save(folder / f"{row}.png")
+        lines.append(f"{row}.png,{'abc'[kind]},{'fm'[draw.integers(2)]}")
+    path = folder / "list.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def cases_on_images() -> Iterator[ParameterSet]:
+    """Yield each private method that takes images, with the number of kinds that it tells apart."""
+    for kinds, methods in ((3, OF_KINDS), (2, OF_TWO)):
+        first = {method.info.name: method for method in reversed(methods.values())}
+        yield from (pytest.param(method, kinds, id=name) for name, method in first.items())
+
+
+@pytest.mark.parametrize(("method", "kinds"), list(cases_on_images()))
+def test_nothing_of_images_leaves(
+    method: Method, kinds: int, tmp_path: Path, one_identity: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under `record` pixels, kinds and groups of all images are garbage, under `attribute` the groups."""
+    monkeypatch.setattr(Pixels, "seal", lambda _: "0" * 64)
+    path = draw_images(tmp_path, 0, kinds)
+    data = {"file": str(path), "label": "kind", "sensitive": "sex", "image": "file"}
+    config = ask(method, {**data, "positive": "b"} if kinds == 2 else data)
+    honest, tape = run_whole(config, tmp_path / "honest.db")
+    if method.info.threat_model == "record":
+        draw_images(tmp_path, 1, kinds)
+    else:
+        draw, (head, *lines) = np.random.default_rng(1), path.read_text().splitlines()
+        mixed = [f"{line.rpartition(',')[0]},{'fm'[draw.integers(2)]}" for line in lines]
+        path.write_text("\n".join([head, *mixed]) + "\n")
+    replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
+    assert_same(honest, replayed)
