@@ -11,6 +11,7 @@ import pytest
 from streamlit import config
 
 from pages.widgets.person import is_allowed
+from pages.widgets.uploads import LIMIT_BYTES
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/deploy.md").read_text("utf-8")
@@ -46,7 +47,7 @@ def test_the_defaults_are_safe() -> None:
     server, client = SETTINGS["server"], SETTINGS["client"]
     assert server["address"] == "localhost" and set(server["allowedHosts"]) == {"localhost", "127.0.0.1", "::1"}
     assert server["enableCORS"] and server["enableXsrfProtection"] and server["fileWatcherType"] == "none"
-    assert server["maxUploadSize"] == 50 and "50 MB" in PAGE
+    assert server["maxUploadSize"] == 0 and LIMIT_BYTES == 50_000_000 and "50 MB" in PAGE
     assert client["showErrorDetails"] == "none" and not SETTINGS["browser"]["gatherUsageStats"]
     for name in ("server.enableStaticServing", "server.enableAgentApi", "server.enableWebsocketCompression"):
         assert name not in KNOWN or name in list_keys(SETTINGS) or not config.get_config_options()[name].default_val
