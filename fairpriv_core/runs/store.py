@@ -49,7 +49,7 @@ class RunStore:
         self.database, self.owner = database, owner
         self.previews = PreviewStore(database)
         self.uploads = UploadStore(database)
-        self.ledger = LedgerStore(database)
+        self.ledger = LedgerStore(database, owner)
 
     def __enter__(self) -> Self:
         return self
@@ -87,7 +87,7 @@ class RunStore:
                 admit(connection, post)
                 values["reserved"] = post.to_json()
             connection.execute(insert(run).values(**values, config=config.to_json(), created=time.time()))
-            return read_row(_row(connection, values["key"]))
+            return read_row(self._row(connection, values["key"]))
 
     def find(self, config_key: str) -> RunRow | None:
         """Return the newest run of a config, by `RunConfig.key`."""
@@ -103,14 +103,14 @@ class RunStore:
             return [read_row(stored) for stored in connection.execute(query).mappings()]
 
     def row(self, key: str) -> RunRow:
-        """Return one run; BadInput, naming recent keys, where there is none."""
+        """Return one run; BadInput, naming the owner's newest keys, where there is none."""
         with self.database.read() as connection:
-            return read_row(_row(connection, key))
+            return read_row(self._row(connection, key))
 
     def record(self, key: str) -> RunRecord | None:
         """Return a run's record; of a running one the draft (what is known before training); None before that."""
         with self.database.read() as connection:
-            stored, withdrawn = _row(connection, key)["record"], find_withdrawn(connection)
+            stored, withdrawn = self._row(connection, key)["record"], find_withdrawn(connection)
         return None if stored is None else _restate(RunRecord.from_json(stored), withdrawn)
 
     def source(self, key: str) -> Mapping[str, Any]:
@@ -171,7 +171,7 @@ class RunStore:
         """Return a stored file of a run ("model.npz", "model.json"); BadInput where there is none."""
         query = select(artifact.c.content).where(artifact.c.key == key, artifact.c.name == name)
         with self.database.read() as connection:
-            _row(connection, key)
+            self._row(connection, key)
             content = connection.scalar(query)
         if content is None:
             raise BadInput(f"run {key} has no '{name}': only a finished run has a model.", field="key")
@@ -190,7 +190,7 @@ class RunStore:
                 why = f" ({stored['error']})" if stored["error"] else ""
                 raise BadInput(f"run {key} is {read_row(stored).status}{why}: it cannot {what}.", field="key")
             connection.execute(update(run).where(run.c.key == key).values(**change))
-            return read_row(_row(connection, key))
+            return read_row(self._row(connection, key))
 
     def delete(self, key: str) -> None:
         """Delete a run that nobody works on; of one that began a tombstone stays: deleting gives no epsilon back."""
@@ -210,26 +210,27 @@ class RunStore:
         return self.previews.look(key)
 
     def _own_row(self, connection: Connection, key: str) -> RowMapping:
-        stored = _row(connection, key)
+        stored = self._row(connection, key)
         if self.owner is not None and stored["owner"] != self.owner:
             raise BadInput(
                 f"run {key} is someone else's: you can look at it, and only they can change it.", field="key"
             )
         return stored
 
+    def _row(self, connection: Connection, key: str) -> RowMapping:
+        found = connection.execute(select(run).where(run.c.key == key)).mappings().first()
+        if found is None:
+            query = select(run.c.key).order_by(run.c.created.desc()).limit(5)
+            recent = connection.scalars(query if self.owner is None else query.where(run.c.owner == self.owner)).all()
+            none = "the store has no runs yet" if self.owner is None else "you have no runs yet"
+            known = f"the newest are {', '.join(recent)}" if recent else none
+            raise BadInput(f"no run '{key}' in the store; {known}.", field="key")
+        return found
+
     def tombstones(self) -> list[dict[str, Any]]:
         """Return what deleted runs released: key, owner, data, threat model, event and time."""
         with self.database.read() as connection:
             return [dict(stored) for stored in connection.execute(select(tombstone)).mappings()]
-
-
-def _row(connection: Connection, key: str) -> RowMapping:
-    found = connection.execute(select(run).where(run.c.key == key)).mappings().first()
-    if found is None:
-        recent = connection.scalars(select(run.c.key).order_by(run.c.created.desc()).limit(5)).all()
-        known = f"the newest are {', '.join(recent)}" if recent else "the store has no runs yet"
-        raise BadInput(f"no run '{key}' in the store; {known}.", field="key")
-    return found
 
 
 def _restate(record: RunRecord, withdrawn: Mapping[str, str]) -> RunRecord:
@@ -285,7 +286,7 @@ def _stop(connection: Connection, stored: RowMapping) -> dict[str, Any] | None:
 
 def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
     """Return the columns of a run that a person stopped, its record included; drop its checkpoint."""
-    stored = _row(connection, key)
+    stored = connection.execute(select(run).where(run.c.key == key)).mappings().one()
     change: dict[str, Any] = {"status": "cancelled", "request": None, "worker": None, "lease_expires": None}
     if stored["record"] is not None:
         draft = RunRecord.from_json(stored["record"])

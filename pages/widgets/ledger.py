@@ -71,11 +71,11 @@ def find_page(store: RunStore, data: str) -> Page:
 
 
 def _name_page(store: RunStore, data: str) -> tuple[str, str, Stamp]:
-    """Return what a page is cached under: its store, its data set, and what changes when its lines do."""
+    """Return what a page is cached under: its store and who looks, its data set, and what changes when its lines do."""
     stamp = store.ledger.stamp()
     moving = any(row[0] == "running" for row in stamp)
     turn = time.time() // _STALE_SECONDS if moving else 0.0
-    return str(store.database.where), data, (*stamp, (turn,))
+    return f"{store.database.where} {store.owner}", data, (*stamp, (turn,))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import streamlit as st
 
 from fairpriv_core.data.catalog import problems
@@ -16,9 +14,8 @@ from fairpriv_core.runs.toml import write_toml
 
 def offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
     """Draw the buttons; a model stays here where it was trained on data whose terms ask for that."""
-    stored = json.dumps(record.to_json(), indent=1, ensure_ascii=False)
-    config = write_toml(record.config)
-    st.download_button("Record (JSON)", stored, f"{row.key}.json", "application/json", key="get_record")
+    config = write_toml(record.to_document()["config"])
+    st.download_button("Record (JSON)", record.to_text(), f"{row.key}.json", "application/json", key="get_record")
     st.download_button("Config (TOML)", config, f"{row.key}.toml", "application/toml", key="get_config")
     problem = problems().get(record.config["data"]["dataset"] or "")
     for name in () if problem is not None and problem.terms else ("model.npz", "model.json"):
