@@ -46,7 +46,7 @@ def _offer_downloads(figure: FigureData, key: str) -> None:
     with st.popover("Save", icon=":material/download:", key=f"{key}_save", help="Download this figure or its numbers"):
         for form in _forms():
             st.download_button(
-                f"{form.upper()}{' (the numbers)' if form == 'csv' else ''}",
+                f"{plain(form.upper())}{' (the numbers)' if form == 'csv' else ''}",
                 data=partial(_make, figure, form, theme_name()),
                 file_name=f"{figure.name}.{form}",
                 mime=_MIME[form],

@@ -10,6 +10,7 @@ from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
 from fairpriv_core.runs.toml import write_toml
+from pages.widgets.guard import plain
 
 
 def offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
@@ -21,7 +22,7 @@ def offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
     for name in () if problem is not None and problem.terms else ("model.npz", "model.json"):
         content = _find_artifact(store, row.key, name)
         if content is not None:
-            st.download_button(f"Model ({name})", content, f"{row.key}-{name}", key=f"get_{name}")
+            st.download_button(f"Model ({plain(name)})", content, f"{row.key}-{name}", key=f"get_{name}")
 
 
 def _find_artifact(store: RunStore, key: str, name: str) -> bytes | None:
