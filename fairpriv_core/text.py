@@ -32,7 +32,7 @@ def defuse(cell: object) -> object:
 def drop_folders(text: str, file: str | None = None) -> str:
     r"""Return `text` with every absolute path in it as its last name alone; `file` is one that may have blanks.
 
-    >>> drop_folders("there is no file /home/ana/a.csv; 1/n and https://b.org/c/d stay.")
+    >>> drop_folders("there is no file /srv/ana/a.csv; 1/n and https://b.org/c/d stay.")
     'there is no file a.csv; 1/n and https://b.org/c/d stay.'
     >>> drop_folders("/my files/a.csv is gone", "/my files/a.csv")
     'a.csv is gone'

@@ -61,6 +61,26 @@ def test_every_variable_is_read_somewhere() -> None:
     assert not [name for name in named - FOREIGN if f'"{name}"' not in code and f"{name}=" not in code]
 
 
+@pytest.mark.parametrize("language", ["nginx", "caddy"])
+def test_each_proxy_sends_the_headers(language: str) -> None:
+    block = read_block(language)
+    opened = "add_header " if language == "nginx" else ""
+    for header in (
+        "X-Frame-Options DENY",
+        "Content-Security-Policy \"frame-ancestors 'none'\"",
+        "X-Content-Type-Options nosniff",
+        "Referrer-Policy same-origin",
+    ):
+        ended = " always;" if language == "nginx" else ""
+        assert re.search(rf"^ +{re.escape(opened + header + ended)}$", block, re.MULTILINE), header
+    assert block.count("location ") < 2 and "add_header" not in block.partition("location")[2]  # else none is inherited
+
+
+def test_every_proxy_of_the_page_is_one_of_those() -> None:
+    blocks = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
+    assert [language for language, text in blocks if "proxy" in text] == ["nginx", "caddy"]
+
+
 def test_the_service_starts_the_launcher() -> None:
     unit = configparser.ConfigParser()
     unit.optionxform = str  # type: ignore[assignment, method-assign]
