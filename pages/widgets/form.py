@@ -74,7 +74,7 @@ def fit_batch(kind: type[Method], rows: int) -> dict[str, Any]:
     usual = parameters(kind)["batch_size"][1].default if "batch_size" in parameters(kind) else None
     if usual is None or usual <= rows // 2:
         return {}
-    st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual:,} is too large for {rows:,} rows.")
+    st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual:d} is too large for {rows:,} rows.")
     return {"batch_size": max(rows // 4, 1)}
 
 

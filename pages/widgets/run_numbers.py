@@ -32,8 +32,8 @@ def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: Ru
             st.metric(name, short, width=150, help=title if short != text else None)
     if accuracy is not None or gap is not None:
         raw = wording.RAW if record is None or record.metrics is None else say_raw(record)
-        raw = f"Accuracy and fairness gap: {raw[0].lower()}{raw[1:]}"
-        st.caption(f"{plain(say_reference(store, row.config))} {plain(raw)}")
+        about = f"Accuracy and fairness gap: {plain(raw[0].lower() + raw[1:])}"
+        st.caption(f"{plain(say_reference(store, row.config))} {about}")
 
 
 def _find_spent(row: RunRow, record: RunRecord | None) -> float | None:
