@@ -7,7 +7,7 @@ import streamlit as st
 from fairpriv_core.runs.rows import RunRow
 from pages.widgets.audits import show_audit
 from pages.widgets.frame import link_to
-from pages.widgets.guard import attempt
+from pages.widgets.guard import attempt, plain
 from pages.widgets.reference import describe_config
 from pages.widgets.session import find_store
 from pages.widgets.state import enter, keep, mount_index, publish, value
@@ -44,7 +44,7 @@ def _choose(rows: list[RunRow]) -> str:
     labels = {row.key: f"{describe_config(row.config)} · {row.key}" for row in rows}
     wanted = value("run")
     if wanted and wanted not in labels:
-        st.warning(f"Run {wanted} has not finished or is not in the store; another one is shown.")
+        st.warning(f"Run {plain(wanted)} has not finished or is not in the store; another one is shown.")
     keys = list(labels)
     chosen = st.selectbox("Run", keys, **mount_index("run", keys, keys[0]), format_func=labels.__getitem__)
     return str(keep("run", chosen))

@@ -21,7 +21,7 @@ def show() -> None:
     st.header("Papers", anchor=False)
     st.markdown(
         "Figures and tables of the four papers, run again by this software: in the paper's arrangement, beside the "
-        f"numbers that it prints, and with a sentence on whether ours agree. {count_made(papers(), find_made())}"
+        f"numbers that it prints, and with a sentence on whether ours agree. {plain(count_made(papers(), find_made()))}"
     )
     paper, preset = _choose()
     publish(("paper", "preset"))

@@ -9,6 +9,7 @@ import streamlit as st
 from fairpriv_core.report.brief import AUDIENCES, NOTICES, Audience
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.finished import open_rows
+from pages.widgets.guard import plain
 from pages.widgets.picks import settle_runs
 from pages.widgets.report import offer_forms, show_brief
 from pages.widgets.reported import find_report
@@ -57,7 +58,7 @@ def _offer_newest(rows: Sequence[TableRow]) -> None:
     chosen, newest = tuple(value("runs")), rows[0]
     if chosen and newest.keys[0] not in chosen and len(chosen) < MOST_CHOSEN:
         st.button(
-            f"Add the newest finished run: {name_row(newest)}",
+            f"Add the newest finished run: {plain(name_row(newest))}",
             key="report_newest",
             icon=":material/add:",
             on_click=lambda: choose("runs", (*chosen, newest.keys[0])),

@@ -11,6 +11,7 @@ import pytest
 from streamlit import config
 
 from pages.widgets.person import is_allowed
+from pages.widgets.uploads import LIMIT_BYTES
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/deploy.md").read_text("utf-8")
@@ -46,7 +47,7 @@ def test_the_defaults_are_safe() -> None:
     server, client = SETTINGS["server"], SETTINGS["client"]
     assert server["address"] == "localhost" and set(server["allowedHosts"]) == {"localhost", "127.0.0.1", "::1"}
     assert server["enableCORS"] and server["enableXsrfProtection"] and server["fileWatcherType"] == "none"
-    assert server["maxUploadSize"] == 50 and "50 MB" in PAGE
+    assert server["maxUploadSize"] == 0 and LIMIT_BYTES == 50_000_000 and "50 MB" in PAGE
     assert client["showErrorDetails"] == "none" and not SETTINGS["browser"]["gatherUsageStats"]
     for name in ("server.enableStaticServing", "server.enableAgentApi", "server.enableWebsocketCompression"):
         assert name not in KNOWN or name in list_keys(SETTINGS) or not config.get_config_options()[name].default_val
@@ -58,6 +59,26 @@ def test_every_variable_is_read_somewhere() -> None:
     code = "".join(path.read_text("utf-8") for path in files)
     assert {"FAIRPRIV_STORE", "FAIRPRIV_DATA_FOLDER", "FAIRPRIV_DEMO"} <= named
     assert not [name for name in named - FOREIGN if f'"{name}"' not in code and f"{name}=" not in code]
+
+
+@pytest.mark.parametrize("language", ["nginx", "caddy"])
+def test_each_proxy_sends_the_headers(language: str) -> None:
+    block = read_block(language)
+    opened = "add_header " if language == "nginx" else ""
+    for header in (
+        "X-Frame-Options DENY",
+        "Content-Security-Policy \"frame-ancestors 'none'\"",
+        "X-Content-Type-Options nosniff",
+        "Referrer-Policy same-origin",
+    ):
+        ended = " always;" if language == "nginx" else ""
+        assert re.search(rf"^ +{re.escape(opened + header + ended)}$", block, re.MULTILINE), header
+    assert block.count("location ") < 2 and "add_header" not in block.partition("location")[2]  # else none is inherited
+
+
+def test_every_proxy_of_the_page_is_one_of_those() -> None:
+    blocks = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
+    assert [language for language, text in blocks if "proxy" in text] == ["nginx", "caddy"]
 
 
 def test_the_service_starts_the_launcher() -> None:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from fairpriv_core import cli
 from fairpriv_core.errors import BadInput
+from fairpriv_core.report.brief import Audience
+from fairpriv_core.report.brief_forms import open_report
+from fairpriv_core.report.brief_tables import list_tables
+from fairpriv_core.report.rows import write_table
 from fairpriv_core.runs.config import build_config
+from fairpriv_core.runs.handout import gather_handout
 from fairpriv_core.runs.store import open_store
+from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.runs.worker import work_on
+
+ROOT = Path(__file__).parent.parent
 
 TRAIN = ("--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity", "--set", "epochs=2")
 
@@ -106,3 +117,77 @@ def test_what_cannot_be_exported_is_told(capsys: pytest.CaptureFixture[str]) -> 
         waiting = store.submit(build_config({**raw, "notion": "demographic_parity"}))
     with pytest.raises(BadInput, match="is queued: only finished runs can be reported"):
         call("export", waiting.key, "--format", "html")
+
+
+FORMULA = '=HYPERLINK("http://b.example","x")'
+
+
+@pytest.fixture
+def own_file(tmp_path: Path) -> Path:
+    """Return a file of a person's own in a folder whose name nobody else should see; it holds texts and formulas."""
+    path = tmp_path / "jane doe" / "people.csv"
+    path.parent.mkdir()
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        rows = [(index % 9, ("-m", "@f")[index % 2], (FORMULA, "-1.5")[index * 7 % 5 > 2]) for index in range(600)]
+        csv.writer(stream).writerows([("hours", "sex", "paid"), *rows])
+    return path
+
+
+def train_own(capsys: pytest.CaptureFixture[str], path: Path) -> dict[str, Any]:
+    named = ("--csv", str(path), "--label", "paid", "--positive", FORMULA, "--sensitive", "sex")
+    return train(capsys, *named, "--notion", "demographic_parity", "--method", "none", "--set", "epochs=2")
+
+
+def read_cells(text: str) -> list[str]:
+    return [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+
+
+def test_no_export_holds_a_path_or_a_formula(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, own_file: Path
+) -> None:
+    record = train_own(capsys, own_file)
+    assert "jane" not in json.dumps(record) and record["config"]["data"]["file"] == "people.csv"
+    call("predict", record["key"], "--csv", str(own_file), "--out", str(tmp_path / "predicted.csv"))
+    predicted = (tmp_path / "predicted.csv").read_text("utf-8")
+    assert {row["prediction"] for row in csv.DictReader(io.StringIO(predicted))} <= {f"'{FORMULA}", "-1.5"}
+    made = [
+        export(tmp_path, record["key"], "--format", form) for form in ("json", "csv", "toml", "ipynb", "md", "html")
+    ]
+    tables = [write_table(("a",), [("=1",)])]
+    for audience in ("analyst", "policy"):
+        with open_store() as store:
+            report = open_report(gather_handout(store, [record["key"]]), cast(Audience, audience))
+        found = {**list_tables(report.brief, report.chosen, report.audience)}
+        tables += [content.decode() for content in found.values()]
+        made += [
+            export(tmp_path, record["key"], "--format", form, "--audience", audience) for form in ("toml", "ipynb")
+        ]
+    assert not [text for text in made if b"jane" in text or bytes(tmp_path) in text]
+    cells = [cell for table in [*tables, predicted, made[1].decode()] for cell in read_cells(table)]
+    assert not [cell for cell in cells if cell[:1] in tuple("=+-@\t\r\n") and not is_number(cell)]
+    assert f"'{FORMULA}" in cells and "'@f" in cells
+
+
+def is_number(text: str) -> bool:
+    try:
+        return bool(float(text) or True)
+    except ValueError:
+        return False
+
+
+def test_a_stored_error_names_a_file_without_its_folder(capsys: pytest.CaptureFixture[str], own_file: Path) -> None:
+    record = train_own(capsys, own_file)
+    with open_store() as store:
+        config = build_config({**record["config"], "seed": 5, "data": {**record["config"]["data"], "file": own_file}})
+        row = store.submit(config)
+        own_file.write_text("hours,sex,paid\n", "utf-8")
+        work_on(WorkStore(store.database), WorkStore(store.database).claim(row.key))
+        ended = store.row(row.key)
+    assert ended.status == "failed" and ended.error is not None
+    assert "people.csv" in ended.error and "jane" not in ended.error and "/" not in ended.error
+
+
+def test_tables_leave_in_one_way() -> None:
+    files = [*(ROOT / "fairpriv_core").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+    writing = [path.name for path in files if re.search(r"csv\.(Dict)?[wW]riter\(|\.to_csv\(", path.read_text("utf-8"))]
+    assert writing == ["text.py"]

@@ -81,12 +81,21 @@ def test_the_readmes_quick_commands_run(command: list[str]) -> None:
     assert run.returncode == 0, run.stderr
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "SECURITY.md"])
 def test_what_a_document_points_to_is_there(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     named = [path for path in re.findall(r"`([\w./-]+)`", text) if "/" in path and path.split("/")[0] in _top_level()]
     assert not [path for path in links + named if not (ROOT / path).exists()]
+
+
+def test_every_promise_names_a_test_that_is_there() -> None:
+    text = (ROOT / "docs/security.md").read_text("utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)
+    assert len(named) > 20
+    assert not [f"{path}::{test}" for path, test in named if f"def {test}" not in (ROOT / path).read_text("utf-8")]
+    rows = [row for row in re.findall(r"^\| .* \|$", text, re.MULTILINE) if "---" not in row and "| test |" not in row]
+    assert [row for row in rows if "tests/" not in row] == [row for row in rows if row.count("|") == 4]  # who there is
 
 
 def test_no_stray_words_and_no_machine_paths() -> None:

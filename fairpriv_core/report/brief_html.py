@@ -8,7 +8,7 @@ import re
 from importlib.resources import files
 
 from fairpriv_core.report.brief import Brief, Bullets, Code, Part, Section, Table, Text, show_cell
-from fairpriv_core.report.draw import draw
+from fairpriv_core.report.draw import CONFIG, draw
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.page import write_document, write_figure, write_table
 
@@ -45,7 +45,7 @@ nav ol { columns: 2; font-size: 0.9rem; }
 _DRAW = """const drawOne = async (place) => {
   const figure = JSON.parse(place.nextElementSibling.textContent)
   const layout = { ...figure.layout, width: place.clientWidth, autosize: false }
-  await Plotly.newPlot(place, figure.data, layout, { displaylogo: false })
+  await Plotly.newPlot(place, figure.data, layout, CONFIG)
   new ResizeObserver(() => {
     const width = place.clientWidth
     if (width && Math.abs(width - place._fullLayout.width) > 1) Plotly.relayout(place, { width })
@@ -64,7 +64,8 @@ def write_html(brief: Brief) -> str:
     body = (
         f"<h1>{html.escape(brief.title)}</h1>\n"
         f'<p class="notice">{html.escape(brief.notice)}</p>\n'
-        f"{_write_contents(brief)}\n{sections}\n<script>{library}</script>\n<script>{_DRAW}</script>"
+        f"{_write_contents(brief)}\n{sections}\n"
+        f"<script>{library}</script>\n<script>const CONFIG = {json.dumps(CONFIG)}\n{_DRAW}</script>"
     )
     return write_document(brief.title, body, theme="light", style=_STYLE)
 

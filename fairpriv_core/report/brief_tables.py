@@ -9,7 +9,7 @@ from fairpriv_core.report.brief_classes import class_rows
 from fairpriv_core.report.brief_numbers import group_rows, paid_rows, run_rows
 from fairpriv_core.report.brief_runs import Chosen
 from fairpriv_core.report.classes import has_classes
-from fairpriv_core.report.rows import write_csv, write_lines
+from fairpriv_core.report.rows import write_csv, write_table
 
 
 def list_tables(brief: Brief, chosen: Sequence[Chosen], audience: Audience) -> dict[str, bytes]:
@@ -27,7 +27,7 @@ def write_runs(chosen: Sequence[Chosen], audience: Audience) -> str:
     """Return the run table as CSV; of the audience "policy" only numbers that ε covers or that are public."""
     table = paid_rows(chosen) if audience == "policy" else run_rows(chosen)
     rows = [(*row, ", ".join(each.row.keys)) for row, each in zip(table.rows, chosen, strict=True)]
-    return write_lines((*table.head, "keys", "note"), ((*row, table.note) for row in rows))
+    return write_table((*table.head, "keys", "note"), ((*row, table.note) for row in rows))
 
 
 def write_groups(chosen: Sequence[Chosen], audience: Audience) -> str:
@@ -47,4 +47,4 @@ def _write_all(tables: Sequence[tuple[Chosen, Table | None]], first: str) -> str
     head = tuple(dict.fromkeys(name for _, table in known for name in table.head)) or (first,)
     each_row = ((each, table, dict(zip(table.head, row, strict=True))) for each, table in known for row in table.rows)
     rows = [(each.name, *(cells.get(name) for name in head), table.note) for each, table, cells in each_row]
-    return write_lines(("run", *head, "note"), rows)
+    return write_table(("run", *head, "note"), rows)

@@ -17,6 +17,8 @@ from fairpriv_core.report.traces import build_traces
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # metric-compatible: the same on screen and in an export
 WIDTH = 900
 TITLE_CHARACTERS = 40  # a row of the title fits a phone
+#: What Plotly is told wherever it draws for a browser. Its own default offers to upload the chart and all its numbers.
+CONFIG = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 #: Plotly's JSON of a figure: "data" and "layout"
 Drawing = dict[str, Any]
 _TOP, _BOTTOM, _LEGEND_ROW, _TITLE_ROW = 46, 54, 21, 19
@@ -42,9 +44,8 @@ def draw(figure: FigureData, *, theme: ThemeName = "light", caption: bool = Fals
 
 def write_html(drawing: Drawing) -> str:
     """Return the drawing as an HTML fragment that needs no network."""
-    config = {"displaylogo": False, "responsive": True}
     options = {"full_html": False, "include_plotlyjs": True, "include_mathjax": False, "validate": False}
-    return str(plotly.io.to_html(drawing, config=config, **options))
+    return str(plotly.io.to_html(drawing, config={**CONFIG, "responsive": True}, **options))
 
 
 def _to_json(part: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable, Sequence
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import FigureData, Series
+from fairpriv_core.text import write_lines
 
 COLUMNS = ("figure", "panel", "series", "x", "x_end", "x_low", "x_high", "y", "low", "high", "x_axis", "y_axis", "note")
 _SPACE, _LABEL = ("z", "z_axis"), ("label",)
@@ -29,20 +29,14 @@ def list_rows(figure: FigureData) -> list[tuple[object, ...]]:
 
 def write_csv(figure: FigureData) -> str:
     """Return the rows as CSV text with a header."""
-    return write_lines(list_columns(figure), list_rows(figure))
+    return write_table(list_columns(figure), list_rows(figure))
 
 
-def write_lines(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return CSV text; a text that a spreadsheet would take for a formula begins with an apostrophe."""
+def write_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return CSV text, in which no text is a formula."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows([_defuse(cell) for cell in row] for row in rows)
+    write_lines(text, head, rows)
     return text.getvalue()
-
-
-def _defuse(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 def _series_rows(figure: FigureData, series: Series) -> list[tuple[object, ...]]:

@@ -99,12 +99,13 @@ def _tell_reference(record: RunRecord) -> dict[str, Any]:
 
 
 def _tell_run(store: RunStore, record: RunRecord) -> dict[str, Any]:
+    document = record.to_document()
     return {
-        "record": record.to_json(),
+        "record": document,
         "curves": store.metrics(record.key),
         "audit": AuditStore(store.database).find(record.key),
         "certificates": describe_certificates(record),
-        "config": write_toml(record.config),
+        "config": write_toml(document["config"]),
         "data": tell_data(record),
         "method": tell_method(record),
         "notion": tell_notion(record),

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from fairpriv_core.data.catalog import problems
@@ -17,7 +16,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.ledger import Entry
 from fairpriv_core.runs.reuse import SAMPLE_STREAM, SHARED_RELEASES
-from fairpriv_core.runs.source import find_seed
+from fairpriv_core.runs.source import find_seed, name_file
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def identify_data(data: Mapping[str, Any], file_sha256: str | None) -> str:
 
 def call_data(data: Mapping[str, Any]) -> str:
     """Return what a person called the data of a config."""
-    return str(data["dataset"] or Path(data["file"]).name)
+    return str(data["dataset"] or name_file(data))
 
 
 def list_sensitive(data: Mapping[str, Any]) -> tuple[str, ...]:

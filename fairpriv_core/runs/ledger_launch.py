@@ -51,8 +51,9 @@ class Page:
 
 
 def read_page(store: RunStore, data: str) -> Page:
-    """Return the page of the data set `data` (by `identify_data`)."""
-    return Page(data, store.ledger.lines(data), store.ledger.caps(data))
+    """Return the page of the data set `data` (by `identify_data`); it names no run of others than the store's owner."""
+    lines = [line if store.owner in (None, line.owner) else line.unnamed() for line in store.ledger.lines(data)]
+    return Page(data, lines, store.ledger.caps(data))
 
 
 def foresee_launch(page: Page, launch: Entry | None, *, delta: float) -> list[Effect]:

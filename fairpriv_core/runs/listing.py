@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from typing import Any
 
 from fairpriv_core.notions.metrics import violation
+from fairpriv_core.runs.ledger_entry import call_data
 from fairpriv_core.runs.record import RAW_SENTENCE, RunRecord
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
+from fairpriv_core.text import write_lines
 
 
 def list_runs(store: RunStore) -> list[dict[str, Any]]:
@@ -23,9 +24,7 @@ def curves_to_csv(store: RunStore, key: str) -> str:
     """Return a run's curves as CSV (step, name, value), under a line that says that they are raw."""
     buffer = io.StringIO()
     buffer.write(f"# {RAW_SENTENCE}\n")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["step", "name", "value"])
-    writer.writerows(store.metrics(key))
+    write_lines(buffer, ("step", "name", "value"), store.metrics(key))
     return buffer.getvalue()
 
 
@@ -37,7 +36,7 @@ def _describe(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
         **{name: value for name, value in row.to_json().items() if name not in ("config", "step")},
         "steps": row.step,
         "planned_steps": row.steps,
-        "dataset": config["data"]["dataset"] or config["data"]["file"],
+        "dataset": call_data(config["data"]),
         "sensitive": config["data"]["sensitive"],
         "method": config["method"]["name"],
         "notion": config["notion"],

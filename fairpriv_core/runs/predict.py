@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from fairpriv_core.engine.predict import decision_thresholds, needs_group, predi
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.rates import TWO, decide
 from fairpriv_core.runs.artifact import DESCRIPTION, FORMAT, PARAMETERS
+from fairpriv_core.text import write_lines
 
 
 def predict_file(files: Mapping[str, bytes], source: str, target: str) -> dict[str, Any]:
@@ -44,10 +44,9 @@ def predict_file(files: Mapping[str, bytes], source: str, target: str) -> dict[s
     probability = score[:, 1] if binary else score.max(axis=1)
     try:
         with Path(target).open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(["row", "probability", "prediction"])
-            rows = zip(probability.tolist(), decided.tolist(), strict=True)
-            writer.writerows([row, f"{share:.6g}", names[label]] for row, (share, label) in enumerate(rows, start=1))
+            rows = enumerate(zip(probability.tolist(), decided.tolist(), strict=True), start=1)
+            told = ((row, f"{share:.6g}", names[label]) for row, (share, label) in rows)
+            write_lines(stream, ("row", "probability", "prediction"), told)
     except OSError as error:
         raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
     counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))

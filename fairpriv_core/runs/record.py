@@ -15,8 +15,10 @@ from fairpriv_core.privacy.event import Events
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.evaluation_cost import SPLIT_ASSUMED, with_evaluation
 from fairpriv_core.runs.parameters import method_to_json, read_method
+from fairpriv_core.runs.source import name_file
 from fairpriv_core.runs.statement import published_epsilon, state_epsilon
 from fairpriv_core.runs.versions import library_versions
+from fairpriv_core.text import drop_folders
 
 RAW_SENTENCE = (
     "Metrics are computed on raw protected data, for the analyst: epsilon does not cover them; do not publish them."
@@ -110,6 +112,13 @@ class RunRecord:
         plain = asdict(self)
         return {**plain, "assumptions": list(self.assumptions), "warnings": list(self.warnings)}
 
+    def to_document(self) -> dict[str, Any]:
+        """Return what leaves the store: as `to_json`, with a person's file, and every other path, by its name alone."""
+        data = self.config["data"]
+        config = {**self.config, "data": {**data, "file": name_file(data)}}
+        error = None if self.error is None else drop_folders(self.error, data.get("file"))
+        return {**self.to_json(), "config": config, "error": error}
+
     def to_brief(self) -> dict[str, Any] | None:
         """Return what tables and charts over thousands of runs need, as JSON; None unless finished.
 
@@ -124,7 +133,7 @@ class RunRecord:
 
     def to_text(self) -> str:
         """Return the JSON document that commands print and export."""
-        return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(self.to_document(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     @staticmethod
     def from_json(plain: Mapping[str, Any]) -> RunRecord:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairpriv_core.runs.processes import is_dead
+from fairpriv_core.text import drop_folders
 
 STATUSES = ("queued", "running", "stopping", "paused", "finished", "failed", "cancelled", "lost")
 ENDED = ("finished", "failed", "cancelled")
@@ -24,7 +25,7 @@ class RunRow:
         step, steps, epoch: made; `steps` is None until training starts or where it is not known.
         epsilon: spent so far (proved); None where there is none to state.
         attempt: how often a process took the run up; `crashes`: how often one died on it.
-        error, error_kind: why it failed: "bad_input", "failed" or "crashed".
+        error, error_kind: why it failed, every path by its last name: "bad_input", "failed" or "crashed".
         chunk: what runs have in common that train together; None for a run on its own.
     """
 
@@ -69,6 +70,8 @@ def read_row(stored: Mapping[Any, Any]) -> RunRow:
         values["status"] = "stopping" if stored["request"] == "stop" else "running"
         if is_lost(stored):
             values["status"] = "lost"
+    if stored["error"]:
+        values["error"] = drop_folders(stored["error"], stored["config"]["data"].get("file"))
     return RunRow(**values)
 
 

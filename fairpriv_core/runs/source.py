@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import fields
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from fairpriv_core import checks
@@ -46,6 +46,11 @@ def find_seed(config: Mapping[str, Any]) -> int | None:
     """Return the seed that decides which rows a config (its JSON) trains and tests on; None where none does."""
     drawn = config["split"] != "official" or config["data"].get("group_ratio") is not None
     return config["seed"] if drawn else None
+
+
+def name_file(data: Mapping[str, Any]) -> str | None:
+    """Return the name, without its folders, of the file in a config's data; None for a benchmark."""
+    return None if data.get("file") is None else PurePath(data["file"]).name
 
 
 def hash_file(path: str | None) -> str | None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, select, update
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import from_json
@@ -42,14 +42,15 @@ class RunStore:
     """The verbs of the run table. Each is one transaction; every read gives copies.
 
     `owner` is whose store this is: what is launched is theirs, lists show theirs, and others' runs can be looked at by
-    their keys but not changed. Without one (the command line) lists show all, and LOCAL_OWNER launches.
+    their keys but not changed. Without one (the command line) lists show all, and LOCAL_OWNER launches. `data_sets`
+    names the benchmarks that are shown here, where not all data are: runs on others are as if they were not there.
     """
 
-    def __init__(self, database: Database, owner: str | None = None) -> None:
-        self.database, self.owner = database, owner
+    def __init__(self, database: Database, owner: str | None = None, *, data_sets: Sequence[str] | None = None) -> None:
+        self.database, self.owner, self._data_sets = database, owner, data_sets
         self.previews = PreviewStore(database)
         self.uploads = UploadStore(database)
-        self.ledger = LedgerStore(database)
+        self.ledger = LedgerStore(database, owner)
 
     def __enter__(self) -> Self:
         return self
@@ -87,7 +88,7 @@ class RunStore:
                 admit(connection, post)
                 values["reserved"] = post.to_json()
             connection.execute(insert(run).values(**values, config=config.to_json(), created=time.time()))
-            return read_row(_row(connection, values["key"]))
+            return read_row(self._row(connection, values["key"]))
 
     def find(self, config_key: str) -> RunRow | None:
         """Return the newest run of a config, by `RunConfig.key`."""
@@ -98,19 +99,18 @@ class RunStore:
     def rows(self, *, limit: int | None = None) -> list[RunRow]:
         """Return the owner's runs, newest first; all runs where the store has no owner."""
         query = select(*_SHORT).order_by(run.c.created.desc(), run.c.key).limit(limit)
-        query = query if self.owner is None else query.where(run.c.owner == self.owner)
         with self.database.read() as connection:
-            return [read_row(stored) for stored in connection.execute(query).mappings()]
+            return [read_row(stored) for stored in connection.execute(self._listed(query)).mappings()]
 
     def row(self, key: str) -> RunRow:
-        """Return one run; BadInput, naming recent keys, where there is none."""
+        """Return one run; BadInput, naming the owner's newest keys, where there is none."""
         with self.database.read() as connection:
-            return read_row(_row(connection, key))
+            return read_row(self._row(connection, key))
 
     def record(self, key: str) -> RunRecord | None:
         """Return a run's record; of a running one the draft (what is known before training); None before that."""
         with self.database.read() as connection:
-            stored, withdrawn = _row(connection, key)["record"], find_withdrawn(connection)
+            stored, withdrawn = self._row(connection, key)["record"], find_withdrawn(connection)
         return None if stored is None else _restate(RunRecord.from_json(stored), withdrawn)
 
     def source(self, key: str) -> Mapping[str, Any]:
@@ -122,7 +122,7 @@ class RunStore:
 
     def records(self, keys: Sequence[str]) -> dict[str, RunRecord]:
         """Return the records of those of `keys` that have one."""
-        query = select(run.c.key, run.c.record).where(run.c.key.in_(keys))
+        query = self._shown(select(run.c.key, run.c.record).where(run.c.key.in_(keys)))
         with self.database.read() as connection:
             found = {key: stored for key, stored in connection.execute(query) if stored is not None}
             withdrawn = find_withdrawn(connection)
@@ -135,10 +135,9 @@ class RunStore:
         """
         query = select(run.c.key, run.c.created, run.c.finished, run.c.config, run.c.brief)
         query = query.where(run.c.status == "finished").order_by(run.c.created.desc(), run.c.key).limit(limit)
-        query = query if self.owner is None else query.where(run.c.owner == self.owner)
         with self.database.read() as connection:
             withdrawn = find_withdrawn(connection)
-            return [_read_brief(stored, withdrawn) for stored in connection.execute(query).mappings()]
+            return [_read_brief(stored, withdrawn) for stored in connection.execute(self._listed(query)).mappings()]
 
     def stamp(self) -> Stamp:
         """Return what changes whenever what `briefs` returns does; cheap enough to ask at every turn.
@@ -171,7 +170,7 @@ class RunStore:
         """Return a stored file of a run ("model.npz", "model.json"); BadInput where there is none."""
         query = select(artifact.c.content).where(artifact.c.key == key, artifact.c.name == name)
         with self.database.read() as connection:
-            _row(connection, key)
+            self._row(connection, key)
             content = connection.scalar(query)
         if content is None:
             raise BadInput(f"run {key} has no '{name}': only a finished run has a model.", field="key")
@@ -183,18 +182,18 @@ class RunStore:
         Raises:
             BadInput: the run's state has no such step; the message says which state it is in. Or it is another's.
         """
-        with self.database.write() as connection:
+        with self.database.write(scrub=what == "stop") as connection:
             stored = self._own_row(connection, key)
             change = _transition(stored, what) if what != "stop" else _stop(connection, stored)
             if change is None:
                 why = f" ({stored['error']})" if stored["error"] else ""
                 raise BadInput(f"run {key} is {read_row(stored).status}{why}: it cannot {what}.", field="key")
             connection.execute(update(run).where(run.c.key == key).values(**change))
-            return read_row(_row(connection, key))
+            return read_row(self._row(connection, key))
 
     def delete(self, key: str) -> None:
         """Delete a run that nobody works on; of one that began a tombstone stays: deleting gives no epsilon back."""
-        with self.database.ledger() as connection:
+        with self.database.ledger(scrub=True) as connection:
             stored = self._own_row(connection, key)
             if stored["status"] == "running" and not is_lost(stored):
                 raise BadInput(f"run {key} is running; stop it before deleting it.", field="key")
@@ -210,26 +209,40 @@ class RunStore:
         return self.previews.look(key)
 
     def _own_row(self, connection: Connection, key: str) -> RowMapping:
-        stored = _row(connection, key)
+        stored = self._row(connection, key)
         if self.owner is not None and stored["owner"] != self.owner:
             raise BadInput(
                 f"run {key} is someone else's: you can look at it, and only they can change it.", field="key"
             )
         return stored
 
+    def _row(self, connection: Connection, key: str) -> RowMapping:
+        found = connection.execute(self._shown(select(run).where(run.c.key == key))).mappings().first()
+        if found is None:
+            query = select(run.c.key).order_by(run.c.created.desc()).limit(5)
+            recent = connection.scalars(self._listed(query)).all()
+            none = "the store has no runs yet" if self.owner is None else "you have no runs yet"
+            known = f"the newest are {', '.join(recent)}" if recent else none
+            raise BadInput(f"no run '{key}' in the store; {known}.", field="key")
+        return found
+
+    def shows(self, data: Mapping[str, Any]) -> bool:
+        """Return whether a config's `data` are shown here."""
+        return self._data_sets is None or data.get("dataset") in self._data_sets
+
+    def _shown(self, query: Select[Any]) -> Select[Any]:
+        """Return a query of runs without those on data that are not shown here."""
+        name = run.c.config["data"]["dataset"].as_string()
+        return query if self._data_sets is None else query.where(name.in_(self._data_sets))
+
+    def _listed(self, query: Select[Any]) -> Select[Any]:
+        """Return a query of runs that are the owner's and on data that are shown here."""
+        return self._shown(query if self.owner is None else query.where(run.c.owner == self.owner))
+
     def tombstones(self) -> list[dict[str, Any]]:
         """Return what deleted runs released: key, owner, data, threat model, event and time."""
         with self.database.read() as connection:
             return [dict(stored) for stored in connection.execute(select(tombstone)).mappings()]
-
-
-def _row(connection: Connection, key: str) -> RowMapping:
-    found = connection.execute(select(run).where(run.c.key == key)).mappings().first()
-    if found is None:
-        recent = connection.scalars(select(run.c.key).order_by(run.c.created.desc()).limit(5)).all()
-        known = f"the newest are {', '.join(recent)}" if recent else "the store has no runs yet"
-        raise BadInput(f"no run '{key}' in the store; {known}.", field="key")
-    return found
 
 
 def _restate(record: RunRecord, withdrawn: Mapping[str, str]) -> RunRecord:
@@ -285,7 +298,7 @@ def _stop(connection: Connection, stored: RowMapping) -> dict[str, Any] | None:
 
 def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
     """Return the columns of a run that a person stopped, its record included; drop its checkpoint."""
-    stored = _row(connection, key)
+    stored = connection.execute(select(run).where(run.c.key == key)).mappings().one()
     change: dict[str, Any] = {"status": "cancelled", "request": None, "worker": None, "lease_expires": None}
     if stored["record"] is not None:
         draft = RunRecord.from_json(stored["record"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,14 @@ from fairpriv_core.runs.store_upgrade import upgrade
 _BUSY_SECONDS = 30
 _CONNECT_SECONDS = 10
 _ELSEWHERE = "set FAIRPRIV_STORE to another place"
-_PRAGMAS = (f"busy_timeout={_BUSY_SECONDS * 1000}", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
+_SCRUB_SECONDS = 2
+_PRAGMAS = (
+    f"busy_timeout={_BUSY_SECONDS * 1000}",
+    "journal_mode=WAL",
+    "synchronous=NORMAL",
+    "foreign_keys=ON",
+    "secure_delete=ON",  # a deleted checkpoint holds the key of a run's noise
+)
 _CREATE_LOCK = 7_461_002  # any fixed number: makes two first openings of one PostgreSQL store wait for each other
 _LEDGER_LOCK = 7_461_003  # likewise for transactions of the ledger
 
@@ -80,17 +87,22 @@ class Database:
             yield connection
 
     @contextmanager
-    def write(self, *, durable: bool = False) -> Iterator[Connection]:
-        """Give a connection for one transaction, all or nothing; a `durable` one survives a power cut."""
+    def write(self, *, durable: bool = False, scrub: bool = False) -> Iterator[Connection]:
+        """Give a connection for one transaction, all or nothing; a `durable` one survives a power cut.
+
+        What a `scrub` one deletes cannot be read from the store's files afterwards.
+        """
         self.check_writable()
         self._follow_file()
         with self._translate(), self._engine.execution_options(durable=durable).begin() as connection:
             yield connection
+        if scrub:
+            self._scrub()
 
     @contextmanager
-    def ledger(self) -> Iterator[Connection]:
+    def ledger(self, *, scrub: bool = False) -> Iterator[Connection]:
         """Give a connection for one durable transaction that no other of these overlaps."""
-        with self.write(durable=True) as connection:
+        with self.write(durable=True, scrub=scrub) as connection:
             if self.path is None:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_LEDGER_LOCK})"))
             yield connection
@@ -118,6 +130,17 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
+
+    def _scrub(self) -> None:
+        """Empty SQLite's log, where pages lie as they were before a deletion overwrote them.
+
+        One that is being read stays until the next call, or until the store is closed.
+        """
+        if self.path is None:
+            return
+        opened = sqlite3.connect(self.path, timeout=_SCRUB_SECONDS, isolation_level=None)
+        with closing(opened), suppress(sqlite3.OperationalError):
+            opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _follow_file(self) -> None:
         """Raise StoreError where a SQLite file is gone: connections would go on with what was moved or deleted."""
@@ -173,6 +196,14 @@ class Database:
                 connection.execute(insert(store_info).values(version=SCHEMA_VERSION))
             elif found < SCHEMA_VERSION:
                 upgrade(connection, found)
+        if found is not None and self.path is not None:
+            self._rewrite()
+
+    def _rewrite(self) -> None:
+        """Write a store of an earlier version anew: what had been deleted from it was still in its file."""
+        with self._translate(), closing(self._engine.raw_connection()) as connection:
+            connection.cursor().execute("VACUUM")
+        self._scrub()
 
     @contextmanager
     def _translate(self) -> Iterator[None]:

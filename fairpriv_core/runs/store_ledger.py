@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
+from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.privacy.filter import Cap, admits, count_against, read_gauge
@@ -27,6 +28,7 @@ from fairpriv_core.runs.store_tables import cap, charge, checkpoint, run, tombst
 from fairpriv_core.text import at_least_text, epsilon_text
 
 _RECORD = ""  # the cap table's name for whole records
+_ELSE = "of somebody else"
 _TOO_OLD = "it was deleted by an earlier version, which kept too little to count it."
 
 
@@ -34,24 +36,30 @@ _TOO_OLD = "it was deleted by an earlier version, which kept too little to count
 class Line:
     """One line: a run's status, "deleted" or "charged"; what it has spent (None: nothing yet) and what it may spend.
 
-    `asked` is what it was let in with under a cap; None where there was none.
+    `asked` is what it was let in with under a cap; None where there was none. `owner` is whose it is.
     """
 
     what: str
     status: str
     spent: Entry | None
     planned: Entry
+    owner: str
     asked: Entry | None = None
+
+    def unnamed(self) -> Line:
+        """Return the line as somebody else sees it: it counts, and its run's key, which opens the run, is left out."""
+        spent = None if self.spent is None else replace(self.spent, key=_ELSE)
+        return replace(self, spent=spent, planned=replace(self.planned, key=_ELSE))
 
 
 class LedgerStore:
-    """The verbs of the ledger; each is one transaction."""
+    """The verbs of the ledger; each is one transaction. Runs of everybody count; `owner` decides what is named."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, owner: str | None = None) -> None:
+        self._database, self._owner = database, owner
 
     def lines(self, data: str) -> list[Line]:
-        """Return every line of the data set `data` (by `identify_data`), oldest first."""
+        """Return every line of the data set `data` (by `identify_data`), by whomever, oldest first."""
         with self._database.read() as connection:
             return _read_lines(connection, data)
 
@@ -67,16 +75,24 @@ class LedgerStore:
             return tuple(tuple(row) for query in queries for row in connection.execute(query))
 
     def data_sets(self) -> dict[str, str]:
-        """Return what is known of: the name (as last given) by `identify_data`, oldest first; capped or not."""
+        """Return what is known of: the name (as last given) by `identify_data`, oldest first; capped or not.
+
+        For an owner these are the benchmarks and the files of their own runs: what others call a file is theirs.
+        """
         with self._database.read() as connection:
-            configs = connection.scalars(select(run.c.config).order_by(run.c.created))
-            found = {identify_data(each["data"], each.get("file_sha256")): call_data(each["data"]) for each in configs}
+            stored_runs = connection.execute(select(run.c.config, run.c.owner).order_by(run.c.created))
+            mine = [config for config, owner in stored_runs if config["data"]["file"] is None or self._may_name(owner)]
+            found = {identify_data(each["data"], each.get("file_sha256")): call_data(each["data"]) for each in mine}
             for stored in connection.execute(select(tombstone)).mappings():
                 post = _read_stone(stored)
-                found.setdefault(post.data, post.name)
-            for data in connection.scalars(select(cap.c.data)):
+                if post.name in problems() or self._may_name(stored["owner"]):
+                    found.setdefault(post.data, post.name)
+            for data in connection.scalars(select(cap.c.data)) if self._owner is None else ():
                 found.setdefault(data, data)
         return found
+
+    def _may_name(self, owner: str) -> bool:
+        return self._owner in (None, owner)
 
     def caps(self, data: str) -> dict[str | None, Cap]:
         """Return the caps of a data set by sensitive column; None for whole records."""
@@ -216,11 +232,13 @@ def _read_lines(connection: Connection, data: str) -> list[Line]:
     for stored in connection.execute(select(tombstone)).mappings():
         post = _read_stone(stored)
         asked = (stored["post"] or {}).get("asked")
-        line = Line(post.what, "deleted", post.entry, post.entry, None if asked is None else Entry.from_json(asked))
+        asked = None if asked is None else Entry.from_json(asked)
+        line = Line(post.what, "deleted", post.entry, post.entry, stored["owner"], asked)
         found += [(stored["deleted"], line)] if post.data == data else []
     for stored in connection.execute(select(charge)).mappings():
         post = Post.from_json(stored["post"])
-        found += [(stored["created"], Line(post.what, "charged", post.entry, post.entry))] if post.data == data else []
+        line = Line(post.what, "charged", post.entry, post.entry, stored["owner"])
+        found += [(stored["created"], line)] if post.data == data else []
     return [line for _, line in sorted(found, key=lambda item: item[0])]
 
 
@@ -240,10 +258,10 @@ def _lines_of_run(stored: RowMapping, committed: Mapping[str, Any]) -> Iterator[
         post = post_record(stored["record"])
         now = replace(post.entry, events=from_json(committed.get(stored["key"]) or []))
         asked = None if stored["reserved"] is None else Post.from_json(stored["reserved"]).entry
-        yield Line(post.what, status, post.entry if status in ENDED else now, post.entry, asked)
+        yield Line(post.what, status, post.entry if status in ENDED else now, post.entry, stored["owner"], asked)
     elif stored["reserved"] is not None and status not in ENDED:
         post = Post.from_json(stored["reserved"])
-        yield Line(post.what, status, None, post.entry)
+        yield Line(post.what, status, None, post.entry, stored["owner"])
 
 
 def _read_stone(stored: RowMapping) -> Post:

@@ -86,7 +86,8 @@ class SweepStore:
         mine = preview.c.request["owner"].as_string() == self._store.payer
         query = select(preview.c.request).where(mine).order_by(preview.c.created.desc())
         with self._database.read() as connection:
-            asked = [request for request in connection.scalars(query) if "launch" in request][:limit]
+            found = [request for request in connection.scalars(query) if "launch" in request]
+        asked = [request for request in found if self._store.shows(request["sweep"].get("data") or {})][:limit]
         costs = [{name: value for name, value in request.items() if name != "launch"} for request in asked]
         return {name_request(request): request for request in costs}
 

@@ -71,7 +71,7 @@ class WorkStore:
         lost = [stored["key"] for stored in running if is_lost(stored)]
         if lost:
             query = select(run).where(run.c.key.in_(lost)).order_by(run.c.key).with_for_update(skip_locked=True)
-            with self._database.write() as connection:
+            with self._database.write(scrub=True) as connection:
                 found = [stored for stored in connection.execute(query).mappings().all() if is_lost(stored)]
                 settle_crash(connection, found, "its process ended without a word")
         return len(lost)
@@ -113,7 +113,7 @@ class WorkStore:
     def finish(self, claims: Claims, endings: Sequence[Ending]) -> None:
         """Store records that have come to their end (finished or failed), and drop the checkpoints."""
         files = [(claim.key, item) for claim, end in zip(claims, endings, strict=True) for item in end.artifacts]
-        with self._database.ledger() as connection:
+        with self._database.ledger(scrub=True) as connection:
             _extend(connection, claims, **FREE)
             _store_progress(connection, claims, [end.progress for end in endings])
             _set_each(connection, claims, [_ended(end) for end in endings])
@@ -136,7 +136,7 @@ class WorkStore:
 
         What is not ended goes on from its last checkpoint.
         """
-        with self._database.write() as connection:
+        with self._database.write(scrub=True) as connection:
             asked = _extend(connection, claims)
             _extend(connection, claims, **FREE, status=status)
             paused = [key for key, what in asked.items() if what == "pause"]
@@ -159,7 +159,7 @@ class WorkStore:
         """Queue runs again whose process died; one that died too often has failed. Leaves those that were overtaken."""
         attempts = {claim.key: claim.attempt for claim in claims}
         query = select(run).where(run.c.key.in_(attempts)).order_by(run.c.key).with_for_update()
-        with self._database.write() as connection:
+        with self._database.write(scrub=True) as connection:
             found = connection.execute(query).mappings().all()
             mine = [row for row in found if row["status"] == "running" and row["attempt"] == attempts[row["key"]]]
             settle_crash(connection, mine, reason)

@@ -112,11 +112,11 @@ def _show_code(audit: Mapping[str, Any]) -> None:
         show_figure(bound_bars(code), "audit_bounds")
     with right:
         _show_reach(code)
-    epochs = f" and {code['method']['epochs']} epochs" if "epochs" in code["method"] else ""
+    epochs = f" and {code['method']['epochs']:,} epochs" if "epochs" in code["method"] else ""
     st.caption(
         f"Audited: this run's method with its noise, on {code['rows']:,} made-up rows of a table{epochs}, where leaks "
         "show best. The ε here is that of these releases, not of the run. "
-        f"Made {audit['made'][:10]}, seed {code['plan']['seed']}."
+        f"Made {plain(audit['made'][:10])}, seed {code['plan']['seed']:d}."
     )
 
 

@@ -8,7 +8,7 @@ from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.costs import say_duration
 from pages.widgets.frame import go_to
-from pages.widgets.guard import attempt
+from pages.widgets.guard import attempt, plain
 from pages.widgets.plan import Plan
 from pages.widgets.state import choose
 
@@ -27,5 +27,7 @@ def offer_launch(store: RunStore, config: RunConfig, plan: Plan) -> bool:
     say_duration(config, plan, attempt(lambda: store.rows(limit=50)) or [])
     if known is None or known.status not in _GOING_ON:
         return False
-    st.caption(f"These very settings have a run already ({known.status}): Launch opens it, and nothing runs twice.")
+    st.caption(
+        f"These very settings have a run already ({plain(known.status)}): Launch opens it, and nothing runs twice."
+    )
     return True

@@ -25,8 +25,6 @@ _MIME = {
     "csv": "text/csv",
 }
 
-_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
-
 
 def show_figure(
     figure: FigureData, key: str, *, in_set: bool = False, on_pick: Callable[[str], None] | None = None
@@ -37,7 +35,7 @@ def show_figure(
     is downloaded has the whole caption. `on_pick` is called with what a clicked point stands for, by the `keys` of its
     series.
     """
-    show_plot(draw(figure, theme=theme_name()), key, alt=figure.alt, config=_CONFIG, on_pick=on_pick)
+    show_plot(draw(figure, theme=theme_name()), key, alt=figure.alt, on_pick=on_pick)
     left, right = st.columns([4, 1], vertical_alignment="top")
     left.caption(plain(figure.own if in_set else figure.caption))
     with right:
@@ -48,7 +46,7 @@ def _offer_downloads(figure: FigureData, key: str) -> None:
     with st.popover("Save", icon=":material/download:", key=f"{key}_save", help="Download this figure or its numbers"):
         for form in _forms():
             st.download_button(
-                f"{form.upper()}{' (the numbers)' if form == 'csv' else ''}",
+                f"{plain(form.upper())}{' (the numbers)' if form == 'csv' else ''}",
                 data=partial(_make, figure, form, theme_name()),
                 file_name=f"{figure.name}.{form}",
                 mime=_MIME[form],

@@ -46,7 +46,7 @@ def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
 
 def _say(found: dict[str, Any]) -> None:
     metric = metric_title(found["request"]["metric"]).lower()
-    chosen = f"**{plain(found['selected'])}** has the smallest {metric} of {len(found['candidates'])} runs."
+    chosen = f"**{plain(found['selected'])}** has the smallest {plain(metric)} of {len(found['candidates'])} runs."
     if found["epsilon"] is None:
         st.warning(f"{chosen} No ε is proved for it: {plain(found['epsilon_reason'])}", icon=":material/warning:")
         return

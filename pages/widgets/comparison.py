@@ -29,7 +29,7 @@ def show_comparison(store: RunStore, rows: Sequence[TableRow]) -> None:
     varied = varied_settings(rows)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
         name = name_row(one.row, varied[one.row.keys[0]])
-        st.markdown(f"**{letter}** &nbsp; {plain(name)}  \n:small[{plain(say_claim(one.row))}]")
+        st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(say_claim(one.row))}]")
     _warn(rows)
     show_points(compared)
     show_curves(store, compared)

@@ -27,7 +27,7 @@ def show_costs(config: RunConfig, plan: Plan) -> None:
     if budget is not None and plan.unproved is None:
         explain_epsilon(budget, config.delta, threat)
     if config.reuse is not None:
-        st.caption(f"Run {config.reuse} has paid: ε = {epsilon_text(budget)}. This one releases nothing more.")
+        st.caption(f"Run {plain(config.reuse)} has paid: ε = {epsilon_text(budget)}. This one releases nothing more.")
         return
     _say_what_is_spent(plan)
     _show_levels(plan)
@@ -79,7 +79,7 @@ def _say_what_is_spent(plan: Plan) -> None:
 def _show_levels(plan: Plan) -> None:
     with st.container(horizontal=True, gap="medium", key="plan_numbers"):
         for title, level in plan.noise.items():
-            st.metric(title, f"{level:.2f}", width=170, help="Scale of the noise over what it hides.")
+            st.metric(plain(title), f"{level:.2f}", width=170, help="Scale of the noise over what it hides.")
         for title, level in plan.sensitivities.items():
             words = "How far one person can move this release. Group sizes are protected: taken as equal."
-            st.metric(f"Sensitivity, {title}", f"{level:.3g}", width=170, help=words)
+            st.metric(f"Sensitivity, {plain(title)}", f"{level:.3g}", width=170, help=words)

@@ -34,23 +34,23 @@ def show_terms(dataset: Dataset) -> None:
     with st.expander("What an ε on this data takes as given", key="data_assumptions"):
         for threat, sentences in dataset.assumptions.items():
             for said in sentences:
-                st.markdown(f"- {plain(said)} (methods that protect the {threat})")
+                st.markdown(f"- {plain(said)} (methods that protect the {plain(threat)})")
     for caveat in dataset.caveats:
         st.caption(plain(caveat))
 
 
 def _describe_rows(dataset: Dataset) -> str:
     if dataset.image is None:
-        return f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{dataset.features}** encoded features."
+        return f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{dataset.features:,}** encoded features."
     channels, height, width = dataset.image
     kind = "grey" if channels == 1 else "colour"
     unlike = "" if dataset.unit is None else f", **{dataset.people:,}** of them different"
-    return f"**{dataset.n:,}** images{unlike}, {width} × {height} pixels in {kind}."
+    return f"**{dataset.n:,}** images{unlike}, {width:d} × {height:d} pixels in {kind}."
 
 
 def _describe_labels(dataset: Dataset) -> str:
     if dataset.labels > 2:
-        return f"Predicted: one of {dataset.labels} classes ({plain(_list(dataset.label_names))})."
+        return f"Predicted: one of {dataset.labels:,} classes ({plain(_list(dataset.label_names))})."
     return (
         f"Predicted: whether the label is **{plain(dataset.label_names[1])}** (positive) or "
         f"**{plain(dataset.label_names[0])}**."

@@ -7,11 +7,11 @@ import os
 import streamlit as st
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.data.problem import DataSpec, Problem
+from fairpriv_core.data.problem import Problem
 from fairpriv_core.errors import BadInput
 
 SENTENCE = "this is a demonstration: nothing can be uploaded, launched, changed or deleted here."
-_DATA = ("synthetic", "adult")
+DATA = ("synthetic", "adult")
 
 
 def is_demo() -> bool:
@@ -21,13 +21,18 @@ def is_demo() -> bool:
 
 def offered_problems() -> dict[str, Problem]:
     """Return the benchmarks that can be chosen here, by name."""
-    return {name: problem for name, problem in problems().items() if not is_demo() or name in _DATA}
+    return {name: problem for name, problem in problems().items() if not is_demo() or name in DATA}
 
 
-def check_offered(spec: DataSpec) -> None:
-    """Raise BadInput for data that cannot be chosen here."""
-    if is_demo() and spec.dataset not in _DATA:
-        raise BadInput(f"this demonstration shows {' and '.join(_DATA)} only.", field="data")
+def list_offered() -> list[str]:
+    """Return the references to those benchmarks, one for each sensitive attribute."""
+    return [f"{name}:{sensitive}" for name, problem in offered_problems().items() for sensitive in problem.sensitive]
+
+
+def check_offered(name: str) -> None:
+    """Raise BadInput for data, by the name in a reference, that cannot be chosen here; no file is looked for."""
+    if is_demo() and name not in DATA:
+        raise BadInput(f"this demonstration shows {' and '.join(DATA)} only.", field="data")
 
 
 def show_banner() -> None:

@@ -10,7 +10,7 @@ from fairpriv_core.errors import FairprivError, StoreError
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
 from fairpriv_core.runs.store_database import Database
-from pages.widgets.demo import SENTENCE, is_demo
+from pages.widgets.demo import DATA, SENTENCE, is_demo
 from pages.widgets.guard import attempt
 from pages.widgets.person import find_person
 
@@ -62,7 +62,8 @@ def _look_again() -> None:
 
 def _find() -> RunStore:
     place = os.environ.get("FAIRPRIV_STORE")
-    return RunStore(_open(place, SENTENCE if is_demo() else ""), find_owner())
+    shown = DATA if is_demo() else None
+    return RunStore(_open(place, SENTENCE if is_demo() else ""), find_owner(), data_sets=shown)
 
 
 @st.cache_resource(show_spinner=False)

@@ -12,7 +12,7 @@ from fairpriv_core.data.folder import find_named, list_names
 from fairpriv_core.runs.store import RunStore
 from fairpriv_core.runs.store_uploads import Upload
 from pages.widgets.demo import SENTENCE, is_demo
-from pages.widgets.guard import attempt, sentence
+from pages.widgets.guard import attempt, plain, sentence
 from pages.widgets.reference import write_file
 from pages.widgets.session import find_store
 from pages.widgets.state import forget, keep, mount_index
@@ -34,7 +34,7 @@ def choose_given_file() -> GivenFile | None:
     if store is None:
         return None
     if is_demo():
-        st.info(sentence(SENTENCE), icon=":material/visibility:")
+        st.info(plain(sentence(SENTENCE)), icon=":material/visibility:")
         return None
     offer_upload(store)
     given = {_name_choice(item): item for item in _list_files(store)}

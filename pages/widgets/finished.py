@@ -11,7 +11,7 @@ from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.runs.store import RunStore, Stamp
 from pages.widgets.door import find_store
 from pages.widgets.frame import link_to
-from pages.widgets.guard import attempt
+from pages.widgets.guard import attempt, plain
 
 Briefs = tuple[Mapping[str, Any], ...]
 
@@ -36,7 +36,7 @@ def open_rows(purpose: str) -> tuple[RunStore, tuple[TableRow, ...]] | None:
     if store is None or rows is None:
         return None
     if not rows:
-        st.info(f"No finished run yet. Launch one on the Train page; {purpose} when it is done.")
+        st.info(f"No finished run yet. Launch one on the Train page; {plain(purpose)} when it is done.")
         link_to("train", "Go to Train")
         return None
     return store, rows

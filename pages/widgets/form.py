@@ -12,6 +12,7 @@ from typing import Any, get_args, get_type_hints
 import streamlit as st
 
 from fairpriv_core.methods.base import Method, Parameter, parameters
+from pages.widgets.guard import plain
 from pages.widgets.state import keep, mount, mount_index, value
 
 _MIDDLE = 5
@@ -60,11 +61,11 @@ def choose_fairness(kind: type[Method]) -> dict[str, Any]:
             0,
             2 * _MIDDLE,
             **mount("fairness", range(2 * _MIDDLE + 1), _MIDDLE),
-            help=f"Moves “{shown.title}” around its default. {shown.help}",
+            help=f"Moves “{plain(shown.title)}” around its default. {plain(shown.help)}",
         ),
     )
     chosen = turn_knob(float(field.default), position, shown)
-    st.caption(f"{shown.title} = {chosen:g}")
+    st.caption(f"{plain(shown.title)} = {chosen:g}")
     return {knob: chosen}
 
 
@@ -73,7 +74,7 @@ def fit_batch(kind: type[Method], rows: int) -> dict[str, Any]:
     usual = parameters(kind)["batch_size"][1].default if "batch_size" in parameters(kind) else None
     if usual is None or usual <= rows // 2:
         return {}
-    st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual} is too large for {rows:,} rows.")
+    st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual:d} is too large for {rows:,} rows.")
     return {"batch_size": max(rows // 4, 1)}
 
 
@@ -202,9 +203,9 @@ def _describe(shown: Parameter, default: Any) -> str:
     parts = []
     if shown.low is not None and shown.high is not None:
         parts.append(f"{shown.low:g} to {shown.high:g}")
-    parts.append(f"default {'automatic' if default is None else _show(default)}{_unit(shown)}")
+    parts.append(f"default {'automatic' if default is None else plain(_show(default) + _unit(shown))}")
     if shown.paper:
-        parts.append(f"paper {shown.paper}")
+        parts.append(f"paper {plain(str(shown.paper))}")
     return " · ".join(parts)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.widgets.guard import plain
+
 _FOLDER = Path(__file__).resolve().parents[1]
 #: file name -> (title, icon), in the order of the menu; the first one is shown at the root
 _PAGES = {
@@ -64,7 +66,7 @@ def link_to(name: str, label: str) -> None:
     if st.session_state.get("framed"):
         st.page_link(f"pages/{name}.py", label=label, icon=icon)
     else:
-        st.caption(f"{label}: on the page {title}.")
+        st.caption(f"{plain(label)}: on the page {plain(title)}.")
 
 
 def go_to(name: str, **address: str | list[str]) -> None:

@@ -37,11 +37,11 @@ def call_people(data: Mapping[str, Any]) -> str:
 
 def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: float) -> None:
     """Draw the ledger of every data set that these runs' configs are about."""
-    named = {identify_data(each["data"], each.get("file_sha256")): call_people(each["data"]) for each in configs}
+    named = {identify_data(each["data"], each.get("file_sha256")): each["data"] for each in configs}
     with st.expander("Ledger: what these data sets have spent", key="ledger"):
-        for data, name in named.items():
+        for data, people in named.items():
             page = attempt(lambda data=data: find_page(store, data))
-            st.markdown(f"**{name}**, at δ = {delta:g}", help=HELP)
+            st.markdown(f"**{call_people(people)}**, at δ = {delta:g}", help=HELP)
             if page is not None:
                 list_effects(foresee_launch(page, None, delta=delta), launched=False)
 
@@ -71,11 +71,11 @@ def find_page(store: RunStore, data: str) -> Page:
 
 
 def _name_page(store: RunStore, data: str) -> tuple[str, str, Stamp]:
-    """Return what a page is cached under: its store, its data set, and what changes when its lines do."""
+    """Return what a page is cached under: its store and who looks, its data set, and what changes when its lines do."""
     stamp = store.ledger.stamp()
     moving = any(row[0] == "running" for row in stamp)
     turn = time.time() // _STALE_SECONDS if moving else 0.0
-    return str(store.database.where), data, (*stamp, (turn,))
+    return f"{store.database.where} {store.owner}", data, (*stamp, (turn,))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -110,7 +110,7 @@ def _list_reasons(effects: Sequence[Effect]) -> None:
 
 def _describe(effect: Effect, *, launched: bool) -> str:
     """Return one line: what is spent, what waits, what a launch makes of it, what a cap leaves."""
-    runs = "1 run" if effect.runs == 1 else f"{effect.runs} runs"
+    runs = "1 run" if effect.runs == 1 else f"{effect.runs:,} runs"
     parts = [f"{_show(effect.spent)}, {runs}" if effect.runs else "nothing spent"]
     if effect.planned != effect.spent:
         parts.append(f"{_show(effect.planned)} with what waits and runs")

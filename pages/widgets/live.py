@@ -63,7 +63,7 @@ def _explain_missing(row: RunRow) -> None:
 def _draw_state(store: RunStore, row: RunRow) -> None:
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
-        asked = f", {row.request} asked for" if row.request and row.status == "running" else ""
+        asked = f", {plain(row.request)} asked for" if row.request and row.status == "running" else ""
         st.badge(row.status + asked, color=_COLORS.get(row.status, "gray"))
         share = min(1.0, row.step / row.steps) if row.steps and row.status != "finished" else float(row.step > 0)
         st.progress(share, text=f"{_STATES[row.status]} · {_describe_steps(row)}{_describe_heartbeat(row)}")
@@ -110,7 +110,7 @@ def _describe_steps(row: RunRow) -> str:
 def _draw_log(row: RunRow) -> None:
     with st.expander("Log", key="run_log", icon=":material/history:"):
         for when, sentence in tell_run(row.to_json()):
-            st.markdown(f":small[{f'{when} UTC' if when else '…'} &nbsp; {plain(sentence)}]")
+            st.markdown(f":small[{plain(f'{when} UTC') if when else '…'} &nbsp; {plain(sentence)}]")
 
 
 def _draw_curves(row: RunRow, history: live.History) -> None:

@@ -13,6 +13,7 @@ from fairpriv_core.report.folding import fold_curves
 from fairpriv_core.report.tables import Mean
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.charts import show_figure
+from pages.widgets.guard import plain
 from pages.widgets.history import find_history
 from pages.widgets.state import keep, mount_index
 
@@ -81,7 +82,7 @@ def show_classes(compared: Sequence[Compared]) -> None:
         for line in lines
     ]
     st.dataframe(table, key="class_table", hide_index=True, alt="Each class's accuracy in each run.")
-    beside = "" if reference is None else f" In brackets: percentage points against {letters[reference]}."
+    beside = "" if reference is None else f" In brackets: percentage points against {plain(letters[reference])}."
     st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {wording.RAW}")
 
 

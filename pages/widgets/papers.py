@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 import streamlit as st
 
@@ -26,7 +27,9 @@ _FIGURES_A_ROW = 3
 def show_results(preset: Preset, found: Found) -> None:
     """Draw our figure or table, the printed numbers beside ours, and what becomes of the paper's claims."""
     st.caption(
-        f"{found.told} {preset.versions[found.version].size[:1].upper()}{preset.versions[found.version].size[1:]}."
+        plain(
+            f"{found.told} {preset.versions[found.version].size[:1].upper()}{preset.versions[found.version].size[1:]}."
+        )
     )
     if not found.runs:
         return
@@ -62,7 +65,7 @@ def _show_printed(preset: Preset, beside: Sequence[Beside]) -> None:
     alt = "Numbers that the paper prints, and ours as mean ± half the 95 % interval over seeds."
     widths = {name: st.column_config.TextColumn(width=width) for name, width in _PHONE_WIDTHS.items()}
     st.dataframe(list_beside(beside), key="paper_printed", hide_index=True, alt=alt, column_config=widths)
-    st.caption(f"Ours: mean ± half the 95 % interval over seeds. {count_beside(beside)}")
+    st.caption(f"Ours: mean ± half the 95 % interval over seeds. {plain(count_beside(beside))}")
 
 
 def _show_verdict(verdict: Verdict, number: int, *, stored: bool) -> None:
@@ -79,6 +82,6 @@ def _show_verdict(verdict: Verdict, number: int, *, stored: bool) -> None:
 
 
 def _list_keys(keys: Sequence[str], *, stored: bool) -> None:
-    shown = [f"[{key}](run?run={key})" if stored else f"`{key}`" for key in keys[:_KEYS_SHOWN]]
+    shown = [f"[{plain(key)}](run?run={quote(key)})" if stored else plain(key) for key in keys[:_KEYS_SHOWN]]
     more = f" and {len(keys) - _KEYS_SHOWN} more" if len(keys) > _KEYS_SHOWN else ""
     st.markdown(f"Made from the runs {', '.join(shown)}{more}.")

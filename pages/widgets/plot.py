@@ -7,15 +7,14 @@ key. The drawing library is the one that the plotly package brings, served by St
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from streamlit.runtime import exists, get_instance
 
-from fairpriv_core.report.draw import Drawing
+from fairpriv_core.report.draw import CONFIG, Drawing
 
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _NAME = "fairpriv_plot"
@@ -27,7 +26,6 @@ def show_plot(
     key: str,
     *,
     alt: str,
-    config: Mapping[str, Any],
     on_pick: Callable[[str], None] | None = None,
 ) -> None:
     """Draw the `drawing` (Plotly's JSON) under `key`; `alt` is what a person who does not see it is told.
@@ -37,7 +35,7 @@ def show_plot(
     data = {
         "figure": drawing,
         "alt": alt,
-        "config": dict(config),
+        "config": CONFIG,
         "plotly": st.session_state.get("library") or serve_library(),
         "pick": on_pick is not None,
     }

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
+from pages.widgets.demo import list_offered
 from pages.widgets.frame import link_to
 from pages.widgets.reference import list_reference
 from pages.widgets.session import find_dataset, find_spec
@@ -31,7 +31,7 @@ def choose_recipe() -> Recipe:
     """Draw the three lists, of methods and notions those that the data can be used with, and what the notion asks."""
     data, notion, method = st.columns(3)
     with data:
-        listed = [f"{name}:{sensitive}" for name, problem in problems().items() for sensitive in problem.sensitive]
+        listed = list_offered()
         listed += [value("data")] if value("data") not in listed else []
         chosen = st.selectbox(
             "Data and sensitive attribute", listed, **mount_index("data", listed), format_func=list_reference

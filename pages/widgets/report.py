@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.report.brief import Brief, Bullets, Code, Part, Table, show_cell
+from fairpriv_core.report.brief import Brief, Bullets, Cell, Code, Part, Table, show_cell
 from fairpriv_core.report.brief_forms import Form, Report, forms_of
 from fairpriv_core.report.brief_print import NO_BROWSER
 from fairpriv_core.report.export import find_browser
@@ -69,9 +70,12 @@ def _line(text: str) -> str:
 
 
 def _write_table(part: Table) -> str:
-    rows = [part.head, ["---"] * len(part.head), *part.rows]
-    cells = [[cell if row is rows[1] else _line(show_cell(cell)) for cell in row] for row in rows]
-    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in cells)
+    rule = f"|{' --- |' * len(part.head)}"
+    return "\n".join([_write_row(part.head), rule, *(_write_row(row) for row in part.rows)])
+
+
+def _write_row(cells: Sequence[Cell]) -> str:
+    return f"| {' | '.join(_line(show_cell(cell)) for cell in cells)} |"
 
 
 def _offer_quick(report: Report, name: str, form: Form) -> None:
@@ -92,7 +96,7 @@ def _offer_slow(report: Report, name: str, form: Form) -> bool:
     if made is None or made[0] != hash(report.brief):
         return st.button(form.title, key=f"report_{name}", icon=":material/print:")
     st.download_button(
-        f"Save: {form.title}",
+        f"Save: {plain(form.title)}",
         data=made[1],
         file_name=_name_file(report, name, form),
         mime=form.mime,
@@ -106,7 +110,7 @@ def _offer_slow(report: Report, name: str, form: Form) -> bool:
 
 def _make(report: Report, name: str, form: Form) -> None:
     """Make a form's bytes, saying how far it is, and draw the page again, which then offers them."""
-    with st.status(f"{form.title}: a browser on this machine draws it, some seconds.") as status:
+    with st.status(f"{plain(form.title)}: a browser on this machine draws it, some seconds.") as status:
         content = attempt(lambda: form.make(report, lambda said: status.update(label=f"{form.title}: {said} …")))
     if content is not None:
         st.session_state[_MADE] = {**st.session_state.get(_MADE, {}), name: (hash(report.brief), content)}

@@ -25,9 +25,9 @@ def find_results() -> StartResults:
 
 def describe_results(results: StartResults) -> str:
     """Return one sentence on what was trained."""
-    title = problems()[results.data["dataset"]].title
+    title, sensitive = plain(problems()[results.data["dataset"]].title), plain(results.data["sensitive"])
     return (
-        f"Classifiers trained on **{title}** so that they treat the groups of **{results.data['sensitive']}** alike "
+        f"Classifiers trained on **{title}** so that they treat the groups of **{sensitive}** alike "
         "and give away little about any one person. Move the budget and read what an attacker could still learn."
     )
 
@@ -42,8 +42,8 @@ def show_results(results: StartResults, epsilon: float) -> None:
     show_figure(replace(figure, caption=words, raw=False), "start_trade_off")
     with st.expander("How these results were made", key="start_made"):
         st.markdown(
-            f"{len(results.outcomes)} runs of this software on {results.made}, with seeds "
-            f"{', '.join(str(seed) for seed in sorted({run.seed for run in results.outcomes}))}. "
+            f"{len(results.outcomes)} runs of this software on {plain(results.made)}, with seeds "
+            f"{', '.join(f'{seed:d}' for seed in sorted({run.seed for run in results.outcomes}))}. "
             "This makes the file again:"
         )
         st.code(results.command, language="sh")

@@ -19,7 +19,7 @@ def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: Ru
     """Draw the finished model's numbers, or the latest ones of the curves."""
     notion = row.config["notion"]
     found = {} if record is None else record.metrics or {}
-    accuracy, gap = (found.get(name, _last(history, f"test/{name}")) for name in ("accuracy", f"{notion}_gap"))
+    accuracy, gap = (found.get(key, _last(history, f"test/{key}")) for key in ("accuracy", f"{notion}_gap"))
     shown = {
         "Accuracy": wording.percent(accuracy),
         "Fairness gap": wording.points(gap),
@@ -33,8 +33,8 @@ def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: Ru
             st.metric(name, short, width=150, help=title if short != text else None)
     if accuracy is not None or gap is not None:
         raw = wording.RAW if record is None or record.metrics is None else say_raw(record)
-        raw = f"Accuracy and fairness gap: {raw[0].lower()}{raw[1:]}"
-        st.caption(f"{plain(say_reference(store, row.config))} {raw}")
+        about = f"Accuracy and fairness gap: {plain(raw[0].lower() + raw[1:])}"
+        st.caption(f"{plain(say_reference(store, row.config))} {about}")
 
 
 def _find_spent(row: RunRow, record: RunRecord | None) -> float | None:

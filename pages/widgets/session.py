@@ -41,9 +41,8 @@ def stamp_file(path: str | None) -> tuple[int, int] | None:
 
 def read_spec(reference: str, store: RunStore) -> DataSpec:
     """Return the data that `reference` names; BadInput where it cannot be had."""
-    spec = read_reference(reference, lambda digits: store.uploads.find(digits, store.payer).path)
-    check_offered(spec)
-    return spec
+    check_offered(reference.partition(":")[0])
+    return read_reference(reference, lambda digits: store.uploads.find(digits, store.payer).path)
 
 
 def seal_file(path: str | None) -> str | None:

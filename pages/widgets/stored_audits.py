@@ -20,7 +20,7 @@ def show_stored() -> None:
     st.subheader("Every private method, attacked", anchor=False)
     show_figure(catalogue_bars(results["methods"]), "audit_catalogue")
     with st.expander("How these audits were made", key="audit_made"):
-        st.markdown(f"Made on {results['made']} by this software. This makes them again, with the same numbers:")
+        st.markdown(f"Made on {plain(results['made'])} by this software. This makes them again, with the same numbers:")
         st.code(results["command"], language="sh")
         st.json(results["settings"], expanded=False)
 

@@ -32,7 +32,7 @@ def show_strip(page: str) -> None:
     left, right = st.columns([5, 3], vertical_alignment="center")
     line = about + " &nbsp;·&nbsp; ".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items())
     of = "run" if page in ("Run", "Audit") else "last run"
-    state = f" &nbsp;·&nbsp; {of} **{row.status}**" if row is not None else ""
+    state = f" &nbsp;·&nbsp; {of} **{plain(row.status)}**" if row is not None else ""
     left.markdown(f":small[{line}{state}]")
     with right.container(horizontal=True, horizontal_alignment="right", key="strip_buttons"):
         show_gauge_of(row if page in ("Run", "Audit") else None)

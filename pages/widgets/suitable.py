@@ -43,7 +43,7 @@ def choose_method(dataset: Dataset | None) -> str:
         "Method and what it protects", able, **mounted, format_func=titles.__getitem__, help=_METHOD_HELP
     )
     info = methods()[keep("method", chosen)].info
-    st.caption(f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}.")
+    st.caption(plain(f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}."))
     if wanted in unsuited and wanted != _USUAL:
         st.info(plain(sentence(unsuited[wanted])), icon=":material/swap_horiz:")
     if dataset is not None and unsuited:
@@ -76,7 +76,7 @@ def _say_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:
     """Say which kinds of methods are not in the list."""
     kinds = []
     if any(info.max_labels is not None and info.max_labels < dataset.labels for info in infos):
-        kinds.append(f"that take two labels (here are {dataset.labels})")
+        kinds.append(f"that take two labels (here are {dataset.labels:,})")
     if dataset.classes_are_groups:
         kinds.append("that protect the sensitive attribute (here it is the label, which they take as public)")
     return f"Not in the list: methods {' and methods '.join(kinds)}."

@@ -7,11 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Parameter, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
+from pages.widgets.demo import list_offered
+from pages.widgets.guard import plain
 from pages.widgets.reference import list_reference
 from pages.widgets.state import keep, mount, mount_index, mount_several, value
 from pages.widgets.suitable import PROTECTS
@@ -41,7 +42,7 @@ def choose_question() -> tuple[str, str, list[str]]:
     """Draw the choices and return the data's reference, the notion's name and the methods' names."""
     data, goal = st.columns(2)
     with data:
-        listed = [f"{name}:{sensitive}" for name, problem in problems().items() for sensitive in problem.sensitive]
+        listed = list_offered()
         listed += [value("data")] if value("data") not in listed else []
         mounted = mount_index("sweep.data", listed, value("data"))
         chosen = st.selectbox("Data and sensitive attribute", listed, **mounted, format_func=list_reference)
@@ -70,12 +71,12 @@ def choose_axes(chosen: Sequence[str]) -> dict[str, list[Any]]:
         with place:
             mounted = mount_index(f"sweep.parameter{number}", free, _NONE)
             shown = {name: able[name][0].title if name in able else "none" for name in free}
-            title = f"Parameter {number}"
+            title = f"Parameter {number:d}"
             name = keep(f"sweep.parameter{number}", st.selectbox(title, free, **mounted, format_func=shown.__getitem__))
             if name == _NONE:
                 continue
             parameter, usual = able[name]
-            label, mounted = f"Values of {parameter.title}", mount(f"sweep.{name}", default=f"{usual:g}")
+            label, mounted = f"Values of {plain(parameter.title)}", mount(f"sweep.{name}", default=f"{usual:g}")
             text = st.text_input(label, **mounted, help=parameter.help, placeholder="such as 0.1, 0.5, 1")
             values = read_values(str(keep(f"sweep.{name}", text)), parameter.title, whole=isinstance(usual, int))
             axes[f"method.{name}"] = values

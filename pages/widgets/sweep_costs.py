@@ -45,8 +45,8 @@ def _say_time(cost: Json) -> str:
 
 
 def _help_with_time(cost: Json) -> str:
-    cores = "1 process" if cost["workers"] == 1 else f"{cost['workers']} processes"
-    untold = f" {cost['untold']} runs are not in it: their time cannot be told beforehand." if cost["untold"] else ""
+    cores = "1 process" if cost["workers"] == 1 else f"{cost['workers']:,} processes"
+    untold = f" {cost['untold']:,} runs are not in it: their time cannot be told beforehand." if cost["untold"] else ""
     return f"From a few timed steps, with {cores} and nothing else at work.{untold}"
 
 
@@ -71,7 +71,7 @@ def _say_shared(cost: Json) -> None:
         st.caption("Runs that could make the same release make it once; the others train on it at no cost.")
     same = cost["combinations"] - cost["runs"] - len(cost["skipped"])
     if same:
-        st.caption(f"{same} of {cost['combinations']} combinations ask for the same run as others.")
+        st.caption(f"{same} of {cost['combinations']:,} combinations ask for the same run as others.")
 
 
 def _list_skipped(skipped: Sequence[Json]) -> None:

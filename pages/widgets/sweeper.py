@@ -167,7 +167,7 @@ def _offer_launch(sweep: _Sweep, state: _State) -> None:
         st.error(plain(sentence(str(told["refusal"]))), icon=":material/block:")
         return
     many = told["cost"]["new"] > told["max_runs"]
-    words = f"More than {told['max_runs']} runs: yes, start all {told['cost']['new']:,}"
+    words = f"More than {told['max_runs']:,} runs: yes, start all {told['cost']['new']:,}"
     sure = not many or st.checkbox(words, key=f"{sweep.own_key}_sure")
     label = f"Launch {state.missing:,} {'run' if state.missing == 1 else 'runs'}"
     icon, own = ":material/rocket_launch:", f"{sweep.own_key}_launch"
@@ -213,7 +213,7 @@ def _list_reasons(sweeps: SweepStore, keys: list[str]) -> None:
     rows = (attempt(lambda: sweeps.find(keys)) or {}).values()
     reasons = Counter(row.error or "" for row in rows if row.status == "failed")
     for reason, count in reasons.most_common(_REASONS):
-        st.markdown(f"- {count} failed: {plain(sentence(reason))}")
+        st.markdown(f"- {count:,} failed: {plain(sentence(reason))}")
 
 
 def _do(action: Callable[[], object]) -> None:

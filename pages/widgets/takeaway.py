@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import streamlit as st
 
 from fairpriv_core.data.catalog import problems
@@ -12,19 +10,19 @@ from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.store import RunStore
 from fairpriv_core.runs.toml import write_toml
+from pages.widgets.guard import plain
 
 
 def offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
     """Draw the buttons; a model stays here where it was trained on data whose terms ask for that."""
-    stored = json.dumps(record.to_json(), indent=1, ensure_ascii=False)
-    config = write_toml(record.config)
-    st.download_button("Record (JSON)", stored, f"{row.key}.json", "application/json", key="get_record")
+    config = write_toml(record.to_document()["config"])
+    st.download_button("Record (JSON)", record.to_text(), f"{row.key}.json", "application/json", key="get_record")
     st.download_button("Config (TOML)", config, f"{row.key}.toml", "application/toml", key="get_config")
     problem = problems().get(record.config["data"]["dataset"] or "")
     for name in () if problem is not None and problem.terms else ("model.npz", "model.json"):
         content = _find_artifact(store, row.key, name)
         if content is not None:
-            st.download_button(f"Model ({name})", content, f"{row.key}-{name}", key=f"get_{name}")
+            st.download_button(f"Model ({plain(name)})", content, f"{row.key}-{name}", key=f"get_{name}")
 
 
 def _find_artifact(store: RunStore, key: str, name: str) -> bytes | None:

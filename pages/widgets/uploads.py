@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+from threading import Lock, Timer
 from typing import IO, cast
 
 import streamlit as st
+from streamlit import config
+from streamlit.runtime import Runtime, exists, get_instance
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.uploaded_file_manager import UploadedFile
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from fairpriv_core.data.apart import READER
 from fairpriv_core.runs.store import RunStore
@@ -16,7 +21,49 @@ from pages.widgets.person import find_person
 from pages.widgets.state import choose
 
 LIMIT_BYTES = 50_000_000
+HELD_SECONDS = 120.0  # the page takes a file within seconds of its arrival, or never
+HELD_FILES = 10  # of all sessions together
 _DIGITS = 12
+
+
+class UploadGate:
+    """Which sessions may send files to Streamlit's upload address, how many of them are held, and for how long.
+
+    By itself Streamlit takes any number from every open session, whatever its page shows, and keeps them until the
+    session ends. A session is let in when its page draws a place for files, so nobody is before sign-in or in a
+    demonstration. It holds one file, the last; all together hold HELD_FILES; each goes after `seconds`.
+    """
+
+    def __init__(self, runtime: Runtime, seconds: float = HELD_SECONDS) -> None:
+        self._manager = cast(MemoryUploadedFileManager, runtime.uploaded_file_mgr)
+        self._seconds = seconds
+        self._let_in: set[str] = set()
+        self._is_active, self._add = runtime.is_active_session, self._manager.add_file
+        runtime.is_active_session = self.admits  # type: ignore[method-assign]  # asked by the upload address alone
+        self._manager.add_file = self._take  # type: ignore[method-assign]
+
+    def let_in(self, session_id: str) -> None:
+        """Take files of this session from now on, while it is connected."""
+        self._let_in = {known for known in self._let_in if self._is_active(known)} | {session_id}
+
+    def admits(self, session_id: str) -> bool:
+        """Return whether a file of this session is taken; asked before its first byte is read."""
+        held = {known: len(files) for known, files in list(self._manager.file_storage.items())}
+        has_room = sum(held.values()) - held.get(session_id, 0) < HELD_FILES
+        return session_id in self._let_in and self._is_active(session_id) and has_room
+
+    def _take(self, session_id: str, file: UploadedFileRec) -> None:
+        if not self.admits(session_id):
+            return
+        self._manager.remove_session_files(session_id)
+        self._add(session_id, file)
+        timer = Timer(self._seconds, self._manager.remove_file, (session_id, file.file_id))
+        timer.daemon = True
+        timer.start()
+
+
+_GATE_LOCK = Lock()
+_stand_gate = cache(UploadGate)
 
 
 def name_upload(upload: Upload) -> str:
@@ -26,6 +73,7 @@ def name_upload(upload: Upload) -> str:
 
 def offer_upload(store: RunStore) -> None:
     """Take a file that is dropped here into the store, or say what is wrong with it."""
+    _let_in()
     given = st.file_uploader(
         "CSV or Parquet file, at most 50 MB",
         key="uploader",
@@ -75,6 +123,16 @@ def _take(store: RunStore, given: UploadedFile) -> tuple[str, ...]:
     choose("file", name_upload(stored))
     _forget(given)
     return ()
+
+
+def _let_in() -> None:
+    """Let this session send files; the first one opens the address, which .streamlit/config.toml leaves closed."""
+    context = get_script_run_ctx()
+    if context is None or not exists():
+        return
+    with _GATE_LOCK:
+        _stand_gate(get_instance()).let_in(context.session_id)
+        config.set_option("server.maxUploadSize", LIMIT_BYTES // 1_000_000)
 
 
 def _forget(given: UploadedFile) -> None:

@@ -66,3 +66,11 @@ def time_change(tab: Page, target: Locator, act: Callable[[], None], seconds: fl
         assert time.monotonic() - started < seconds, f"nothing changed within {seconds} s"
         tab.wait_for_timeout(10)
     return time.monotonic() - started
+
+
+def assert_keeps_to_itself(tab: Page) -> None:
+    """Check that no chart of the page has a button that sends it elsewhere."""
+    buttons = tab.locator(".modebar-btn").evaluate_all("all => all.map(each => each.dataset.title)")
+    assert buttons and not [title for title in buttons if "share" in title.lower() or "loud" in title]
+    told = tab.locator(CHART).evaluate_all("all => all.map(each => each._context)")
+    assert told and not [each for each in told if each["showSendToCloud"]]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import CHART, keyed, open_page
+from tests.e2e.steps import CHART, assert_keeps_to_itself, keyed, open_page
 
 #: marks each control of the page with its look, to be compared when it has the focus
 MARK = """() => {
@@ -65,3 +65,10 @@ def test_every_chart_and_table_says_what_it_shows(page: str, tab: Page, site: An
     for table in tab.locator("[data-testid=stDataFrame]").all():
         expect(table.locator("[role=region][aria-label]")).to_have_attribute("aria-label", re.compile(".{20}"))
     assert tab.locator("img:not([alt])").count() == 0
+
+
+@pytest.mark.parametrize("page", ["", "train", "learn?card=pf_ld"])
+def test_no_chart_offers_to_upload_itself(page: str, tab: Page, site: Any) -> None:
+    open_page(tab, site, page)
+    tab.locator(f"{CHART} .modebar-btn").first.wait_for(state="attached")
+    assert_keeps_to_itself(tab)

@@ -15,7 +15,7 @@ from fairpriv_core.runs.config import build_config
 from fairpriv_core.runs.store import open_store
 from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
-from tests.e2e.steps import keyed, open_page
+from tests.e2e.steps import assert_keeps_to_itself, keyed, open_page
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 SEED = 77
@@ -79,6 +79,7 @@ def check_figures(page: Page) -> None:
     drawn = page.locator(".plot .main-svg").count()
     figures = page.locator("figure").count()
     assert drawn >= figures > 1
+    assert_keeps_to_itself(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     protects = page.locator("th", has_text="protects").first.bounding_box()
     assert protects is not None and protects["x"] + protects["width"] <= (page.viewport_size or {"width": 0})["width"]

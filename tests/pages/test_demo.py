@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.errors import BadInput, StoreError
@@ -18,7 +18,8 @@ from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_audits import AuditStore
 from fairpriv_core.runs.store_database import Database
 from fairpriv_core.runs.store_sweep import SweepStore
-from pages.widgets.demo import SENTENCE
+from fairpriv_core.runs.store_tables import run
+from pages.widgets.demo import DATA, SENTENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "__init__")
@@ -107,5 +108,42 @@ def test_the_banner_says_so_and_nothing_can_be_launched(open_page: Callable[...,
 
 @pytest.mark.usefixtures("demo")
 def test_other_data_is_refused(open_page: Callable[..., AppTest]) -> None:
-    page = open_page("train", data="compas:race")
-    assert any("synthetic and adult only" in item.value for item in page.error)
+    others = ("compas:race", "utkface:race", "file-0123456789ab:sex?label=y", "folder-../../etc/passwd:x", "nothing:x")
+    for asked in others:
+        for name in ("train", "data", "tradeoffs"):
+            page = open_page(name, data=asked, source="file")
+            assert not page.exception and not page.dataframe
+            assert name == "tradeoffs" or any("synthetic and adult only" in item.value for item in page.error)
+
+
+@pytest.mark.usefixtures("demo")
+def test_runs_on_other_data_are_not_shown(open_page: Callable[..., AppTest], with_runs: Path, tmp_path: Path) -> None:
+    own = tmp_path / "salaries.csv"
+    own.write_text("a,sex,y\n1,f,0\n2,m,1\n", "utf-8")
+    other = [{"dataset": "compas", "sensitive": "race"}, {"file": str(own), "label": "y", "sensitive": "sex"}]
+    with open_store(str(with_runs)) as store:
+        shown = {row.key for row in store.rows()}
+        keys = []
+        for data in other:
+            row = store.submit(build_config({**CONFIG.to_json(), "data": data}))
+            keys.append(row.key)
+        record, brief = store.record(min(shown)), store.briefs()[0]
+        assert record is not None
+        with store.database.write() as connection:  # as finished, with all that a finished run has
+            for key in keys:
+                told = {**record.to_json(), "key": key, "config": store.row(key).config}
+                change = {"status": "finished", "record": told, "brief": {**brief, "metrics": brief["metrics"]}}
+                connection.execute(update(run).where(run.c.key == key).values(**change))
+    frozen = RunStore(Database(str(with_runs), frozen=SENTENCE), "local", data_sets=DATA)
+    assert {row.key for row in frozen.rows()} == {each["key"] for each in frozen.briefs()} == shown
+    assert frozen.records([*shown, *keys]).keys() == shown
+    for key in keys:
+        for ask in (frozen.row, frozen.record, lambda key: frozen.artifact(key, "model.npz")):
+            with pytest.raises(BadInput, match="no run"):
+                ask(key)
+    for name in PAGES:
+        for key in keys:
+            page = open_page(name, run=key, runs=[key, *shown], reference=key, points=key, data="adult:sex")
+            drawn = [str(item.value) for kind in ("markdown", "caption", "text") for item in getattr(page, kind)]
+            drawn += [option for item in (*page.selectbox, *page.multiselect) for option in item.options]
+            assert not page.exception and not [text for text in drawn if "compas" in text.lower() or "salaries" in text]

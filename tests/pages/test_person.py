@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.config import build_config
 from fairpriv_core.runs.store import RunStore, open_store
 from pages.widgets.person import is_allowed
@@ -109,6 +110,21 @@ def test_each_person_has_their_own_list_and_opens_others_runs_by_link(see: See, 
     assert linked.selectbox("run").value == keys["bo"] and not linked.error
     assert all(linked.button(f"do_{what}").disabled for what in ("pause", "resume", "stop"))
     assert not mine.button("do_pause").disabled
+
+
+@pytest.mark.parametrize("page", ["run", "audit", "report", "compare"])
+def test_a_wrong_key_lists_ones_own_keys_alone(page: str, see: See, own_store: Path) -> None:
+    database = open_store(str(own_store)).database
+    stores = {name: RunStore(database, f"https://id.example.org#{name}") for name in ("ana", "bo")}
+    keys = {name: store.submit(build_config({**CONFIG, "seed": len(name)})).key for name, store in stores.items()}
+    said = repr(see(f"pages/{page}.py", call("ana"), run="0123456789abcdef", runs="0123456789abcdef"))
+    assert keys["bo"] not in said
+    for ask in (stores["ana"].row, stores["ana"].record, lambda key: stores["ana"].artifact(key, "model.npz")):
+        with pytest.raises(BadInput, match=f"the newest are {keys['ana']}") as refused:
+            ask("nothing")
+        assert keys["bo"] not in str(refused.value)
+    with pytest.raises(BadInput, match="you have no runs yet"):
+        RunStore(database, "carl").row("nothing")
 
 
 def test_a_launch_is_the_persons_own(see: See, own_store: Path) -> None:

@@ -7,16 +7,24 @@ import io
 import re
 import threading
 import time
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.report import export
+from fairpriv_core.report.brief import Brief, Section
+from fairpriv_core.report.brief_html import write_html as write_report
 from fairpriv_core.report.browser import Painter
+from fairpriv_core.report.draw import CONFIG
 from fairpriv_core.report.export import ImageFormat, to_csv, to_html, to_image
+from tests.e2e.steps import assert_keeps_to_itself
 from tests.report import samples
 
+ROOT = Path(__file__).parents[2]
 FIGURES = samples.every_figure()
 
 
@@ -45,6 +53,39 @@ def test_html_is_one_file_that_needs_no_network() -> None:
     assert "Plotly" in page and "for the analyst" in page
     assert f'aria-label="{FIGURES["trade_off"].title[:8]}' in page
     assert page.count("<tr>") == 1 + sum(len(series.y) for series in FIGURES["trade_off"].series)
+
+
+def test_every_drawing_for_a_browser_is_told_to_keep_to_itself() -> None:
+    assert CONFIG["showSendToCloud"] is False
+    for page in (
+        to_html(FIGURES["trade_off"]),
+        write_report(Brief("t", "n", (Section("s", (FIGURES["trade_off"],)),))),
+    ):
+        own = page.replace(files("plotly").joinpath("package_data/plotly.min.js").read_text("utf-8"), "")
+        calls = re.findall(r"Plotly\.(?:newPlot|react)\(", own)
+        assert len(calls) == own.count('"showSendToCloud": false') == 1
+    drawn = [path.name for path in (ROOT / "pages").rglob("*") if path.suffix in (".py", ".js") and draws(path)]
+    assert drawn == ["plot.js"] and "layout, config)" in (ROOT / "pages/widgets/plot.js").read_text()
+    assert '"config": CONFIG' in (ROOT / "pages/widgets/plot.py").read_text()
+
+
+def draws(path: Path) -> bool:
+    """Return whether a file of the pages hands a chart to a browser by itself."""
+    return bool(
+        re.search(r"(newPlot|\.react)\(|st\.(plotly|altair|vega|bokeh|line|bar|area|scatter)_", path.read_text())
+    )
+
+
+def test_an_exported_figure_has_no_button_that_sends_it(chromium: str, tmp_path: Path) -> None:
+    path = tmp_path / "figure.html"
+    path.write_text(to_html(FIGURES["trade_off"]), "utf-8")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        page.locator(".modebar-btn").first.wait_for(state="attached")
+        assert_keeps_to_itself(page)
+        browser.close()
 
 
 def test_html_takes_names_as_text() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian, from_
 from fairpriv_core.privacy.filter import Cap
 from fairpriv_core.privacy.ledger import Total, compose
 from fairpriv_core.runs.claim import Beginning, Ending, Progress
+from fairpriv_core.runs.config import build_config
 from fairpriv_core.runs.ledger_entry import identify_data, list_sensitive, post_record
+from fairpriv_core.runs.ledger_launch import foresee_launch, read_page
 from fairpriv_core.runs.record import failed_record, method_of
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_crashes import MOST_CRASHES
@@ -46,6 +49,24 @@ def test_every_run_on_a_data_set_adds_up(store: RunStore) -> None:
     assert cost(store, "sex", "adult") == epsilon(PF_LD, DELTA)
     assert cost(store, None) == math.inf and "in clear" in total(store, None).unbounded[0]
     assert store.ledger.data_sets() == {name(): "synthetic", name("adult"): "adult"}
+
+
+def test_what_others_did_counts_and_is_not_named(store: RunStore, tmp_path: Path) -> None:
+    ana, bo = (RunStore(store.database, name) for name in ("ana", "bo"))
+    path = tmp_path / "salaries of bo.csv"
+    path.write_text("a,sex,y\n1,f,0\n", "utf-8")
+    own = {"file": str(path), "label": "y", "positive": "1", "sensitive": "sex"}
+    bo.submit(build_config({"data": own, "notion": "demographic_parity", "method": "pf_ld", "epsilon": 1}))
+    finish(bo, config("dp_sgd"), DP_SGD)
+    finish(bo, config(seed=3), PF_LD)
+    assert set(ana.ledger.data_sets().values()) == {"synthetic"}
+    assert set(bo.ledger.data_sets().values()) == set(store.ledger.data_sets().values()) == {"synthetic", path.name}
+    for viewer, named in ((ana, False), (bo, True), (store, True)):
+        [records, group, *_] = foresee_launch(read_page(viewer, name()), None, delta=DELTA)
+        assert (records.runs, group.runs) == (2, 2) and records.reason is not None
+        assert ("of somebody else" in records.reason) is not named
+        keys = repr([line.planned for line in read_page(viewer, name()).lines])
+        assert all((each.key in keys) is named for each in bo.rows() if each.config["data"]["dataset"])
 
 
 def test_a_clone_a_new_attempt_and_a_changed_setting_count_beside_the_first(store: RunStore) -> None:

@@ -7,20 +7,27 @@ import sqlite3
 import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, update
+from sqlalchemy import insert, select, update
 
 from fairpriv_core.data.features import write_schema
 from fairpriv_core.data.groups import Groups
 from fairpriv_core.data.problem import Grouping, Numeric
 from fairpriv_core.errors import BadInput, StoreError
-from fairpriv_core.runs.claim import Artifact
+from fairpriv_core.privacy.event import Gaussian
+from fairpriv_core.runs.checkpoint import Checkpoint
+from fairpriv_core.runs.claim import Artifact, Claim, Ending, Progress
 from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_database import Database, resolve
 from fairpriv_core.runs.store_tables import SCHEMA_VERSION, artifact, store_info
+from fairpriv_core.runs.store_work import WorkStore
+from tests.runs.launched import begin, config
 
 Configure = Callable[..., RunConfig]
 
@@ -32,6 +39,85 @@ def test_a_new_store_is_private_and_in_wal_mode(tmp_path: Path, configure: Confi
         modes = [stat.S_IMODE(item.stat().st_mode) for item in (path.parent, *path.parent.iterdir())]
     assert modes[0] == 0o700 and set(modes[1:]) == {0o600}
     assert path.read_bytes()[18] == 2  # the file format's write version: 2 is WAL
+
+
+SECRET = b"MASTER KEY OF A RUN'S NOISE"
+ENDS: dict[str, Callable[[RunStore, WorkStore, Claim, RunRecord], object]] = {
+    "finished": lambda store, work, claim, record: work.finish(
+        [claim], [Ending(replace(record, status="finished", released=record.event), Progress(10, 1, 1.0))]
+    ),
+    "handed back, stopped": lambda store, work, claim, record: (
+        store.request(claim.key, "stop"),
+        work.hand_back([claim]),
+    ),
+    "crashed, stopped": lambda store, work, claim, record: (
+        store.request(claim.key, "stop"),
+        work.crash([claim], "of a test"),
+    ),
+    "paused, stopped": lambda store, work, claim, record: (
+        work.hand_back([claim], "paused"),
+        store.request(claim.key, "stop"),
+    ),
+    "paused, deleted": lambda store, work, claim, record: (
+        work.hand_back([claim], "paused"),
+        store.delete(claim.key),
+    ),
+}
+
+
+def holds_secret(place: Path) -> list[str]:
+    return [path.name for path in sorted(place.parent.glob(f"{place.name}*")) if SECRET in path.read_bytes()]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_dropped_checkpoint_cannot_be_read_from_the_files(end: str, tmp_path: Path) -> None:
+    place = tmp_path / "runs.db"
+    with open_store(str(place)) as store, open_store(str(place)) as beside:
+        work, claim, record = begin(store, config(), (Gaussian(9.0),))
+        for step in (3, 5):  # the second one replaces the first, and both are longer than a page
+            content = bytes(5000 * step) + SECRET + bytes(5000)
+            work.commit([claim], [Progress(step, 1, 1.0)], [Checkpoint(step, content, (Gaussian(9.0),), {})])
+        assert beside.rows() and holds_secret(place)
+        ENDS[end](store, work, claim, record)
+        assert beside.rows() is not None and holds_secret(place) == []
+    assert holds_secret(place) == []
+
+
+def test_a_reader_in_the_way_delays_it_and_breaks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairpriv_core.runs.store_database._SCRUB_SECONDS", 0.05)
+    place = tmp_path / "runs.db"
+    with open_store(str(place)) as store, open_store(str(place)) as beside:
+        work, claim, record = begin(store, config(), (Gaussian(9.0),))
+        work.commit([claim], [Progress(3, 1, 1.0)], [Checkpoint(3, SECRET, (Gaussian(9.0),), {})])
+        with beside.database.read() as connection:
+            connection.execute(select(store_info)).all()
+            ENDS["finished"](store, work, claim, record)
+        assert store.row(claim.key).status == "finished"
+        store.delete(claim.key)
+        assert holds_secret(place) == []
+
+
+def test_a_store_of_an_earlier_version_is_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, newest = tmp_path / "runs.db", update(store_info).values(version=SCHEMA_VERSION)
+    upgrade = "fairpriv_core.runs.store_database.upgrade"
+    monkeypatch.setattr(upgrade, lambda connection, found: connection.execute(newest))  # nothing else is older here
+    with open_store(str(place)) as store:
+        begin(store, config(), (Gaussian(9.0),))
+    with closing(sqlite3.connect(place, isolation_level=None)) as plain:
+        plain.execute("PRAGMA secure_delete=OFF")
+        plain.execute("CREATE TABLE old (content BLOB)")
+        plain.execute("INSERT INTO old VALUES (?)", (bytes(9000) + SECRET,))
+        plain.execute("DELETE FROM old")
+        plain.execute("DROP TABLE old")
+        plain.execute("UPDATE store_info SET version = version - 1")
+    assert holds_secret(place)
+    with open_store(str(place)) as store:
+        assert len(store.rows()) == 1 and holds_secret(place) == []
+
+
+def test_every_connection_that_writes_overwrites_what_it_deletes(tmp_path: Path) -> None:
+    with open_store(str(tmp_path / "runs.db")) as store, store.database.write() as connection:
+        assert connection.exec_driver_sql("PRAGMA secure_delete").scalar() == 1
 
 
 def test_a_store_of_a_newer_version_is_left_as_it_is(store: RunStore, place: str, configure: Configure) -> None:
