@@ -18,6 +18,8 @@ from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.record import RunRecord, cancelled_record, withdrawn_record
 from fairpriv_core.runs.rows import ENDED, RunRow, is_lost, read_row
 from fairpriv_core.runs.store_database import Database
+from fairpriv_core.runs.store_files import FileStore
+from fairpriv_core.runs.store_identity import find_renamed
 from fairpriv_core.runs.store_ledger import LedgerStore, admit, bury, find_withdrawn
 from fairpriv_core.runs.store_previews import PreviewStore
 from fairpriv_core.runs.store_tables import artifact, charge, checkpoint, metric, run, snapshot, tombstone
@@ -50,6 +52,7 @@ class RunStore:
         self.previews = PreviewStore(database)
         self.uploads = UploadStore(database)
         self.ledger = LedgerStore(database)
+        self.files = FileStore(database)
 
     def __enter__(self) -> Self:
         return self
@@ -76,6 +79,7 @@ class RunStore:
             BadInput: the run would bring its data set beyond a cap, or use the release of a run that is not here;
                 nothing is stored then.
         """
+        config = self.files.settle(config) if config.file_id is None else config
         planned = self.ledger.plan(config, find_record=self.source)
         with self.database.write() if planned is None else self.database.ledger() as connection:
             latest = _latest(connection, config.key)
@@ -169,10 +173,9 @@ class RunStore:
 
     def artifact(self, key: str, name: str) -> bytes:
         """Return a stored file of a run ("model.npz", "model.json"); BadInput where there is none."""
-        query = select(artifact.c.content).where(artifact.c.key == key, artifact.c.name == name)
         with self.database.read() as connection:
-            _row(connection, key)
-            content = connection.scalar(query)
+            mine = artifact.c.key == _row(connection, key)["key"]
+            content = connection.scalar(select(artifact.c.content).where(mine, artifact.c.name == name))
         if content is None:
             raise BadInput(f"run {key} has no '{name}': only a finished run has a model.", field="key")
         return bytes(content)
@@ -189,7 +192,7 @@ class RunStore:
             if change is None:
                 why = f" ({stored['error']})" if stored["error"] else ""
                 raise BadInput(f"run {key} is {read_row(stored).status}{why}: it cannot {what}.", field="key")
-            connection.execute(update(run).where(run.c.key == key).values(**change))
+            connection.execute(update(run).where(run.c.key == stored["key"]).values(**change))
             return read_row(_row(connection, key))
 
     def delete(self, key: str) -> None:
@@ -199,7 +202,7 @@ class RunStore:
             if stored["status"] == "running" and not is_lost(stored):
                 raise BadInput(f"run {key} is running; stop it before deleting it.", field="key")
             bury(connection, stored)
-            connection.execute(delete(run).where(run.c.key == key))
+            connection.execute(delete(run).where(run.c.key == stored["key"]))
 
     def request_preview(self, request: Mapping[str, Any]) -> str:
         """Queue a preview for a worker unless it is stored; return its key."""
@@ -225,6 +228,9 @@ class RunStore:
 
 def _row(connection: Connection, key: str) -> RowMapping:
     found = connection.execute(select(run).where(run.c.key == key)).mappings().first()
+    if found is None:
+        renamed = find_renamed(connection, key)
+        found = connection.execute(select(run).where(run.c.key == renamed)).mappings().first()
     if found is None:
         recent = connection.scalars(select(run.c.key).order_by(run.c.created.desc()).limit(5)).all()
         known = f"the newest are {', '.join(recent)}" if recent else "the store has no runs yet"

@@ -6,10 +6,15 @@ from sqlalchemy import Connection, bindparam, select, text, update
 
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.store_tables import ADDED, SCHEMA_VERSION, run, schema, store_info
+from fairpriv_core.runs.store_upgrade_files import name_files
+
+_IDS_FROM = 5  # the version that has ids in place of checksums of files
 
 
 def upgrade(connection: Connection, version: int) -> None:
-    """Add what a store of an earlier version lacks: columns, their indexes, and what finished runs keep in brief."""
+    """Add what a store of an earlier version lacks: columns, indexes, finished runs in brief, ids of files."""
+    if version < _IDS_FROM:
+        connection.execute(text("ALTER TABLE upload RENAME COLUMN sha256 TO id"))
     for first, column in ADDED:
         if version < first:
             kind = column.type.compile(connection.dialect)
@@ -17,6 +22,8 @@ def upgrade(connection: Connection, version: int) -> None:
     for index in [each for table in schema.tables.values() for each in table.indexes]:
         index.create(connection, checkfirst=True)
     _fill_briefs(connection)
+    if version < _IDS_FROM:
+        name_files(connection)
     connection.execute(update(store_info).values(version=SCHEMA_VERSION))
 
 
