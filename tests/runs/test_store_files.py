@@ -34,15 +34,16 @@ from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
 
 TALK = Talk(lambda _: None, lambda _: None)
+OLD_ROWS = 240
 OLD = Path(__file__).with_name("store_v4.db.gz")
 #: runs of the old store, and what its files were called
 PRIVATE, PLAIN, RELEASE, REUSE = "202a0af496be7171", "55a1b43fe88df304", "2e0449bceaec9fee", "28385f3b02165766"
 UPLOADED, BENCHMARK, GONE, DEAD = "d22019671c0e4b47", "d3cfb1ba43681381", "091b3e963e7a8c5f", "da22d7c514798723"
 
 
-def write(path: Path, shift: int = 0, *, end: str = "\n") -> Path:
-    """Write one of the old store's files: `own.csv` (0), `gone.csv` (3), the upload (5)."""
-    given = [("fm"[i % 3 == 0], (i * 7 + shift) % 11, ("no", "yes")[(i * 5 + shift) % 7 < 3]) for i in range(240)]
+def write(path: Path, shift: int = 0, *, end: str = "\n", rows: int = 1200) -> Path:
+    """Write a file; with 240 rows one of the old store's: `own.csv` (0), `gone.csv` (3), the upload (5)."""
+    given = [("fm"[i % 3 == 0], (i * 7 + shift) % 11, ("no", "yes")[(i * 5 + shift) % 7 < 3]) for i in range(rows)]
     lines = ["side,size,label", *(f"{side},{size},{label}" for side, size, label in given)]
     path.write_bytes((end.join(lines) + end).encode())
     return path
@@ -101,17 +102,15 @@ def test_an_added_line_end_keeps_the_ledger_and_its_cap(local: RunStore, tmp_pat
 def list_exports(key: str) -> Iterator[bytes]:
     """Yield all that can be taken away of a run, files in archives one by one."""
     for audience in ("analyst", "policy"):
-        for form in ("json", "csv", "html", "toml", "ipynb", "md", "zip"):
-            result = CliRunner().invoke(cli, ["export", key, "--format", form, "--audience", audience])
-            if result.exit_code:
-                continue
-            yield result.stdout_bytes
-            if form == "zip":
-                with zipfile.ZipFile(io.BytesIO(result.stdout_bytes)) as archive:
-                    yield from (archive.read(name) for name in archive.namelist())
-                    yield "\n".join(archive.namelist()).encode()
-    for command in (["runs", "--json"], ["ledger", "--json"]):
-        yield CliRunner().invoke(cli, command).stdout_bytes
+        result = CliRunner().invoke(cli, ["export", key, "--format", "zip", "--audience", audience])
+        with zipfile.ZipFile(io.BytesIO(result.stdout_bytes)) as archive:
+            assert {name.rpartition(".")[2] for name in archive.namelist()} >= {"html", "toml", "ipynb", "md"}
+            yield from (archive.read(name) for name in archive.namelist())
+            yield "\n".join(archive.namelist()).encode()
+    for command in (["export", key], ["export", key, "--format", "csv"], ["runs", "--json"], ["ledger", "--json"]):
+        result = CliRunner().invoke(cli, command)
+        assert result.exit_code == 0 and result.stdout_bytes
+        yield result.stdout_bytes
 
 
 def list_digests(path: Path) -> dict[str, str]:
@@ -122,7 +121,15 @@ def list_digests(path: Path) -> dict[str, str]:
     return {name: digest[:12] for name, digest in digests.items()}
 
 
-def test_nothing_that_leaves_follows_from_the_rows(local: RunStore, own_store: Path, tmp_path: Path) -> None:
+def refuse_browser() -> None:
+    """Leave out printed pages, which take a minute and hold what the others do."""
+    raise BadInput("no browser here.")
+
+
+def test_nothing_that_leaves_follows_from_the_rows(
+    local: RunStore, own_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairpriv_core.report.brief_forms.find_browser", refuse_browser)
     own = write(tmp_path / "own.csv")
     with own.open("rb") as stream:
         brought = local.uploads.put(stream, "own.csv", "local")
@@ -132,7 +139,7 @@ def test_nothing_that_leaves_follows_from_the_rows(local: RunStore, own_store: P
     before = asked(own).to_json() | {"file_id": hashlib.sha256(own.read_bytes()).hexdigest()}
     digests = {**list_digests(own), "key": build_config(before).key}
     exported = list(list_exports(key))
-    assert len(exported) > 20 and sum(file_id.encode() in part for part in exported) > 3
+    assert sum(file_id.encode() in part for part in exported) > 3
     record = local.record(key)
     assert record is not None and record.data["digest"] == ""
     kept = [path.read_bytes() for path in own_store.parent.rglob("*") if path.is_file()]
@@ -236,7 +243,7 @@ def read_all(store: RunStore) -> str:
 
 
 def test_an_upgrade_leaves_no_checksum_and_all_that_was_stored(old_place: str, tmp_path: Path) -> None:
-    files = {shift: write(tmp_path / f"{shift}.csv", shift) for shift in (0, 3, 5)}
+    files = {shift: write(tmp_path / f"{shift}.csv", shift, rows=OLD_ROWS) for shift in (0, 3, 5)}
     checksums = {shift: hashlib.sha256(path.read_bytes()).hexdigest() for shift, path in files.items()}
     with open_store(old_place) as store:
         text = read_all(store)
@@ -268,8 +275,8 @@ def test_after_an_upgrade_the_same_rows_find_their_runs_and_their_ledger(
     old_place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAIRPRIV_STORE", old_place)
-    own, gone = write(tmp_path / "own.csv"), write(tmp_path / "gone.csv", 3)
-    saved = write(tmp_path / "saved.csv", end="\r\n")
+    own, gone = write(tmp_path / "own.csv", rows=OLD_ROWS), write(tmp_path / "gone.csv", 3, rows=OLD_ROWS)
+    saved = write(tmp_path / "saved.csv", end="\r\n", rows=OLD_ROWS)
     with open_store(old_place) as store:
         first = store.row(PRIVATE)
         assert store.files.find(saved) == []  # its rows have not been read under this version
@@ -288,7 +295,7 @@ def test_two_files_of_an_earlier_version_join_when_their_rows_are_the_same(
     old_place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAIRPRIV_STORE", old_place)
-    own, gone = write(tmp_path / "own.csv"), write(tmp_path / "gone.csv", 3)
+    own, gone = write(tmp_path / "own.csv", rows=OLD_ROWS), write(tmp_path / "gone.csv", 3, rows=OLD_ROWS)
     monkeypatch.setattr("fairpriv_core.runs.store_files.digest_content", lambda path: "the same rows")
     apart = {}
     with open_store(old_place) as store:
@@ -309,7 +316,7 @@ def test_an_upload_of_an_earlier_version_is_renamed_where_it_lies(tmp_path: Path
     place, folder = tmp_path / "runs.db", tmp_path / "uploads"
     place.write_bytes(gzip.decompress(OLD.read_bytes()))
     folder.mkdir()
-    brought = write(tmp_path / "brought.csv", 5)
+    brought = write(tmp_path / "brought.csv", 5, rows=OLD_ROWS)
     lies = folder / f"{hashlib.sha256(brought.read_bytes()).hexdigest()}.csv"
     shutil.move(brought, lies)
     with open_store(str(place)) as store:
