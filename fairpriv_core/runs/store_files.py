@@ -14,7 +14,7 @@ from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.ledger_entry import find_published, is_published, name_bytes
 from fairpriv_core.runs.source import check_file, hash_file
 from fairpriv_core.runs.store_database import Database
-from fairpriv_core.runs.store_identity import BYTES, CONTENT, add_digests, draw_id, find_ids, find_same, is_read
+from fairpriv_core.runs.store_identity import BYTES, CONTENT, add_digests, draw_id, find_ids, find_same, is_read, seal
 from fairpriv_core.runs.store_tables import data_identity
 
 
@@ -92,6 +92,11 @@ class FileStore:
         """Raise BadInput where the file at `path` does not have the content `file_id`; a benchmark has neither."""
         if path is not None and file_id is not None:
             check_file(path, unchanged=Path(path).is_file() and file_id in self.find(path))
+
+    def seal(self, digest: str) -> str:
+        """Return a digest of rows as this store may keep it: nobody can make it without the store's secret."""
+        with self._database.read() as connection:
+            return seal(connection, f"data {digest}")
 
     def _find_read(self, sealed: str) -> str | None:
         """Return what the content is called of a file with these bytes, where its rows have been digested."""

@@ -57,7 +57,7 @@ def _plan_each(work: WorkStore, journal: StoreJournal) -> list[Plan]:
     for seat in list(journal.seats):
         try:
             plan = plan_run(build_config(seat.claim.config), seat.claim.key, shelf=shelf, find_record=work.find_record)
-            seat.bind(plan)
+            seat.bind(plan, work.files.seal)
             plans.append(plan)
         except FairprivError as error:
             if isinstance(error, StoreError):
