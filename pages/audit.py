@@ -6,11 +6,12 @@ import streamlit as st
 
 from fairpriv_core.runs.rows import RunRow
 from pages.widgets.audits import show_audit
+from pages.widgets.door import find_row
 from pages.widgets.frame import link_to
 from pages.widgets.guard import attempt, plain
 from pages.widgets.reference import describe_config
 from pages.widgets.session import find_store
-from pages.widgets.state import enter, keep, mount_index, publish, value
+from pages.widgets.state import choose, enter, keep, mount_index, publish, value
 from pages.widgets.stored_audits import show_stored
 
 _MOST_RUNS = 200
@@ -43,6 +44,10 @@ def _choose(rows: list[RunRow]) -> str:
     """Return the key of the run to audit: the one in the address, else the newest finished one."""
     labels = {row.key: f"{describe_config(row.config)} · {row.key}" for row in rows}
     wanted = value("run")
+    known = None if wanted in labels else find_row(wanted)
+    if known is not None and known.key in labels:  # the address has what an earlier version called it
+        wanted = known.key
+        choose("run", wanted)
     if wanted and wanted not in labels:
         st.warning(f"Run {plain(wanted)} has not finished or is not in the store; another one is shown.")
     keys = list(labels)

@@ -11,7 +11,7 @@ from pages.widgets.guard import attempt, plain
 from pages.widgets.live import draw_run
 from pages.widgets.reference import describe_config
 from pages.widgets.session import find_store
-from pages.widgets.state import enter, keep, mount_index, publish, value
+from pages.widgets.state import choose, enter, keep, mount_index, publish, value
 
 _INTERVAL = 1.0
 _MOST_RUNS = 200
@@ -45,6 +45,8 @@ def _choose(store: RunStore, rows: list[RunRow]) -> str:
     if wanted not in labels:
         known = _warn_of_missing(store, wanted)
         labels |= {} if known is None else {known.key: f"{plain_label(known)} · {known.key}"}
+        if known is not None and known.key != wanted:
+            choose("run", known.key)  # the address has what an earlier version called it
     keys = list(labels)
     chosen = st.selectbox("Run", keys, **mount_index("run", keys, keys[0]), format_func=labels.__getitem__)
     return str(keep("run", chosen))

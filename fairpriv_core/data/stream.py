@@ -6,14 +6,18 @@ its values. A column with more than MOST_VALUES different texts (names, free tex
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv, parquet
+from pyarrow import compute, csv, parquet
 
 from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows, read_header
 from fairpriv_core.data.problem import Layout
@@ -22,6 +26,7 @@ from fairpriv_core.data.table import Codes, Column, Numbers, parse_number
 MOST_VALUES = 20_000
 _BLOCK = 8 << 20
 _BATCH = 1 << 16
+_LARGE_BATCH = 1 << 12  # of rows that may hold images
 _CELL_BYTES = 4  # a value in memory, about
 _THREADS_FROM = 64 << 20
 _PLAIN = Layout()
@@ -49,9 +54,19 @@ class Reading:
         return (*self.odd, *self.retyped.values(), *self.unused.values())
 
 
+class _Taking(Protocol):
+    """A column while it is read, block by block."""
+
+    def add(self, array: pa.Array, number: pa.DataType) -> None:
+        """Take a block; its numbers are kept as `number`."""
+
+
+_Taker = TypeVar("_Taker", bound=_Taking)
+
+
 @dataclass
 class _Growing:
-    """A column while it is read."""
+    """A column while it is read into memory."""
 
     numeric: bool
     held: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -95,15 +110,87 @@ class _Growing:
         return _as_numbers(Codes(whole, tuple(self.values)))
 
 
+class _Sealing:
+    """A column's content while it is read: a digest of its cells, wherever blocks end.
+
+    A column of texts that are all numbers is one of numbers, as `_as_numbers` has it. Texts are digested as their
+    lengths and their bytes, two streams in which no block's end shows.
+    """
+
+    def __init__(self, *, numeric: bool) -> None:
+        self._numeric, self._empty = numeric, True
+        self._numbers: Any = hashlib.sha256()  # None from the first text on that is no number
+        self._lengths, self._bytes = hashlib.sha256(), hashlib.sha256()
+
+    def add(self, array: pa.Array, number: pa.DataType) -> None:
+        if self._numeric:
+            # a float32 as it is written, so that its CSV is the same
+            plain = array.cast(pa.string()) if pa.types.is_float32(array.type) else array
+            self._add_numbers(plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+            return
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        values = [_plain_text(text) for text in coded.dictionary.to_pylist()]
+        indices = coded.indices.fill_null(len(values))
+        self._try_numbers(values, indices)
+        self._add_texts(pa.array([*values, None], pa.large_string()).take(indices))
+
+    def finish(self) -> str:
+        """Return the digest of the whole column."""
+        if self._numeric or (self._numbers is not None and not self._empty):
+            return f"numbers {self._numbers.hexdigest()}"
+        return f"texts {self._lengths.hexdigest()} {self._bytes.hexdigest()}"
+
+    def _try_numbers(self, values: Sequence[str | None], indices: pa.Array) -> None:
+        if self._numbers is None:
+            return
+        present = [parse_number(text) for text in values if text is not None]
+        if not np.isfinite(present).all():
+            self._numbers = None
+            return
+        self._empty &= not present
+        numbers = np.array([*(math.nan if text is None else parse_number(text) for text in values), math.nan])
+        self._add_numbers(numbers[indices.to_numpy(zero_copy_only=False)])
+
+    def _add_numbers(self, numbers: np.ndarray) -> None:
+        plain = numbers + 0.0  # -0.0 is 0.0
+        plain[np.isnan(plain)] = np.nan  # one pattern of bits
+        self._numbers.update(plain.astype("<f8", copy=False).tobytes())
+
+    def _add_texts(self, texts: pa.Array) -> None:
+        cells = texts.cast(pa.large_binary())
+        self._lengths.update(compute.binary_length(cells).fill_null(-1).to_numpy(zero_copy_only=False).tobytes())
+        _, offsets, held = cells.buffers()
+        ends = np.frombuffer(offsets, dtype=np.int64)[[cells.offset, cells.offset + len(cells)]]
+        self._bytes.update(memoryview(held)[ends[0] : ends[1]] if held is not None else b"")
+
+
+def digest_content(path: Path) -> str:
+    """Return a SHA-256 of the rows of a person's CSV or Parquet file as they are parsed: every cell by its column.
+
+    Line ends, quotes, blanks around values, the order of columns and the kind of file make no difference; the order of
+    rows does. It is as secret as the rows: whoever has it can confirm a guess of them. Errors as `read_table`.
+    """
+    check_file(path)
+    sealing: Mapping[str, _Sealing]
+    if _is_parquet(path):
+        sealing = _seal_parquet(path)
+    else:
+        blank, header = read_header(path)
+        check_header(path, header)
+        opener = _open_named(path, header, Layout(skip=blank))
+        sealing = _stream(opener, header, opener.wanted, _Sealing)[0]
+    pa.default_memory_pool().release_unused()
+    told = sorted((name, column.finish()) for name, column in sealing.items())
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
 def read_table(path: Path, *, exact: str = "", limit_bytes: int | None = None) -> Reading:
     """Return a person's CSV or Parquet file; columns named in the text `exact` keep float64.
 
     Raises BadInput for everything that can be wrong with a file, naming the column or row.
     """
     check_file(path, limit_bytes=limit_bytes)
-    with path.open("rb") as file:
-        is_parquet = file.read(4) == b"PAR1"
-    if is_parquet:
+    if _is_parquet(path):
         return _read_parquet(path, exact, limit_bytes)
     blank, header = read_header(path)
     check_header(path, header)
@@ -128,25 +215,42 @@ def read_csv(
     Types come from the first block; a column of numbers in which a text turns up later is read again as text, and a
     remark says where.
     """
+    opener = _open_named(path, header, layout, columns)
+    growing, retyped = _stream(opener, header, exact, _Growing)
+    return replace(_finish(path, growing, {}), retyped=retyped)
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _open_named(path: Path, header: Sequence[str], layout: Layout, columns: Collection[str] | None = None) -> _Opener:
+    """Return what opens a CSV file for those of its columns that have a name and are among `columns` (None: all)."""
     names = [name or f"\0{position}" for position, name in enumerate(header)]
     wanted = [name for name in names if name[:1] != "\0" and (columns is None or name in columns)]
-    opener = _Opener(path, names, wanted, layout)
+    return _Opener(path, names, wanted, layout)
+
+
+def _stream(
+    opener: _Opener, header: Sequence[str], exact: Collection[str], start: Callable[..., _Taker]
+) -> tuple[dict[str, _Taker], dict[str, str]]:
+    """Give each block of a CSV file to what `start(numeric=…)` makes of a column; return these, and what was retyped."""
     types = {name: _choose_type(found, name in exact) for name, found in opener.infer().items()}
     retyped: dict[str, str] = {}
     while True:
-        growing = {name: _Growing(numeric=types[name] != _TEXT) for name in wanted}
+        taking = {name: start(numeric=types[name] != _TEXT) for name in opener.wanted}
         try:
-            _grow(growing, opener.batches(types), exact)
-            break
+            _grow(taking, opener.batches(types), exact)
+            return taking, retyped
         except pa.ArrowInvalid as error:
             junk = _NOT_A_NUMBER.match(str(error))
             if junk is None:
-                raise explain(error, path, header, row=opener.ragged) from error
-            name = names[int(junk[1])]
+                raise explain(error, opener.path, header, row=opener.ragged) from error
+            name = opener.names[int(junk[1])]
             types[name] = _TEXT
             where = f"row {junk[2]}" if junk[2] else "one of its rows"
             retyped[name] = f"column '{name}' is read as text because {where} holds no number there."
-    return replace(_finish(path, growing, {}), retyped=retyped)
 
 
 @dataclass
@@ -202,9 +306,9 @@ def _choose_type(found: pa.DataType, exact: bool) -> pa.DataType:
     return _TEXT
 
 
-def _grow(growing: dict[str, _Growing], batches: Iterable[pa.RecordBatch], exact: Collection[str]) -> None:
+def _grow(taking: Mapping[str, _Taking], batches: Iterable[pa.RecordBatch], exact: Collection[str]) -> None:
     for batch in batches:
-        for name, column in growing.items():
+        for name, column in taking.items():
             array = batch.column(name)
             column.add(array, pa.float64() if name in exact else pa.float32())
 
@@ -220,6 +324,14 @@ def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str]) ->
     pa.default_memory_pool().release_unused()  # Arrow would keep the blocks for a next file
     table = {name: column.finish() for name, column in growing.items() if not column.full}
     return Reading(table, {**unused, **full})
+
+
+def _plain_text(text: Any) -> str | None:
+    """Return a cell's text as it is compared: truth values as Parquet has them, None where it is missing."""
+    stripped = "" if text is None else str(text).strip()
+    if stripped in _MISSING:
+        return None
+    return stripped.lower() if stripped.lower() in ("true", "false") else stripped
 
 
 def _as_numbers(column: Codes) -> Column:
@@ -245,10 +357,39 @@ def _read_parquet(path: Path, exact: str, limit_bytes: int | None) -> Reading:
     return _finish(path, growing, unused)
 
 
+def _seal_parquet(path: Path) -> dict[str, _Sealing]:
+    try:
+        file = parquet.ParquetFile(path)
+        schema = file.schema_arrow
+        check_header(path, schema.names)
+        kinds = {name: _is_number(schema.field(name).type) for name in schema.names if name not in _list_index(schema)}
+        sealing = {name: _Sealing(numeric=kind is True) for name, kind in kinds.items()}
+        rows = _LARGE_BATCH if None in kinds.values() else _BATCH
+        batches = (_spell(batch) for batch in file.iter_batches(batch_size=rows, columns=list(sealing)))
+        _grow(sealing, batches, sealing)
+    except (pa.ArrowException, OSError) as error:
+        raise explain(error, path, (), row=None) from error
+    return sealing
+
+
+def _spell(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch of numbers and texts, as `_plain` does, whatever its columns hold."""
+    columns = [
+        pa.array([repr(cell) for cell in column.to_pylist()]) if _is_number(column.type) is None else column
+        for column in batch.columns
+    ]
+    return _plain(pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
+
+
+def _list_index(schema: pa.Schema) -> list[str]:
+    """Return the columns that hold the row index that pandas stored."""
+    stored = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in stored if isinstance(name, str)]
+
+
 def _find_unused(schema: pa.Schema) -> dict[str, str]:
     """Return why a column is not read: it is the row index that pandas stored, or neither numbers nor text."""
-    stored = (schema.pandas_metadata or {}).get("index_columns", [])
-    index = {name: f"column '{name}' is the row index and is not used." for name in stored if isinstance(name, str)}
+    index = {name: f"column '{name}' is the row index and is not used." for name in _list_index(schema)}
     kinds = {found.name: _is_number(found.type) for found in schema}
     other = [name for name, kind in kinds.items() if kind is None]
     return {**index, **{name: f"column '{name}' is neither numbers nor text and is not used." for name in other}}

@@ -17,7 +17,7 @@ Record = Mapping[str, Any]
 REPLAYED = "replayed"
 UNPROVED = "not proved"
 _SEEDS = ("seed", "replay_noise")
-_IN_COLUMNS = ("data.", "notion", "delta", "file_sha256", "method.name", "method.variant", "variant")
+_IN_COLUMNS = ("data.", "notion", "delta", "file_id", "method.name", "method.variant", "variant")
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ def answer_run(row: RunRow, record: RunRecord | None) -> Answer:
 def answer_prediction(key: str, source: str, target: str) -> Answer:
     """Predict a file's rows with a run's model."""
     with open_store() as store:
+        key = store.row(key).key
         files = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
     found = {"key": key, **predict_file(files, source, target)}
     decided = [f"{count:,} {name}" for name, count in found.get("decided", {"positive": found["positive"]}).items()]
@@ -97,7 +98,7 @@ def export_run(key: str, form: str) -> str:
     """Return a run's record ("json") or curves ("csv") as text; neither holds anything secret."""
     with open_store() as store:
         if form == "csv":
-            return curves_to_csv(store, key)
+            return curves_to_csv(store, store.row(key).key)
         record = store.record(key)
     if record is None:
         raise BadInput(f"run {key} has no record yet.", field="key")

@@ -30,6 +30,7 @@ def audit_run(store: RunStore, key: str, plan: AuditPlan, report: Report) -> dic
     files = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
     method, notion = method_of(record), record.config["notion"]
     code = None  # where nothing is promised there is nothing to hold it to
+    store.files.check(record.config["data"]["file"], record.config.get("file_id"))
     model = audit_model(record, files, seed=plan.seed)
     if method.info.threat_model is not None:
         code = audit_method(method, notion=notion, delta=record.delta, plan=plan, report=report)

@@ -12,5 +12,5 @@ from fairpriv_core.runs.store import open_store
 def answer_audit(key: str, plan: AuditPlan, report: Report, *, again: bool) -> Answer:
     """Audit a run, or tell what its stored audit found."""
     with open_store() as store:
-        found = audit_once(store, key, plan, report, again=again)
+        found = audit_once(store, store.row(key).key, plan, report, again=again)
     return Answer(found, describe_audit(found))

@@ -52,10 +52,10 @@ def pack(arrays: Mapping[str, np.ndarray]) -> bytes:
     return len(head).to_bytes(_HEAD, "little") + head + b"".join(array.tobytes() for array in plain.values())
 
 
-def bind(*, settings: Mapping[str, Any], data_digest: str) -> dict[str, Any]:
-    """Return what a checkpoint made now is bound to: settings, data, code and library versions."""
+def bind(*, settings: Mapping[str, Any], data: str) -> dict[str, Any]:
+    """Return what a checkpoint made now is bound to: settings, data (a keyed digest), code and library versions."""
     asked = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    return {"settings": asked, "data": data_digest, "code": hash_code(), "libraries": library_versions()}
+    return {"settings": asked, "data": data, "code": hash_code(), "libraries": library_versions()}
 
 
 def check_binding(checkpoint: Checkpoint, now: Mapping[str, Any], key: str) -> None:

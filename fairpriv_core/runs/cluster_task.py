@@ -17,15 +17,15 @@ from typing import Any
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.download import find_edition
-from fairpriv_core.errors import FairprivError
+from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.runs.checkpoint import hash_code
 from fairpriv_core.runs.children import use_one_thread
-from fairpriv_core.runs.source import hash_file
 from fairpriv_core.runs.store_database import Database, resolve
+from fairpriv_core.runs.store_files import FileStore
 from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.versions import library_versions
 
-#: (data set, file, SHA-256 of the file) of each, one of the first two being None
+#: (data set, file, id of its content) of each, one of the first two being None
 DataNames = tuple[tuple[str | None, str | None, str | None], ...]
 
 _HANDED_BACK: set[str] = set()  # sweeps that this process works on no more
@@ -137,8 +137,8 @@ def _find_other_store(terms: Terms) -> str | None:
 
 
 def _find_missing_data(terms: Terms) -> str | None:
-    for dataset, file, sha256 in terms.data:
-        if file is not None and hash_file(file) != sha256:
+    for dataset, file, file_id in terms.data:
+        if file is not None and not _has(file, file_id):
             what = "has another file at" if Path(file).is_file() else "cannot read"
             return f"{what} {file}; a file of one's own must lie at the same path on every worker."
         if dataset is not None and problems()[dataset].editions:
@@ -149,6 +149,17 @@ def _find_missing_data(terms: Terms) -> str | None:
     return None
 
 
+def _has(file: str, file_id: str | None) -> bool:
+    """Return whether the content `file_id` of the store lies at the path `file` here."""
+    database = Database()
+    try:
+        return file_id in FileStore(database).find(file)
+    except BadInput:
+        return False
+    finally:
+        database.close()
+
+
 def name_data(config: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
     """Return what `Terms.data` has of a run's config."""
-    return config["data"].get("dataset"), config["data"].get("file"), config.get("file_sha256")
+    return config["data"].get("dataset"), config["data"].get("file"), config.get("file_id")

@@ -16,11 +16,13 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.runs.network import choose_network, state_network
 from fairpriv_core.runs.parameters import method_to_json, noise_is_set, read_method
 from fairpriv_core.runs.reuse import read_reuse
-from fairpriv_core.runs.source import hash_file, read_data
+from fairpriv_core.runs.source import check_file, hash_file, read_data
 from fairpriv_core.runs.toml import write_toml
 
 DEFAULT_DELTA = 1e-5
 SPLITS = ("protocol", "rows", "official")
+_ADDED_LATER = ("private_evaluation", "reuse", "share_samples")  # no part of a key unless they are set
+_BEFORE = "file_sha256"  # in place of `file_id`, in configs of earlier versions
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class RunConfig:
         split: "protocol" (75/25 from `seed`, by label), "rows" (75/25 from `seed`, by the rows' numbers) or "official".
         seed: public; drives split, initialisation and public batches, never noise.
         replay_noise: None, or the number from which the noise can be repeated exactly; such a run has no epsilon.
-        file_sha256: of a person's own file, so that the key follows the file's content and not its place.
+        file_id: what the store calls the content of a person's own file, at random, so that the key follows the content
+            and tells nothing of it; None where no store has named it.
         reuse: None, or the key of a run in the same store whose release the method uses in place of one of its own.
         private_evaluation: whether fairness on the test split is released too, with noise and within the budget.
         share_samples: whether runs that train together on one split draw the same secret samples, which is faster, and
@@ -52,22 +55,15 @@ class RunConfig:
     split: str = "protocol"
     seed: int = 0
     replay_noise: int | None = None
-    file_sha256: str | None = None
+    file_id: str | None = None
     private_evaluation: bool = False
     reuse: str | None = None
     share_samples: bool = False
 
     @property
     def key(self) -> str:
-        """16 hex digits that depend on what is asked alone, the same on every machine."""
-        asked = self.to_json()
-        if self.file_sha256 is not None:
-            asked["data"] = {**asked["data"], "file": None}
-        for name in ("private_evaluation", "reuse", "share_samples"):
-            if not asked[name]:
-                del asked[name]
-        text = json.dumps(asked, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        """16 hex digits that depend on what is asked alone, on a benchmark the same on every machine."""
+        return name_config(self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; `build_config` reads it back to an equal config."""
@@ -80,22 +76,39 @@ class RunConfig:
         return write_toml(self.to_json())
 
 
+_SETTINGS = tuple(item.name for item in fields(RunConfig))
+
+
+def name_config(asked: Mapping[str, Any]) -> str:
+    """Return `RunConfig.key` of a config's JSON form."""
+    named = {name: value for name, value in asked.items() if value or name not in _ADDED_LATER}
+    file_id = named.pop("file_id")
+    named["file_sha256"] = file_id  # as it was called when the first keys were made
+    if file_id is not None:
+        named["data"] = {**named["data"], "file": None}
+    text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> RunConfig:
     """Return the config that `raw` asks for, in the form that `RunConfig.to_json` writes; texts are understood.
 
-    `method` is a name, or {"name": …, parameters…}. A person's file is hashed unless `file_sha256` is given. `data` is
-    for rows that are in memory already, and stands in place of what `raw` would say of them. Where rows are images and
-    no network is named, it is a convolutional one.
+    `method` is a name, or {"name": …, parameters…}. A person's file has the `file_id` that is given; a store names one
+    that has none. A config of an earlier version has `file_sha256`, which is checked and forgotten. `data` is for rows
+    that are in memory already, and stands in place of what `raw` would say of them. Where rows are images and no
+    network is named, it is a convolutional one.
 
     Raises:
         BadInput: with the field's name, its value and what would be right.
     """
-    checks.known_names("setting", tuple(raw), tuple(item.name for item in fields(RunConfig)))
+    checks.known_names("setting", tuple(raw), (*_SETTINGS, _BEFORE))
     given = {name: value for name, value in raw.items() if value is not None}
     method = read_method(given.get("method"))
     data = data or read_data(given.get("data"))
     method = choose_network(method, given.get("method"), data)
     reuse = read_reuse(given.get("reuse"), method)
+    if _BEFORE in given:
+        check_file(data.file, unchanged=hash_file(data.file) == given[_BEFORE])
     return RunConfig(
         data=data,
         notion=_read_notion(given.get("notion"), method),
@@ -105,7 +118,7 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
         split=_read_split(given.get("split", "protocol")),
         seed=_read_seed("seed", given.get("seed", 0)),
         replay_noise=_read_seed("replay_noise", given["replay_noise"]) if "replay_noise" in given else None,
-        file_sha256=given.get("file_sha256") or hash_file(data.file),
+        file_id=given.get("file_id"),
         private_evaluation=_read_evaluation(given.get("private_evaluation", False), method),
         reuse=reuse,
         share_samples=_read_sharing(given.get("share_samples", False), method),

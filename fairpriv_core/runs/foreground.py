@@ -19,6 +19,7 @@ def train(config: RunConfig, talk: Talk, *, again: bool = False) -> Ended:
     noise and its own cost. Raises BadInput for what a person gave, KeyboardInterrupt where the run was paused.
     """
     with open_store() as store:
+        config = store.files.settle(config)
         found = None if again else store.find(config.key)
         if found is not None and found.status == "finished":
             talk.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")

@@ -35,10 +35,10 @@ def gather_handout(store: RunStore, keys: Sequence[str]) -> dict[str, Any]:
     Raises:
         BadInput: no key is given, or a run is unknown or has not finished.
     """
-    wanted = list(dict.fromkeys(keys))
+    wanted = list(dict.fromkeys(store.row(key).key for key in keys))
     if not wanted:
         raise BadInput("name the key of one finished run or more.", field="key")
-    records = store.records([store.row(key).key for key in wanted])
+    records = store.records(wanted)
     for key in wanted:
         if key not in records or records[key].status != "finished":
             status = records[key].status if key in records else store.row(key).status
@@ -61,11 +61,11 @@ def _tell_ledger(store: RunStore, records: Sequence[RunRecord]) -> dict[str, Any
     """
     pages: dict[str, list[RunRecord]] = {}
     for record in records:
-        pages.setdefault(identify_data(record.config["data"], record.config.get("file_sha256")), []).append(record)
+        pages.setdefault(identify_data(record.config["data"], record.config.get("file_id")), []).append(record)
     lines = []
     for data, about in pages.items():
         delta = min(record.delta for record in about)
-        named = {None, *(column for record in about for column in list_sensitive(record.config["data"]))}
+        named = {None, *(column for record in about for column in list_sensitive(record.config["data"], record.data))}
         for effect in foresee_launch(read_page(store, data), None, delta=delta):
             if not effect.runs or effect.column not in named:
                 continue
@@ -89,7 +89,7 @@ def _find_references(store: RunStore, records: Sequence[RunRecord]) -> list[dict
 
 
 def _name_question(config: Mapping[str, Any]) -> str:
-    return repr([config.get(name) for name in ("data", "file_sha256", "notion", "split", "seed")])
+    return repr([config.get(name) for name in ("data", "file_id", "notion", "split", "seed")])
 
 
 def _tell_reference(record: RunRecord) -> dict[str, Any]:

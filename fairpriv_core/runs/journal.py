@@ -46,9 +46,9 @@ class Seat:
         self._binding: Mapping[str, Any] = {}
         self._start: Mapping[str, Any] = {}
 
-    def bind(self, plan: Plan) -> None:
-        """Take the run's plan; RunFailed where its checkpoint is of something else."""
-        self._binding = bind(settings=self.claim.config, data_digest=plan.train.digest)
+    def bind(self, plan: Plan, seal: Callable[[str], str]) -> None:
+        """Take the run's plan; RunFailed where its checkpoint is of something else. `seal` keys its data's digest."""
+        self._binding = bind(settings=self.claim.config, data=seal(plan.train.digest))
         self.watch = Watch(plan, alone=self.watches)
         if self.saved is not None:
             check_binding(self.saved, self._binding, self.claim.key)

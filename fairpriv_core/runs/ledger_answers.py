@@ -15,8 +15,7 @@ from fairpriv_core.runs.ledger_entry import call_data, identify_data
 from fairpriv_core.runs.ledger_report import Data, name_columns, report_ledger, report_ledgers
 from fairpriv_core.runs.prose_ledger import describe_ledgers, describe_selection
 from fairpriv_core.runs.selection import Wish, select_run
-from fairpriv_core.runs.source import hash_file
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.runs.store import RunStore, open_store
 
 
 def answer_ledger(dataset: str | None, file: str | None, sensitive: str | None, delta: float | None) -> Answer:
@@ -31,7 +30,7 @@ def answer_ledger(dataset: str | None, file: str | None, sensitive: str | None, 
         data = _find_data(dataset, file)
         columns = () if sensitive is None else name_columns(data, sensitive)
         with open_store() as store:
-            found = [report_ledger(store, _identify(data), call_data(data), delta=delta, columns=columns)]
+            found = [report_ledger(store, _find_page(store, data), call_data(data), delta=delta, columns=columns)]
     return Answer({"ledgers": found}, describe_ledgers(found))
 
 
@@ -46,15 +45,16 @@ def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **lim
     wanted = None if lift else Cap(limit["epsilon"], delta)
     protected = None if column is None else _name_one(data, column)
     with open_store() as store:
-        store.ledger.set_cap(_identify(data), protected, wanted, where=call_data(data))
-        found = report_ledger(store, _identify(data), call_data(data), delta=delta, columns=(protected,))
+        page = identify_data(data, None if data["file"] is None else store.files.identify(data["file"]))
+        store.ledger.set_cap(page, protected, wanted, where=call_data(data))
+        found = report_ledger(store, page, call_data(data), delta=delta, columns=(protected,))
     return Answer({"ledgers": [found]}, describe_ledgers([found]))
 
 
 def answer_selection(keys: Sequence[str], wish: Wish, *, again: bool) -> Answer:
     """Choose one of several runs."""
     with open_store() as store:
-        found = select_run(store, keys, wish, again=again)
+        found = select_run(store, [store.row(key).key for key in keys], wish, again=again)
     return Answer(found, describe_selection(found))
 
 
@@ -69,8 +69,8 @@ def _find_data(dataset: str | None, file: str | None) -> Data:
     return {"dataset": dataset, "file": None if file is None else str(Path(file).expanduser().absolute())}
 
 
-def _identify(data: Data) -> str:
-    return identify_data(data, hash_file(data["file"]))
+def _find_page(store: RunStore, data: Data) -> str:
+    return identify_data(data, None if data["file"] is None else next(iter(store.files.find(data["file"])), None))
 
 
 def _name_one(data: Data, column: str) -> str:

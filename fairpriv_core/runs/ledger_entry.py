@@ -18,6 +18,8 @@ from fairpriv_core.privacy.ledger import Entry
 from fairpriv_core.runs.reuse import SAMPLE_STREAM, SHARED_RELEASES
 from fairpriv_core.runs.source import find_seed, name_file
 
+_DIGITS = 16
+
 
 @dataclass(frozen=True)
 class Post:
@@ -45,18 +47,36 @@ class Post:
         return Post(plain["data"], plain["name"], plain["what"], Entry.from_json(plain["entry"]))
 
 
-def identify_data(data: Mapping[str, Any], file_sha256: str | None) -> str:
+def identify_data(data: Mapping[str, Any], file_id: str | None) -> str:
     """Return 16 hex digits that name the people a config's `data` is about, whatever is asked of them.
 
-    Two benchmarks from the same files are one data set; so is a person's copy of a published file.
+    Two benchmarks from the same files are one data set; so is a person's copy of a published file. Another file is what
+    its store calls its content; "" where no store has named it.
     """
     known = problems()
-    if data["file"] is not None:
-        owner = next((each for each in known.values() if file_sha256 in _list_files(each)), None)
-        sealed = [file_sha256] if owner is None else _list_files(owner)
-    else:
-        sealed = _list_files(known[data["dataset"]]) if data["dataset"] in known else [data["dataset"]]
-    return hashlib.sha256(json.dumps(sealed).encode()).hexdigest()[:16]
+    if data["file"] is None:
+        return _digest(_list_files(known[data["dataset"]]) if data["dataset"] in known else [data["dataset"]])
+    owner = next((each for each in known.values() if file_id in _list_ids(each)), None)
+    return file_id or "" if owner is None else _digest(_list_files(owner))
+
+
+def find_published(sha256: str) -> str | None:
+    """Return what a person's copy of a published file is called, by the public checksum; None for any other file."""
+    return sha256[:_DIGITS] if is_published(sha256[:_DIGITS]) else None
+
+
+def is_published(file_id: str) -> bool:
+    """Return whether a file's id is that of a published file."""
+    return any(file_id in _list_ids(problem) for problem in problems().values())
+
+
+def name_bytes(sha256: str) -> str:
+    """Return what earlier versions called a person's file in the ledger, by its checksum."""
+    return _digest([sha256])
+
+
+def _digest(sealed: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(sealed).encode()).hexdigest()[:_DIGITS]
 
 
 def call_data(data: Mapping[str, Any]) -> str:
@@ -64,14 +84,33 @@ def call_data(data: Mapping[str, Any]) -> str:
     return str(data["dataset"] or name_file(data))
 
 
-def list_sensitive(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns that `data["sensitive"]` names, as the ledger calls them; BadInput for an unknown one."""
+def list_sensitive(data: Mapping[str, Any], told: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns that `data["sensitive"]` names, as the ledger calls them; BadInput for an unknown one.
+
+    `told` is what a run's record says of its data, {} where there is none. The text alone does not say whether `a+b` is
+    a column or two that are crossed, since columns win over the grammar.
+    """
     problem, text = problems().get(data["dataset"] or ""), str(data["sensitive"])
     if problem is not None:
         named = [part.column for part in parse_sensitive(text, list(problem.columns))]
     else:
-        named = [_without_edges(part.strip()) for part in text.split("+")]
+        named = told.get("sensitive_columns") or _guess_columns(text, told.get("group_names"))
     return tuple(dict.fromkeys(_call(name, problem) for name in named))
+
+
+def _guess_columns(text: str, groups: Sequence[str] | None) -> list[str]:
+    """Return the columns that a text may mean, for records of earlier versions, which do not say it.
+
+    The groups' names tell: those of crossed columns are "Female, Black", those of a column that is cut "age < 25".
+    """
+    crossed = [part.strip() for part in text.split("+")]
+    if groups is None:
+        return [text, *crossed, *map(_without_edges, crossed)]
+    parts = crossed if all(", " in name for name in groups) else [text]
+    cut = (_without_edges(part) for part in parts)
+    return [
+        name if any(f"{name} < " in group for group in groups) else part for name, part in zip(cut, parts, strict=True)
+    ]
 
 
 def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post:
@@ -88,7 +127,7 @@ def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post
         key=record["key"],
         threat_model=record["threat_model"],
         events=from_json(stated) if events is None else events,
-        sensitive=list_sensitive(config["data"]),
+        sensitive=list_sensitive(config["data"], record["data"]),
         clear=_list_clear(config["data"], record["data"].get("columns"), problem),
         split=_name_split(config),
         unbounded=record["epsilon_reason"] if record["epsilon"] is None else None,
@@ -97,7 +136,7 @@ def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post
         stream=notes.get(SAMPLE_STREAM),
     )
     data = config["data"]
-    return Post(identify_data(data, config.get("file_sha256")), call_data(data), config["method"]["name"], entry)
+    return Post(identify_data(data, config.get("file_id")), call_data(data), config["method"]["name"], entry)
 
 
 def _reads_sensitive(config: Mapping[str, Any], kind: type[Method] | None) -> bool:
@@ -111,6 +150,11 @@ def _list_files(problem: Problem) -> list[str]:
     """Return what a benchmark is read from: checksums, sorted; its name where it has no files."""
     sealed = sorted({source.sha256 for edition in problem.editions for source in edition})
     return sealed or [problem.people or problem.name]
+
+
+def _list_ids(problem: Problem) -> list[str]:
+    """Return what copies of a benchmark's files are called."""
+    return [source.sha256[:_DIGITS] for edition in problem.editions for source in edition]
 
 
 def _list_clear(
@@ -136,7 +180,7 @@ def _name_split(config: Mapping[str, Any]) -> str:
     so does everything on how many rows are used.
     """
     data = config["data"]
-    named = [config["split"], data["dataset"] or config.get("file_sha256")]
+    named = [config["split"], data["dataset"] or config.get("file_id")]
     if find_seed(config) is not None:
         named += [config["seed"], data["label"], data["positive"], data["sensitive"]]
     later = (data.get(name) for name in ("group_ratio", "rows"))  # told apart: at most 1, and 2 or more

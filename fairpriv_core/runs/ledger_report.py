@@ -53,10 +53,10 @@ def name_columns(data: Data, sensitive: str) -> tuple[str, ...]:
 
     `data` is a config's: `dataset`, or `file` with the path of a person's own.
     """
+    columns = []
     if data["file"] is not None:
-        table = read_table(Path(data["file"])).table
-        sensitive = "+".join(part.column for part in parse_sensitive(sensitive, table))
-    return list_sensitive({**data, "sensitive": sensitive})
+        columns = [part.column for part in parse_sensitive(sensitive, read_table(Path(data["file"])).table)]
+    return list_sensitive({**data, "sensitive": sensitive}, {"sensitive_columns": columns})
 
 
 def list_protected(data: str, lines: Sequence[Line], caps: Mapping[str | None, Cap]) -> list[str]:
@@ -65,7 +65,9 @@ def list_protected(data: str, lines: Sequence[Line], caps: Mapping[str | None, C
     for problem in problems().values():
         named = {"dataset": problem.name, "file": None}
         if identify_data(named, None) == data:
-            found += [column for text in problem.sensitive for column in list_sensitive({**named, "sensitive": text})]
+            found += [
+                column for text in problem.sensitive for column in list_sensitive({**named, "sensitive": text}, {})
+            ]
     return list(dict.fromkeys([*found, *(column for column in caps if column is not None)]))
 
 

@@ -31,7 +31,7 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def measure(store: RunStore, name: str, keys: Sequence[str]) -> dict[str, Numbers]:
     """Return what a measure finds of finished runs, by their keys. Raises BadInput for a run that has no model."""
-    shelf = Shelf()
+    shelf = Shelf(check=store.files.check)
     return {key: MEASURES[name](store, key, shelf) for key in keys}
 
 

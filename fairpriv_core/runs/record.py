@@ -9,6 +9,7 @@ from typing import Any
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.features import read_schema
+from fairpriv_core.data.groups import Groups
 from fairpriv_core.methods.base import Method
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import Events
@@ -31,10 +32,6 @@ RAW_BUT_ACCURACY = (
 SHARED_SAMPLES_ASSUMED = (
     "The run's secret samples are also those of other runs of its sweep: epsilon is of this run alone, and of several "
     "that are released much more (see the ledger)."
-)
-DIGEST_ASSUMED = (
-    "The record and the run's key name the file by a checksum of its content, which is taken to give nothing away: "
-    "whoever knows all of the file but one value could check a guess of it."
 )
 _IN_BRIEF = (
     "threat_model",
@@ -77,7 +74,8 @@ class RunRecord:
         metrics: of `notions/metrics.py` on the test split; None unless finished. `metrics_are_raw` and its sentence.
         metrics_private: of `notions/noisy.py`, from noisy counts that epsilon covers; None unless asked for, or needed
             for a certificate.
-        data: name, digest, rows, columns, names and caveats. `notes`: what the method exports besides its model.
+        data: name, rows, columns, names, caveats, of a benchmark its digest. `notes`: what the method exports besides
+            its model.
     """
 
     key: str
@@ -154,8 +152,6 @@ def draft_record(
     `evaluation` is what its private evaluation will release on the test rows.
     """
     assumed = train.assumptions.get(method.info.threat_model or "", ())
-    if config.file_sha256 is not None and method.info.threat_model is not None:
-        assumed = (*assumed, DIGEST_ASSUMED)
     if config.share_samples:
         assumed = (*assumed, SHARED_SAMPLES_ASSUMED)
     draft = RunRecord(
@@ -173,7 +169,7 @@ def draft_record(
         released=[],
         assumptions=(*assumed, *method.assumptions(), *((SPLIT_ASSUMED,) if evaluation else ())),
         calibrated=method_to_json(method),
-        data=_describe(train, test),
+        data=_describe(config, train, test),
         versions=library_versions(),
         warnings=_warn(config, method, train.n),
     )
@@ -247,11 +243,12 @@ def _state(record: RunRecord, method: Method, events: Events) -> RunRecord:
     return replace(record, event=events_of.to_json(events), **asdict(said))
 
 
-def _describe(train: Dataset, test: Dataset) -> dict[str, Any]:
+def _describe(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, Any]:
     return {
         "name": train.name,
         "sensitive": train.sensitive,
-        "digest": train.digest,
+        "sensitive_columns": list_sensitive_columns(train),
+        "digest": train.digest if config.data.file is None else "",  # of protected rows it confirms a guess
         "n_train": train.n,
         "n_test": test.n,
         "features": train.d,
@@ -261,6 +258,11 @@ def _describe(train: Dataset, test: Dataset) -> dict[str, Any]:
         "label_names": list(train.label_names),
         "caveats": list(train.caveats),
     }
+
+
+def list_sensitive_columns(train: Dataset) -> list[str]:
+    """Return the columns that the groups are made of, as they were found in the data; [] where they are in memory."""
+    return [each.column for each in Groups.from_json(train.grouping).groupings] if train.grouping else []
 
 
 def list_columns(train: Dataset) -> list[str] | None:

@@ -30,6 +30,7 @@ def read_request(given: Mapping[str, Any]) -> RunConfig:
     for name, other in (("dataset", "file"), ("file", "dataset")):
         if given.get(name) and not given.get(other):
             raw["data"].pop(other, None)
+            raw.pop("file_id", None)
             raw.pop("file_sha256", None)
     raw["method"] = read_method_options(base.get("method"), *(given.get(name) for name in _METHOD))
     config = build_config(raw)

@@ -17,7 +17,7 @@ from fairpriv_core.runs.source import find_seed
 SHARED_RELEASES = "shared_releases"
 #: under this name a run's notes say which secret samples other runs use as well
 SAMPLE_STREAM = "sample_stream"
-_ALIKE = ("data", "split", "seed", "file_sha256")  # what decides which rows a release is about
+_ALIKE = ("data", "split", "seed", "file_id")  # what decides which rows a release is about
 
 
 def read_reuse(value: Any, method: Method) -> str | None:
@@ -67,8 +67,9 @@ def _check_source(source: Mapping[str, Any], config: Mapping[str, Any], digest: 
         reason = source["epsilon_reason"] or f"it is {source['status']}."
         raise BadInput(f"the release of run {key} cannot be used again: {reason}", field="reuse")
     alike = [item for item in _ALIKE if item != "seed" or find_seed(config) is not None]
-    other = next((item for item in alike if source["config"][item] != config[item]), None)
-    if other is not None or source["data"]["digest"] != digest:
+    other = next((item for item in alike if source["config"].get(item) != config[item]), None)
+    public = config["data"]["file"] is None  # of a person's file no digest is written down
+    if other is not None or (public and source["data"]["digest"] != digest):
         raise BadInput(
             f"the release of run {key} is about other training rows; {other or 'data'} must be as it was there.",
             field=other or "data",

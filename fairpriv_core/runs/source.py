@@ -54,16 +54,16 @@ def name_file(data: Mapping[str, Any]) -> str | None:
 
 
 def hash_file(path: str | None) -> str | None:
-    """Return the SHA-256 of a person's file; None where there is none to read."""
+    """Return the SHA-256 of a person's file, which nothing that leaves may hold; None where there is none to read."""
     if path is None or not Path(path).is_file():
         return None
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def check_file(path: str | None, sha256: str | None) -> None:
-    """Raise BadInput where a person's file is not the one with `sha256`; None is checked by who reads the file."""
-    if sha256 is not None and hash_file(path) != sha256:
+def check_file(path: str | None, *, unchanged: bool) -> None:
+    """Raise BadInput where a person's file is not the one that a run was set up with."""
+    if not unchanged:
         there = "has changed" if Path(path or "").is_file() else "is gone"
         raise BadInput(f"the file {path} {there} since this run was set up; set it up again.", field="file")
 

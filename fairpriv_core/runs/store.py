@@ -18,6 +18,8 @@ from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.record import RunRecord, cancelled_record, withdrawn_record
 from fairpriv_core.runs.rows import ENDED, RunRow, is_lost, read_row
 from fairpriv_core.runs.store_database import Database
+from fairpriv_core.runs.store_files import FileStore
+from fairpriv_core.runs.store_identity import find_renamed
 from fairpriv_core.runs.store_ledger import LedgerStore, admit, bury, find_withdrawn
 from fairpriv_core.runs.store_previews import PreviewStore
 from fairpriv_core.runs.store_tables import artifact, charge, checkpoint, metric, run, snapshot, tombstone
@@ -51,6 +53,7 @@ class RunStore:
         self.previews = PreviewStore(database)
         self.uploads = UploadStore(database)
         self.ledger = LedgerStore(database, owner)
+        self.files = FileStore(database)
 
     def __enter__(self) -> Self:
         return self
@@ -77,6 +80,7 @@ class RunStore:
             BadInput: the run would bring its data set beyond a cap, or use the release of a run that is not here;
                 nothing is stored then.
         """
+        config = self.files.settle(config) if config.file_id is None else config
         planned = self.ledger.plan(config, find_record=self.source)
         with self.database.write() if planned is None else self.database.ledger() as connection:
             latest = _latest(connection, config.key)
@@ -168,10 +172,9 @@ class RunStore:
 
     def artifact(self, key: str, name: str) -> bytes:
         """Return a stored file of a run ("model.npz", "model.json"); BadInput where there is none."""
-        query = select(artifact.c.content).where(artifact.c.key == key, artifact.c.name == name)
         with self.database.read() as connection:
-            self._row(connection, key)
-            content = connection.scalar(query)
+            mine = artifact.c.key == self._row(connection, key)["key"]
+            content = connection.scalar(select(artifact.c.content).where(mine, artifact.c.name == name))
         if content is None:
             raise BadInput(f"run {key} has no '{name}': only a finished run has a model.", field="key")
         return bytes(content)
@@ -188,7 +191,7 @@ class RunStore:
             if change is None:
                 why = f" ({stored['error']})" if stored["error"] else ""
                 raise BadInput(f"run {key} is {read_row(stored).status}{why}: it cannot {what}.", field="key")
-            connection.execute(update(run).where(run.c.key == key).values(**change))
+            connection.execute(update(run).where(run.c.key == stored["key"]).values(**change))
             return read_row(self._row(connection, key))
 
     def delete(self, key: str) -> None:
@@ -198,7 +201,7 @@ class RunStore:
             if stored["status"] == "running" and not is_lost(stored):
                 raise BadInput(f"run {key} is running; stop it before deleting it.", field="key")
             bury(connection, stored)
-            connection.execute(delete(run).where(run.c.key == key))
+            connection.execute(delete(run).where(run.c.key == stored["key"]))
 
     def request_preview(self, request: Mapping[str, Any]) -> str:
         """Queue a preview for a worker unless it is stored; return its key."""
@@ -217,7 +220,7 @@ class RunStore:
         return stored
 
     def _row(self, connection: Connection, key: str) -> RowMapping:
-        found = connection.execute(self._shown(select(run).where(run.c.key == key))).mappings().first()
+        found = self._find(connection, key) or self._find(connection, find_renamed(connection, key))
         if found is None:
             query = select(run.c.key).order_by(run.c.created.desc()).limit(5)
             recent = connection.scalars(self._listed(query)).all()
@@ -225,6 +228,9 @@ class RunStore:
             known = f"the newest are {', '.join(recent)}" if recent else none
             raise BadInput(f"no run '{key}' in the store; {known}.", field="key")
         return found
+
+    def _find(self, connection: Connection, key: str | None) -> RowMapping | None:
+        return connection.execute(self._shown(select(run).where(run.c.key == key))).mappings().first()
 
     def shows(self, data: Mapping[str, Any]) -> bool:
         """Return whether a config's `data` are shown here."""

@@ -32,6 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.runs.store_identity import make_secret
 from fairpriv_core.runs.store_tables import SCHEMA_VERSION, schema, store_info
 from fairpriv_core.runs.store_upgrade import upgrade
 
@@ -194,6 +195,7 @@ class Database:
             found = max(connection.scalars(select(store_info.c.version)), default=None)
             if found is None:
                 connection.execute(insert(store_info).values(version=SCHEMA_VERSION))
+                make_secret(connection)
             elif found < SCHEMA_VERSION:
                 upgrade(connection, found)
         if found is not None and self.path is not None:

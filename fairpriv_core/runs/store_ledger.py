@@ -23,8 +23,9 @@ from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.ledger_entry import Post, call_data, identify_data, list_sensitive, post_record
 from fairpriv_core.runs.ledger_plan import plan_post
 from fairpriv_core.runs.rows import ENDED, read_row
-from fairpriv_core.runs.store_database import Database, upsert
-from fairpriv_core.runs.store_tables import cap, charge, checkpoint, run, tombstone
+from fairpriv_core.runs.store_database import Database
+from fairpriv_core.runs.store_identity import find_same
+from fairpriv_core.runs.store_tables import cap, charge, checkpoint, data_identity, run, tombstone
 from fairpriv_core.text import at_least_text, epsilon_text
 
 _RECORD = ""  # the cap table's name for whole records
@@ -64,12 +65,13 @@ class LedgerStore:
             return _read_lines(connection, data)
 
     def stamp(self) -> tuple[tuple[object, ...], ...]:
-        """Return how many runs have each status, and what changes with each deletion, payment and cap."""
+        """Return how many runs have each status, and what changes with each deletion, payment, cap and file."""
         queries = (
             select(run.c.status, func.count()).group_by(run.c.status).order_by(run.c.status),  # its index suffices
             select(func.count()).select_from(tombstone),
             select(func.count()).select_from(charge),
             select(func.count(), func.sum(cap.c.epsilon), func.sum(cap.c.delta)).select_from(cap),
+            select(func.count()).select_from(data_identity),
         )
         with self._database.read() as connection:
             return tuple(tuple(row) for query in queries for row in connection.execute(query))
@@ -82,14 +84,17 @@ class LedgerStore:
         with self._database.read() as connection:
             stored_runs = connection.execute(select(run.c.config, run.c.owner).order_by(run.c.created))
             mine = [config for config, owner in stored_runs if config["data"]["file"] is None or self._may_name(owner)]
-            found = {identify_data(each["data"], each.get("file_sha256")): call_data(each["data"]) for each in mine}
+            found = {identify_data(each["data"], each.get("file_id")): call_data(each["data"]) for each in mine}
             for stored in connection.execute(select(tombstone)).mappings():
                 post = _read_stone(stored)
                 if post.name in problems() or self._may_name(stored["owner"]):
                     found.setdefault(post.data, post.name)
             for data in connection.scalars(select(cap.c.data)) if self._owner is None else ():
                 found.setdefault(data, data)
-        return found
+            first: dict[str, str] = {}
+            for data, name in found.items():
+                first.setdefault(min(find_same(connection, data)), name)
+        return first
 
     def _may_name(self, owner: str) -> bool:
         return self._owner in (None, owner)
@@ -101,15 +106,14 @@ class LedgerStore:
 
     def plan(self, config: RunConfig, **sources: Any) -> Post | None:
         """Return what a run will release where a cap asks for it; None where none is set. `sources` as `plan_post`."""
-        data = identify_data(config.to_json()["data"], config.file_sha256)
+        data = identify_data(config.to_json()["data"], config.file_id)
         return plan_post(config, **sources) if self.caps(data) else None
 
     def set_cap(self, data: str, column: str | None, wanted: Cap | None, *, where: str) -> None:
         """Set or (None) lift a cap. BadInput where more is spent or held back already; `where` names the data."""
         with self._database.ledger() as connection:
             if wanted is None:
-                mine = (cap.c.data == data) & (cap.c.column == (column or _RECORD))
-                connection.execute(delete(cap).where(mine))
+                _lift(connection, data, column)
                 return
             lines = _read_lines(connection, data)
             spent = compose([line.planned for line in lines], column).epsilon(wanted.delta)
@@ -121,7 +125,8 @@ class LedgerStore:
                 )
             _hold_to_plan(connection, lines)
             row = {"data": data, "column": column or _RECORD, "epsilon": wanted.epsilon, "delta": wanted.delta}
-            upsert(connection, cap, [row])
+            _lift(connection, data, column)
+            connection.execute(insert(cap).values(row))
 
     def check(self, post: Post) -> None:
         """Raise BadInput where `post` would bring its data set beyond a cap."""
@@ -150,8 +155,9 @@ def admit(connection: Connection, *posts: Post) -> None:
     for data in dict.fromkeys(post.data for post in posts):
         caps = _read_caps(connection, data)
         lines = _read_lines(connection, data) if caps else []
+        same = find_same(connection, data) if caps else {data}
         for column, limit in caps.items():
-            _check_cap(limit, lines, [post.entry for post in posts if post.data == data], column)
+            _check_cap(limit, lines, [post.entry for post in posts if post.data in same], column)
 
 
 def _check_cap(limit: Cap, lines: Sequence[Line], wanted: Sequence[Entry], column: str | None) -> None:
@@ -217,28 +223,36 @@ def _say_wanted(entry: Entry, column: str | None, delta: float) -> str:
     return f"would spend {show_epsilon(wanted.epsilon(delta))}"
 
 
+def _lift(connection: Connection, data: str, column: str | None) -> None:
+    mine = cap.c.data.in_(find_same(connection, data)) & (cap.c.column == (column or _RECORD))
+    connection.execute(delete(cap).where(mine))
+
+
 def _read_caps(connection: Connection, data: str) -> dict[str | None, Cap]:
-    found = connection.execute(select(cap).where(cap.c.data == data).order_by(cap.c.column)).mappings()
+    """Return the caps on a data set; of several on one column, from before its files were known as one, the least."""
+    mine = cap.c.data.in_(find_same(connection, data))
+    found = connection.execute(select(cap).where(mine).order_by(cap.c.column, cap.c.epsilon.desc())).mappings()
     return {row["column"] or None: Cap(row["epsilon"], row["delta"]) for row in found}
 
 
 def _read_lines(connection: Connection, data: str) -> list[Line]:
     committed = dict(connection.execute(select(checkpoint.c.key, checkpoint.c.released)).all())
+    same = find_same(connection, data)
     found: list[tuple[float, Line]] = []
     for stored in connection.execute(select(run)).mappings():
         config = stored["config"]
-        if identify_data(config["data"], config.get("file_sha256")) == data:
+        if identify_data(config["data"], config.get("file_id")) in same:
             found += [(stored["created"], line) for line in _lines_of_run(stored, committed)]
     for stored in connection.execute(select(tombstone)).mappings():
         post = _read_stone(stored)
         asked = (stored["post"] or {}).get("asked")
         asked = None if asked is None else Entry.from_json(asked)
         line = Line(post.what, "deleted", post.entry, post.entry, stored["owner"], asked)
-        found += [(stored["deleted"], line)] if post.data == data else []
+        found += [(stored["deleted"], line)] if post.data in same else []
     for stored in connection.execute(select(charge)).mappings():
         post = Post.from_json(stored["post"])
         line = Line(post.what, "charged", post.entry, post.entry, stored["owner"])
-        found += [(stored["created"], line)] if post.data == data else []
+        found += [(stored["created"], line)] if post.data in same else []
     return [line for _, line in sorted(found, key=lambda item: item[0])]
 
 
@@ -275,7 +289,7 @@ def _guess(stored: RowMapping) -> Post:
         key=stored["key"],
         threat_model=stored["threat_model"],
         events=from_json(stored["event"]),
-        sensitive=list_sensitive(data),
+        sensitive=list_sensitive(data, stored["data"]),
         clear=None,
         split=stored["key"],
         unbounded=_TOO_OLD,

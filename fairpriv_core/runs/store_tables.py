@@ -25,7 +25,10 @@ def _key() -> Column[str]:
     return Column("key", String, ForeignKey("run.key", ondelete="CASCADE"), primary_key=True)
 
 
-store_info = Table("store_info", schema, Column("version", Integer, primary_key=True))
+# `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.
+store_info = Table(
+    "store_info", schema, Column("version", Integer, primary_key=True), Column("secret", String, nullable=True)
+)
 
 # `brief` is what `RunRecord.to_brief` keeps of a finished run.
 # Runs with one `chunk` train together: they are claimed, committed and finished in one transaction each.
@@ -161,12 +164,30 @@ preview = Table(
 upload = Table(
     "upload",
     schema,
-    Column("sha256", String, primary_key=True),
+    Column("id", String, primary_key=True),
     Column("owner", String, primary_key=True),
     Column("name", String, nullable=False),
     Column("bytes", Integer, nullable=False),
     Column("created", Double, nullable=False),
 )
 
+# Ids that share a digest are one content; `kind` is "bytes" or "content". Digests are keyed with the store's secret.
+data_identity = Table(
+    "data_identity",
+    schema,
+    Column("id", String, primary_key=True),
+    Column("digest", String, primary_key=True),
+    Column("kind", String, nullable=False),
+    Column("created", Double, nullable=False),
+)
+
+# What runs were called before a store of an earlier version was brought to this one, keyed with its secret.
+run_alias = Table(
+    "run_alias",
+    schema,
+    Column("alias", String, primary_key=True),
+    Column("key", String, ForeignKey("run.key", ondelete="CASCADE"), nullable=False),
+)
+
 #: columns that a store of an earlier version lacks: (version that has it first, column)
-ADDED = ((2, run.c.reserved), (2, tombstone.c.post), (3, run.c.chunk), (4, run.c.brief))
+ADDED = ((2, run.c.reserved), (2, tombstone.c.post), (3, run.c.chunk), (4, run.c.brief), (5, store_info.c.secret))

@@ -20,6 +20,7 @@ from fairpriv_core.runs.rows import ENDED, is_lost
 from fairpriv_core.runs.store import RunStore, end_cancelled
 from fairpriv_core.runs.store_crashes import FREE, halve, settle_crash
 from fairpriv_core.runs.store_database import Database, upsert
+from fairpriv_core.runs.store_files import FileStore
 from fairpriv_core.runs.store_ledger import admit_drafts
 from fairpriv_core.runs.store_previews import PreviewStore
 from fairpriv_core.runs.store_tables import artifact, checkpoint, metric, run, snapshot, whole_chunk
@@ -37,6 +38,7 @@ class WorkStore:
 
     def __init__(self, database: Database) -> None:
         self.previews = PreviewStore(database)
+        self.files = FileStore(database)
         self._database = database
 
     def claim(self, key: str | None = None, chunk: str | Sequence[str] | None = None) -> tuple[Claim, ...]:

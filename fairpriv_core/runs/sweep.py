@@ -26,7 +26,7 @@ def run_sweep(path: str, order: Order, talk: Talk) -> Answer:
     """
     sweep = read_sweep(path)
     with open_store() as store:
-        launch = Launch(store, plan_sweep(sweep, find_record=store.source), order, talk)
+        launch = Launch(store, plan_sweep(sweep, find_record=store.source, identify=store.files.identify), order, talk)
         cost = launch.prepare(path, sweep)
         launch.run(f"fairpriv sweep {path} --resume")
         results = list_results(store, launch.plan)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.config import RunConfig, build_config, draws_samples
-from fairpriv_core.runs.source import DATA_FIELDS, hash_file
+from fairpriv_core.runs.source import DATA_FIELDS
 from fairpriv_core.runs.sweep_spec import Sweep
+
+Identify = Callable[[str], str]
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,14 @@ class Cell:
         return ", ".join(f"{axis} = {show_value(value)}" for axis, value in self.values.items())
 
 
-def expand(sweep: Sweep) -> list[Cell]:
-    """Return all combinations of a sweep's axes, the last axis fastest; pure but for the content of a person's file."""
-    files: dict[str, str | None] = {}
+def expand(sweep: Sweep, identify: Identify | None = None) -> list[Cell]:
+    """Return all combinations of a sweep's axes, the last axis fastest.
+
+    `identify` returns the id of the content of a person's file; without it configs have none.
+    """
+    identify = None if identify is None else cache(identify)
     return [
-        _build(sweep, dict(zip(sweep.axes, values, strict=True)), files)
+        _build(sweep, dict(zip(sweep.axes, values, strict=True)), identify)
         for values in itertools.product(*sweep.axes.values())
     ]
 
@@ -45,10 +50,11 @@ def show_value(value: Any) -> str:
     return f"{value['name']} ({rest})" if rest and "name" in value else str(value.get("name", rest))
 
 
-def _build(sweep: Sweep, values: Mapping[str, Any], files: dict[str, str | None]) -> Cell:
+def _build(sweep: Sweep, values: Mapping[str, Any], identify: Identify | None) -> Cell:
     try:
-        raw = _fill(sweep.base, values)
-        config = build_config(_with_digest(raw, files))
+        config = build_config(_fill(sweep.base, values))
+        if config.data.file is not None and identify is not None:
+            config = replace(config, file_id=identify(config.data.file))
         if sweep.share_samples and draws_samples(config.method):
             config = replace(config, share_samples=True)
         return Cell(values, config)
@@ -84,16 +90,6 @@ def _table(value: Any) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     return {} if value is None else {"name": value}
-
-
-def _with_digest(raw: dict[str, Any], files: dict[str, str | None]) -> dict[str, Any]:
-    """Return `raw` with the checksum of its file, which is read once for all combinations."""
-    file = raw["data"].get("file")
-    if file is None or raw.get("file_sha256") is not None:
-        return raw
-    if file not in files:
-        files[file] = hash_file(str(Path(str(file)).expanduser()))
-    return {**raw, "file_sha256": files[file]}
 
 
 def check_cells(cells: Sequence[Cell], sweep: Sweep) -> None:

@@ -16,7 +16,7 @@ from fairpriv_core.runs.execute import plan_run
 from fairpriv_core.runs.ledger_entry import Post, post_record
 from fairpriv_core.runs.shelf import Shelf
 from fairpriv_core.runs.source import find_seed
-from fairpriv_core.runs.sweep_cells import Cell, check_cells, expand
+from fairpriv_core.runs.sweep_cells import Cell, Identify, check_cells, expand
 from fairpriv_core.runs.sweep_spec import Sweep
 
 Find = Callable[[str], Mapping[str, Any]]
@@ -58,14 +58,14 @@ class _Look:
     size: int
 
 
-def plan_sweep(sweep: Sweep, *, find_record: Find) -> SweepPlan:
-    """Return the plan of a sweep; reads its data. `find_record` as for `plan_run`.
+def plan_sweep(sweep: Sweep, *, find_record: Find, identify: Identify | None = None) -> SweepPlan:
+    """Return the plan of a sweep; reads its data. `find_record` as for `plan_run`, `identify` as for `expand`.
 
     Raises:
         BadInput: a combination cannot be and the sweep refuses that, or none can be.
         DataUnavailable: a file cannot be had.
     """
-    cells = expand(sweep)
+    cells = expand(sweep, identify)
     looks = _look_at_each({cell.config.key: cell.config for cell in cells if cell.config is not None}, find_record)
     checked = [_refuse(cell, looks) for cell in cells]
     check_cells(checked, sweep)
@@ -126,7 +126,7 @@ def _can_share(config: RunConfig) -> bool:
 def _name_release(config: RunConfig) -> str:
     """Return what decides a run's release: the rows, the method's settings that belong to it, and the budget."""
     asked, taken = config.to_json(), config.method.info.reuses
-    names = ("data", "file_sha256", "split", "epsilon", "delta")
+    names = ("data", "file_id", "split", "epsilon", "delta")
     own = {name: asked["method"][name] for name in ("name", *taken)}
     return json.dumps([[asked[name] for name in names], own, find_seed(asked)], sort_keys=True)
 

@@ -55,7 +55,7 @@ def compute(place: str | None, request: Mapping[str, Any]) -> Json:
     """
     sweep = build_sweep(request["sweep"])
     with RunStore(Database(place), request["owner"]) as store:
-        plan = plan_sweep(sweep, find_record=store.source)
+        plan = plan_sweep(sweep, find_record=store.source, identify=store.files.identify)
         if "launch" in request:
             return {"launched": _launch(store, plan, sweep, confirmed=request["launch"]["confirmed"])}
         return _tell(store, plan, sweep)

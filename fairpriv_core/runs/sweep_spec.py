@@ -20,7 +20,7 @@ from fairpriv_core.runs.toml import read_toml
 #: so many runs start without being asked for twice
 MOST_RUNS = 100
 _INVALID = ("refuse", "skip")
-_FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("file_sha256", "share_samples"))
+_FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("file_id", "share_samples"))
 _OPTIONS = ("invalid", "share_samples", "share_release", "max_runs")
 
 

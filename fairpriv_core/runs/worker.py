@@ -53,11 +53,11 @@ def run_child(place: str | None, claims: Sequence[Claim]) -> None:
 
 def _plan_each(work: WorkStore, journal: StoreJournal) -> list[Plan]:
     """Return the plans of a journal's runs; those that have none have failed and left the journal."""
-    shelf, plans = Shelf(), []
+    shelf, plans = Shelf(check=work.files.check), []
     for seat in list(journal.seats):
         try:
             plan = plan_run(build_config(seat.claim.config), seat.claim.key, shelf=shelf, find_record=work.find_record)
-            seat.bind(plan)
+            seat.bind(plan, work.files.seal)
             plans.append(plan)
         except FairprivError as error:
             if isinstance(error, StoreError):

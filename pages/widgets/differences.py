@@ -33,7 +33,7 @@ TITLES = {
     "split": "Split",
     "seed": "Seed",
     "replay_noise": "Noise repeated from",
-    "file_sha256": "Checksum of the file",
+    "file_id": "Content of the file",
     "private_evaluation": "Private evaluation",
     "reuse": "Release of run",
     "share_samples": "Samples shared in the sweep",

@@ -70,7 +70,7 @@ def _list_files(store: RunStore) -> list[GivenFile]:
 
 
 def _name_choice(given: GivenFile) -> str:
-    """Return what the choice is called in the session: an upload by its checksum's start, another as in a reference."""
+    """Return what the choice is called in the session: an upload by its id's start, another as in a reference."""
     return name_upload(given.upload) if given.upload is not None else write_file(str(given.path))
 
 

@@ -7,7 +7,7 @@ from fairpriv_core.errors import FairprivError
 from fairpriv_core.runs.rows import RunRow
 from pages.widgets.door import find_store
 from pages.widgets.ledger import show_gauge
-from pages.widgets.session import read_spec, seal_file
+from pages.widgets.session import identify_file, read_spec
 from pages.widgets.state import value
 
 
@@ -18,7 +18,7 @@ def show_gauge_of(row: RunRow | None) -> None:
         return
     try:
         spec = read_spec(value("data"), store) if row is None else DataSpec(**row.config["data"])
+        file_id = identify_file(spec.file, store) if row is None else row.config.get("file_id")
     except FairprivError:
         return
-    sealed = seal_file(spec.file) if row is None else row.config.get("file_sha256")
-    show_gauge(store, spec.to_json(), sealed, delta=value("delta"))
+    show_gauge(store, spec.to_json(), file_id, delta=value("delta"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -16,13 +17,13 @@ from pages.widgets.costs import show_costs, warn_of_delta, warn_of_idling
 from pages.widgets.guard import attempt
 from pages.widgets.launch_ledger import show_effect
 from pages.widgets.plan import Plan, make_plan
-from pages.widgets.session import find_store
+from pages.widgets.session import find_store, identify_file
 
 
 def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]) -> None:
     """Draw the plan of the config `raw`; what is wrong with it stands at its field, and nothing can be launched."""
     store = find_store()
-    config = attempt(lambda: build_config(raw), slots=slots)
+    config = attempt(lambda: _build(raw, store), slots=slots)
     plan = None if config is None else attempt(lambda: _plan(config, dataset, store), slots=slots)
     if config is None or plan is None:
         st.button("Launch", key="launch", type="primary", disabled=True, icon=":material/rocket_launch:")
@@ -37,6 +38,11 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
     show_costs(config, plan)
     if store is not None:
         show_clipping(store, config, plan)
+
+
+def _build(raw: Mapping[str, Any], store: RunStore | None) -> RunConfig:
+    config = build_config(raw)
+    return config if store is None else replace(config, file_id=identify_file(config.data.file, store))
 
 
 def _plan(config: RunConfig, dataset: Dataset, store: RunStore | None) -> Plan:

@@ -9,7 +9,7 @@ from fairpriv_core.privacy.ledger import Entry
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.ledger_entry import identify_data, post_record
 from fairpriv_core.runs.ledger_launch import foresee_launch
-from fairpriv_core.runs.record import list_columns
+from fairpriv_core.runs.record import list_columns, list_sensitive_columns
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.guard import attempt
 from pages.widgets.ledger import HELP, call_people, find_page, list_effects
@@ -20,7 +20,7 @@ def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset
     """Draw the ledger of the data that is about to be trained on; with what a launch adds unless it has run."""
     asked = config.to_json()
     launch = None if runs_already else _read_plan(config, plan, dataset)
-    page = attempt(lambda: find_page(store, identify_data(asked["data"], config.file_sha256)))
+    page = attempt(lambda: find_page(store, identify_data(asked["data"], config.file_id)))
     if page is None:
         return
     effects = foresee_launch(page, launch, delta=config.delta)
@@ -39,6 +39,6 @@ def _read_plan(config: RunConfig, plan: Plan, dataset: Dataset) -> Entry:
         "event": plan.releases,
         "epsilon": plan.epsilon[-1] if plan.epsilon else None,
         "epsilon_reason": plan.unproved,
-        "data": {"columns": list_columns(dataset)},
+        "data": {"columns": list_columns(dataset), "sensitive_columns": list_sensitive_columns(dataset)},
     }
     return post_record(planned).entry

@@ -37,7 +37,7 @@ def call_people(data: Mapping[str, Any]) -> str:
 
 def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: float) -> None:
     """Draw the ledger of every data set that these runs' configs are about."""
-    named = {identify_data(each["data"], each.get("file_sha256")): each["data"] for each in configs}
+    named = {identify_data(each["data"], each.get("file_id")): each["data"] for each in configs}
     with st.expander("Ledger: what these data sets have spent", key="ledger"):
         for data, people in named.items():
             page = attempt(lambda data=data: find_page(store, data))
@@ -46,9 +46,9 @@ def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: 
                 list_effects(foresee_launch(page, None, delta=delta), launched=False)
 
 
-def show_gauge(store: RunStore, data: Mapping[str, Any], file_sha256: str | None, *, delta: float) -> None:
+def show_gauge(store: RunStore, data: Mapping[str, Any], file_id: str | None, *, delta: float) -> None:
     """Draw a button that says what the people of `data` (a config's) have spent, and behind it each protected thing."""
-    effects = attempt(lambda: _find_spent(store, *_name_page(store, identify_data(data, file_sha256)), delta)) or []
+    effects = attempt(lambda: _find_spent(store, *_name_page(store, identify_data(data, file_id)), delta)) or []
     counted = [effect for effect in effects if effect.runs]
     bounded = [effect for effect in counted if math.isfinite(effect.planned)]
     worst = max(bounded, key=lambda effect: effect.planned, default=None)

@@ -1,7 +1,7 @@
 """Which data, as one short text that fits in an address: `adult:sex`, `adult:sex+race`, `age:25,60` for edges.
 
 Training rows thinned to a ratio of the groups' sizes: `adult:sex?group_ratio=0.8`; fewer rows: `adult:sex?rows=500`.
-A file of the user's own is named by the start of its checksum: `file-3fa94c0d12ab:sex?label=income&positive=%3E50K`.
+A file of the user's own is named by the start of its id: `file-3fa94c0d12ab:sex?label=income&positive=%3E50K`.
 One in the data folder that the operator offers is named relative to it: `folder-2024/people.csv:sex?label=income`.
 """
 
@@ -46,13 +46,13 @@ def write_config(data: Mapping[str, Any]) -> str:
 
 
 def write_file(path: str) -> str:
-    """Return the name by which a reference calls the file at `path`: by its checksum, or by its place in the folder."""
+    """Return the name by which a reference calls the file at `path`: by its id, or by its place in the folder."""
     name = name_in_folder(path)
     return f"{_UPLOAD}{Path(path).name[:_DIGITS]}" if name is None else f"{_FOLDER}{quote(name)}"
 
 
 def read_file(name: str, find_upload: Callable[[str], Path]) -> Path:
-    """Return the file that `write_file` called `name`; `find_upload` gives an upload by the start of its checksum.
+    """Return the file that `write_file` called `name`; `find_upload` gives an upload by the start of its id.
 
     Raises:
         BadInput: there is no such file, or it is not for who asks.

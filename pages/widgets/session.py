@@ -11,7 +11,6 @@ from fairpriv_core.data.apart import READER
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import Outline
-from fairpriv_core.runs.source import hash_file
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.demo import check_offered
 from pages.widgets.door import find_store
@@ -45,9 +44,9 @@ def read_spec(reference: str, store: RunStore) -> DataSpec:
     return read_reference(reference, lambda digits: store.uploads.find(digits, store.payer).path)
 
 
-def seal_file(path: str | None) -> str | None:
-    """Return the SHA-256 of a person's file, by which the ledger knows it; None where there is none."""
-    return None if path is None else _seal(path, stamp_file(path))
+def identify_file(path: str | None, store: RunStore) -> str | None:
+    """Return what the store calls the content of a person's file; None where there is none."""
+    return None if path is None else _identify(path, stamp_file(path), str(store.database.url), store)
 
 
 def find_dataset(spec: DataSpec) -> Dataset | None:
@@ -67,5 +66,5 @@ def _outline(given: tuple[tuple[str, Any], ...], stamp: tuple[int, int] | None) 
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _seal(path: str, stamp: tuple[int, int] | None) -> str | None:
-    return hash_file(path)
+def _identify(path: str, stamp: tuple[int, int] | None, place: str, _store: RunStore) -> str:
+    return _store.files.identify(path)

@@ -67,8 +67,8 @@ _stand_gate = cache(UploadGate)
 
 
 def name_upload(upload: Upload) -> str:
-    """Return what an upload is called in a list of files and in a reference: the start of its checksum."""
-    return upload.sha256[:_DIGITS]
+    """Return what an upload is called in a list of files and in a reference: the start of its id."""
+    return upload.id[:_DIGITS]
 
 
 def offer_upload(store: RunStore) -> None:
@@ -89,7 +89,7 @@ def offer_upload(store: RunStore) -> None:
 def offer_delete(store: RunStore, upload: Upload) -> None:
     """Draw the button that deletes the person's `upload`."""
     if st.button("Delete", key="delete_upload", icon=":material/delete:", help="Deletes the file from the store"):
-        attempt(lambda: store.uploads.delete(upload.sha256, upload.owner))
+        attempt(lambda: store.uploads.delete(upload.id, upload.owner))
         st.rerun()
 
 
@@ -100,7 +100,7 @@ def offer_sharing(store: RunStore, upload: Upload) -> None:
     key = f"share.{name_upload(upload)}"
     st.toggle(
         "Share with everyone on this server",
-        value=store.uploads.is_shared(upload.sha256, upload.owner),
+        value=store.uploads.is_shared(upload.id, upload.owner),
         key=key,
         on_change=lambda: attempt(lambda: _share(store, upload, shared=st.session_state[key])),
         help="Everyone who may sign in can then choose it, see its groups and train on it, until you take it back.",
@@ -108,7 +108,7 @@ def offer_sharing(store: RunStore, upload: Upload) -> None:
 
 
 def _share(store: RunStore, upload: Upload, *, shared: bool) -> None:
-    store.uploads.share(upload.sha256, upload.owner, shared=shared)
+    store.uploads.share(upload.id, upload.owner, shared=shared)
 
 
 def _take(store: RunStore, given: UploadedFile) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ def _take(store: RunStore, given: UploadedFile) -> tuple[str, ...]:
         return ()
     report = READER.inspect(stored.path, limit_bytes=LIMIT_BYTES)
     if report.errors:
-        attempt(lambda: store.uploads.delete(stored.sha256, store.payer))
+        attempt(lambda: store.uploads.delete(stored.id, store.payer))
         return tuple(fault.replace(stored.path.name, given.name) for fault in report.errors)
     choose("file", name_upload(stored))
     _forget(given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
+from fairpriv_core.runs.store import open_store
 from tests.e2e.steps import keyed, open_page, wait_for_state
 
 
@@ -62,7 +62,9 @@ def test_crossed_groups_are_counted_and_the_small_ones_flagged(tab: Page, site: 
     upload = FilePayload(name="crossed.csv", mimeType="text/csv", buffer=content)
     tab.locator("input[type=file]").set_input_files(upload)
     expect(keyed(tab, "file", "input")).to_have_value(re.compile("crossed.csv"))
-    reference = f"file-{hashlib.sha256(content).hexdigest()[:12]}:sex+region?label=hired&positive=yes"
+    with open_store(str(site.store)) as store:
+        [stored] = [item for item in store.uploads.rows() if item.name == "crossed.csv"]
+    reference = f"file-{stored.id[:12]}:sex+region?label=hired&positive=yes"
     open_page(tab, site, f"data?{urlencode({'source': 'file', 'data': reference})}")
     expect(tab.get_by_role("heading", name="Groups of sex+region")).to_be_visible()
     expect(tab.get_by_text("groups are in the table and not drawn")).to_be_visible()

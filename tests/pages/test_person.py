@@ -155,5 +155,5 @@ def test_an_upload_is_for_its_owner_until_it_is_shared(see: See, own_store: Path
 
 def test_an_upload_of_before_the_sign_in_is_nobodys(see: See, own_store: Path) -> None:
     stored = open_store(str(own_store)).uploads.put(BytesIO(make_csv()), "people.csv", "local")
-    page = see("pages/train.py", call("ana"), data=f"file-{stored.sha256[:12]}:sex?label=income")
+    page = see("pages/train.py", call("ana"), data=f"file-{stored.id[:12]}:sex?label=income")
     assert "not among your uploads" in text_of(page)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.runs.config import build_config
@@ -17,6 +19,10 @@ from fairpriv_core.runs.worker import work_on
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
+
+
+OLD = Path(__file__).parents[1] / "runs" / "store_v4.db.gz"
+OLD_KEY = "55a1b43fe88df304"
 
 
 def submit(epsilon: float) -> str:
@@ -170,3 +176,14 @@ def test_a_replayed_run_states_no_epsilon(open_page: Open) -> None:
     page = open_page("run", run=open_store().submit(config).key)
     assert "replayed noise" in page.selectbox("run").options[0]
     assert "ε = 9" not in page.selectbox("run").options[0]
+
+
+@pytest.mark.parametrize("name", ["run", "audit"])
+def test_a_link_of_an_earlier_version_finds_its_run(name: str, own_store: Path, open_page: Open) -> None:
+    own_store.parent.mkdir()
+    own_store.write_bytes(gzip.decompress(OLD.read_bytes()))
+    key = open_store().row(OLD_KEY).key
+    page = open_page(name, run=OLD_KEY)
+    assert not page.exception and not page.error and not page.warning
+    assert page.selectbox("run").value == key != OLD_KEY
+    assert page.query_params["run"] == key

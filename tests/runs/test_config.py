@@ -62,12 +62,19 @@ def test_texts_and_numbers_give_one_key_and_every_setting_another() -> None:
     assert len(build().key) == 16
 
 
-def test_the_key_follows_a_files_content_and_not_its_place(tmp_path: Path) -> None:
-    def of(name: str, text: str) -> RunConfig:
-        (tmp_path / name).write_text(text)
-        return build(data={"file": str(tmp_path / name), "label": "y", "sensitive": "a"})
+def test_the_key_follows_what_a_files_content_is_called_and_not_its_place() -> None:
+    def of(file: str, file_id: str) -> RunConfig:
+        return build(data={"file": file, "label": "y", "sensitive": "a"}, file_id=file_id)
 
-    assert of("one.csv", "a,y\n1,2\n").key == of("two.csv", "a,y\n1,2\n").key != of("two.csv", "a,y\n1,3\n").key
+    assert of("one.csv", "a" * 16).key == of("two.csv", "a" * 16).key != of("two.csv", "b" * 16).key
+
+
+def test_a_config_without_a_store_has_no_digest_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("a,y\n1,2\n")
+    config = build(data={"file": str(tmp_path / "own.csv"), "label": "y", "sensitive": "a"})
+    assert config.file_id is None
+    (tmp_path / "own.csv").write_text("a,y\n1,3\n")
+    assert build(data={"file": str(tmp_path / "own.csv"), "label": "y", "sensitive": "a"}).key == config.key
 
 
 def test_a_method_that_pursues_no_notion_needs_none() -> None:

@@ -232,10 +232,26 @@ def test_of_two_launches_at_once_a_cap_lets_one_through(place: str) -> None:
 def test_the_same_people_are_one_data_set_whatever_it_is_called() -> None:
     assert name("bank") == name("bank_no_duration") != name("adult")
     own = {"dataset": None, "file": "/tmp/own.csv"}
-    assert identify_data(own, "a" * 64) == identify_data({**own, "file": "other.csv"}, "a" * 64)
-    assert identify_data(own, "a" * 64) != identify_data(own, "b" * 64)
-    data = {**own, "sensitive": "Age:25,60+SEX"}
-    assert list_sensitive(data) == ("age", "sex")
+    assert identify_data(own, "a" * 16) == identify_data({**own, "file": "other.csv"}, "a" * 16)
+    assert identify_data(own, "a" * 16) != identify_data(own, "b" * 16)
+
+
+@pytest.mark.parametrize(
+    ("text", "groups", "named"),
+    [
+        ("Age:25,60+SEX", ["Age < 25, f", "25 ≤ Age < 60, f", "Age ≥ 60, f", "Age < 25, m"], ("age", "sex")),
+        ("Age:25+SEX", ["f", "m"], ("age:25+sex",)),
+        ("x:40", ["yes", "no"], ("x:40",)),
+        ("x:40", ["x < 40", "x ≥ 40"], ("x",)),
+        ("a+b", None, ("a+b", "a", "b")),
+    ],
+)
+def test_which_columns_an_old_record_protects_follows_from_its_groups(
+    text: str, groups: list[str] | None, named: tuple[str, ...]
+) -> None:
+    data = {"dataset": None, "file": "/tmp/own.csv", "sensitive": text}
+    assert list_sensitive(data, {"group_names": groups}) == named
+    assert list_sensitive(data, {"sensitive_columns": ["A+b", "c"], "group_names": groups}) == ("a+b", "c")
 
 
 def test_a_label_that_is_cut_is_used_in_clear(store: RunStore) -> None:
@@ -244,7 +260,7 @@ def test_a_label_that_is_cut_is_used_in_clear(store: RunStore) -> None:
     assert record is not None
     told = record.to_json()
     assert "hours-per-week" in (post_record(told).entry.clear or ())
-    told["config"] |= {"data": {**asked, "dataset": None, "file": "own.csv", "positive": None}, "file_sha256": "a" * 64}
+    told["config"] |= {"data": {**asked, "dataset": None, "file": "own.csv", "positive": None}, "file_id": "a" * 16}
     assert "hours-per-week" in (post_record(told).entry.clear or ())
 
 
@@ -266,6 +282,12 @@ def test_a_transaction_of_the_ledger_survives_a_power_cut(local: RunStore) -> No
         assert mode(connection) == 1
 
 
+_FILES = (
+    "DROP TABLE data_identity",
+    "DROP TABLE run_alias",
+    "ALTER TABLE store_info DROP COLUMN secret",
+    "ALTER TABLE upload RENAME COLUMN id TO sha256",
+)
 _CHUNK = ("DROP INDEX ix_run_chunk", "ALTER TABLE run DROP COLUMN chunk")
 OLDER = {
     1: (
@@ -287,7 +309,7 @@ def test_a_store_of_an_older_version_is_brought_to_this_one(place: str, version:
         store.delete(finish(store, config(seed=2), PF_LD))
         before = store.briefs()
         with store.database.write() as connection:
-            for statement in ("ALTER TABLE run DROP COLUMN brief", *OLDER[version]):
+            for statement in ("ALTER TABLE run DROP COLUMN brief", *_FILES, *OLDER[version]):
                 connection.execute(text(statement))
             connection.execute(text(f"UPDATE store_info SET version = {version}"))
     with open_store(place) as store:

@@ -1,9 +1,10 @@
-"""Uploads: private files named by their content, each with its owner."""
+"""Uploads: private files under ids at random, each with its owner."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import re
 import stat
 
 import pytest
@@ -14,9 +15,10 @@ from fairpriv_core.runs.store import RunStore
 CONTENT = b"age,label\n1,2\n"
 
 
-def test_an_upload_is_private_and_named_by_its_content(local: RunStore) -> None:
+def test_an_upload_is_private_and_its_name_tells_nothing(local: RunStore) -> None:
     stored = local.uploads.put(io.BytesIO(CONTENT), "My people.CSV", "me")
-    assert stored.path.name == f"{hashlib.sha256(CONTENT).hexdigest()}.csv" and stored.path.read_bytes() == CONTENT
+    assert stored.path.name == f"{stored.id}.csv" and stored.path.read_bytes() == CONTENT
+    assert re.fullmatch("[0-9a-f]{16}", stored.id) and stored.id not in hashlib.sha256(CONTENT).hexdigest()
     assert stored.path.parent == local.database.folder / "uploads"
     assert stat.S_IMODE(stored.path.stat().st_mode) == 0o600
     assert (stored.name, stored.owner, stored.bytes) == ("My people.CSV", "me", len(CONTENT))
@@ -29,10 +31,10 @@ def test_a_shared_file_goes_with_its_last_owner(local: RunStore) -> None:
     mine = local.uploads.put(io.BytesIO(CONTENT), "a.csv", "me")
     yours = local.uploads.put(io.BytesIO(CONTENT), "b.csv", "you")
     with pytest.raises(BadInput, match="no upload"):
-        local.uploads.delete(mine.sha256, "them")
-    local.uploads.delete(mine.sha256, "me")
+        local.uploads.delete(mine.id, "them")
+    local.uploads.delete(mine.id, "me")
     assert yours.path.exists() and local.uploads.rows() == [yours]
-    local.uploads.delete(yours.sha256, "you")
+    local.uploads.delete(yours.id, "you")
     assert not yours.path.exists() and local.uploads.rows() == []
 
 
@@ -44,26 +46,26 @@ def test_a_name_leaves_no_folder(local: RunStore) -> None:
 
 def test_an_upload_is_its_owners_until_it_is_shared(local: RunStore) -> None:
     mine = local.uploads.put(io.BytesIO(CONTENT), "a.csv", "me")
-    digits = mine.sha256[:12]
+    digits = mine.id[:12]
     assert local.uploads.find(digits, "me") == mine and local.uploads.visible("you") == []
-    for asked in (digits, mine.sha256, digits[:6], "", "*"):
+    for asked in (digits, mine.id, digits[:6], "", "*"):
         with pytest.raises(BadInput, match="not among your uploads"):
             local.uploads.find(asked, "you")
-    local.uploads.share(mine.sha256, "me", shared=True)
-    local.uploads.share(mine.sha256, "me", shared=True)
-    assert local.uploads.is_shared(mine.sha256, "me")
+    local.uploads.share(mine.id, "me", shared=True)
+    local.uploads.share(mine.id, "me", shared=True)
+    assert local.uploads.is_shared(mine.id, "me")
     [seen] = local.uploads.visible("you")
     assert seen.path == mine.path == local.uploads.find(digits, "you").path
     assert local.uploads.visible("me") == [mine]
-    for change in (lambda: local.uploads.delete(mine.sha256, "you"), lambda: _unshare(local, mine.sha256, "you")):
+    for change in (lambda: local.uploads.delete(mine.id, "you"), lambda: _unshare(local, mine.id, "you")):
         with pytest.raises(BadInput, match="no upload"):
             change()
-    _unshare(local, mine.sha256, "me")
+    _unshare(local, mine.id, "me")
     assert local.uploads.visible("you") == []
-    local.uploads.share(mine.sha256, "me", shared=True)
-    local.uploads.delete(mine.sha256, "me")
+    local.uploads.share(mine.id, "me", shared=True)
+    local.uploads.delete(mine.id, "me")
     assert local.uploads.rows() == [] and not mine.path.exists()
 
 
-def _unshare(store: RunStore, sha256: str, person: str) -> None:
-    store.uploads.share(sha256, person, shared=False)
+def _unshare(store: RunStore, upload_id: str, person: str) -> None:
+    store.uploads.share(upload_id, person, shared=False)

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.runs import checkpoint, journal, worker
 from fairpriv_core.runs.claim import Progress
-from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.silent import SilentJournal
@@ -185,15 +184,6 @@ def test_a_checkpoint_serves_no_other_code(
     assert record.event[0]["count"] == 4
 
 
-def test_a_changed_file_is_refused(tmp_path: Path, local: RunStore, configure: Configure) -> None:
-    path = tmp_path / "own.csv"
-    path.write_text("a,y,x\n1,2,3\n")
-    config = configure()
-    data = replace(config.data, dataset=None, file=str(path), label="y", sensitive="a")
-    with pytest.raises(BadInput, match="has changed since this run was set up"):
-        execute(replace(config, data=data, file_sha256="0" * 64), SilentJournal())
-
-
 def test_a_delta_that_lets_a_row_out_is_warned_of(configure: Configure) -> None:
     record = execute(replace(configure("dp_sgd"), delta=1e-3), SilentJournal()).record
     assert record.warnings and "delta = 0.001 is not below 1/n" in record.warnings[0]
@@ -214,15 +204,3 @@ def test_what_is_exported_holds_no_secret(store: RunStore, configure: Configure)
     blobs = exported.encode() + store.artifact(key, "model.npz") + store.artifact(key, "model.json")
     assert master not in blobs and master.hex().encode() not in blobs
     assert work.checkpoint(claim) is None
-
-
-def test_what_the_checksum_of_a_file_gives_away_is_among_the_assumptions(tmp_path: Path, configure: Configure) -> None:
-    path = tmp_path / "own.csv"
-    lines = [f"{'f' if row % 3 else 'm'},{row % 7},{'yes' if row % 7 < 3 else 'no'}" for row in range(400)]
-    path.write_text("\n".join(["side,size,label", *lines]) + "\n")
-    data = {"file": str(path), "label": "label", "positive": "yes", "sensitive": "side"}
-    raw = configure("dp_sgd").to_json()
-    own = build_config({**raw, "data": data, "method": {"name": "dp_sgd", "epochs": 1, "batch_size": 64}})
-    assert any("a checksum of its content" in said for said in execute(own, SilentJournal()).record.assumptions)
-    published = execute(configure("dp_sgd"), SilentJournal()).record
-    assert not any("checksum" in said for said in published.assumptions)
