@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-MARGIN = 1e-5  # clip to bound * (1 - MARGIN): sums in float32 then stay within the bound (docs/privacy.md)
+MARGIN = 1e-5  # clip to bound * (1 - MARGIN): a contribution that is rounded to float32 then stays within the bound
 
 
 def clip_weights(weights: np.ndarray, norms: np.ndarray, bound: float | np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ What rules look at and answer with, a number a record and model, goes to and fro
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +19,9 @@ from torch import Tensor
 from fairpriv_core.engine.kernel import Kernel, Pass
 from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.sums import BLOCK
+
+_TOGETHER = 64  # blocks, as in privacy/sums.py
 
 
 def open_device(name: str) -> torch.device:
@@ -112,12 +115,12 @@ class DeviceKernel(Kernel):
         streams = len(passed.rows)
         each = self._send(weights.reshape(-1, streams, len(passed.logits) // streams, weights.shape[-1]))
         inputs, outputs = ([part[:, :, rows] for part in parts] for parts in (passed.inputs, passed.outputs))
-        total = _add_up(inputs, outputs, each)
+        total = _add_up(inputs, outputs, each, add_products if bounded else torch.matmul)
         if bounded and not math.isfinite(float(total.sum())):
             norms = self._send(passed.norms[:, rows].reshape(each.shape[1:]))
-            kept = torch.isfinite(norms) & (torch.isfinite(each) & (each != 0)).all(dim=0)
-            inputs, outputs = ([torch.where(kept[..., None], part, 0.0) for part in of] for of in (inputs, outputs))
-            total = _add_up(inputs, outputs, torch.where(kept, each, 0.0))
+            kept = torch.isfinite(norms) & torch.isfinite(each).all(dim=0)
+            inputs, outputs = ([part.nan_to_num(0.0, 0.0, 0.0) for part in of] for of in (inputs, outputs))
+            total = _add_up(inputs, outputs, torch.where(kept, each, 0.0), add_products)
         sums: np.ndarray = _fetch(total)
         return sums
 
@@ -125,13 +128,30 @@ class DeviceKernel(Kernel):
         return torch.from_numpy(np.ascontiguousarray(values)).to(self._place)
 
 
-def _add_up(inputs: Sequence[Tensor], outputs: Sequence[Tensor], each: Tensor) -> Tensor:
+def add_products(left: Tensor, right: Tensor) -> Tensor:
+    """Return left @ right, (..., a, B) times (..., B, c) over B rows, float64: `sums.add_products` on a device."""
+    count, step = left.shape[-1], BLOCK * _TOGETHER
+    whole = count - count % BLOCK
+    total = (left[..., whole:] @ right[..., whole:, :]).double()
+    for start in range(0, whole, step):
+        rows = slice(start, min(start + step, whole))
+        own, other = left[..., rows], right[..., rows, :]
+        blocks = own.reshape(*own.shape[:-1], -1, BLOCK).movedim(-2, -3)
+        blocks = blocks @ other.reshape(*other.shape[:-2], -1, BLOCK, other.shape[-1])
+        total += blocks.sum(dim=-3, dtype=torch.float64)
+    return total
+
+
+def _add_up(
+    inputs: Sequence[Tensor], outputs: Sequence[Tensor], each: Tensor, product: Callable[[Tensor, Tensor], Tensor]
+) -> Tensor:
     """Return the sums (K, P) of `each` (1 or L + 1, S, K / S, B) times the layers' outer products, layer by layer."""
     parts: list[Tensor] = []
     for layer, fed in enumerate(inputs):
         own = each[min(layer, len(each) - 1)].unsqueeze(-1)
         scaled = outputs[layer] * own if layer < len(outputs) else own
-        parts += [(scaled.transpose(2, 3) @ fed).flatten(2), scaled.sum(dim=2)]
+        summed = product(scaled.transpose(2, 3), fed)
+        parts += [summed.flatten(2), scaled.sum(dim=2, dtype=summed.dtype)]
     return torch.cat(parts, dim=2).flatten(0, 1)
 
 

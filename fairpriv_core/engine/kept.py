@@ -5,8 +5,9 @@ Each has `squares` (b,), the squared L2 norm of every record's gradient of the l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -64,39 +65,28 @@ class Outer:
 
 @dataclass
 class Convolved:
-    """A convolution's gradients, each the correlation of what came out of and into it (b, channels, height, width)."""
+    """A convolution's gradients, made anew when they are summed, from what came out of and into it.
+
+    One record's gradient is summed over places before records are added: one correlation over both would be off by
+    what cancels between places, times the number of records.
+    """
 
     squares: Tensor
     fed: Tensor
     delta: Tensor
-    filters: Tensor
-    how: dict[str, Any]
+    derive: Callable[[Tensor, Tensor], Whole]
 
     def sum(self, weights: Tensor, rows: slice, chosen: Tensor | None) -> Tensor:
         fed, delta = _choose(chosen, self.fed[rows], self.delta[rows])
-        scaled = delta * weights[:, None, None, None]
-        return torch.cat([correlate(scaled, fed, self.filters, **self.how).reshape(-1), scaled.sum(dim=(0, 2, 3))])
-
-
-def correlate(delta: Tensor, fed: Tensor, filters: Tensor, *, stride: int, padding: int) -> Tensor:
-    """Return the derivative of sum(delta * convolution) with respect to the filters, in their shape."""
-    found: Tensor = _convolution_backward(delta, fed, filters, (stride, padding), (False, True))[1]
-    return found
+        return self.derive(fed, delta).sum(weights, slice(None), None)
 
 
 def spread(delta: Tensor, fed: Tensor, filters: Tensor, *, stride: int, padding: int) -> Tensor:
     """Return the derivative of sum(delta * convolution) with respect to what was fed."""
-    found: Tensor = _convolution_backward(delta, fed, filters, (stride, padding), (True, False))[0]
+    found: Tensor = torch.ops.aten.convolution_backward.default(
+        delta, fed, filters, None, [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 1, [True, False, False]
+    )[0]
     return found
-
-
-def _convolution_backward(
-    delta: Tensor, fed: Tensor, filters: Tensor, how: tuple[int, int], asked: tuple[bool, bool]
-) -> Any:
-    stride, padding = how
-    return torch.ops.aten.convolution_backward.default(
-        delta, fed, filters, None, [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 1, [*asked, False]
-    )
 
 
 def _choose(chosen: Tensor | None, *parts: Tensor) -> tuple[Tensor, ...]:

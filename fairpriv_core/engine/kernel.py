@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -22,7 +22,8 @@ import numpy as np
 
 from fairpriv_core.engine.networks import Shape, logits
 from fairpriv_core.engine.norms import layer_squares, with_bias
-from fairpriv_core.engine.products import divide, expand, multiply, turn
+from fairpriv_core.engine.products import by_stream, divide, expand, multiply, multiply_onto_rows, turn
+from fairpriv_core.privacy.sums import add_products
 
 
 class Batch(Protocol):
@@ -102,6 +103,8 @@ class Kernel:
     _layers: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
     _total: np.ndarray = field(init=False)
     _sums: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
+    _exact: np.ndarray = field(init=False)
+    _exact_sums: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
     _turned: np.ndarray = field(init=False)
     _held: np.ndarray = field(init=False)
 
@@ -109,6 +112,8 @@ class Kernel:
         self._layers = self.shape.views(self.parameters)
         self._total = np.empty_like(self.parameters)
         self._sums = self.shape.views(self._total)
+        self._exact = np.empty(self.parameters.shape)
+        self._exact_sums = self.shape.views(self._exact)
         size = max(weights[0].size for weights, _ in self._layers)
         self._turned = np.empty((len(self.parameters), size), dtype=self.parameters.dtype)
         self._held = self._new_block(0)
@@ -143,42 +148,30 @@ class Kernel:
     def weighted_sum(self, passed: Pass, weights: np.ndarray, rows: slice, *, bounded: bool = False) -> np.ndarray:
         """Return sum_j weights_j do_j over the records in `rows` of the pass: (K, P).
 
-        `weights` is (K, rows), or (L + 1, K, rows) where each layer has its own. With `bounded` a record of weight 0,
-        or that is not finite, contributes exactly nothing. The result is overwritten by the next call.
+        `weights` is (K, rows), or (L + 1, K, rows) where each layer has its own. With `bounded` the sum keeps its bound
+        (privacy/sums.py) in float64, and a record of weight 0, or that is not finite, contributes exactly nothing. The
+        result is overwritten by the next call.
         """
         inputs = [passed.rows[:, rows], *(output[:, rows] for output in passed.hidden)]
         deltas = [delta[:, rows] for delta in passed.deltas]
-        self._add_up(inputs, deltas, weights)
-        if bounded and not math.isfinite(float(self._total.sum())):
+        if not bounded:
+            _add_up(inputs, deltas, weights, sums=self._sums, product=np.matmul)
+            return self._total
+        _add_up(inputs, deltas, weights, sums=self._exact_sums, product=add_products)
+        if not math.isfinite(float(self._exact.sum())):
             norms = np.broadcast_to(passed.norms, passed.logits.shape)[:, rows]
-            kept = np.isfinite(norms) & (np.isfinite(weights) & (weights != 0)).reshape(-1, *norms.shape).all(axis=0)
-            inputs, deltas = (
-                [np.where(kept[:, :, None], expand(part, len(kept)), 0.0) for part in each] for each in (inputs, deltas)
-            )
-            self._add_up(inputs, deltas, np.where(kept, weights, 0.0))
-        return self._total
-
-    def _add_up(self, inputs: list[np.ndarray], deltas: list[np.ndarray], weights: np.ndarray) -> None:
-        """Write the sums; `inputs` and `deltas` are those of every layer, but for the last delta, 1."""
-        each = weights if weights.ndim == 3 else [weights] * len(self._sums)
-        for (weight_sum, bias_sum), fed, delta, own in zip(self._sums, inputs, deltas, each, strict=False):
-            multiply((delta * own[:, :, None]).transpose(0, 2, 1), fed, weight_sum)
-            np.matmul(own[:, None], delta, out=bias_sum)
-        last, last_bias = self._sums[-1]
-        streams = len(inputs[-1])
-        if streams == len(last) > 1:
-            np.matmul(each[-1][:, None], inputs[-1], out=last)
-        else:  # one product a stream, as wide as it has models
-            np.matmul(divide(each[-1], streams), inputs[-1], out=divide(last[:, 0], streams))
-        np.sum(each[-1], axis=1, out=last_bias[:, 0, 0])
+            kept = np.isfinite(norms) & np.isfinite(weights).reshape(-1, *norms.shape).all(axis=0)
+            inputs, deltas = ([_without_infinite(part) for part in each] for each in (inputs, deltas))
+            _add_up(inputs, deltas, np.where(kept, weights, 0.0), sums=self._exact_sums, product=add_products)
+        return self._exact
 
     def _logits(self, below: np.ndarray) -> np.ndarray:
         weights, biases = self._layers[-1]
-        if len(below) == len(weights) > 1:
-            logits: np.ndarray = np.matmul(below, weights.transpose(0, 2, 1))[:, :, 0]
-        else:
-            logits = np.matmul(divide(weights[:, 0], len(below)), below.transpose(0, 2, 1))
-            logits = logits.reshape(len(weights), -1)
+        logits = np.empty((len(weights), below.shape[1]), dtype=self.parameters.dtype)
+        if len(below) == len(weights):
+            multiply(below, weights.transpose(0, 2, 1), logits[:, :, None])
+        else:  # one product a stream, as wide as it has models
+            multiply_onto_rows(divide(weights[:, 0], len(below)), below, divide(logits, len(below)))
         logits += biases[:, 0]
         return logits
 
@@ -203,3 +196,33 @@ class Kernel:
         width = self._layers[-1][0].shape[2] if len(self._layers) > 1 else 0
         size = (2, len(self._layers) - 1, len(self.parameters), length, width)
         return np.empty(size, dtype=self.parameters.dtype)
+
+
+def _without_infinite(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(values), values, 0.0)
+
+
+def _add_up(
+    inputs: Sequence[np.ndarray],
+    deltas: Sequence[np.ndarray],
+    weights: np.ndarray,
+    *,
+    sums: Sequence[tuple[np.ndarray, np.ndarray]],
+    product: Callable[..., object],
+) -> None:
+    """Write the sums of each layer into `sums`; `inputs` and `deltas` are of every layer, but for the last delta, 1.
+
+    Whatever the values are, the same products are taken: what one record holds changes no other's part.
+    """
+    each = weights if weights.ndim == 3 else [weights] * len(sums)
+    for (weight_sum, bias_sum), fed, delta, own in zip(sums, inputs, deltas, each, strict=False):
+        left, right, out = by_stream((delta * own[:, :, None]).transpose(0, 2, 1), fed, weight_sum)
+        product(left, right, out=out)
+        product(own[:, None], delta, out=bias_sum)
+    last, last_bias = sums[-1]
+    streams = len(inputs[-1])
+    if streams == len(last) > 1:
+        product(each[-1][:, None], inputs[-1], out=last)
+    else:  # one product a stream, as wide as it has models
+        product(divide(each[-1], streams), inputs[-1], out=divide(last[:, 0], streams))
+    np.sum(each[-1], axis=1, dtype=last_bias.dtype, out=last_bias[:, 0, 0])

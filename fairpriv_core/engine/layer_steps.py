@@ -19,8 +19,6 @@ from torch.nn import functional
 from fairpriv_core.engine.kept import Convolved, Kept, Outer, Whole, keeps_whole, spread
 from fairpriv_core.engine.layers import Convolution, GroupNorm, MaxPool
 
-_ROUNDING = 4.0  # in units of the last place of |out| |in|, summed over places: what a sum that is made anew may be off
-
 Tape = tuple[Tensor, ...]
 
 
@@ -182,15 +180,21 @@ class ConvolutionStep:
 
     def keep(self, tape: Tape, delta: Tensor) -> Kept:
         fed, out = tape[0], delta.permute(0, 2, 3, 1).flatten(1, 2)
-        strips, biases = self._strips(fed, out.shape[1]), out.sum(dim=1)
         if keeps_whole(self._filters[0].numel() * len(self._filters), fed[0].numel() + delta[0].numel()):
-            gradients = self._gradients(out, strips, out.new_empty)
-            order = (self._layer.side, self._layer.side, fed.shape[1], len(self._filters))
-            return Whole(_squares(gradients) + _squares(biases[None]), gradients, biases, order)
+            return self._derive(fed, delta)
+        strips, biases = self._strips(fed, out.shape[1]), out.sum(dim=1)
         seen = torch.linalg.vector_norm(torch.stack([_lengths(strip) for strip in strips]), dim=0)
-        allowed = _ROUNDING * torch.finfo(out.dtype).eps * (_lengths(out) * seen).sum(dim=1)
+        rounding = (out.shape[1] + 2) * torch.finfo(out.dtype).eps / 2  # of a sum over places, however it is ordered
+        allowed = rounding * (_lengths(out) * seen).sum(dim=1)
         squares = (self._squared_norms(out, strips).sqrt() + allowed).square() + _squares(biases[None])
-        return Convolved(squares, fed, delta, self._filters, self._how)
+        return Convolved(squares, fed, delta, self._derive)
+
+    def _derive(self, fed: Tensor, delta: Tensor) -> Whole:
+        """Return each record's gradient."""
+        out = delta.permute(0, 2, 3, 1).flatten(1, 2)
+        gradients, biases = self._gradients(out, self._strips(fed, out.shape[1]), out.new_empty), out.sum(dim=1)
+        order = (self._layer.side, self._layer.side, fed.shape[1], len(self._filters))
+        return Whole(_squares(gradients) + _squares(biases[None]), gradients, biases, order)
 
     def _strips(self, fed: Tensor, places: int) -> list[Tensor]:
         """Return what each output place sees (b, places, rows * side * channels), some rows of its window at a time.

@@ -33,6 +33,7 @@ from fairpriv_core.engine.layered_model import (
     seed_logit,
     seed_losses,
 )
+from fairpriv_core.privacy.sums import BLOCK
 
 _WORKING = 4 * 2**20  # bytes of activations at once: what a processor's cache holds
 _WORKING_ELSEWHERE = 512 * 2**20
@@ -103,10 +104,10 @@ class LayeredKernel(Kernel):
 
     def __post_init__(self) -> None:
         self._place = open_device(self.device)
-        self._total = np.empty_like(self.parameters)
+        self._total, self._exact = np.empty_like(self.parameters), np.empty(self.parameters.shape)
         working = _WORKING if self._place.type == "cpu" else _WORKING_ELSEWHERE
         room = max(working // (self.parameters.itemsize * count_working(self.shape)), 1)
-        self._length = 2 ** (room.bit_length() - 1)
+        self._length = min(2 ** (room.bit_length() - 1), BLOCK)
         torch.empty(_HELD, dtype=torch.uint8)  # never written: freeing it is what counts
 
     def take(self, batch: Batch) -> LayeredPass:
@@ -151,26 +152,29 @@ class LayeredKernel(Kernel):
 
     @torch.inference_mode()
     def weighted_sum(self, passed: Pass, weights: np.ndarray, rows: slice, *, bounded: bool = False) -> np.ndarray:
-        """Return the weighted sum of the gradients of the records in `rows`: (K, P); see `Kernel.weighted_sum`."""
+        """Return the weighted sum of the gradients of the records in `rows`: (K, P); see `Kernel.weighted_sum`.
+
+        Records of a part, BLOCK at most, are added in float32, and the parts in float64 (privacy/sums.py).
+        """
         assert isinstance(passed, LayeredPass)
         inside = slice(*rows.indices(passed.rows.shape[1])[:2])
         by_layer = weights if weights.ndim == 3 else weights[None]
         by_model = self._send(by_layer.astype(self.parameters.dtype, copy=False)).transpose(0, 1)
-        norms = self._send(passed.norms[:, inside])
+        norms, sums = self._send(passed.norms[:, inside]), self._exact if bounded else self._total
         with exactly(self._place):
             for model, factors in enumerate(by_model):
                 total = self._sum_up(passed, model, inside, factors)
                 if bounded and not math.isfinite(float(total.sum())):
                     chosen = torch.isfinite(norms[model]) & (torch.isfinite(factors) & (factors != 0)).all(dim=0)
                     total = self._sum_up(passed, model, inside, torch.where(chosen, factors, 0.0), chosen)
-                self._total[model] = total.cpu().numpy()
-        return self._total
+                sums[model] = total.cpu().numpy()
+        return sums
 
     def _sum_up(
         self, passed: LayeredPass, model: int, rows: slice, factors: Tensor, chosen: Tensor | None = None
     ) -> Tensor:
         """Return one model's sum (P,) by `factors` (1 or layers, rows)."""
-        total = torch.zeros(self.parameters.shape[1], dtype=factors.dtype, device=self._place)
+        total = torch.zeros(self.parameters.shape[1], dtype=torch.float64, device=self._place)
         for part, kept in self._kept(passed, model):
             start, stop = max(part.start, rows.start), min(part.stop, rows.stop)
             if start < stop:

@@ -25,6 +25,7 @@ from fairpriv_core.engine.sampling import public_batches, steps_per_epoch
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.engine.watch import build_snapshot
 from fairpriv_core.errors import RunFailed
+from fairpriv_core.privacy.sums import BLOCK
 
 _ELSEWHERE = "fairpriv_core.engine.device"  # these need torch, which takes seconds to load
 _LAYERED = "fairpriv_core.engine.layered_kernel"
@@ -92,7 +93,7 @@ class Sampled:
     step: int
 
     def sum(self, weights: np.ndarray) -> np.ndarray:
-        """Return the weighted sum of the logit's gradients (K, P); see `Kernel.weighted_sum`, `bounded`."""
+        """Return the weighted sum of the logit's gradients (K, P) float64; see `Kernel.weighted_sum`, `bounded`."""
         return self.kernel.weighted_sum(self.passed, weights, self.rows, bounded=True)
 
     def back(self, seeds: np.ndarray) -> Sampled:
@@ -197,7 +198,8 @@ class _Loop:
         assert batch is not None, "a rule draws batches, samples or both"
         if sample is None:
             return self._learn_publicly(batch)
-        if len(batch) == len(sample) and not isinstance(self._rule, Seeding):
+        alone = len(batch[0]) % BLOCK == 0  # then nothing of a batch's rows depends on how many are in the sample
+        if alone and len(batch) == len(sample) and not isinstance(self._rule, Seeding):
             return self._learn_together(batch, sample)
         update = self._learn_publicly(batch).copy()
         update += self._learn_secretly(sample, losses=not isinstance(self._rule, Seeding))
@@ -228,7 +230,8 @@ class _Loop:
         return passed, Records(passed, drawn)
 
     def _release(self, passed: Pass, records: Records, rows: slice) -> np.ndarray:
-        return self._rule.secret_update(Sampled(self._kernel, passed, rows, records, self.step))
+        update = self._rule.secret_update(Sampled(self._kernel, passed, rows, records, self.step))
+        return update.astype(self._kernel.parameters.dtype, copy=False)
 
     def _end_epoch(self, epoch: int) -> None:
         if not np.isfinite(self._kernel.parameters).all():

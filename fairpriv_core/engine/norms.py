@@ -6,12 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+_WIDE = 512  # values whose squares are added in their own precision
+
 
 def with_bias(rows: np.ndarray) -> np.ndarray:
-    """Return the squared L2 norm of each of `rows` (..., d) with the bias's 1 appended: |x|^2 + 1."""
-    squares: np.ndarray = np.vecdot(rows, rows)
-    squares += 1.0
-    return squares
+    """Return the squared L2 norm of each of `rows` (..., d) with the bias's 1 appended: |x|^2 + 1.
+
+    However wide the rows are, rounding moves it by at most _WIDE units of the last place.
+    """
+    if rows.shape[-1] <= _WIDE:
+        squares: np.ndarray = np.vecdot(rows, rows)
+        squares += 1.0
+        return squares
+    exact = np.ones(rows.shape[:-1])
+    for start in range(0, rows.shape[-1], _WIDE):
+        part = rows[..., start : start + _WIDE]
+        exact += np.vecdot(part, part)
+    return exact.astype(rows.dtype)
 
 
 def layer_squares(

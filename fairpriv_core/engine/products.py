@@ -1,27 +1,48 @@
-"""Products of matrices of K models, those of S streams of rows with as many models each."""
+"""Products of matrices of K models, those of S streams of rows with as many models each.
+
+Rows are taken BLOCK at a time, at fixed places. BLAS multiplies small matrices without copying them first, a third
+faster; and what comes of a row in a whole block depends on no other row, nor on how many there are.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-_TOGETHER = 128
+from fairpriv_core.privacy.sums import BLOCK
 
 
 def multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
-    """Write the products of matrices `left` (S or K, n, m) and `right` (S or K, m, l) into `out` (K, n, l).
-
-    Rows are taken `_TOGETHER` at a time: BLAS multiplies small matrices without copying them first, a third faster.
-    """
-    streams, whole = min(len(left), len(right)), left.shape[1] - left.shape[1] % _TOGETHER
-    if streams not in (1, len(out)):
-        by_stream = [part.reshape(streams, len(part) // streams, *part.shape[1:]) for part in (left, right)]
-        np.matmul(by_stream[0], by_stream[1], out=divide(out, streams))
-        return
+    """Write the products of matrices `left` (S or K, n, m) and `right` (S or K, m, l) into `out` (K, n, l)."""
+    left, right, out = by_stream(left, right, out)
+    whole = left.shape[-2] - left.shape[-2] % BLOCK
     if whole:
-        pieces = [each[:, :whole].reshape(len(each), -1, _TOGETHER, each.shape[2]) for each in (left, out)]
-        np.matmul(pieces[0], right[:, None], out=pieces[1])
-    if whole < left.shape[1]:
-        np.matmul(left[:, whole:], right, out=out[:, whole:])
+        first, onto = (
+            part[..., :whole, :].reshape(*part.shape[:-2], -1, BLOCK, part.shape[-1]) for part in (left, out)
+        )
+        np.matmul(first, right[..., None, :, :], out=onto)
+    if whole < left.shape[-2]:
+        np.matmul(left[..., whole:, :], right, out=out[..., whole:, :])
+
+
+def multiply_onto_rows(left: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
+    """Write `left` (S, k, m) times the transposed `rows` (S, n, m) into `out` (S, k, n)."""
+    count = rows.shape[1]
+    whole = count - count % BLOCK
+    if whole:
+        blocks = rows[:, :whole].reshape(len(rows), -1, BLOCK, rows.shape[2])
+        onto = out[:, :, :whole].reshape(*out.shape[:2], -1, BLOCK)
+        np.matmul(left[:, None], blocks.transpose(0, 1, 3, 2), out=onto.transpose(0, 2, 1, 3))
+    if whole < count:
+        np.matmul(left, rows[:, whole:].transpose(0, 2, 1), out=out[:, :, whole:])
+
+
+def by_stream(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return views of `left` and `right` (S or K, ...) and `out` (K, ...) whose products broadcast."""
+    streams = min(len(left), len(right))
+    if streams in (1, len(out)):
+        return left, right, out
+    first, second = (part.reshape(streams, len(part) // streams, *part.shape[1:]) for part in (left, right))
+    return first, second, divide(out, streams)
 
 
 def divide(models: np.ndarray, streams: int) -> np.ndarray:

@@ -12,7 +12,9 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Pass, SeededPass
 from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.engine.products import divide, expand
+from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.surrogates import output, sigmoid, softmax
+from fairpriv_core.privacy.sums import MOST_ROWS
 
 _CHUNK = 65536
 
@@ -230,10 +232,15 @@ class Columns:
 
 
 class Feed:
-    """K training sets of one size; gathers rows. A data set that several models train on is held once."""
+    """K training sets of one size; gathers rows. A data set that several models train on is held once.
+
+    Raises BadInput for more rows than sums keep their bound for.
+    """
 
     def __init__(self, trains: Sequence[Dataset]) -> None:
         self.n = trains[0].n
+        if self.n > MOST_ROWS:
+            raise BadInput(f"training data must have at most {MOST_ROWS:,} rows, got {self.n:,}.", field="data")
         held = {id(train): Columns(train) for train in trains}
         self.columns = [held[id(train)] for train in trains]
         self.group_names = [train.group_names for train in trains]

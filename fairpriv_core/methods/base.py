@@ -101,7 +101,10 @@ class Method(Protocol):
         """Return what `fit` will release on `n_train` rows; pure. () for a method that is not private."""
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return how far one person can move each kind of release, by what it is called; group sizes as if equal."""
+        """Return how far one person can move each kind of release, by what it is called; group sizes as if equal.
+
+        The noise of a step's sum covers what rounding adds to that as well (privacy/sums.py).
+        """
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what the paper's accounting claims for the same noise, rate and steps; None if it makes no claim."""

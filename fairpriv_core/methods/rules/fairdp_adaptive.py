@@ -64,7 +64,7 @@ class FairDpRule(NoisySumsRule):
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         method, kept, people = self.setting.methods[model], self.kept, self.divisor(model)
-        deviation = method.gradient_noise() * self.bounds()[model]
+        deviation = method.gradient_noise() * self.noise_bounds()[model]
         square = (gradient @ gradient - gradient.size * deviation**2) / people**2
         kept["gradient_square"][model] = running_mean(kept["gradient_square"][model], square)
         kept["histogram"][model] = running_mean(

@@ -31,6 +31,7 @@ class FairDpCertifiedRule(NoisySumsRule):
     _shape: AnyShape = field(init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         models, first = self.setting.methods, self.setting.trains[0]
         self._shape = self.setting.shape
         self.kept["noisy_counts"] = np.ones((len(models), first.groups))
@@ -50,15 +51,15 @@ class FairDpCertifiedRule(NoisySumsRule):
         members = sampled.records.group
         last = sampled.step == self.setting.methods[0].steps(self.setting.n) - 1
         groups = self.kept["noisy_counts"].shape[1]
-        update = np.zeros_like(sampled.kernel.parameters, dtype=np.float64)
+        update = np.zeros(sampled.kernel.parameters.shape)
         for group in range(groups):
             own = weights * (members == group)
-            sums = self._micro_sums(sampled, own, group) if last else _whole_sums(sampled.sum(own))
+            sums = self._micro_sums(sampled, own, group) if last else sampled.sum(own)[:, None]
             for k, total in enumerate(sums):
                 released = self._release_part(k, total, sampled, group).reshape(total.shape)
                 mean = (released / self._divisors(k, sampled, group, len(total))).mean(axis=0)
                 update[k, -mean.size :] += mean / groups
-        return update.astype(np.float32)
+        return update
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         if epoch + 1 == self.setting.methods[0].epochs:
@@ -106,13 +107,14 @@ class FairDpCertifiedRule(NoisySumsRule):
             else:
                 inside = self._group_of(sampled.records, k)[: len(index)] == group
                 micro.append(deal_micro_batches(inside, method.ensemble))
-        return sum_by_micro_batch(sampled, weights, micro, self.setting.methods[0].ensemble)
+        reach = float(self.bounds().max())
+        return sum_by_micro_batch(sampled, weights, micro, parts=self.setting.methods[0].ensemble, bound=reach)
 
     def _release_part(self, model: int, total: np.ndarray, sampled: Sampled, group: int) -> np.ndarray:
         method = self.setting.methods[model]
         return self.setting.trainings[model].mechanism.sampled_gaussian(
             total.reshape(-1),
-            radius=method.clip_primal,
+            radius=float(self.noise_bounds()[model]),
             noise_multiplier=method.noise(),
             sampling_rate=method.rate(self.setting.n),
             relation="add_remove",
@@ -136,8 +138,3 @@ class FairDpCertifiedRule(NoisySumsRule):
     def _group_of(self, records: Records, model: int) -> np.ndarray:
         groups: np.ndarray = np.broadcast_to(records.group, records.logits.shape)[model]
         return groups
-
-
-def _whole_sums(sums: np.ndarray) -> np.ndarray:
-    whole: np.ndarray = sums.astype(np.float64)[:, None, :]
-    return whole

@@ -24,6 +24,7 @@ from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.certified import CONDITIONS
+from fairpriv_core.privacy.sums import sensitivity
 
 FLOOR = 30.0  # noisy records that a group must have
 _CHUNK = 4096
@@ -96,7 +97,7 @@ def _deviation(setting: Setting[FairDpCertified], k: int, sizes: np.ndarray) -> 
     method = setting.methods[k]
     return spread(
         learning_rate=method.learning_rate,
-        noise=method.noise() * method.clip_primal,
+        noise=method.noise() * (sensitivity(method.clip_primal) if method.proved else method.clip_primal),
         divisors=(method.rate(setting.n) * sizes / method.ensemble).tolist(),
     )
 

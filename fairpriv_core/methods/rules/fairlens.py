@@ -27,6 +27,7 @@ from fairpriv_core.methods.rules.fairlens_statistics import (
 )
 from fairpriv_core.methods.rules.noisy_sums import NoisySumsRule
 from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.privacy.sums import sensitivity
 
 
 class FairLensRule(NoisySumsRule):
@@ -94,7 +95,7 @@ class FairLensRule(NoisySumsRule):
         sums = sum_everyone(k, kernel=kernel, feed=feed, groups=groups, bound=method.clip_primal, reach=method.reach)
         noisy = self.setting.trainings[k].mechanism.gaussian(
             sums.pack(method.clip_primal, method.reach),
-            shift=1.0,
+            shift=sensitivity(1.0),
             noise_multiplier=method.statistics_noise(),
             purpose="statistics",
             index=epoch,

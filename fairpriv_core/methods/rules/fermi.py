@@ -23,6 +23,7 @@ from fairpriv_core.methods.rules.pf_ld_releases import release_counts
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.notions.cells import Cells
 from fairpriv_core.privacy.event import Relation
+from fairpriv_core.privacy.sums import sensitivity
 
 
 @dataclass
@@ -102,8 +103,8 @@ class FermiRule(OneSum):
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
         u, shares = self.batch.means, self.shares
         pairs = Pairs(
-            theta=totals.astype(np.float64),
-            theta_bound=self.radius * self.clip[:, 0],
+            theta=totals,
+            theta_bound=sensitivity(self.radius * self.clip[:, 0]),
             w=terms.centred_pull(self.conditions.group_sums(records, centre=u), shares),
             w_bound=terms.largest_pull(shares, u),
         )
@@ -111,7 +112,7 @@ class FermiRule(OneSum):
         decay = 2.0 * self.batch.weights[..., None, None] * (self.w - np.sqrt(shares)[..., None])
         ascent = terms.without_excess(w, shares) / self._expected[:, None, None, None] - decay * u[..., None, :]
         self.ascend(ascent)
-        update: np.ndarray = (theta * (self.multiplier / self._expected[:, None])).astype(np.float32)
+        update: np.ndarray = theta * (self.multiplier / self._expected[:, None])
         return update
 
     def ascend(self, ascent: np.ndarray) -> None:

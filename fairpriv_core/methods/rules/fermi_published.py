@@ -49,7 +49,7 @@ class PublishedFermiRule(FermiRule):
         scale = self.multiplier / records.count
         shift = np.sqrt(8.0 / shares.min(axis=(1, 2)))  # of W's sum, in the proof of Theorem 3.3
         pairs = Pairs(
-            theta=totals.astype(np.float64),
+            theta=totals,
             theta_bound=shift * self._norm_bound * scale[:, 0],
             w=2.0 * self.conditions.total(sums) / np.sqrt(shares)[..., None],
             w_bound=shift,
@@ -59,7 +59,7 @@ class PublishedFermiRule(FermiRule):
         mean = averages.means * averages.weights[..., None]
         ascent = w / records.count - 2.0 * self.w * mean[..., None, :]
         self.ascend(self.multiplier[..., None, None] * ascent)
-        return np.where(scale > 0, theta, totals).astype(np.float32, copy=False)
+        return np.where(scale > 0, theta, totals)
 
     @cached_property
     def _norm_bound(self) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.records import Records
 from fairpriv_core.methods.rules.fermi_terms import Averages, CodeSums, Conditions
+from fairpriv_core.privacy.sums import on_grid
 
 
 @dataclass(frozen=True)
@@ -61,5 +62,6 @@ class ClassConditions(Conditions):
 
     def _count(self, records: Records, chances: np.ndarray, rows: np.ndarray) -> CodeSums:
         codes = self.groups * self.labels
-        each = [records.sum_by_code(chances[..., label], codes) for label in range(self.labels)]
+        exact = on_grid(chances, 1.0)
+        each = [records.sum_by_code(exact[..., label], codes) for label in range(self.labels)]
         return CodeSums(np.stack(each, axis=-1), rows, records.count)

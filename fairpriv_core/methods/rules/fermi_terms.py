@@ -15,6 +15,7 @@ from fairpriv_core.engine.clipping import MARGIN, clip_positive
 from fairpriv_core.engine.records import Records
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import slope
+from fairpriv_core.privacy.sums import on_grid
 
 _SMALL = 1e-300
 
@@ -65,7 +66,8 @@ class Conditions:
     def count_rows(self, records: Records) -> CodeSums:
         """Return the sums of the records' probabilities, and how many records there are, by code."""
         codes = self.groups * LABELS
-        return CodeSums(records.sum_by_code(records.probability, codes), records.count_codes(codes), records.count)
+        positive = on_grid(records.probability, 1.0)  # then no bit of a sum depends on the order of groups
+        return CodeSums(records.sum_by_code(positive, codes), records.count_codes(codes), records.count)
 
     def average(self, sums: CodeSums) -> Averages:
         """Return the public batch's mean of F and share of rows under each condition; uniform where there is none."""
@@ -87,7 +89,8 @@ class Conditions:
         Records that are not present, under no condition, or whose prediction is not a number add nothing.
         """
         codes = self.groups * LABELS
-        positive, counts = records.probability.clip(MARGIN, 1.0 - MARGIN), records.count_codes(codes)
+        positive = on_grid(records.probability.clip(MARGIN, 1.0 - MARGIN), 1.0)
+        counts = records.count_codes(codes)
         sums = records.sum_by_code(positive, codes)
         if not np.isfinite(sums).all():
             known = ~np.isnan(positive)

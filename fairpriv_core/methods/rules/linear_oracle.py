@@ -10,6 +10,7 @@ from scipy.linalg import solve_triangular
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.privacy.sums import on_grid
 
 _KEPT = 0.95  # the share of rows whose length stands; longer ones are shortened to theirs, which is public
 _CHUNK = 16384
@@ -37,7 +38,7 @@ class LinearOracle:
             whitened, label = self._whiten(rows), train.y[where]
             self._by_label += np.eye(LABELS)[label].T @ whitened
             cell = np.eye(len(self._by_cell))[train.group[where] * LABELS + label]
-            self._by_cell += cell.T @ (whitened * factors[where, None])
+            self._by_cell += cell.T @ on_grid(whitened * factors[where, None], self.radius)
 
     def group_term(self, costs: np.ndarray) -> np.ndarray:
         """Return the sum (d + 1,) over rows of their `costs` (k, 2) by group and label, times L^-1 x: sensitive.

@@ -21,6 +21,7 @@ from fairpriv_core.engine.records import Feed, Indices, Records, join_samples
 from fairpriv_core.methods.noisy_sums import AdaptiveBounds
 from fairpriv_core.methods.rules.plain import loss_gradient_norms
 from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.privacy.sums import sensitivity
 
 REACH = 1000.0  # an adaptive bound stays within this factor of the one that is set: public limits
 _MEMORY = 0.9  # weight of the past in a running mean of released counts
@@ -37,9 +38,11 @@ class NoisySumsRule:
     uses_batches: bool = False
     kept: dict[str, np.ndarray] = field(init=False, default_factory=dict)
     _noises: list[float] = field(init=False)
+    _proved: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         self._noises = [method.noise() for method in self.setting.methods]
+        self._proved = np.array([method.unproved_reason() is None for method in self.setting.methods])
 
     def look(self, sampled: Sampled) -> None:
         """Read the step's own sample; only a published variant does."""
@@ -49,8 +52,9 @@ class NoisySumsRule:
         return np.array([method.clip_primal for method in self.setting.methods])
 
     def noise_bounds(self) -> np.ndarray:
-        """Return what each model's noise is scaled to (K,): the bounds, so that it covers each contribution."""
-        return self.bounds()
+        """Return what each model's noise is scaled to (K,): where epsilon is proved, what a record can move the sum."""
+        bounds = self.bounds()
+        return np.where(self._proved, sensitivity(bounds), bounds)
 
     def weights(self, sampled: Sampled) -> np.ndarray:
         """Return each record's weight on the logit's gradient, (K, S) or (layers, K, S)."""
@@ -98,7 +102,7 @@ class NoisySumsRule:
             self.learn(k, noisy[k], gradient)
         divisors = np.array([self.divisor(k) for k in range(len(gradients))])
         gradients *= 1.0 / divisors[:, None]
-        return gradients.astype(np.float32, copy=False)
+        return gradients
 
     def _release(
         self, totals: np.ndarray, counts: np.ndarray, bounds: np.ndarray, step: int

@@ -17,6 +17,7 @@ from fairpriv_core.engine.training import Training
 from fairpriv_core.methods.one_release import OneRelease, statistic_shift
 from fairpriv_core.methods.rules.thumbnails import shrink_images
 from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.privacy.sums import on_grid
 
 SCORE_WEIGHT = 2.0  # of intercept and bins, beside features of about 1: what is counted there is what gaps rest on
 _RIDGE = 1.0  # of the score, in rows; its features have variance 1
@@ -44,7 +45,7 @@ def build_features(method: OneRelease, train: Dataset) -> PublicFeatures:
     norms = np.linalg.norm(rows, axis=1)
     bound = float(np.median(norms)) if method.clip is None else method.clip
     rows *= ((1.0 - MARGIN) / np.maximum(norms, bound))[:, None]
-    return PublicFeatures(rows, bound, seen.d)
+    return PublicFeatures(on_grid(rows, 1.0), bound, seen.d)
 
 
 def release_statistic(

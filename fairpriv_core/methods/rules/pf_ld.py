@@ -20,6 +20,7 @@ from fairpriv_core.methods.rules.pf_ld_releases import choose_clip, release_coun
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import output, slope
+from fairpriv_core.privacy.sums import sensitivity
 
 
 @dataclass
@@ -167,8 +168,8 @@ class PfLdRule(OneSum):
         self._centred = -centred.reshape(len(rates), groups * LABELS)  # group terms are taken off
         radius = np.abs(centred).max(axis=(1, 2)).astype(np.float64)
         self._radius = radius.tolist()
-        bounds = self._clip[:, 0].astype(np.float64)
-        self._reach = np.where(radius > 0, radius * bounds, 0.0).tolist() if radius.any() else [0.0] * len(radius)
+        reach = sensitivity(np.where(radius > 0, radius, 1.0) * self._clip[:, 0].astype(np.float64))
+        self._reach = np.where(radius > 0, reach, 0.0).tolist()
 
 
 def _chosen(bound: float | None) -> float:

@@ -16,6 +16,7 @@ from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.rules.setting import Setting
 from fairpriv_core.methods.rules.violations import cell_means, constraint_norms, finite, outputs
 from fairpriv_core.notions.cells import NO_CELL
+from fairpriv_core.privacy.sums import on_grid
 
 FLOOR = 30.0  # noisy records that a cell must have
 MOVED = math.sqrt(2.0)  # how far a person who moves from one cell to another moves their sizes, in L2
@@ -50,7 +51,7 @@ def release_violations(
     method, cells = setting.methods[k], setting.cells
     values = finite(outputs(k, target=setting.target, kernel=kernel, feed=feed))
     half = method.clip_dual / 2.0
-    centred = values.clip(method.clip_dual * MARGIN, method.clip_dual * (1.0 - MARGIN)) - half
+    centred = on_grid(values.clip(method.clip_dual * MARGIN, method.clip_dual * (1.0 - MARGIN)) - half, half)
     means = cell_means(k, cells=cells, values=values, group_values=centred, feed=feed)
     released = setting.trainings[k].mechanism.gaussian(
         means.sum / counts,
@@ -77,7 +78,7 @@ def release_deviations(
     values = outputs(k, target=setting.target, kernel=kernel, feed=feed)[inside]
     deviations = finite(values.clip(bound * MARGIN, bound * (1.0 - MARGIN)) - centres[cell[inside]])
     return setting.trainings[k].mechanism.gaussian(
-        np.bincount(cell[inside], weights=deviations, minlength=cells.count),
+        np.bincount(cell[inside], weights=on_grid(deviations, bound), minlength=cells.count),
         shift=float(np.maximum(centres, bound - centres).max()),
         noise_multiplier=method.noise("noise_dual"),
         purpose="dual",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.privacy.sums import on_grid
 from fairpriv_core.seeds import public_generator
 
 
@@ -29,15 +30,18 @@ def deal_micro_batches(inside: np.ndarray, parts: int) -> np.ndarray:
     return dealt
 
 
-def sum_by_micro_batch(sampled: Sampled, weights: np.ndarray, micro: Sequence[np.ndarray], parts: int) -> np.ndarray:
+def sum_by_micro_batch(
+    sampled: Sampled, weights: np.ndarray, micro: Sequence[np.ndarray], *, parts: int, bound: float
+) -> np.ndarray:
     """Return the sums of weight times the last layer's gradient over each micro-batch: (K, parts, inputs + 1).
 
-    `weights` (K, S), 0 where a record is left out; `micro[k]` gives the micro-batches of model k's own records.
+    `weights` (K, S), 0 where a record is left out; `micro[k]` gives the micro-batches of model k's own records. A
+    gradient times its weight is at most `bound` long.
     """
     inputs = sampled.passed.embeddings[:, sampled.rows]
     factors = np.nan_to_num(weights, nan=0.0)[:, :, None]
     gradients = np.concatenate([inputs, np.ones_like(inputs[:, :, :1])], axis=2) * factors
-    kept = np.where(factors != 0, gradients, 0.0).astype(np.float64)
+    kept = on_grid(np.where(factors != 0, gradients, 0.0), bound)
     sums = np.zeros((len(kept), parts, kept.shape[2]))
     for total, of, rows in zip(sums, micro, kept, strict=True):
         np.add.at(total, of, rows[: len(of)])
