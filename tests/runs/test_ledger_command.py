@@ -67,7 +67,7 @@ def test_it_lists_each_data_set_and_all_that_is_protected(local: RunStore) -> No
 
 def test_a_cap_is_set_told_and_lifted(local: RunStore) -> None:
     set_to = answer_cap("synthetic", "group", record=False, lift=False, epsilon=3.0, delta=None)
-    assert "cap 3 at delta 1e-05, 3 of it remains" in " ".join(set_to.text.split())
+    assert "cap 3 at delta 1e-05, 3.00 of it remains" in " ".join(set_to.text.split())
     finish(local, config(), PF_LD)
     cap = ledger_of()["cap"]
     assert cap["epsilon"] == 3 and 0 < cap["remaining"] < 3 and cap["spent"] > 0
