@@ -235,7 +235,7 @@ def _open_named(path: Path, header: Sequence[str], layout: Layout, columns: Coll
 def _stream(
     opener: _Opener, header: Sequence[str], exact: Collection[str], start: Callable[..., _Taker]
 ) -> tuple[dict[str, _Taker], dict[str, str]]:
-    """Give each block of a CSV file to what `start(numeric=…)` makes of a column; return these, and the retyped ones."""
+    """Give each block of a CSV file to what `start(numeric=…)` makes of a column; return these, and `retyped`."""
     types = {name: _choose_type(found, name in exact) for name, found in opener.infer().items()}
     retyped: dict[str, str] = {}
     while True:

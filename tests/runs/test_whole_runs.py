@@ -36,7 +36,7 @@ from fairpriv_core.report import brief_forms
 from fairpriv_core.report.brief import Audience
 from fairpriv_core.report.brief_forms import forms_of, open_report
 from fairpriv_core.report.brief_tables import write_runs
-from fairpriv_core.runs import noise, prose, release, worker
+from fairpriv_core.runs import noise, prose, release, store_files, worker
 from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.execute import Plan
 from fairpriv_core.runs.handout import gather_handout
@@ -161,11 +161,8 @@ def browserless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def one_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give a person's file one identity whatever it holds: what names data is not computed from the protected part."""
-    for module in ("runs.source", "runs.config", "data.infer", "data.own_images"):
-        monkeypatch.setattr(
-            f"fairpriv_core.{module}.hash_file", lambda path: None if path is None else "0" * 64, raising=False
-        )
+    """Let both stores draw the same id for a person's file: one at random tells nothing."""
+    monkeypatch.setattr(store_files, "draw_id", lambda: "0" * 16)
 
 
 @pytest.fixture
