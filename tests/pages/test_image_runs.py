@@ -20,7 +20,7 @@ from fairpriv_core.runs.store import open_store
 Open = Callable[..., AppTest]
 KINDS, SEXES, ROWS = ("cat", "dog", "fox"), ("f", "m"), 1500
 PETS = "folder-pets.parquet:sex?label=kind&image=picture"
-SAME = "folder-pets.parquet:same?label=kind&image=picture"
+SAME = "mnist_unbalanced:label"
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def pets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Image.fromarray(draw.integers(0, 256, (16, 16), dtype=np.uint8)).save(buffer, "png")
         cells.append(buffer.getvalue())
     kinds = [KINDS[row % 3] for row in range(ROWS)]
-    columns = {"picture": cells, "kind": kinds, "same": kinds, "sex": [SEXES[row % 2] for row in range(ROWS)]}
+    columns = {"picture": cells, "kind": kinds, "sex": [SEXES[row % 2] for row in range(ROWS)]}
     columns["tame"] = [("no", "yes")[row // 2 % 2] for row in range(ROWS)]
     parquet.write_table(pa.table(columns), tmp_path / "pets.parquet")
     monkeypatch.setenv("FAIRPRIV_DATA_FOLDER", str(tmp_path))
@@ -120,7 +120,7 @@ def test_methods_for_two_labels_are_offered_a_network(open_page: Open) -> None:
         assert page.selectbox("p.network").value == "cnn_small" and "pixels as columns" not in said(page)
 
 
-def test_where_the_groups_are_the_classes_accuracy_parity_is_chosen(open_page: Open) -> None:
+def test_where_the_groups_are_the_classes_accuracy_parity_is_chosen(open_page: Open, real_data: Path) -> None:
     page = open_page("train", data=SAME)
     assert not page.error and page.selectbox("notion").value == "accuracy_parity"
     assert "it is the label, which they take as public" in said(page)
