@@ -179,7 +179,8 @@ def test_a_failed_run_is_exit_code_1_with_its_record(call: Call, tmp_path: Path)
     named = ("--csv", str(path), "--label", "label", "--positive", "1", "--sensitive", "side")
     said = call("train", *named, "--notion", "demographic_parity", "--method", "pf_ld", "--epsilon", "10", "--json")
     assert said.code == 1 and said.json["status"] == "failed" and said.json["event"]
-    assert "'few'" in said.err and said.err.startswith("Error: ")
+    *warned, error = said.err.splitlines()
+    assert "'few'" in error and error.startswith("Error: ") and "those planned" in " ".join(warned)
 
 
 def test_a_store_of_something_else_is_a_sentence(call: Call, own_store: Path) -> None:

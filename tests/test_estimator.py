@@ -104,7 +104,7 @@ def test_random_state_repeats_what_is_public_and_never_the_noise(rows: Any) -> N
 
 def test_what_a_failed_fit_released_is_said(rows: Any) -> None:
     X, y, sex = rows
-    with pytest.raises(RunFailed, match=r"at least 30 are needed.*\. It costs epsilon = \d\.\d\d, that of its planned"):
+    with pytest.raises(RunFailed, match=r"at least 30 are needed.*\. It costs epsilon = 10\.0, that of its planned"):
         groups = ("f", "m", "nobody")  # at this epsilon their noisy count is below 30 for certain
         FairPrivateClassifier("pf_ld", epsilon=10, settings=QUICK, groups=groups).fit(X, y, sensitive_features=sex)
 

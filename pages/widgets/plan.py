@@ -86,8 +86,8 @@ def _make(asked: str, n_train: int, groups: int) -> Plan:
     unproved = method.unproved_reason() if private else None
     proved = private and unproved is None
     curve = epsilon_over(events, [end / epochs for end in ends], config.delta) if proved else []
-    if evaluation and curve:
-        curve[-1] = max(curve[-1], accountants.coarse_epsilon(evaluation, config.delta))
+    if curve:  # what the record will state; the points before are for drawing, up to 1 % above
+        curve[-1] = accountants.epsilon(with_evaluation(events, evaluation), config.delta)
     return Plan(
         method=method,
         n_train=n_train,

@@ -206,9 +206,16 @@ def test_a_release_that_is_paid_for_can_be_trained_on_again(open_page: Open) -> 
     assert [option for option in page.selectbox("reuse").options if row.key in option]
     page.selectbox("reuse").set_value(row.key).run()
     assert not page.exception and "epsilon" not in keys_of(page)
-    assert any("has paid: ε = 0.50. This one releases nothing more" in item.value for item in page.caption)
+    assert any("has paid: ε = 0.500. This one releases nothing more" in item.value for item in page.caption)
     page.button("launch").click().run()
     with open_store() as store:
         launched = next(each for each in store.rows() if each.key != row.key)
     assert launched.config["reuse"] == row.key and launched.config["epsilon"] is None
     assert "reuse" not in keys_of(open_page("train", method="pf_ld"))
+
+
+def test_settings_that_pursue_nothing_are_said_before_the_launch(open_page: Open) -> None:
+    page = open_page("train", method="pf_ld", expert="True", p__epochs="1")
+    assert any("With 1 epoch no fairness is pursued" in item.value for item in page.warning)
+    page = open_page("train", method="pf_ld", expert="True", p__epochs="3")
+    assert not any("no fairness is pursued" in item.value for item in page.warning)

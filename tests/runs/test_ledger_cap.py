@@ -10,7 +10,7 @@ from fairpriv_core.privacy.filter import Cap, count_against
 from fairpriv_core.privacy.ledger import Entry
 from fairpriv_core.runs.claim import Ending, Progress
 from fairpriv_core.runs.ledger_launch import foresee_launch, read_page
-from fairpriv_core.runs.record import failed_record, method_of
+from fairpriv_core.runs.record import failed_record
 from fairpriv_core.runs.store import RunStore
 from tests.runs.launched import DELTA, begin, config, finish, name
 
@@ -24,7 +24,7 @@ def cap(store: RunStore, epsilon: float) -> None:
 def fail(store: RunStore, epsilon: float) -> str:
     """Launch a run that fails once it has released its counts; return its key."""
     work, claim, record = begin(store, config(epsilon=epsilon), COUNTS)
-    ended = failed_record(record, method_of(record), released=COUNTS, error="group 'B' is too small.")
+    ended = failed_record(record, released=COUNTS, error="group 'B' is too small.")
     work.finish([claim], [Ending(ended, Progress(1, 0, 1.0), error_kind="failed")])
     return claim.key
 
@@ -59,7 +59,7 @@ def test_a_cap_that_is_set_while_a_run_is_under_way_holds_it_to_its_plan(store: 
     cap(store, 1.0)
     [line] = store.ledger.lines(name())
     assert line.asked == line.planned
-    ended = failed_record(record, method_of(record), released=COUNTS, error="group 'B' is too small.")
+    ended = failed_record(record, released=COUNTS, error="group 'B' is too small.")
     work.finish([claim], [Ending(ended, Progress(1, 0, 1.0), error_kind="failed")])
     with pytest.raises(BadInput, match="0 remains"):
         store.submit(config(epsilon=0.2, seed=1))

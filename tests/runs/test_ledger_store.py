@@ -20,7 +20,7 @@ from fairpriv_core.runs.claim import Beginning, Ending, Progress
 from fairpriv_core.runs.config import build_config
 from fairpriv_core.runs.ledger_entry import identify_data, list_sensitive, post_record
 from fairpriv_core.runs.ledger_launch import foresee_launch, read_page
-from fairpriv_core.runs.record import failed_record, method_of
+from fairpriv_core.runs.record import failed_record
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_crashes import MOST_CRASHES
 from fairpriv_core.runs.store_tables import SCHEMA_VERSION
@@ -144,7 +144,7 @@ def test_a_run_under_way_counts_by_what_it_has_committed_and_holds_back_its_plan
 
 def test_a_run_that_failed_has_paid_for_what_it_released(store: RunStore) -> None:
     work, claim, record = begin(store, config(), PF_LD)
-    ended = failed_record(record, method_of(record), released=PF_LD[:1], error="group 'B' is too small.")
+    ended = failed_record(record, released=PF_LD[:1], error="group 'B' is too small.")
     work.finish([claim], [Ending(ended, Progress(1, 0, 1.0), error_kind="failed")])
     assert cost(store) == epsilon(PF_LD[:1], DELTA)
     work, claim, record = begin(store, config(seed=7), DP_SGD)
@@ -171,7 +171,7 @@ def test_deleting_gives_nothing_back_but_what_was_refused_cost_nothing(store: Ru
     assert store.rows() == [] and cost(store) == before == epsilon(PF_LD, DELTA)
     assert [line.status for line in store.ledger.lines(name())] == ["deleted"]
     work, claim, record = begin(store, config(seed=3), PF_LD)
-    refused = failed_record(record, method_of(record), released=(), error="batch_size is too large.")
+    refused = failed_record(record, released=(), error="batch_size is too large.")
     work.finish([claim], [Ending(refused, Progress(0, 0, 0.0), error_kind="bad_input")])
     assert cost(store) == before
     store.delete(claim.key)
@@ -182,7 +182,7 @@ def test_a_cap_refuses_what_does_not_fit_and_stores_nothing_of_it(store: RunStor
     finish(store, config(), PF_LD)
     spent = cost(store)
     store.ledger.set_cap(name(), "group", Cap(spent + 0.4, DELTA), where="synthetic")
-    with pytest.raises(BadInput, match=r"the cap on 'group' is epsilon = .* remains, and this would spend 0\.999"):
+    with pytest.raises(BadInput, match=r"the cap on 'group' is epsilon = .* remains, and this would spend 1\.00"):
         store.submit(config(epsilon=1, seed=1))
     with pytest.raises(BadInput, match="has no bound: it is not private and it uses 'group'; nothing was launched"):
         store.submit(config("f_ld"))

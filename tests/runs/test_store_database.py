@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import stat
 from collections.abc import Callable
@@ -12,20 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import select, update
 
-from fairpriv_core.data.features import write_schema
-from fairpriv_core.data.groups import Groups
-from fairpriv_core.data.problem import Grouping, Numeric
 from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.runs.checkpoint import Checkpoint
-from fairpriv_core.runs.claim import Artifact, Claim, Ending, Progress
+from fairpriv_core.runs.claim import Claim, Ending, Progress
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_database import Database, resolve
-from fairpriv_core.runs.store_tables import SCHEMA_VERSION, artifact, store_info
+from fairpriv_core.runs.store_tables import SCHEMA_VERSION, store_info
 from fairpriv_core.runs.store_work import WorkStore
 from tests.runs.launched import begin, config
 
@@ -217,24 +213,6 @@ def test_processes_may_make_a_store_at_the_same_time(place: str, configure: Conf
         keys = set(pool.map(make, range(12)))
     with open_store(place) as store:
         assert {row.key for row in store.rows()} == keys
-
-
-def test_what_was_measured_of_a_sensitive_column_is_taken_out_of_stored_models(
-    store: RunStore, place: str, configure: Configure
-) -> None:
-    key = store.submit(configure()).key
-    age = write_schema((Numeric("age", low=18, high=97, center=48.31, scale=17.9, edges=(24.0, 30.0)),))
-    cut = {"column": "age", "values": [], "rest": None, "edges": [40.0]}
-    old = {"network": {}, "grouping": json.dumps({"groupings": [cut], "columns": age})}
-    file = Artifact("model.json", json.dumps(old).encode())
-    row = {"key": key, "name": file.name, "content": file.content, "bytes": len(file.content), "sha256": file.sha256}
-    with store.database.write() as connection:
-        connection.execute(insert(artifact).values(**row))
-        connection.execute(update(store_info).values(version=4))
-    with open_store(place) as upgraded:
-        found = json.loads(upgraded.artifact(key, "model.json"))
-    assert Groups.from_json(found["grouping"]) == Groups((Grouping("age", edges=(40.0,)),), ())
-    assert "97" not in found["grouping"] and "48.31" not in found["grouping"] and found["network"] == {}
 
 
 def test_a_store_is_told_from_another_by_whatever_address(postgres: str, postgres_place: str, tmp_path: Path) -> None:

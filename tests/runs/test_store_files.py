@@ -10,27 +10,33 @@ import re
 import shutil
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import Column, MetaData, String, Table, create_engine, insert, select
+from sqlalchemy import Column, Connection, MetaData, String, Table, create_engine, insert, select, update
 
 from fairpriv_core.cli import cli
 from fairpriv_core.data.dataset import load_dataset
+from fairpriv_core.data.features import write_schema
+from fairpriv_core.data.groups import Groups
+from fairpriv_core.data.problem import Grouping, Numeric
 from fairpriv_core.data.stream import digest_content
 from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy import event as events_of
+from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.holding import Talk
 from fairpriv_core.runs.ledger_answers import answer_cap, answer_ledger
-from fairpriv_core.runs.ledger_entry import identify_data, name_bytes
+from fairpriv_core.runs.ledger_entry import identify_data, name_bytes, post_record
 from fairpriv_core.runs.request import read_request
 from fairpriv_core.runs.store import RunStore, open_store
 from fairpriv_core.runs.store_audits import AuditStore
 from fairpriv_core.runs.store_database import resolve
-from fairpriv_core.runs.store_tables import schema, store_info, tombstone
+from fairpriv_core.runs.store_tables import artifact, run, schema, store_info, tombstone
 from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
 
@@ -271,6 +277,49 @@ def test_an_upgrade_leaves_no_checksum_and_all_that_was_stored(old_place: str, t
         assert build_config(benchmark.config).key == BENCHMARK
     with open_store(old_place) as store:  # once is enough
         assert read_all(store) == text
+
+
+@contextmanager
+def change_as_it_is(place: str) -> Iterator[Connection]:
+    """Give a connection to a store that is not brought to this version."""
+    engine = create_engine(resolve(place))
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()
+
+
+def test_an_upgrade_takes_what_was_measured_of_a_sensitive_column_out_of_models(old_place: str) -> None:
+    age = write_schema((Numeric("age", low=18, high=97, center=48.31, scale=17.9, edges=(24.0, 30.0)),))
+    cut = {"column": "age", "values": [], "rest": None, "edges": [40.0]}
+    content = json.dumps({"network": {}, "grouping": json.dumps({"groupings": [cut], "columns": age})}).encode()
+    with change_as_it_is(old_place) as connection:
+        mine = (artifact.c.key == BENCHMARK) & (artifact.c.name == "model.json")
+        held = {"content": content, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        assert connection.execute(update(artifact).where(mine).values(**held)).rowcount == 1
+    with open_store(old_place) as store:
+        found = json.loads(store.artifact(BENCHMARK, "model.json"))
+    assert Groups.from_json(found["grouping"]) == Groups((Grouping("age", edges=(40.0,)),), ())
+    assert "97" not in found["grouping"] and "48.31" not in found["grouping"] and found["network"] == {}
+
+
+@pytest.mark.parametrize(("rows", "holds"), [(29_000, True), (665_800, False)])
+def test_an_upgrade_takes_back_what_was_stated_of_large_samples(rows: int, holds: bool, old_place: str) -> None:
+    with change_as_it_is(old_place) as connection:
+        record = dict(connection.scalar(select(run.c.record).where(run.c.key == BENCHMARK)))
+        sums = (SampledGaussian(4.2247, 1.0, 1, "add_remove"),)
+        record |= {"epsilon": 1.0049, "epsilon_reason": None, "threat_model": "record", "variant": "proved"}
+        record |= {"event": events_of.to_json(sums), "data": {**record["data"], "n_train": rows}}
+        connection.execute(update(run).where(run.c.key == BENCHMARK).values(record=record))
+    with open_store(old_place) as store:
+        found = store.record(BENCHMARK)
+        assert found is not None
+        assert (found.epsilon == 1.0049) is holds and (found.epsilon is None) is not holds
+        assert post_record(found.to_json()).entry.unbounded == found.epsilon_reason
+        if not holds:
+            assert found.epsilon_reason is not None
+            assert found.epsilon_reason.startswith("It was stated as 1.01 before sums kept their bound")
+            assert "about 665,800 rows" in found.epsilon_reason
+            assert store.row(BENCHMARK).epsilon is None
 
 
 def test_after_an_upgrade_the_same_rows_find_their_runs_and_their_ledger(
