@@ -80,7 +80,9 @@ def draw_responses(stream: np.random.Generator, truth: np.ndarray, *, k: int, ep
     `epsilon` is taken down to a multiple of 2**-40.
     """
     loss = min(int(Fraction(epsilon) * UNIT), _MOST_LOSS)
-    return _draw_by_loss(stream, truth.size, k, lambda rows, drawn: np.where(drawn == truth[rows], 0, loss))
+    moves = _draw_by_loss(stream, truth.size, k, lambda moved: np.where(moved == 0, 0, loss))  # whatever the truth
+    responses: np.ndarray = (truth + moves) % k
+    return responses
 
 
 def draw_largest(stream: np.random.Generator, scores: np.ndarray, *, shift: float, epsilon: float) -> int:
@@ -92,20 +94,18 @@ def draw_largest(stream: np.random.Generator, scores: np.ndarray, *, shift: floa
     exact = [Fraction(score) for score in scores.tolist()]
     best = max(exact)
     losses = np.array([min(int(rate * (best - score) * UNIT), _MOST_LOSS) for score in exact], dtype=np.int64)
-    return int(_draw_by_loss(stream, 1, len(exact), lambda _, drawn: losses[drawn])[0])
+    return int(_draw_by_loss(stream, 1, len(exact), losses.__getitem__)[0])
 
 
-def _draw_by_loss(
-    stream: np.random.Generator, n: int, k: int, loss: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> np.ndarray:
+def _draw_by_loss(stream: np.random.Generator, n: int, k: int, loss: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Return n values in 0..k-1, each with a chance in proportion to exp(-loss): any value, until one survives.
 
-    `loss` has the losses, over UNIT, of values drawn for rows; each row has a value whose loss is 0.
+    `loss` gives the losses, over UNIT, of drawn values; the least is 0.
     """
     drawn, waiting = np.empty(n, dtype=np.int64), np.arange(n)
     while waiting.size:
         offered = stream.integers(0, k, waiting.size)
-        kept = survive(stream, loss(waiting, offered), UNIT)
+        kept = survive(stream, loss(offered), UNIT)
         drawn[waiting[kept]] = offered[kept]
         waiting = waiting[~kept]
     return drawn

@@ -194,7 +194,7 @@ def test_losses_of_neighbouring_scores_stay_within_epsilon(monkeypatch: pytest.M
     taken: list[np.ndarray] = []
 
     def keep(_: object, n: int, k: int, loss: object) -> np.ndarray:
-        taken.append(loss(None, np.arange(k)))  # type: ignore[operator]
+        taken.append(loss(np.arange(k)))  # type: ignore[operator]
         return np.zeros(n, dtype=np.int64)
 
     monkeypatch.setattr(samplers, "_draw_by_loss", keep)
