@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
 
 from fairpriv_core.notions.metrics import measure
-from fairpriv_core.notions.noisy import measure_noisy, noisy_interval
+from fairpriv_core.notions.noisy import LEAST_DEVIATIONS, LEAST_ROWS, measure_noisy, noisy_interval
 from fairpriv_core.notions.rates import count_cells, wilson_interval
 
 NAMES = ("a", "b", "c")
@@ -141,3 +142,20 @@ def test_intervals_of_many_labels_cover_noise_and_sampling() -> None:
                 hits[name].append(interval[0] <= truth[name] <= interval[1])
     shares = {name: np.mean(hit) for name, hit in hits.items() if hit}
     assert len(shares) >= 7 and min(shares.values()) > 0.92, shares
+
+
+@pytest.mark.parametrize(
+    ("noise", "size", "rate"), [(3.0, 21, 0.02), (6.0, 42, 0.1), (20.0, 99, 0.02), (60.0, 420, 0.8)]
+)
+def test_an_interval_near_the_limit_holds_as_often_as_is_said(noise: float, size: int, rate: float) -> None:
+    """Where a group is shown only because of its noise, in some 7 draws of 100."""
+    draw, draws, whole = np.random.default_rng(0), 8000, 2 if noise == 20.0 else 4
+    parts, limit = whole // 2, max(LEAST_ROWS, LEAST_DEVIATIONS * noise * math.sqrt(whole))
+    inside = draw.binomial(size, rate, draws)
+    numerator = inside + draw.normal(0, noise * math.sqrt(parts), draws)
+    denominator = numerator + size - inside + draw.normal(0, noise * math.sqrt(whole - parts), draws)
+    shown = denominator >= limit
+    assert 0.05 < shown.mean() < 0.09
+    pairs = zip(numerator[shown].tolist(), denominator[shown].tolist(), strict=True)
+    found = [noisy_interval(*pair, noise=noise, cells=(parts, whole)) for pair in pairs]
+    assert np.mean([low <= rate <= high for low, high in found]) >= 0.76

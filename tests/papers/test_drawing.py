@@ -190,7 +190,7 @@ def test_of_several_figures_each_says_what_is_its_own_and_an_export_has_all() ->
     preset = replace(tiny.FIGURE, drawing=drawing)
     figures = draw_preset(preset, [run for run in runs if run["config"]["epsilon"]])
     assert [figure.own for figure in figures] == [
-        "ε: 0.50 proved. Nearly the same answer for all: 0 of 6 models.",
+        "ε: 0.500 proved. Nearly the same answer for all: 0 of 6 models.",
         "ε: 1.00 proved. Nearly the same answer for all: 6 of 6 models.",
     ]
     assert all("Data: bank, by age. Means over 3 seeds" in figure.caption for figure in figures)

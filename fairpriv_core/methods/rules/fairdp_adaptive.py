@@ -121,7 +121,7 @@ class FairDpPublishedRule(FairDpRule):
         records = sampled.records
         kinds, here, _ = np.broadcast_arrays(self.kinds_of(records), records.present > 0, np.empty(records.shape))
         finite = np.isfinite(loss_gradient_norms(records))
-        total = sampled.sum(records.deviation * records.present).astype(np.float64)
+        total = sampled.sum(records.deviation * records.present)
         for k, norms in enumerate(raw_norms(records)):
             method, own = self.setting.methods[k], kinds[k][here[k] & finite[k]]
             for kind in np.unique(own):
