@@ -77,7 +77,7 @@ def _take_back_large_samples(connection: Connection) -> None:
     """
     stored = connection.execute(select(run.c.key, run.c.record).where(run.c.record.is_not(None)))
     for key, record in stored.all():
-        rows = _sampling_rate(events_of.from_json(record["event"])) * record["data"]["n_train"]
+        rows = _sampling_rate(events_of.from_json(record["event"])) * record["data"].get("n_train", 0)
         if record["epsilon"] is None or rows <= _LARGE_SAMPLE:
             continue
         reason = _NO_LONGER.format(epsilon=epsilon_text(record["epsilon"]), rows=rows)

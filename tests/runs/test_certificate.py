@@ -207,4 +207,4 @@ def test_on_adult_the_exported_model_keeps_to_its_certificate(real_data: Path, m
         record = execute.execute(config, SilentJournal()).record
         assert record.metrics is not None
         for notion, bound in record.notes["certificates"]["bounds"].items():
-            assert record.metrics[f"{notion}_gap"] < bound < record.metrics[f"{notion}_gap"] + 0.13
+            assert record.metrics[f"{notion}_gap"] < bound < record.metrics[f"{notion}_gap"] + 0.16
