@@ -114,11 +114,7 @@ def _guess_columns(text: str, groups: Sequence[str] | None) -> list[str]:
 
 
 def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post:
-    """Return the line of a run that has begun, from its record's JSON; `events` in place of the record's own.
-
-    A failed run's record states what was planned; what counts is what it released.
-    """
-    stated = record["released"] if record.get("status") == "failed" else record["event"]
+    """Return the line of a run that has begun, from its record's JSON; `events` in place of what it counts with."""
     config, notes = record["config"], record["notes"]
     problem = problems().get(config["data"]["dataset"] or "")
     kind = methods().get(config["method"]["name"])
@@ -126,7 +122,7 @@ def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post
     entry = Entry(
         key=record["key"],
         threat_model=record["threat_model"],
-        events=from_json(stated) if events is None else events,
+        events=from_json(list_counted(record)) if events is None else events,
         sensitive=list_sensitive(config["data"], record["data"]),
         clear=_list_clear(config["data"], record["data"].get("columns"), problem),
         split=_name_split(config),
@@ -137,6 +133,12 @@ def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post
     )
     data = config["data"]
     return Post(identify_data(data, config.get("file_id")), call_data(data), config["method"]["name"], entry)
+
+
+def list_counted(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what a run counts with, from its record's JSON: of one that failed what it released, not its plan."""
+    counted: list[dict[str, Any]] = record["released"] if record.get("status") == "failed" else record["event"]
+    return counted
 
 
 def _reads_sensitive(config: Mapping[str, Any], kind: type[Method] | None) -> bool:

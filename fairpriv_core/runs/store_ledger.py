@@ -20,7 +20,7 @@ from fairpriv_core.privacy.event import from_json
 from fairpriv_core.privacy.filter import Cap, admits, count_against, read_gauge
 from fairpriv_core.privacy.ledger import Entry, compose
 from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.ledger_entry import Post, call_data, identify_data, list_sensitive, post_record
+from fairpriv_core.runs.ledger_entry import Post, call_data, identify_data, list_counted, list_sensitive, post_record
 from fairpriv_core.runs.ledger_plan import plan_post
 from fairpriv_core.runs.rows import ENDED, read_row
 from fairpriv_core.runs.store_database import Database
@@ -191,7 +191,7 @@ def bury(connection: Connection, stored: RowMapping) -> None:
         return
     record = stored["record"]
     remains = {name: stored[name] for name in ("key", "config_key", "repeat", "owner")}
-    remains |= {name: record[name] for name in ("data", "threat_model", "event")}
+    remains |= {"data": record["data"], "threat_model": record["threat_model"], "event": list_counted(record)}
     post = post_record(record).to_json()
     if stored["reserved"] is not None:
         post["asked"] = stored["reserved"]["entry"]
