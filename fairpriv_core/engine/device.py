@@ -19,9 +19,7 @@ from torch import Tensor
 from fairpriv_core.engine.kernel import Kernel, Pass
 from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.errors import BadInput
-from fairpriv_core.privacy.sums import BLOCK
-
-_TOGETHER = 64  # blocks, as in privacy/sums.py
+from fairpriv_core.privacy.sums import BLOCK, TOGETHER
 
 
 def open_device(name: str) -> torch.device:
@@ -130,7 +128,7 @@ class DeviceKernel(Kernel):
 
 def add_products(left: Tensor, right: Tensor) -> Tensor:
     """Return left @ right, (..., a, B) times (..., B, c) over B rows, float64: `sums.add_products` on a device."""
-    count, step = left.shape[-1], BLOCK * _TOGETHER
+    count, step = left.shape[-1], BLOCK * TOGETHER
     whole = count - count % BLOCK
     total = (left[..., whole:] @ right[..., whole:, :]).double()
     for start in range(0, whole, step):

@@ -23,7 +23,7 @@ import numpy as np
 from fairpriv_core.engine.networks import Shape, logits
 from fairpriv_core.engine.norms import layer_squares, with_bias
 from fairpriv_core.engine.products import by_stream, divide, expand, multiply, multiply_onto_rows, turn
-from fairpriv_core.privacy.sums import add_products
+from fairpriv_core.privacy.sums import BLOCK, TOGETHER, add_products
 
 
 class Batch(Protocol):
@@ -105,6 +105,7 @@ class Kernel:
     _sums: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
     _exact: np.ndarray = field(init=False)
     _exact_sums: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
+    _blocks: dict[int, tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]] = field(init=False, default_factory=dict)
     _turned: np.ndarray = field(init=False)
     _held: np.ndarray = field(init=False)
 
@@ -157,13 +158,40 @@ class Kernel:
         if not bounded:
             _add_up(inputs, deltas, weights, sums=self._sums, product=np.matmul)
             return self._total
-        _add_up(inputs, deltas, weights, sums=self._exact_sums, product=add_products)
+        self._add_exactly(inputs, deltas, weights)
         if not math.isfinite(float(self._exact.sum())):
             norms = np.broadcast_to(passed.norms, passed.logits.shape)[:, rows]
             kept = np.isfinite(norms) & np.isfinite(weights).reshape(-1, *norms.shape).all(axis=0)
             inputs, deltas = ([_without_infinite(part) for part in each] for each in (inputs, deltas))
-            _add_up(inputs, deltas, np.where(kept, weights, 0.0), sums=self._exact_sums, product=add_products)
+            self._add_exactly(inputs, deltas, np.where(kept, weights, 0.0))
         return self._exact
+
+    def _add_exactly(self, inputs: list[np.ndarray], deltas: list[np.ndarray], weights: np.ndarray) -> None:
+        """Write the sums of bounded contributions; those of one model block by block, side by side as models are."""
+        if len(self.parameters) > 1:
+            _add_up(inputs, deltas, weights, sums=self._exact_sums, product=add_products)
+            return
+        whole = weights.shape[-1] - weights.shape[-1] % BLOCK
+        rest = slice(whole, None)
+        fed, above = ([part[:, rest] for part in each] for each in (inputs, deltas))
+        _add_up(fed, above, weights[..., rest], sums=self._sums, product=np.matmul)
+        np.copyto(self._exact, self._total)
+        for start in range(0, whole, BLOCK * TOGETHER):
+            rows = slice(start, min(start + BLOCK * TOGETHER, whole))
+            fed, above = (
+                [part[0, rows].reshape(-1, BLOCK, part.shape[2]) for part in each] for each in (inputs, deltas)
+            )
+            own = weights[..., rows].reshape(*weights.shape[:-2], -1, BLOCK)
+            total, sums = self._open_blocks(len(fed[0]))
+            _add_up(fed, above, own, sums=sums, product=np.matmul)
+            self._exact += total.sum(axis=0, dtype=np.float64)
+
+    def _open_blocks(self, count: int) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+        """Return memory for the sums of so many blocks (count, P), used again and again, and its layers' views."""
+        if count not in self._blocks:
+            total = np.empty((count, self.parameters.shape[1]), dtype=self.parameters.dtype)
+            self._blocks = {count: (total, self.shape.views(total))}
+        return self._blocks[count]
 
     def _logits(self, below: np.ndarray) -> np.ndarray:
         weights, biases = self._layers[-1]

@@ -26,7 +26,7 @@ import numpy as np
 BLOCK = 128
 EXCESS = 0.003
 MOST_ROWS = 100_000_000
-_TOGETHER = 64  # blocks
+TOGETHER = 64  # blocks that are added up before they join the rest
 _GRID_BITS = 24  # 2^28 values of up to twice the scale add up exactly in the 53 bits of float64
 
 Bound = TypeVar("Bound", float, np.ndarray)
@@ -43,7 +43,7 @@ def add_products(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
     if count <= BLOCK:
         np.copyto(out, left @ right)
         return
-    whole, step = count - count % BLOCK, BLOCK * _TOGETHER
+    whole, step = count - count % BLOCK, BLOCK * TOGETHER
     for start in range(0, whole, step):
         blocks = _multiply_blocks(left, right, slice(start, min(start + step, whole)))
         if start:

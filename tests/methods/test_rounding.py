@@ -21,6 +21,7 @@ from fairpriv_core.engine.layers import Dense
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.privacy import sums
 from tests.engine.reference import SMALL
 from tests.methods.harness import RecordingMechanism, train
 
@@ -95,21 +96,31 @@ def test_a_row_moves_a_sum_over_images_within_what_the_mechanism_was_told() -> N
         assert 0.9 * bound <= np.linalg.norm(whole - other) <= bound
 
 
-@pytest.mark.parametrize(("kind", "case"), [(np.float32, "500000"), (np.float16, "8192")])
-def test_sums_in_one_go_are_caught(kind: type, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As they were once: one product over the whole sample, in few digits."""
-
-    def add_at_once(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
-        np.copyto(out, (left @ right).astype(kind))
-
-    monkeypatch.setattr(kernel_module, "add_products", add_at_once)
+def _largest_move(case: str, models: int) -> float:
+    """Return how far a row that is nulled moves a sum, over what the mechanism was told."""
     method, n, _ = CASES[case]
     data, largest = _alike(n), 0.0
-    whole, bound = _first_sum(method, data)
+    whole, bound = _first_sum(method, data, models)
     for row in np.linspace(0, n - 1, 8).astype(int):
-        other, _ = _first_sum(method, _with_row(data, row, np.nan))
+        other, _ = _first_sum(method, _with_row(data, row, np.nan), models)
         largest = max(largest, float(np.linalg.norm(whole - other)) / bound)
-    assert largest > 1.0
+    return largest
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_a_sum_in_one_product_is_caught(models: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it once was: one block that holds the whole sample."""
+    for module in (kernel_module, sums):
+        monkeypatch.setattr(module, "BLOCK", 10**9)
+    assert _largest_move("500000", models) > 1.0
+
+
+def test_a_sum_in_few_digits_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def add_roughly(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+        np.copyto(out, (left @ right).astype(np.float16))
+
+    monkeypatch.setattr(kernel_module, "add_products", add_roughly)
+    assert _largest_move("8192", 2) > 1.0
 
 
 def _kernels(models: int) -> dict[str, Kernel]:
