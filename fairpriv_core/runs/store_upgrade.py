@@ -20,8 +20,8 @@ _IDS_FROM = 5  # the version that has ids in place of checksums of files
 _SUMS_FROM = 5  # the version from which on sums keep their bound
 _LARGE_SAMPLE = 30_000
 _NO_LONGER = (
-    "It was stated as {epsilon} before sums kept their bound. In samples of about {rows:,.0f} rows rounding may add over "
-    "1 % to what one row moves, so it does not hold."
+    "It was stated as {epsilon} before sums kept their bound. In samples of about {rows:,.0f} rows rounding may add "
+    "over 1 % to what one row moves, so it does not hold."
 )
 
 
