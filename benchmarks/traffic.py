@@ -43,7 +43,7 @@ def list_runs() -> list[RunConfig]:
 def build_draft() -> RunRecord:
     """Return what is known of such a run before training; its key is empty."""
     config = list_runs()[0]
-    train, test = split_dataset(load_dataset(config.data), seed=config.seed)
+    train, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
     return draft_record(key="", config=config, method=config.method, train=train, test=test)
 
 

@@ -84,7 +84,10 @@ def notions(as_json: bool) -> None:
 @_set
 @_epsilon
 @_delta
-@click.option("--split", help="protocol (default: 75/25 from the seed, by label), rows (by row numbers) or official.")
+@click.option(
+    "--split",
+    help="75/25 from the seed by row number (rows), label (stratified) or whose the rows are (people); or official.",
+)
 @click.option("--seed", help="Public: drives split, initialisation and batches, never noise. Default 0.")
 @click.option(
     "--private-evaluation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.problem import DataSpec
 from pages.widgets.counts import show_counts, show_terms
 from pages.widgets.files import begin_file
@@ -78,7 +79,7 @@ def _describe(spec: DataSpec) -> None:
     st.session_state["data_shown"] = reference
     settle_defaults(reference, dataset)
     st.badge("raw statistics, for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
-    show_counts(outline, seed=value("seed"))
+    show_counts(outline, seed=value("seed"), split=default_split(spec.dataset))
     show_terms(dataset)
     if st.button("Train on this data", key="data_train", type="primary", icon=":material/tune:"):
         go_to("train")

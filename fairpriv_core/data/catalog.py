@@ -226,6 +226,7 @@ _PARKINSONS = Problem(
     ),
     extra=(PARKINSONS_SUBJECT,),
     unit="subject",
+    split="people",
     assumed=("That 27.576, the median of the published scores, parts the label's values is taken as public.",),
     caveats=(
         "A row is a recording, not a person. With all recordings of a person on one side of the split, the voice says "
@@ -272,3 +273,8 @@ def problems() -> dict[str, Problem]:
     tables = (_SYNTHETIC, _ADULT, _BANK, _BANK_NO_DURATION, _COMPAS, _CREDIT, _DUTCH, _PARKINSONS, _ACS)
     every = (*tables, MNIST_UNBALANCED, UTKFACE, UTKFACE_128)
     return {problem.name: problem for problem in every}
+
+
+def default_split(dataset: str | None) -> str:
+    """Return the split that is taken unless another is named; of a person's own file by its rows' numbers."""
+    return "rows" if dataset is None else problems()[dataset].split

@@ -19,7 +19,7 @@ from fairpriv_core.data.thin import assume_thinned, thin_groups
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
-SPLITS = ("protocol", "rows", "official")
+SPLITS = ("rows", "stratified", "people", "official")
 TEST_SHARE = 0.25
 _SPLIT_ASSUMED = (
     "Which rows are training rows is taken as given: the split is stratified by the label, so it depends on all labels."
@@ -141,26 +141,26 @@ def describe_rows(rows: Rows, spec: DataSpec, X: np.ndarray) -> Dataset:
     )
 
 
-def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tuple[Dataset, Dataset]:
-    """Return (train, test): 75/25 at random, stratified by the label ("protocol") or by row numbers ("rows"), or the
-    published split.
+def split_dataset(dataset: Dataset, *, seed: int, split: str = "rows") -> tuple[Dataset, Dataset]:
+    """Return (train, test): 75/25 at random by the rows' numbers ("rows"), by the label ("stratified") or by whose the
+    rows are ("people"), or the published split ("official").
 
     The sensitive attribute is not looked at: under the threat model `attribute` the split is public. Under `record`
     one changed label moves other rows between the parts of a stratified split, so that it is given is an assumption of
     the train part. By numbers no row's side depends on what any row holds: a row that lacks a label keeps its number.
-    Where people have several rows it is people who are split 75/25, and labels are not looked at either. Where the
-    published split is the only one, both names mean it.
+    By people, all rows of one are on one side, and labels are not looked at either. BadInput for a split that the data
+    do not have; "protocol", as earlier versions called what they did, still means the published split where that is
+    the only one.
 
     Data with a `group_ratio` have their training part thinned to it after that, row by row: this looks at the sensitive
     attribute, and so is an assumption under both threat models. The test part does not depend on the ratio.
     """
-    one_of(SPLITS, split=split)
-    if split == "official" or dataset.one_split:
-        if dataset.official_test is None:
-            raise BadInput(f"'{dataset.name}' has no published split; use split protocol.", field="split")
+    _check_split(dataset, split)
+    if dataset.official_test is not None and (split == "official" or dataset.one_split):
         chosen = dataset.official_test
-    elif dataset.unit is not None:
-        chosen = _draw_units(dataset.unit, public_generator(seed, "split"))
+    elif split == "people":
+        unit = np.arange(dataset.n) if dataset.unit is None else dataset.unit
+        chosen = _draw_units(unit, public_generator(seed, "split"))
     elif split == "rows":
         chosen = _draw_rows(dataset, public_generator(seed, "split"))
     else:
@@ -173,6 +173,16 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "protocol") -> tu
         train = train[thin_groups(dataset.group[train], ratio, dataset.groups, drawn)]
         dataset = _assume(dataset, assume_thinned(ratio), ("attribute", "record"))
     return dataset.take(train), dataset.take(test)
+
+
+def _check_split(dataset: Dataset, split: str) -> None:
+    if dataset.one_split:
+        if split not in ("official", "protocol"):
+            raise BadInput(f"'{dataset.name}' has its published split alone; use split official.", field="split")
+        return
+    one_of(SPLITS, split=split)
+    if split == "official" and dataset.official_test is None:
+        raise BadInput(f"'{dataset.name}' has no published split; use split rows.", field="split")
 
 
 def _assume(dataset: Dataset, sentence: str, threat_models: tuple[str, ...]) -> Dataset:

@@ -38,7 +38,7 @@ MNIST_UNBALANCED = Problem(
     pictures=read_unbalanced,
     image=(1, 28, 28),
     classes_are_groups=True,
-    one_split=True,
+    split="official",
     assumed=(
         f"Which {RARE_KEPT} training images of the digit {RARE} are kept is taken as public; they were drawn with the "
         f"constant seed {RARE_SEED}.",
@@ -65,6 +65,7 @@ UTKFACE = Problem(
     sensitive=("race", "gender"),
     schema=(Categorical("race", RACES),),
     pictures=read_small,
+    split="people",
     image=(1, 48, 48),
     same=(("age", "age_binary", "age_36"),),
     terms=_RESEARCH,

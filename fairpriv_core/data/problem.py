@@ -175,9 +175,10 @@ class Problem:
 
     `pictures` reads images of the size `image` (channels, height, width) in place of a table, and is told whether to
     skip those that cannot be read. `schema` then has the columns that may be sensitive, none a feature.
-    `classes_are_groups`: the label may be the sensitive attribute too. `one_split`: the published split is the only
-    one. `terms` is what has to be confirmed before the data is read, "" for nothing; models of such data stay here.
-    `people` names whom the data is about where no file of its own does and another benchmark is about the same.
+    `classes_are_groups`: the label may be the sensitive attribute too. `split` is taken unless another is named;
+    "official" is then the only one. `terms` is what has to be confirmed before the data is read, "" for nothing; models
+    of such data stay here. `people` names whom the data is about where no file of its own does and another benchmark
+    is about the same.
     """
 
     name: str
@@ -201,9 +202,14 @@ class Problem:
     pictures: Callable[[Problem, bool], Pictures] | None = None
     image: tuple[int, int, int] | None = None
     classes_are_groups: bool = False
-    one_split: bool = False
+    split: str = "rows"
     terms: str = ""
     people: str = ""
+
+    @property
+    def one_split(self) -> bool:
+        """Whether the published split is the only one."""
+        return self.split == "official"
 
     @property
     def columns(self) -> dict[str, Numeric | Categorical]:

@@ -113,5 +113,5 @@ def _assume_unit(owner: str, most: int) -> tuple[str, ...]:
     return (
         f"Epsilon and delta protect one row, not a {owner} up to {most}: for m rows of one {name} together "
         "they are m times epsilon and m e^((m - 1) epsilon) times delta, which soon protects nothing.",
-        f"Which rows belong to one {name} is taken as public; the split keeps them on one side.",
+        f"Which rows belong to one {name} is taken as public.",
     )

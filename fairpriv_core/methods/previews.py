@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.loop import open_kernel
@@ -44,8 +45,8 @@ def compute(request: Mapping[str, Any]) -> dict[str, Any]:
 
     "network" is asked for where it is not an mlp.
     """
-    data = load_dataset(DataSpec(**request["data"]))
-    train, _ = split_dataset(data, seed=request["seed"])
+    spec = DataSpec(**request["data"])
+    train, _ = split_dataset(load_dataset(spec), seed=request["seed"], split=default_split(spec.dataset))
     size, network = {name: request[name] for name in ("hidden_layers", "width")}, request.get("network", MLP)
     plain = FLd(epochs=_EPOCHS, **size, network=network, multiplier_max=0.0)  # no constraint: one logit, and its loss
     notion = notions()[request["notion"]]

@@ -95,6 +95,7 @@ def sweep(data: dict[str, Any], notion: str, methods: list[Method], epsilons: li
     return {
         "data": data,
         "notion": notion,
+        "split": "stratified" if data in (ADULT, CREDIT, ACS) else "people",
         "axes": {"method": methods, "epsilon": epsilons, "seed": list(range(seeds))},
         "sweep": {"max_runs": 5000},
     }

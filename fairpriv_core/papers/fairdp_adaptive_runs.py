@@ -112,6 +112,6 @@ def varied(parameter: str, values: list[float], seeds: int) -> Sweep:
 
 
 def _sweep(data: dict[str, Any], methods: list[Method], seeds: int) -> Sweep:
-    split = {} if data is DUTCH else {"split": "official"}
+    split = "stratified" if data is DUTCH else "official"
     axes = {"method": methods, "seed": list(range(seeds))}
-    return {"data": data, "notion": "accuracy_parity", **split, "axes": axes, "sweep": {"max_runs": 5000}}
+    return {"data": data, "notion": "accuracy_parity", "split": split, "axes": axes, "sweep": {"max_runs": 5000}}

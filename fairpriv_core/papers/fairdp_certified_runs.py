@@ -77,4 +77,4 @@ def on_faces(methods: list[Method], epsilons: list[float], seeds: int, *, rows: 
 
 def _sweep(data: list[dict[str, Any]], methods: list[Method], epsilons: list[float], seeds: int) -> Sweep:
     axes = {"data": data, "method": methods, "epsilon": epsilons, "seed": list(range(seeds))}
-    return {"notion": "demographic_parity", "axes": axes, "sweep": {"max_runs": 5000}}
+    return {"notion": "demographic_parity", "split": "stratified", "axes": axes, "sweep": {"max_runs": 5000}}

@@ -59,7 +59,7 @@ def sweep_bank(
 ) -> dict[str, Any]:
     """Return a sweep on Bank by age, over all three notions unless some are named."""
     axes = {"notion": notions or list(_NOTIONS), "method": methods, "epsilon": epsilon, "seed": list(range(seeds))}
-    return {"data": {"dataset": "bank", "sensitive": "age"}, "axes": axes}
+    return {"data": {"dataset": "bank", "sensitive": "age"}, "split": "stratified", "axes": axes}
 
 
 def with_variants(parts: tuple[Part, ...]) -> tuple[Part, ...]:

@@ -53,6 +53,7 @@ def _sweep(times: int) -> dict[str, Any]:
     sizes = [{"hidden_layers": depth, "batch_size": batch, "epochs": times * _EPOCHS[batch]} for depth, batch in _ROWS]
     return {
         "data": {"dataset": "bank", "sensitive": "age"},
+        "split": "stratified",
         "notion": "demographic_parity",
         "epsilon": 1.0,
         "axes": {"method": [{**table, **size} for size in sizes for table in tables], "seed": [0, 1, 2]},

@@ -46,7 +46,7 @@ def configs_of(row: Mapping[str, Any]) -> Iterator[RunConfig]:
                 "notion": row.get("notion", "demographic_parity"),
                 "method": {"name": row["method"], **row.get("set", {})},
                 "epsilon": row.get("epsilon"),
-                "split": row.get("split", "protocol"),
+                "split": row.get("split", "stratified"),
                 "seed": seed,
             }
         )

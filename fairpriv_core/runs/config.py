@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from fairpriv_core import checks
+from fairpriv_core.data.catalog import default_split
+from fairpriv_core.data.dataset import SPLITS
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import FitsAlone, Method
@@ -16,11 +18,10 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.runs.network import choose_network, state_network
 from fairpriv_core.runs.parameters import method_to_json, noise_is_set, read_method
 from fairpriv_core.runs.reuse import read_reuse
-from fairpriv_core.runs.source import check_file, hash_file, read_data
+from fairpriv_core.runs.source import check_file, hash_file, key_split, name_split, read_data
 from fairpriv_core.runs.toml import write_toml
 
 DEFAULT_DELTA = 1e-5
-SPLITS = ("protocol", "rows", "official")
 _ADDED_LATER = ("private_evaluation", "reuse", "share_samples")  # no part of a key unless they are set
 _BEFORE = "file_sha256"  # in place of `file_id`, in configs of earlier versions
 
@@ -36,7 +37,8 @@ class RunConfig:
         method: the method with its hyper-parameters, before calibration.
         epsilon: the budget; None for a method that is not private, or whose noise is set by hand.
         delta: in (0, 1).
-        split: "protocol" (75/25 from `seed`, by label), "rows" (75/25 from `seed`, by the rows' numbers) or "official".
+        split: "rows", "stratified", "people" (75/25 from `seed`, by the rows' numbers, by label, by whose the rows are)
+            or "official".
         seed: public; drives split, initialisation and public batches, never noise.
         replay_noise: None, or the number from which the noise can be repeated exactly; such a run has no epsilon.
         file_id: what the store calls the content of a person's own file, at random, so that the key follows the content
@@ -52,7 +54,7 @@ class RunConfig:
     method: Method
     epsilon: float | None
     delta: float = DEFAULT_DELTA
-    split: str = "protocol"
+    split: str = "rows"
     seed: int = 0
     replay_noise: int | None = None
     file_id: str | None = None
@@ -84,6 +86,7 @@ def name_config(asked: Mapping[str, Any]) -> str:
     named = {name: value for name, value in asked.items() if value or name not in _ADDED_LATER}
     file_id = named.pop("file_id")
     named["file_sha256"] = file_id  # as it was called when the first keys were made
+    named["split"] = key_split(named["split"])
     if file_id is not None:
         named["data"] = {**named["data"], "file": None}
     text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -115,7 +118,7 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
         method=method,
         epsilon=read_epsilon(given.get("epsilon"), method, reuse=reuse),
         delta=read_delta(given.get("delta", DEFAULT_DELTA)),
-        split=_read_split(given.get("split", "protocol")),
+        split=_read_split(given.get("split"), data.dataset),
         seed=_read_seed("seed", given.get("seed", 0)),
         replay_noise=_read_seed("replay_noise", given["replay_noise"]) if "replay_noise" in given else None,
         file_id=given.get("file_id"),
@@ -171,9 +174,11 @@ def read_delta(value: Any) -> float:
     return delta
 
 
-def _read_split(value: Any) -> str:
-    checks.one_of(SPLITS, split=value)
-    return str(value)
+def _read_split(value: Any, dataset: str | None) -> str:
+    split = default_split(dataset) if value is None else name_split(str(value), dataset)
+    if split != "protocol":
+        checks.one_of(SPLITS, split=split)
+    return split
 
 
 def _read_seed(name: str, value: Any) -> int:

@@ -12,6 +12,7 @@ from fairpriv_core.runs.certificate import describe_certificates
 from fairpriv_core.runs.ledger_entry import call_data, identify_data, list_sensitive
 from fairpriv_core.runs.ledger_launch import foresee_launch, read_page
 from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.runs.source import key_split
 from fairpriv_core.runs.store import RunStore
 from fairpriv_core.runs.store_audits import AuditStore
 from fairpriv_core.runs.sweep_write import write_sweep
@@ -89,7 +90,7 @@ def _find_references(store: RunStore, records: Sequence[RunRecord]) -> list[dict
 
 
 def _name_question(config: Mapping[str, Any]) -> str:
-    return repr([config.get(name) for name in ("data", "file_id", "notion", "split", "seed")])
+    return repr([key_split(config["split"]), *(config.get(name) for name in ("data", "file_id", "notion", "seed"))])
 
 
 def _tell_reference(record: RunRecord) -> dict[str, Any]:

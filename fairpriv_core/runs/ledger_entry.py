@@ -16,7 +16,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.ledger import Entry
 from fairpriv_core.runs.reuse import SAMPLE_STREAM, SHARED_RELEASES
-from fairpriv_core.runs.source import find_seed, name_file
+from fairpriv_core.runs.source import find_seed, key_split, name_file
 
 _DIGITS = 16
 
@@ -177,12 +177,12 @@ def _list_label(text: str | None, problem: Problem | None) -> tuple[str, ...]:
 def _name_split(config: Mapping[str, Any]) -> str:
     """Return a name that two runs share only if they divided the rows alike.
 
-    A protocol split depends on the seed, on the label that it is stratified by and on the rows that lack a value. Which
-    training rows are left out to reach a group ratio depends on the ratio as well, under the published split too; and
-    so does everything on how many rows are used.
+    A split that is drawn depends on the seed, on the label that it may be stratified by and on the rows that lack a
+    value. Which training rows are left out to reach a group ratio depends on the ratio as well, under the published
+    split too; and so does everything on how many rows are used.
     """
     data = config["data"]
-    named = [config["split"], data["dataset"] or config.get("file_id")]
+    named = [key_split(config["split"]), data["dataset"] or config.get("file_id")]
     if find_seed(config) is not None:
         named += [config["seed"], data["label"], data["positive"], data["sensitive"]]
     later = (data.get(name) for name in ("group_ratio", "rows"))  # told apart: at most 1, and 2 or more

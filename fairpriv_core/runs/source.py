@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from fairpriv_core import checks
-from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.catalog import default_split, problems
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
 
@@ -40,6 +40,19 @@ def read_data(raw: Any) -> DataSpec:
         if not given.get("label"):
             raise BadInput("label is not given; name the column that is to be predicted.", field="label")
     return DataSpec(**given, group_ratio=ratio, rows=rows)
+
+
+def name_split(split: str, dataset: str | None) -> str:
+    """Return today's name of a config's split; earlier versions called theirs "protocol", whatever it did."""
+    if split != "protocol" or (dataset is not None and problems()[dataset].one_split):
+        return split
+    usual = default_split(dataset)
+    return "stratified" if usual == "rows" else usual
+
+
+def key_split(split: str) -> str:
+    """Return what tells splits apart in keys, where those that "protocol" stood for are called so still."""
+    return "protocol" if split in ("stratified", "people") else split
 
 
 def find_seed(config: Mapping[str, Any]) -> int | None:

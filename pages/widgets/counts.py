@@ -16,11 +16,11 @@ from pages.widgets.thinning import show_thinned
 _MOST_NAMED = 10
 
 
-def show_counts(outline: Outline, *, seed: int) -> None:
+def show_counts(outline: Outline, *, seed: int, split: str) -> None:
     """Draw how many rows there are of what, and what gives the group away."""
     dataset = outline.dataset
     st.markdown(f"{_describe_rows(dataset)} {_describe_labels(dataset)}")
-    show_thinned(dataset, seed=seed)
+    show_thinned(dataset, seed=seed, split=split)
     if dataset.image is not None:
         _show_classes(dataset)
     if dataset.labels == 2:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.wording import points
+from fairpriv_core.runs.source import key_split
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.finished import find_rows
 
@@ -23,7 +24,7 @@ def say_reference(store: RunStore, config: Mapping[str, Any]) -> str:
     ideal = f"Fairness gap: 0 is ideal{constant}."
     if config["method"]["name"] == "none":
         return ideal
-    question = json.dumps({name: config[name] for name in ("data", "notion", "split")})
+    question = json.dumps(_ask(config))
     gap = _find_plain_gap(str(store.database.url), store.owner, question, store)
     return ideal if gap is None else f"{ideal} Without privacy and fairness it is {points(gap)} on the same data."
 
@@ -33,8 +34,11 @@ def _find_plain_gap(place: str, owner: str | None, question: str, _store: RunSto
     """Return the mean gap of a finished run without privacy and fairness that was asked the same; None without one."""
     wanted = json.loads(question)
     for row in find_rows(_store) or ():
-        if row.method == "none" and row.notion == wanted["notion"]:
-            asked = json.loads(row.setting)
-            if all(asked[name] == value for name, value in wanted.items()):
-                return row.gap.mean
+        if row.method == "none" and row.notion == wanted["notion"] and _ask(json.loads(row.setting)) == wanted:
+            return row.gap.mean
     return None
+
+
+def _ask(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what two runs share whose gaps may stand side by side."""
+    return {"data": config["data"], "notion": config["notion"], "split": key_split(config["split"])}

@@ -9,10 +9,12 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.catalog import default_split
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.heatmap import Setting, read_settings
 from fairpriv_core.report.tables import TableRow, varied_settings
+from fairpriv_core.runs.source import name_split
 from fairpriv_core.runs.store import RunStore
 from pages.widgets.finished import find_rows
 from pages.widgets.run_table import name_settings
@@ -66,5 +68,6 @@ def _name_data(row: TableRow, config: Mapping[str, Any]) -> str:
     positive = f" = {data['positive']}" if data.get("positive") else ""
     ratio = f" · group ratio {data['group_ratio']:g}" if data.get("group_ratio") else ""
     few = f" · {data['rows']:,} rows" if data.get("rows") else ""
-    split = "" if config.get("split", "protocol") == "protocol" else f" · {config['split']} split"
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}{ratio}{few}{split}"
+    split = name_split(config.get("split", "protocol"), data["dataset"])
+    drawn = "" if split == default_split(data["dataset"]) else f" · {split} split"
+    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}{ratio}{few}{drawn}"

@@ -6,8 +6,10 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.catalog import default_split
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.runs.source import key_split
 from fairpriv_core.text import epsilon_text
 from pages.widgets.guard import attempt
 from pages.widgets.session import find_store
@@ -40,9 +42,11 @@ def choose_release(info: MethodInfo, data: dict[str, Any], seed: int) -> str | N
 
 def _is_able(row: RunRow, name: str, data: dict[str, Any], seed: int) -> bool:
     config = row.config
-    asked = (config["method"]["name"], config["data"], config["seed"], config["split"])
+    asked = (config["method"]["name"], config["data"], config["seed"], key_split(config["split"]))
     ended = row.status == "finished" and row.epsilon is not None
-    return ended and asked == (name, data, seed, "protocol") and config.get("reuse") is None
+    return (
+        ended and asked == (name, data, seed, key_split(default_split(data["dataset"]))) and config.get("reuse") is None
+    )
 
 
 def _describe(row: RunRow) -> str:

@@ -35,9 +35,9 @@ def choose_fewer(spec: DataSpec) -> DataSpec | None:
     return attempt(lambda: replace(spec, group_ratio=read_ratio(ratio), rows=read_rows(rows)))
 
 
-def show_thinned(dataset: Dataset, *, seed: int) -> None:
+def show_thinned(dataset: Dataset, *, seed: int, split: str) -> None:
     """Say which training rows are left where larger groups are thinned; a sentence where none can be left out."""
-    train = None if dataset.group_ratio is None else attempt(lambda: split_dataset(dataset, seed=seed)[0])
+    train = None if dataset.group_ratio is None else attempt(lambda: split_dataset(dataset, seed=seed, split=split)[0])
     if train is not None:
         listed = ", ".join(f"{each.size:,} of {each.name}" for each in profile_groups(train) if each.size)
         st.markdown(plain(f"A run with seed {seed} trains on {train.n:,} rows: {listed}. Test rows stay as drawn."))

@@ -58,30 +58,33 @@ def test_the_usual_label_said_aloud_is_the_same_data() -> None:
 
 def test_a_split_is_a_quarter_stratified_by_label_and_repeatable() -> None:
     dataset = load()
-    train, test = split_dataset(dataset, seed=3)
-    again = split_dataset(dataset, seed=3)
-    other = split_dataset(dataset, seed=4)
+    train, test = split_dataset(dataset, seed=3, split="stratified")
+    again = split_dataset(dataset, seed=3, split="stratified")
+    other = split_dataset(dataset, seed=4, split="stratified")
     assert (train.n, test.n) == (6_000, 2_000)
     assert train.y.mean() == pytest.approx(test.y.mean(), abs=1e-3)
     assert np.array_equal(train.X, again[0].X) and not np.array_equal(test.X, other[1].X)
 
 
-def test_a_split_never_looks_at_the_sensitive_attribute() -> None:
+@pytest.mark.parametrize("split", ["rows", "stratified", "people"])
+def test_a_split_never_looks_at_the_sensitive_attribute(split: str) -> None:
     generator = np.random.default_rng(0)
     y = generator.integers(0, 2, 1_001)
     one, two = make(y, generator.integers(0, 2, 1_001)), make(y, np.zeros(1_001, dtype=np.int64))
     for seed in range(5):
-        assert np.array_equal(split_dataset(one, seed=seed)[1].X, split_dataset(two, seed=seed)[1].X)
+        chosen = [split_dataset(data, seed=seed, split=split)[1].X for data in (one, two)]
+        assert np.array_equal(*chosen)
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(2, 200), st.integers(2, 200), st.integers(0, 2**31))
 def test_a_split_uses_each_row_once(negatives: int, positives: int, seed: int) -> None:
     y = np.repeat([0, 1], [negatives, positives])
-    train, test = split_dataset(make(y, y), seed=seed)
-    assert sorted([*train.X[:, 0], *test.X[:, 0]]) == list(range(len(y)))
-    assert test.n == -(-len(y) // 4)
-    assert abs(int(test.y.sum()) - positives / 4) <= 1
+    for split in ("rows", "stratified", "people"):
+        train, test = split_dataset(make(y, y), seed=seed, split=split)
+        assert sorted([*train.X[:, 0], *test.X[:, 0]]) == list(range(len(y)))
+        assert test.n == -(-len(y) // 4)
+        assert split != "stratified" or abs(int(test.y.sum()) - positives / 4) <= 1
 
 
 @settings(max_examples=50, deadline=None)
@@ -90,13 +93,13 @@ def test_who_has_several_rows_is_split_as_one(owners: list[int], seed: int) -> N
     unit = np.array(owners)
     y = np.arange(len(unit)) % 2
     data = replace(make(y, y), unit=unit)
-    train, test = split_dataset(data, seed=seed)
+    train, test = split_dataset(data, seed=seed, split="people")
     assert train.unit is not None and test.unit is not None
     assert sorted([*train.X[:, 0], *test.X[:, 0]]) == list(range(len(unit)))
     assert not set(train.unit) & set(test.unit)
     assert len(set(test.unit)) == -(-len(set(owners)) // 4)
     other = replace(make(1 - y, np.zeros_like(y)), unit=unit)  # neither labels nor groups decide
-    assert np.array_equal(split_dataset(other, seed=seed)[1].X, test.X)
+    assert np.array_equal(split_dataset(other, seed=seed, split="people")[1].X, test.X)
     assert train.assumptions == data.assumptions
 
 
@@ -120,7 +123,7 @@ def test_by_row_numbers_no_row_decides_on_which_side_another_is(row: int, tmp_pa
 
 
 def test_a_split_that_is_none_is_refused() -> None:
-    with pytest.raises(BadInput, match="split must be one of protocol, rows, official, got 'half'"):
+    with pytest.raises(BadInput, match="split must be one of rows, stratified, people, official, got 'half'"):
         split_dataset(load(), seed=0, split="half")
     with pytest.raises(BadInput, match="'synthetic' has no published split"):
         split_dataset(load(), seed=0, split="official")
@@ -136,9 +139,11 @@ def test_take_selects_every_field() -> None:
 
 def test_that_the_split_depends_on_labels_is_an_assumption_where_labels_are_protected() -> None:
     data = load_dataset(DataSpec(dataset="synthetic", sensitive="group"))
-    train, _ = split_dataset(data, seed=0)
+    train, _ = split_dataset(data, seed=0, split="stratified")
     added = [sentence for sentence in train.assumptions["record"] if sentence not in data.assumptions.get("record", ())]
     assert len(added) == 1 and "stratified by the label" in added[0]
     assert train.assumptions.get("attribute") == data.assumptions.get("attribute")
     moved = replace(data, y=np.where(np.arange(data.n) == 0, 1 - data.y, data.y))
-    assert not np.array_equal(split_dataset(moved, seed=0)[0].X[1:], train.X[1:])  # why it has to be said
+    assert not np.array_equal(
+        split_dataset(moved, seed=0, split="stratified")[0].X[1:], train.X[1:]
+    )  # why it has to be said

@@ -113,7 +113,7 @@ def test_equal_images_stay_on_one_side_of_the_split(tmp_path: Path) -> None:
         Image.fromarray(draw(row % 20)).save(tmp_path / "pictures" / f"{row}.png")
     dataset = load(path)
     assert dataset.unit is not None and dataset.people == 40
-    train, test = split_dataset(dataset, seed=3)
+    train, test = split_dataset(dataset, seed=3, split="people")
     assert not {row.tobytes() for row in train.X} & {row.tobytes() for row in test.X}
     assert any("not a picture, which has up to 3" in said for said in dataset.assumptions["record"])
 

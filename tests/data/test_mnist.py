@@ -48,7 +48,7 @@ def test_every_split_is_the_published_one(digits: Dataset, split: str, seed: int
 
 def test_a_test_image_is_that_of_the_file(digits: Dataset, real_data: Path) -> None:
     published = read_idx(real_data / "mnist" / "t10k-images-idx3-ubyte.gz", 3)
-    test = split_dataset(digits, seed=0)[1]
+    test = split_dataset(digits, seed=0, split="official")[1]
     assert np.array_equal(test.X[17], published[17].ravel() / np.float32(255))
 
 

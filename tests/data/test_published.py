@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -200,7 +199,7 @@ def test_parkinsons_keeps_every_subject_on_one_side(real_data: Path) -> None:
     dataset = load("parkinsons", "sex")
     parts = {}
     for seed in range(5):
-        train, test = split_dataset(dataset, seed=seed)
+        train, test = split_dataset(dataset, seed=seed, split="people")
         assert train.unit is not None and test.unit is not None
         parts[seed] = set(test.unit)
         assert len(parts[seed]) == 11 and not parts[seed] & set(train.unit)
@@ -216,8 +215,8 @@ def test_a_split_by_rows_would_recognise_the_subjects(real_data: Path) -> None:
     dataset = load("parkinsons", "sex")
     by_subject, by_row = [], []
     for seed in range(8):
-        for found, data in ((by_subject, dataset), (by_row, replace(dataset, unit=None))):
-            train, test = split_dataset(data, seed=seed)
+        for found, split in ((by_subject, "people"), (by_row, "rows")):
+            train, test = split_dataset(dataset, seed=seed, split=split)
             model = LogisticRegression(max_iter=1_000).fit(train.X, train.y)
             found.append(float((model.predict(test.X) == test.y).mean()))
     assert np.mean(by_row) > 0.6

@@ -77,7 +77,7 @@ def test_a_published_split_is_thinned_by_the_seed_too() -> None:
 
 def test_rows_and_not_people_are_counted_where_a_person_has_several() -> None:
     dataset = replace(make((100, 400), 1.0), unit=np.arange(500) // 5)
-    train, test = split_dataset(dataset, seed=0)
+    train, test = split_dataset(dataset, seed=0, split="people")
     assert count(train)[0] == count(train)[1] and train.unit is not None and test.unit is not None
     assert not set(train.unit) & set(test.unit)
 

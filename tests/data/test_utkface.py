@@ -58,7 +58,7 @@ def test_the_prepared_array_has_its_known_counts(real_data: Path) -> None:
     assert list(np.bincount(faces.group)) == [6_344, 2_861, 2_159, 2_571, 1_065]
     assert list(np.bincount(faces.y)) == [1_944, 389, 606, 1_437, 3_189, 2_859, 1_400, 1_446, 1_730]
     assert faces.people == 14_753 and any("237 pictures occur more than once (484 files)" in s for s in faces.caveats)
-    train, test = split_dataset(faces, seed=1)
+    train, test = split_dataset(faces, seed=1, split="people")
     assert not set(train.unit) & set(test.unit) and train.n + test.n == 15_000
 
 

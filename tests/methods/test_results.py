@@ -44,7 +44,7 @@ def real_files(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @lru_cache
 def _splits(dataset: str, sensitive: str) -> list[tuple[Dataset, Dataset]]:
     data = load_dataset(DataSpec(dataset=dataset, sensitive=sensitive))
-    return [split_dataset(data, seed=seed) for seed in SEEDS]
+    return [split_dataset(data, seed=seed, split="stratified") for seed in SEEDS]
 
 
 def _reach(method: Method, dataset: str, sensitive: str, *, epsilon: float = 1.0) -> tuple[float, float]:

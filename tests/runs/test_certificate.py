@@ -120,7 +120,7 @@ def test_what_is_exported_is_what_is_measured_and_certified(method: dict[str, An
         files, record = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}, store.record(key)
     assert record is not None and record.metrics is not None
     config = build_config(raw)
-    _, test = split_dataset(load_dataset(config.data), seed=config.seed)
+    _, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
     network = json.loads(files[DESCRIPTION])["network"]
     parameters = _read_parameters(files[PARAMETERS])
     measured = evaluate(network, parameters, test)

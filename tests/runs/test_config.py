@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.runs.config import RunConfig, build_config, name_config
 from fairpriv_core.runs.toml import read_toml, write_toml
 
 BASE: dict[str, Any] = {
@@ -124,7 +124,7 @@ def test_a_method_that_pursues_no_notion_needs_none() -> None:
         ({"method": {"name": "dp_sgd", "noise_primal": 1}}, "epsilon and noise_primal exclude each other", "epsilon"),
         ({"delta": 1}, "delta must lie strictly between 0 and 1, got 1", "delta"),
         ({"delta": "nan"}, "delta must lie strictly between 0 and 1, got nan", "delta"),
-        ({"split": "half"}, "split must be one of protocol, rows, official, got 'half'", "split"),
+        ({"split": "half"}, "split must be one of rows, stratified, people, official, got 'half'", "split"),
         ({"seed": -1}, "seed must be a whole number .*, got -1", "seed"),
         ({"seed": "x"}, "seed must be a whole number .*, got x", "seed"),
         ({"eps": 1}, "unknown setting 'eps'; choose from data, notion,", "eps"),
@@ -142,3 +142,23 @@ def test_a_wrong_value_gives_one_sentence_with_what_would_be_right(
 def test_a_method_without_noise_needs_no_budget_and_keeps_none() -> None:
     assert build(method="none", epsilon=None).key == build(method="none", epsilon=3).key
     assert build(method={"name": "dp_sgd", "noise_primal": 2}, epsilon=None).epsilon is None
+
+
+SENSITIVE = (("adult", "sex"), ("parkinsons", "sex"), ("utkface", "race"), ("mnist_unbalanced", "label"))
+
+
+def test_a_split_of_an_earlier_version_keeps_its_meaning_and_its_key() -> None:
+    """ "protocol" was by label; by person where people have several rows; the published one where that is the only."""
+    for dataset, sensitive, today in (("adult", "sex", "stratified"), ("parkinsons", "sex", "people")):
+        raw = {"data": {"dataset": dataset, "sensitive": sensitive}, "method": "none", "split": "protocol"}
+        config = build_config(raw)
+        assert config.split == today and config == build_config({**raw, "split": today})
+        assert config.key == name_config({**config.to_json(), "split": "protocol"})
+    plain = ({"data": {"dataset": name, "sensitive": column}, "method": "none"} for name, column in SENSITIVE)
+    assert {config.data.dataset: config.split for config in map(build_config, plain)} == {
+        "adult": "rows",
+        "parkinsons": "people",
+        "utkface": "people",
+        "mnist_unbalanced": "official",
+    }
+    assert build_config({**raw, "split": "rows"}).key != config.key

@@ -44,6 +44,7 @@ def test_configs_without_a_ratio_keep_the_keys_that_they_had() -> None:
     asked = {
         "notion": "demographic_parity",
         "method": "none",
+        "split": "stratified",
         "axes": {"data": [{"dataset": "adult", "sensitive": "sex"}]},
     }
     [config] = list_configs([asked]).values()
