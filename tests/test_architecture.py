@@ -78,8 +78,8 @@ def find_forbidden_imports(source: Source) -> Iterator[str]:
             yield f"{where}; only {', '.join(allowed)} may."
         if item.module.startswith("."):
             yield f"{where}; imports are written in full."
-        if item.function and not (item.function in ("fit", "fit_many") and room == "methods"):
-            yield f"{where} inside {item.function}; only a method's fit may."
+        if item.function:
+            yield f"{where} inside {item.function}; imports stand at the top."
         yield from (
             f"{where}.{name}, which is private there."
             for name in item.names
@@ -146,7 +146,7 @@ def test_no_import_cycles() -> None:
             target
             for item in source.imports
             for target in (item.module, *(f"{item.module}.{name}" for name in item.names))
-            if not item.function and target in modules and target != source.module
+            if target in modules and target != source.module
         }
         for source in CODE
     }

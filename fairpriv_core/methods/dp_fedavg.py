@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+import numpy as np
+
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.clipping import clip_weights
+from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo
-from fairpriv_core.methods.noisy_sums import NoisySums
+from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 
 
@@ -42,6 +48,15 @@ class DpFedAvg(NoisySums):
         cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
     ) -> list[Fitted]:
         """Train K models in one loop."""
-        from fairpriv_core.methods.rules.dp_fedavg import train_dp_fedavg
 
-        return train_dp_fedavg(methods, trains, trainings)
+        setting = Setting(methods, trains, trainings)
+        return setting.run(DpFedAvgRule(setting))
+
+
+class DpFedAvgRule(NoisySumsRule):
+    """L layers, weights and biases together, each clipped to C / sqrt(L): a record adds at most C."""
+
+    def weights(self, sampled: Sampled) -> np.ndarray:
+        records, norms = sampled.records, sampled.passed.layer_norms[:, :, sampled.rows]
+        bounds = self.column_of(self.bounds()).astype(np.float32) / np.float32(math.sqrt(len(norms)))
+        return records.keep(clip_weights(records.deviation, norms, bounds))

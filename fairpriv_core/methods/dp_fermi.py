@@ -3,22 +3,46 @@
 The published variant is Algorithm 1 with the noise of Theorem 3.3. The proved variant (docs/methods/dp_fermi.md) has
 noisy group shares, an independent secret Poisson sample for what depends on groups, and one release a step for theta
 and W together; its epsilon holds for everything that the run releases, all iterates included.
+
+A record of group r under condition c pulls theta by a_r v, v its gradient of h and a_r = 2 (W_r1 - W_r0) / sqrt(p_r),
+and W by 2 e_r F^T / sqrt(p_r). Both are summed over one secret sample, less what is public: the midrange of a_r over
+r; and for W the mean u of F over the public batch, whose part the noisy counts give, and the midpoint over r.
+
+psi's gradient in theta is J^T u for the Jacobian J of the record's F (l,), one back-propagation of the seed of u . F:
+u is 2 W_s / sqrt(p_s) for the part of a record that depends on its group, and -sum_r W_r^2 for the part that does not.
+Each is scaled down to L_theta |u|, which is no change where J is not larger than L_theta. Components of u along (1, ..,
+1) do nothing, since F sums to 1, and are left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Self
+
+import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.clipping import clip_factors
+from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.layered import LayeredShape
+from fairpriv_core.engine.loop import OneSum, Sampled, Seeding
+from fairpriv_core.engine.records import Feed, Indices, Records, join_samples
 from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields
+from fairpriv_core.methods import penalty as terms
 from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter
+from fairpriv_core.methods.cell_counts import release_counts
+from fairpriv_core.methods.penalty import ClassConditions
+from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.cells import Cells
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, Relation, SampledGaussian
+from fairpriv_core.privacy.sums import sensitivity
 
 
 @dataclass(frozen=True)
@@ -188,9 +212,10 @@ class DpFermi(FitsMany):
         cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
     ) -> list[Fitted]:
         """Train K models in one loop; RunFailed where a group has too few noisy records or training diverges."""
-        from fairpriv_core.methods.rules.fermi_trainers import train_dp_fermi
 
-        return train_dp_fermi(methods, trains, trainings)
+        setting = Setting(methods, trains, trainings)
+        rules = _OF_CLASSES if isinstance(setting.shape, LayeredShape) else _OF_A_LOGIT
+        return setting.run(rules[methods[0].variant](setting))
 
     def _claim(self, n_train: int, delta: float) -> float:
         return claim_of_theorem(rate=self.rate(n_train), steps=self.steps(n_train), delta=delta)
@@ -203,3 +228,370 @@ def claim_of_theorem(*, rate: float, steps: int, delta: float) -> float:
 
 
 _ROUNDING = 1.0 + 1e-12  # so that rounding never puts the claim above its target
+
+
+JACOBIAN = math.sqrt(2.0)  # the rows of F's Jacobian are dh and -dh: its Frobenius norm is this times |dh|
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """K models' two sums over one sample each: `theta` (K, P) and `w` (K, conditions, k, l).
+
+    The bounds (K,) are on the L2 norm of what one record adds to a sum (theta's may be 0: the sum is 0 then).
+    """
+
+    theta: np.ndarray
+    theta_bound: np.ndarray
+    w: np.ndarray
+    w_bound: np.ndarray
+
+
+class StepRelease:
+    """Releases the pairs of every step with the noise of each model's method; models of multiplier 0 release nothing.
+
+    Each sum is scaled to the root of its share of the budget, so a record adds at most 1 to the vector: a multiplier
+    sigma on the whole is sigma / sqrt(share) on each part (docs/methods/dp_fermi.md).
+    """
+
+    def __init__(self, setting: Setting[DpFermi], relation: Relation) -> None:
+        self._setting = setting
+        self._relation: Relation = relation
+        pursued = [method.multiplier > 0 for method in setting.methods]
+        self._radii = [float(each) for each in pursued]
+        self._noises = [
+            method.noise("noise_primal") if each else 0.0 for method, each in zip(setting.methods, pursued, strict=True)
+        ]
+        shares = np.array([method.share_of_w for method in setting.methods])
+        self._of_w, self._of_theta = np.sqrt(shares), np.sqrt(1.0 - shares)
+
+    def release(self, pairs: Pairs, *, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return both sums of each model with noise: one sampled Gaussian on the vector that holds them."""
+        theta_unit, w_unit = (pairs.theta_bound / self._of_theta)[:, None], (pairs.w_bound / self._of_w)[:, None]
+        theta = pairs.theta / np.where(theta_unit > 0, theta_unit, np.inf)
+        w = pairs.w.reshape(len(theta), -1) / w_unit
+        noisy = self._setting.release_sums(
+            np.concatenate([theta, w], axis=1),
+            radii=self._radii,
+            noise_multipliers=self._noises,
+            sampling_rates=self._setting.rates,
+            relation=self._relation,
+            step=step,
+        )
+        size = theta.shape[1]
+        return noisy[:, :size] * theta_unit, (noisy[:, size:] * w_unit).reshape(pairs.w.shape)
+
+
+@dataclass
+class FermiRule(OneSum):
+    """Public batch: loss, psi's first term, the public remainder. Secret sample: what depends on groups, noised."""
+
+    setting: Setting[DpFermi]
+    relation: ClassVar[Relation] = "replace"
+    jacobian: ClassVar[float] = JACOBIAN  # of F, over the gradient that `clip` bounds: with one logit, that of h
+    uses_batches: bool = True
+    conditions: terms.Conditions = field(init=False)
+    pursued: list[int] = field(init=False)
+    clip: np.ndarray = field(init=False)
+    multiplier: np.ndarray = field(init=False)
+    shares: np.ndarray = field(init=False)
+    w: np.ndarray = field(init=False)
+    batch: terms.Averages = field(init=False)
+    slopes: np.ndarray = field(init=False)
+    radius: np.ndarray = field(init=False)
+    step_release: StepRelease = field(init=False)
+    _expected: np.ndarray = field(init=False)
+    _dual_step: np.ndarray = field(init=False)
+    _dual_norm: np.ndarray = field(init=False)
+    _centred: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        methods, cells = self.setting.methods, self.setting.cells
+        self.conditions = self.list_conditions(cells)
+        self.pursued = [k for k, method in enumerate(methods) if method.multiplier > 0]
+        self.clip = self.setting.column("clip_primal") / self.jacobian
+        self.multiplier = self.setting.column("multiplier")
+        counts = np.ones((len(methods), cells.count))
+        for k in self.pursued:
+            if self.setting.trainings[k].checkpoint is None:
+                counts[k] = self.sizes(k)
+        self._expected = np.array(self.setting.rates) * self.setting.n
+        self._dual_step, self._dual_norm = (
+            self.setting.column(name).astype(np.float64)[..., None, None] for name in ("dual_step", "dual_norm")
+        )
+        self.step_release = StepRelease(self.setting, self.relation)
+        self.shares = self.conditions.shares(counts)
+        self.w = terms.independent(self.shares, self.setting.trains[0].labels)
+        self.set_tables()
+
+    def list_conditions(self, cells: Cells) -> terms.Conditions:
+        """Return the notion's conditions."""
+        return terms.Conditions(cells)
+
+    def sizes(self, k: int) -> np.ndarray:
+        """Return the cells' sizes of model k (cells,), noisy."""
+        return release_counts(self.setting, k)
+
+    def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
+        if not self.pursued:
+            return None
+        return join_samples([self._sample(k, epoch, len(batches)) for k in range(len(self.w))])
+
+    def public_weights(self, records: Records) -> np.ndarray:
+        if not self.pursued:
+            return records.deviation / np.float32(records.count)
+        self.batch = self.conditions.average(self.conditions.count_labels(records))
+        return self.batch_weights(records)
+
+    def batch_weights(self, records: Records) -> np.ndarray:
+        """Return each batch record's weight (K, B): that of the loss, and psi's by `slopes`."""
+        weights = terms.clipped_slopes(records, self.clip)
+        weights *= records.look_up(self.slopes * self.multiplier)
+        weights += records.deviation
+        weights /= np.float32(records.count)
+        return weights
+
+    def secret_weights(self, records: Records) -> np.ndarray:
+        weights = terms.clipped_slopes(records, self.clip)
+        weights *= records.look_up(self._centred)
+        return records.keep(weights)
+
+    def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
+        u, shares = self.batch.means, self.shares
+        pairs = Pairs(
+            theta=totals,
+            theta_bound=sensitivity(self.radius * self.clip[:, 0]),
+            w=terms.centred_pull(self.conditions.group_sums(records, centre=u), shares),
+            w_bound=terms.largest_pull(shares, u),
+        )
+        theta, w = self.step_release.release(pairs, step=step)
+        decay = 2.0 * self.batch.weights[..., None, None] * (self.w - np.sqrt(shares)[..., None])
+        ascent = terms.without_excess(w, shares) / self._expected[:, None, None, None] - decay * u[..., None, :]
+        self.ascend(ascent)
+        update: np.ndarray = theta * (self.multiplier / self._expected[:, None])
+        return update
+
+    def ascend(self, ascent: np.ndarray) -> None:
+        """Move W of the models that pursue the notion along `ascent` (K, conditions, k, l), and set what follows."""
+        moved = self.w + self._dual_step * ascent
+        pursued = self.multiplier[..., None, None] > 0
+        self.w = np.where(pursued, terms.project(moved, self._dual_norm), self.w)
+        self.set_tables()
+
+    def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        return None
+
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+        return {
+            "gradient_norm": (terms.slopes(records) * records.norms, float(self.clip[0, 0])),
+            "output": (records.probability, None),
+        }
+
+    def scalars(self, model: int) -> dict[str, float]:
+        return self.conditions.cells.name_curves(multiplier=self.multipliers(model))
+
+    def notes(self, model: int) -> dict[str, object]:
+        if model not in self.pursued:
+            return {}
+        names = self.conditions.cells.names
+        return {
+            "multipliers": dict(zip(names, self.multipliers(model).tolist(), strict=True)),
+            "group_shares": dict(zip(names, self.shares[model].ravel().tolist(), strict=True)),
+            "adversary": self.w[model].tolist(),
+        }
+
+    def state(self, model: int) -> dict[str, np.ndarray]:
+        return {"adversary": self.w[model].copy(), "group_shares": self.shares[model].copy()}
+
+    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
+        self.w[model] = state["adversary"]
+        self.shares[model] = state["group_shares"]
+        self.set_tables()
+
+    def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
+        if k not in self.pursued and self.setting.trainings[k].mechanism.stream_name is None:
+            return [np.zeros(0, dtype=np.int64)] * steps
+        rate = self.setting.methods[k].rate(self.setting.n)
+        return self.setting.trainings[k].mechanism.sample(n=self.setting.n, rate=rate, epoch=epoch, steps=steps)
+
+    def multipliers(self, model: int) -> np.ndarray:
+        """Return each cell's multiplier (cells,), for the analyst."""
+        return terms.multipliers(self.w[model], self.shares[model], self.setting.methods[model].multiplier)
+
+    def set_tables(self) -> None:
+        """Derive the step's tables from W and the shares, both released: slopes less their midranges, radius."""
+        slopes = terms.group_slopes(self.w, self.shares)
+        midrange = (slopes.max(axis=2) + slopes.min(axis=2)) / 2.0
+        centred = self.conditions.by_code(slopes - midrange[..., None]).astype(np.float32)
+        public = self.conditions.by_label(terms.public_slopes(self.w) + midrange)
+        self.slopes = np.tile(public, self.conditions.groups).astype(np.float32)
+        self._centred = centred
+        self.radius = np.abs(centred).max(axis=1).astype(np.float64)
+
+
+class PublishedFermiRule(FermiRule):
+    """Loss and psi of the same batch; noise on psi's gradients, lambda times both (lines 5 and 6).
+
+    docs/methods/dp_fermi.md says what this leaves unprotected.
+    """
+
+    relation: ClassVar[Relation] = "add_remove"
+
+    def sizes(self, k: int) -> np.ndarray:
+        """Return the cells' exact sizes (cells,); RunFailed, naming the cell, where one is empty."""
+        train, cells = self.setting.trains[k], self.setting.cells
+        sizes = cells.sizes(train.group, train.y)
+        if not sizes.all():
+            raise RunFailed(
+                f"group '{cells.names[int(sizes.argmin())]}' has no training rows; at least 1 is needed: leave the "
+                "group out or merge it with another one."
+            )
+        return sizes
+
+    def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
+        return batches if self.pursued else None
+
+    def secret_weights(self, records: Records) -> np.ndarray:
+        """Return the weights of the whole update: the sample is the public batch itself.
+
+        Psi's terms alone are clipped, and the noise is scaled to them: the paper takes the loss as public.
+        """
+        return self.batch_weights(records)
+
+    def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
+        sums, shares = self.conditions.count_rows(records), self.shares
+        scale = self.multiplier / records.count
+        shift = np.sqrt(8.0 / shares.min(axis=(1, 2)))  # of W's sum, in the proof of Theorem 3.3
+        pairs = Pairs(
+            theta=totals,
+            theta_bound=shift * self._norm_bound * scale[:, 0],
+            w=2.0 * self.conditions.total(sums) / np.sqrt(shares)[..., None],
+            w_bound=shift,
+        )
+        theta, w = self.step_release.release(pairs, step=step)
+        averages = self.conditions.average(self.conditions.count_labels(records))
+        mean = averages.means * averages.weights[..., None]
+        ascent = w / records.count - 2.0 * self.w * mean[..., None, :]
+        self.ascend(self.multiplier[..., None, None] * ascent)
+        return np.where(scale > 0, theta, totals)
+
+    @cached_property
+    def _norm_bound(self) -> np.ndarray:
+        """D times the bound on |dF| of each model (K,)."""
+        bound: np.ndarray = (self.setting.column("dual_norm") * self.clip)[:, 0].astype(np.float64) * self.jacobian
+        return bound
+
+    def set_tables(self) -> None:
+        """Derive the step's table from W and the shares."""
+        of_label = self.conditions.by_label(terms.public_slopes(self.w))
+        of_group = self.conditions.by_code(terms.group_slopes(self.w, self.shares))
+        self.slopes = (np.tile(of_label, self.conditions.groups) + of_group).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Pulls:
+    """For each code what u a record has: its direction (K, codes, l), of length 1 or 0, and its length (K, codes)."""
+
+    directions: np.ndarray
+    lengths: np.ndarray
+
+    @staticmethod
+    def of(pulls: np.ndarray) -> Pulls:
+        """Return u of each code (K, codes, l) as directions and lengths."""
+        lengths = np.sqrt((pulls**2).sum(axis=-1))
+        return Pulls(pulls / np.where(lengths > 0, lengths, 1.0)[..., None], lengths.astype(np.float32))
+
+    def seeds(self, records: Records) -> np.ndarray:
+        """Return the derivatives of u . F, u of length 1, with respect to the outputs of each record (K, B, l)."""
+        chances = records.chances
+        own = self.directions[np.arange(len(chances))[:, None], records.code]
+        seeds: np.ndarray = chances * (own - (chances * own).sum(axis=-1, keepdims=True))
+        return seeds
+
+
+@dataclass
+class FermiClassesRule(Seeding, FermiRule):
+    """The proved variant: a step propagates back the batch's losses, its part of psi, and the secret sample's."""
+
+    jacobian: ClassVar[float] = 1.0
+    conditions: ClassConditions = field(init=False)
+    public: Pulls = field(init=False)
+    secret: Pulls = field(init=False)
+
+    def list_conditions(self, cells: Cells) -> ClassConditions:
+        return ClassConditions(cells)
+
+    def public_update(self, batch: Sampled) -> np.ndarray:
+        records = batch.records
+        weights = records.deviation / np.float32(records.count)
+        update = batch.kernel.weighted_sum(batch.passed, weights, batch.rows).copy()
+        if self.pursued:
+            self.batch = self.conditions.average(self.conditions.count_labels(records))
+            update += self.multiplier / np.float32(records.count) * self.pull(batch, self.public)
+        return update
+
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
+        return self.release(self.pull(sampled, self.secret), sampled.records, sampled.step)
+
+    def pull(self, sampled: Sampled, pulls: Pulls) -> np.ndarray:
+        """Return the sum (K, P) of the records' J^T u, each scaled down to L_theta |u|; overwritten by the next."""
+        records = sampled.records
+        derived = sampled.back(pulls.seeds(records))
+        weights = clip_factors(derived.records.norms, self.clip) * records.look_up(pulls.lengths)
+        return derived.sum(records.keep(weights))
+
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+        """Return the norms of the secret part's J^T u over |u|, which L_theta bounds."""
+        return {"gradient_norm": (records.back(self.secret.seeds(records)).norms, float(self.clip[0, 0]))}
+
+    def multipliers(self, model: int) -> np.ndarray:
+        """Return how hard each cell is pulled (cells,): of two labels the size of PF-LD's multiplier."""
+        pulls = group_pulls(self.w[model], self.shares[model])
+        sizes = np.sqrt(2.0 * (pulls**2).sum(axis=-1))
+        each: np.ndarray = float(self.multiplier[model, 0]) * (self.shares[model] * sizes).ravel()
+        return each
+
+    def set_tables(self) -> None:
+        """Derive u of each code from W and the shares, both released; what all groups share of it is public."""
+        pulls = group_pulls(self.w, self.shares)
+        centre = self.centre(pulls)
+        self.public = Pulls.of(self.conditions.spread_labels(_across(centre - (self.w**2).sum(axis=-2))))
+        self.secret = Pulls.of(self.conditions.spread_groups(_across(pulls - centre[..., None, :])))
+        self.radius = self.secret.lengths.max(axis=1).astype(np.float64)
+
+    def centre(self, pulls: np.ndarray) -> np.ndarray:
+        """Return the midpoint over groups of u's entries (K, conditions, l)."""
+        midpoint: np.ndarray = (pulls.max(axis=-2) + pulls.min(axis=-2)) / 2.0
+        return midpoint
+
+
+@dataclass
+class PublishedFermiClassesRule(FermiClassesRule, PublishedFermiRule):
+    """As published: the secret sample is the public batch, and nothing is centred.
+
+    The part that depends on the group is at most L_theta 2 |W_s| / sqrt(p_s) long, so that a changed attribute moves
+    the sum by no more than the proof of Theorem 3.3 has it.
+    """
+
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
+        update = self.public_update(sampled)
+        update += self.multiplier / np.float32(sampled.records.count) * self.pull(sampled, self.secret)
+        return self.release(update, sampled.records, sampled.step)
+
+    def centre(self, pulls: np.ndarray) -> np.ndarray:
+        return np.zeros_like(pulls[..., 0, :])
+
+
+def group_pulls(w: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return 2 W_r / sqrt(p_r) of each group, less its mean over labels: (..., conditions, k, l)."""
+    return _across(2.0 * w / np.sqrt(shares)[..., None])
+
+
+def _across(pulls: np.ndarray) -> np.ndarray:
+    centred: np.ndarray = pulls - pulls.mean(axis=-1, keepdims=True)
+    return centred
+
+
+_OF_A_LOGIT: dict[str, type[FermiRule]] = {"proved": FermiRule, "published": PublishedFermiRule}
+
+
+_OF_CLASSES: dict[str, type[FermiRule]] = {"proved": FermiClassesRule, "published": PublishedFermiClassesRule}

@@ -10,7 +10,8 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo
-from fairpriv_core.methods.noisy_sums import NoisySums
+from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 
 
@@ -39,6 +40,6 @@ class DpSgd(NoisySums):
         cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
     ) -> list[Fitted]:
         """Train K models in one loop."""
-        from fairpriv_core.methods.rules.trainers import train_dp_sgd
 
-        return train_dp_sgd(methods, trains, trainings)
+        setting = Setting(methods, trains, trainings)
+        return setting.run(NoisySumsRule(setting))

@@ -11,6 +11,8 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsMany, MethodInfo, NotPrivate
+from fairpriv_core.methods.lagrangian import LagrangianRule
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 
 
@@ -55,6 +57,6 @@ class FLd(NotPrivate, FitsMany):
         cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
     ) -> list[Fitted]:
         """Train K models in one loop."""
-        from fairpriv_core.methods.rules.trainers import train_f_ld
 
-        return train_f_ld(methods, trains, trainings)
+        setting = Setting(methods, trains, trainings)
+        return setting.run(LagrangianRule(setting, private=False))

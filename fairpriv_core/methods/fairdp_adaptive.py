@@ -2,20 +2,41 @@
 
 Algorithm 1 with C_k the minimiser of eq. 5, exactly. The printed noise does not say which C_k it is scaled to; here it
 is the largest, which every contribution needs.
+
+tau(C) = slope eta(C) + eta(C)^2 + noise C^2, eta(C) = sum_i weight_i max(0, norm_i - C): convex, and quadratic between
+neighbouring norms, where its derivative vanishes at C = W (slope / 2 + S) / (W^2 + noise), W and S being the sums of
+weight and of weight * norm over the norms above.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+import numpy as np
+
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.records import Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
-from fairpriv_core.methods.noisy_sums import AdaptiveBounds
+from fairpriv_core.methods.noisy_sums import (
+    AdaptiveBounds,
+    NoisySumsRule,
+    as_published,
+    clipped_loss_weights,
+    count_by,
+    raw_norms,
+    running_mean,
+    running_noise,
+    within_reach,
+)
+from fairpriv_core.methods.none import loss_gradient_norms
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 
 KINDS = ("class", "group")
@@ -80,6 +101,146 @@ class FairDpAdaptive(AdaptiveBounds):
         cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
     ) -> list[Fitted]:
         """Train K models in one loop."""
-        from fairpriv_core.methods.rules.fairdp_adaptive import train_fairdp_adaptive
 
-        return train_fairdp_adaptive(methods, trains, trainings)
+        setting = Setting(methods, trains, trainings)
+        return setting.run(FairDpRule(setting) if methods[0].proved else FairDpPublishedRule(setting))
+
+
+BINS = 16  # of a histogram of norms: half octaves, from C / 16 to 16 C, the outer ones open
+_MIDDLES = 2.0 ** ((np.arange(BINS) - BINS / 2 + 0.5) / 2.0)  # in units of C
+_CLEAR = 2.0  # a bin below this many deviations of its noise counts as empty
+
+
+class FairDpRule(NoisySumsRule):
+    """Proved: a histogram of norms for each kind, counted beside the gradients, sets the next step's bounds."""
+
+    def __init__(self, setting: Setting[FairDpAdaptive]) -> None:
+        super().__init__(setting)
+        self.by_group = setting.methods[0].clip_by == "group"
+        kinds = setting.trains[0].groups if self.by_group else setting.trains[0].labels
+        self.kept["clip_kinds"] = np.repeat(super().bounds()[:, None], kinds, axis=1)
+        self.kept["histogram"] = np.full((len(setting.methods), kinds, BINS), np.nan)
+        self.kept["gradient_square"] = np.full(len(setting.methods), np.nan)
+
+    def bounds(self) -> np.ndarray:
+        largest: np.ndarray = self.kept["clip_kinds"].max(axis=1)
+        return largest
+
+    def kinds_of(self, records: Records) -> np.ndarray:
+        """Return the group or class of each record (K, S)."""
+        return records.code // records.labels if self.by_group else records.code % records.labels
+
+    def weights(self, sampled: Sampled) -> np.ndarray:
+        kinds = np.broadcast_to(self.kinds_of(sampled.records), sampled.records.shape)
+        of_kind = np.take_along_axis(self.kept["clip_kinds"].astype(np.float32), kinds, axis=1)
+        return clipped_loss_weights(sampled.records, of_kind)
+
+    def statistics(self, records: Records) -> np.ndarray | None:
+        norms = loss_gradient_norms(records) / self.setting.column("clip_primal")
+        half_octaves = np.nan_to_num(2.0 * np.log2(norms) + BINS / 2, nan=0.0)
+        bins = np.floor(half_octaves).clip(0, BINS - 1).astype(np.int64)
+        size = self.kept["histogram"][0].size
+        return count_by(self.kinds_of(records) * BINS + bins, records.present > 0, size)
+
+    def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
+        method, kept, people = self.setting.methods[model], self.kept, self.divisor(model)
+        deviation = method.gradient_noise() * self.noise_bounds()[model]
+        square = (gradient @ gradient - gradient.size * deviation**2) / people**2
+        kept["gradient_square"][model] = running_mean(kept["gradient_square"][model], square)
+        kept["histogram"][model] = running_mean(
+            kept["histogram"][model], statistics.reshape(kept["histogram"][model].shape)
+        )
+        self._balance(model, gradient.size)
+
+    def _balance(self, model: int, size: int) -> None:
+        """Minimise eq. 5 for each kind over its histogram; what the noise hides leaves the bounds as they are."""
+        method, people, histogram = self.setting.methods[model], self.divisor(model), self.kept["histogram"][model]
+        clear = np.where(histogram > _CLEAR * running_noise(method.count_noise()), histogram, 0.0)
+        slope = method.slope * self._gradient_norm(model, clear)
+        for kind, counts in enumerate(clear):
+            if slope > 0 and counts.any():
+                share = max(float(histogram[kind].sum()), 0.0) / people
+                self.set_bound(
+                    model,
+                    kind,
+                    minimise_bias_variance(
+                        _MIDDLES * method.clip_primal,
+                        counts / people,
+                        slope=slope,
+                        noise=share**2 * method.gradient_noise() ** 2 * size,
+                    ),
+                )
+
+    def _gradient_norm(self, model: int, counts: np.ndarray) -> float:
+        """Estimate |grad f|: the released gradient's norm, as much longer as norms are before they are clipped."""
+        middles = _MIDDLES * self.setting.methods[model].clip_primal
+        clipped = float((counts * np.minimum(middles, self.kept["clip_kinds"][model][:, None])).sum())
+        longer = float((counts * middles).sum()) / clipped if clipped > 0 else 1.0
+        return longer * math.sqrt(max(float(self.kept["gradient_square"][model]), 0.0))
+
+    def set_bound(self, model: int, kind: int, bound: float) -> None:
+        """Let `bound` be the kind's, within public limits."""
+        self.kept["clip_kinds"][model, kind] = within_reach(bound, self.setting.methods[model].clip_primal)
+
+    def scalars(self, model: int) -> dict[str, float]:
+        train = self.setting.trains[model]
+        names = train.group_names if self.by_group else train.label_names
+        return {f"clip/{name}": float(c) for name, c in zip(names, self.kept["clip_kinds"][model], strict=True)}
+
+    def notes(self, model: int) -> dict[str, object]:
+        return dict(self.scalars(model))
+
+
+class FairDpPublishedRule(FairDpRule):
+    """Published: eq. 5 over the sample's own norms, sizes and gradient; n is the sample's size."""
+
+    def noise_bounds(self) -> np.ndarray:
+        return as_published(self.setting.methods, self.bounds())
+
+    def look(self, sampled: Sampled) -> None:
+        records = sampled.records
+        kinds, here, _ = np.broadcast_arrays(self.kinds_of(records), records.present > 0, np.empty(records.shape))
+        finite = np.isfinite(loss_gradient_norms(records))
+        total = sampled.sum(records.deviation * records.present)
+        for k, norms in enumerate(raw_norms(records)):
+            method, own = self.setting.methods[k], kinds[k][here[k] & finite[k]]
+            for kind in np.unique(own):
+                inside = norms[own == kind]
+                bound = minimise_bias_variance(
+                    inside,
+                    np.full(inside.size, 1.0 / norms.size),
+                    slope=method.slope * float(np.linalg.norm(total[k])) / norms.size,
+                    noise=(inside.size / norms.size) ** 2 * method.noise() ** 2 * total[k].size,
+                )
+                self.set_bound(k, int(kind), bound)
+
+    def statistics(self, records: Records) -> np.ndarray | None:
+        return None
+
+    def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
+        return None
+
+
+def bias_variance(
+    bounds: np.ndarray, norms: np.ndarray, weights: np.ndarray, *, slope: float, noise: float
+) -> np.ndarray:
+    """Return tau at each of `bounds` (m,) for `norms` and `weights` (n,), all >= 0."""
+    lost = np.maximum(norms[None, :] - bounds[:, None], 0.0) @ weights
+    tau: np.ndarray = slope * lost + lost**2 + noise * bounds**2
+    return tau
+
+
+def minimise_bias_variance(norms: np.ndarray, weights: np.ndarray, *, slope: float, noise: float) -> float:
+    """Return the C >= 0 that minimises tau, exactly; the smallest such C, 0.0 for no norms. O(n log n)."""
+    order = np.argsort(norms)
+    ends = np.concatenate([[0.0], np.asarray(norms, dtype=np.float64)[order]])
+    each = np.concatenate([[0.0], np.asarray(weights, dtype=np.float64)[order]])
+    weight = each.sum() - np.cumsum(each)  # above each end, and so throughout the interval that it begins
+    value = (each * ends).sum() - np.cumsum(each * ends)
+    curvature = weight**2 + noise
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turn = np.where(curvature > 0, weight * (slope / 2.0 + value) / curvature, 0.0)
+    inside = np.clip(turn, ends, np.append(ends[1:], np.inf))
+    lost = value - weight * inside
+    tau = slope * lost + lost**2 + noise * inside**2
+    return float(inside[int(tau.argmin())])

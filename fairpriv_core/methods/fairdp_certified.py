@@ -10,21 +10,43 @@ published one makes the paper's certificates, for the paper's figures alone.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.norms import with_bias
+from fairpriv_core.engine.presets import AnyShape
+from fairpriv_core.engine.records import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
-from fairpriv_core.methods.noisy_sums import NoisySums
+from fairpriv_core.methods.certificates import (
+    OF_PAPER,
+    CellSums,
+    empirical_bound,
+    monte_carlo_error,
+    positive_chances,
+    spread,
+    worst_case_bound,
+)
+from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
+from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.certified import CONDITIONS
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel
+from fairpriv_core.privacy.sums import on_grid, sensitivity
+from fairpriv_core.seeds import public_generator
 
 
 @dataclass(frozen=True)
@@ -171,10 +193,262 @@ class FairDpCertified(NoisySums):
         cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
     ) -> list[Fitted]:
         """Train K models in one loop; RunFailed where a group has too few noisy records or training diverges."""
-        from fairpriv_core.methods.rules.certified_trainers import train_fairdp_certified
 
-        return train_fairdp_certified(methods, trains, trainings)
+        setting = Setting(methods, trains, trainings)
+        rule = FairDpCertifiedRule(setting)
+        return setting.run(rule, project=rule.bound_weights)
 
 
 def _or(value: float | None, default: float) -> float:
     return default if value is None else value
+
+
+@dataclass
+class FairDpCertifiedRule(NoisySumsRule):
+    """One noisy sum a step for each group, on its own part of the data; the last step's in micro-batches."""
+
+    _samples: list[Indices] = field(init=False, default_factory=list)
+    _notes: list[dict[str, object]] = field(init=False)
+    _shape: AnyShape = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        models, first = self.setting.methods, self.setting.trains[0]
+        self._shape = self.setting.shape
+        self.kept["noisy_counts"] = np.ones((len(models), first.groups))
+        self._notes = [{} for _ in models]
+        for k, training in enumerate(self.setting.trainings):
+            if training.checkpoint is None and models[k].proved:
+                self.kept["noisy_counts"][k] = release_sizes(self.setting, k)
+
+    def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
+        drawn = super().samples(epoch, batches)
+        assert drawn is not None
+        self._samples = drawn
+        return drawn
+
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
+        weights = clipped_loss_weights(sampled.records, self.column_of(self.bounds()).astype(np.float32))
+        members = sampled.records.group
+        last = sampled.step == self.setting.methods[0].steps(self.setting.n) - 1
+        groups = self.kept["noisy_counts"].shape[1]
+        update = np.zeros(sampled.kernel.parameters.shape)
+        for group in range(groups):
+            own = weights * (members == group)
+            sums = self._micro_sums(sampled, own, group) if last else sampled.sum(own)[:, None]
+            for k, total in enumerate(sums):
+                released = self._release_part(k, total, sampled, group).reshape(total.shape)
+                mean = (released / self._divisors(k, sampled, group, len(total))).mean(axis=0)
+                update[k, -mean.size :] += mean / groups
+        return update
+
+    def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        if epoch + 1 == self.setting.methods[0].epochs:
+            for k in range(len(self.setting.methods)):
+                self._notes[k] = self._conclude(k, kernel, feed)
+
+    def notes(self, model: int) -> dict[str, object]:
+        names, method = self.setting.trains[model].group_names, self.setting.methods[model]
+        counts = dict(zip(names, self.kept["noisy_counts"][model].tolist(), strict=True)) if method.proved else {}
+        return {"noisy_counts": counts, **self._notes[model]}
+
+    def state(self, model: int) -> dict[str, np.ndarray]:
+        notes = json.dumps(self._notes[model]).encode()
+        return {**super().state(model), "notes": np.frombuffer(notes, dtype=np.uint8)}
+
+    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
+        super().load(model, state)
+        self._notes[model] = json.loads(state["notes"].tobytes())
+
+    def bound_weights(self, parameters: np.ndarray) -> None:
+        """Scale each model's scoring layer to a norm of at most M, in place (Algorithm 1, line 4)."""
+        bound_scoring_layer(parameters, self._inputs(parameters), self.setting.column("weight_bound"))
+
+    def _inputs(self, parameters: np.ndarray) -> int:
+        """Return how many values the scoring layer of models (K, P) is fed, without the bias's 1."""
+        return int(self._shape.views(parameters)[-1][0].shape[2])
+
+    def _conclude(self, k: int, kernel: Kernel, feed: Feed) -> dict[str, object]:
+        """Return what a trained model's notes say of the paper's certificates."""
+        if not self.setting.methods[k].proved:
+            return {"certificates": paper_certificates(self.setting, k, kernel=kernel, feed=feed)}
+        scoring = kernel.parameters[k, -(self._inputs(kernel.parameters) + 1) :]
+        sizes = self.kept["noisy_counts"][k]
+        return {"randomised": bound_worst_case(self.setting, k, sizes=sizes, scoring=scoring)}
+
+    def _micro_sums(self, sampled: Sampled, weights: np.ndarray, group: int) -> np.ndarray:
+        """Return the sums of the scoring layer's gradients over each micro-batch (K, n_mc, inputs + 1)."""
+        step = sampled.step % self.setting.methods[0].steps_per_epoch(self.setting.n)
+        micro = []
+        for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
+            drawn = self._samples[step]
+            index = drawn[k * len(drawn) // len(self.setting.methods)]
+            if method.proved:
+                micro.append(draw_micro_batches(training.seed, n=self.setting.n, parts=method.ensemble)[index])
+            else:
+                inside = self._group_of(sampled.records, k)[: len(index)] == group
+                micro.append(deal_micro_batches(inside, method.ensemble))
+        reach = float(self.bounds().max())
+        return sum_by_micro_batch(sampled, weights, micro, parts=self.setting.methods[0].ensemble, bound=reach)
+
+    def _release_part(self, model: int, total: np.ndarray, sampled: Sampled, group: int) -> np.ndarray:
+        method = self.setting.methods[model]
+        return self.setting.trainings[model].mechanism.sampled_gaussian(
+            total.reshape(-1),
+            radius=float(self.noise_bounds()[model]),
+            noise_multiplier=method.noise(),
+            sampling_rate=method.rate(self.setting.n),
+            relation="add_remove",
+            step=sampled.step,
+            part=str(group),
+        )
+
+    def _divisors(self, model: int, sampled: Sampled, group: int, parts: int) -> float | np.ndarray:
+        """Return what a group's sums are divided by: the expected size, or as published the realised ones."""
+        method = self.setting.methods[model]
+        if method.proved:
+            return float(method.rate(self.setting.n) * self.kept["noisy_counts"][model, group] / parts)
+        records = sampled.records
+        present = np.broadcast_to(records.present, records.logits.shape)[model]
+        inside = (self._group_of(records, model) == group) * present
+        members = int(inside.sum())
+        sizes = np.array([len(range(part, members, parts)) for part in range(parts)], dtype=np.float64)
+        divisors: np.ndarray = sizes.clip(min=1.0).reshape(-1, 1)
+        return divisors
+
+    def _group_of(self, records: Records, model: int) -> np.ndarray:
+        groups: np.ndarray = np.broadcast_to(records.group, records.logits.shape)[model]
+        return groups
+
+
+FLOOR = 30.0  # noisy records that a group must have
+_CHUNK = 4096
+Json = dict[str, Any]
+RANDOMISED = "a classifier whose last layer is drawn anew around the exported one, which is not the one exported"
+
+
+def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
+    """Release the group sizes of model k, (groups,): a record zeroed out moves them by 1.
+
+    Raises RunFailed, naming the group and its noisy size, where one is below FLOOR; that release is paid for too.
+    """
+    train = setting.trains[k]
+    noisy = setting.trainings[k].mechanism.gaussian(
+        np.bincount(train.group, minlength=train.groups).astype(np.float64),
+        shift=1.0,
+        noise_multiplier=setting.methods[k].noise_of("noise_counts"),
+        purpose="counts",
+        index=0,
+    )
+    least = int(noisy.argmin())
+    if noisy[least] < FLOOR:
+        raise RunFailed(
+            f"group '{train.group_names[least]}' has about {max(noisy[least], 0.0):.0f} training rows (a noisy count); "
+            f"at least {FLOOR:.0f} are needed: take a larger epsilon, or merge the group with another one."
+        )
+    return noisy
+
+
+def bound_worst_case(setting: Setting[FairDpCertified], k: int, *, sizes: np.ndarray, scoring: np.ndarray) -> Json:
+    """Return Theorem 2 of model k, proved: post-processing of noisy `sizes` (groups,) and of the released weights.
+
+    `scoring` (inputs + 1,) is the scoring layer that is released, so its norm is the mean weights' own. The bound is
+    None where it rounds to 1. It is about a classifier that is not exported, which `about` says.
+    """
+    deviation = _deviation(setting, k, sizes)
+    bound = worst_case_bound(float(np.linalg.norm(scoring.astype(np.float64))), deviation)
+    return {"about": RANDOMISED, "spread": deviation, "theorem_2": bound if bound < 1.0 else None}
+
+
+def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Kernel, feed: Feed) -> Json:
+    """Return model k's certificates as published, JSON: Proposition 3 with Laplace noise, Theorem 2 with M + eta C.
+
+    They are the paper's: of the randomised classifier, from the training rows, with noise that no epsilon is proved of.
+    """
+    method, train = setting.methods[k], setting.trains[k]
+    sizes = np.bincount(train.group, minlength=train.groups).clip(1).astype(np.float64)
+    deviation = _deviation(setting, k, sizes)
+    cells = _cell_sums(setting, k, deviation=deviation, kernel=kernel, feed=feed)
+    bounds = [empirical_bound(cells, notion, failure=method.failure, samples=method.ensemble) for notion in CONDITIONS]
+    noisy = setting.trainings[k].mechanism.laplace(
+        np.array([1.0 if bound is None else bound for bound in bounds]),
+        shift=float(len(bounds) / sizes.min()),
+        scale=method.noise_of("noise_certificate"),
+        purpose="certificate",
+        index=0,
+    )
+    worst = worst_case_bound(method.weight_bound + method.learning_rate * method.clip_primal, deviation)
+    return {
+        "of": OF_PAPER,
+        "about": RANDOMISED,
+        "bounds": dict(zip(CONDITIONS, noisy.clip(0.0, 1.0).tolist(), strict=True)),
+        "failure": method.failure * train.groups,
+        "theorem_2": min(worst + monte_carlo_error(method.ensemble), 1.0),
+    }
+
+
+def _deviation(setting: Setting[FairDpCertified], k: int, sizes: np.ndarray) -> float:
+    """Return s of one model of the ensemble, its micro-batches being of groups of `sizes`."""
+    method = setting.methods[k]
+    return spread(
+        learning_rate=method.learning_rate,
+        noise=method.noise() * (sensitivity(method.clip_primal) if method.proved else method.clip_primal),
+        divisors=(method.rate(setting.n) * sizes / method.ensemble).tolist(),
+    )
+
+
+def _cell_sums(setting: Setting[FairDpCertified], k: int, *, deviation: float, kernel: Kernel, feed: Feed) -> CellSums:
+    """Return sums of chances and counts by (group, label)."""
+    shape = (setting.trains[k].groups, LABELS)
+    chances = positive_chances(*_scores(k, kernel, feed), deviation)
+    code, cells = feed.columns[k].codes, math.prod(shape)
+    sums = np.bincount(code, weights=np.where(np.isfinite(chances), chances, 0.0), minlength=cells)
+    counts = np.bincount(code, minlength=cells).astype(np.float64)
+    return CellSums(sums.reshape(shape), counts.reshape(shape))
+
+
+def _scores(k: int, kernel: Kernel, feed: Feed) -> tuple[np.ndarray, np.ndarray]:
+    """Return each training row's score at model k's weights, and the norm of its embedding with the bias's 1."""
+    scores, alone = kernel.score(slice(k, k + 1), feed.columns[k].features)[0], kernel.alone(k)
+    norms = []
+    for start in range(0, feed.n, _CHUNK):
+        embedding = alone.run(feed.columns[k].features[start : start + _CHUNK][None]).embeddings[0]
+        norms.append(np.sqrt(with_bias(embedding)))
+    return scores.astype(np.float64), np.concatenate(norms).astype(np.float64)
+
+
+def bound_scoring_layer(parameters: np.ndarray, inputs: int, bounds: np.ndarray) -> None:
+    """Scale each model's last layer (K, P), inputs + 1 values with its bias, to a norm of at most `bounds` (K, 1)."""
+    scoring = parameters[:, -(inputs + 1) :]
+    norms = np.linalg.norm(scoring, axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scoring *= np.nan_to_num(np.minimum(bounds / norms, 1.0), nan=1.0)
+
+
+def draw_micro_batches(seed: int, *, n: int, parts: int) -> np.ndarray:
+    """Return each row's micro-batch (n,), drawn publicly and independently: no row's depends on another's presence."""
+    return public_generator(seed, "micro-batches").integers(0, parts, n)
+
+
+def deal_micro_batches(inside: np.ndarray, parts: int) -> np.ndarray:
+    """Return each sampled row's micro-batch, dealt in turn among the rows `inside` (S,): as even as can be."""
+    dealt: np.ndarray = (np.cumsum(inside) - 1).clip(0) % parts
+    return dealt
+
+
+def sum_by_micro_batch(
+    sampled: Sampled, weights: np.ndarray, micro: Sequence[np.ndarray], *, parts: int, bound: float
+) -> np.ndarray:
+    """Return the sums of weight times the last layer's gradient over each micro-batch: (K, parts, inputs + 1).
+
+    `weights` (K, S), 0 where a record is left out; `micro[k]` gives the micro-batches of model k's own records. A
+    gradient times its weight is at most `bound` long.
+    """
+    inputs = sampled.passed.embeddings[:, sampled.rows]
+    factors = np.nan_to_num(weights, nan=0.0)[:, :, None]
+    gradients = np.concatenate([inputs, np.ones_like(inputs[:, :, :1])], axis=2) * factors
+    kept = on_grid(np.where(factors != 0, gradients, 0.0), bound)
+    sums = np.zeros((len(kept), parts, kept.shape[2]))
+    for total, of, rows in zip(sums, micro, kept, strict=True):
+        np.add.at(total, of, rows[: len(of)])
+    return sums

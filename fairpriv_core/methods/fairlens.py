@@ -3,24 +3,39 @@
 The objective is the loss + sum_a (gamma_1 |<g_a - g, g - g_C>| + gamma_2 |b_a - b|): g_a and g are the mean gradients
 of group a and of everyone, g_C the mean of clipped gradients, b the mean of 1 - sum_k f_k^2, which stands in for the
 trace of the Hessian. docs/methods/dp_sgd_family.md says what of this could not be checked against the paper.
+
+H of a record is p (1 - p) J J^T, J the logit's gradient; for a network that leaves out the logit's own curvature. Then
+all parts of a record's gradient are multiples of J:
+
+    p - y + p (1 - p) (gamma_1 (k_a J.r + [|g| > C] J.u) + gamma_2 l_a 2 (1 - 2 p)),
+
+r the mean of what clipping cuts off, u = sum_a s_a (g_a - g), k_a and l_a from signs and shares of the groups.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.clipping import MARGIN, clip_factors, clip_weights
+from fairpriv_core.engine.kernel import Kernel, Pass
+from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.records import Drawn, Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter
-from fairpriv_core.methods.noisy_sums import NoisySums
+from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.calibrate import gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian
+from fairpriv_core.privacy.sums import sensitivity
 
 
 @dataclass(frozen=True)
@@ -150,6 +165,247 @@ class FairLens(NoisySums):
         cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
     ) -> list[Fitted]:
         """Train K models in one loop."""
-        from fairpriv_core.methods.rules.fairlens_trainers import train_fairlens
 
-        return train_fairlens(methods, trains, trainings)
+        setting = Setting(methods, trains, trainings)
+        return setting.run(FairLensRule(setting) if methods[0].proved else FairLensPublishedRule(setting))
+
+
+class FairLensRule(NoisySumsRule):
+    """Proved: noisy sums over all rows, released after each epoch but the last, set the regularisers' factors."""
+
+    LEAST: ClassVar[float] = 30.0  # a group of fewer records, by the noisy count, is left out of the regularisers
+
+    def __init__(self, setting: Setting[Any]) -> None:
+        super().__init__(setting)
+        models, groups, size = len(setting.methods), setting.trains[0].groups, setting.shape.size
+        for name in ("gradient_factors", "boundary_factors", "clipping", "boundary"):
+            self.kept[name] = np.zeros((models, groups))
+        for name in ("excess", "pull"):
+            self.kept[name] = np.zeros((models, size))
+
+    def weights(self, sampled: Sampled) -> np.ndarray:
+        records = sampled.records
+        weights = self.slopes(sampled)
+        return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
+
+    def slopes(self, sampled: Sampled) -> np.ndarray:
+        """Return each record's derivative of loss and regularisers with respect to the logit (K, S)."""
+        records, group = sampled.records, sampled.records.group
+        deviation = records.deviation
+        curvature = records.probability * (1.0 - records.probability)
+        along = self._of_group("gradient_factors", group) * self._along(sampled, "excess")
+        clipped = np.abs(deviation) * records.norms > self.setting.column("clip_primal")
+        along += np.where(clipped, self._along(sampled, "pull"), 0.0)
+        boundary = self._of_group("boundary_factors", group) * 2.0 * (1.0 - 2.0 * records.probability)
+        regulariser = self.setting.column("multiplier_gradient") * along
+        regulariser += self.setting.column("multiplier_boundary") * boundary
+        slopes: np.ndarray = deviation + curvature * regulariser
+        return slopes
+
+    def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        for k, method in enumerate(self.setting.methods):
+            if epoch < method.releases:
+                self.set_factors(k, self._release_sums(k, epoch, kernel, feed))
+
+    def set_factors(self, model: int, sums: GroupSums) -> None:
+        """Take what the regularisers of one model need from `sums`."""
+        for name, value in vars(derive_factors(sums, least=self.LEAST)).items():
+            self.kept[name][model] = value
+
+    def scalars(self, model: int) -> dict[str, float]:
+        names = self.setting.trains[model].group_names
+        return {
+            f"{kind}/{name}": float(value)
+            for kind in ("clipping", "boundary")
+            for name, value in zip(names, self.kept[kind][model], strict=True)
+        }
+
+    def notes(self, model: int) -> dict[str, object]:
+        return dict(self.scalars(model))
+
+    def _of_group(self, name: str, group: np.ndarray) -> np.ndarray:
+        own = np.broadcast_to(group, (len(self.kept[name]), group.shape[1]))
+        return np.take_along_axis(self.kept[name].astype(np.float32), own, axis=1)
+
+    def _along(self, sampled: Sampled, name: str) -> np.ndarray:
+        return directional(sampled.kernel, sampled.passed, sampled.rows, self.kept[name])
+
+    def _release_sums(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> GroupSums:
+        method, groups = self.setting.methods[k], self.setting.trains[k].groups
+        sums = sum_everyone(k, kernel=kernel, feed=feed, groups=groups, bound=method.clip_primal, reach=method.reach)
+        noisy = self.setting.trainings[k].mechanism.gaussian(
+            sums.pack(method.clip_primal, method.reach),
+            shift=sensitivity(1.0),
+            noise_multiplier=method.statistics_noise(),
+            purpose="statistics",
+            index=epoch,
+        )
+        return GroupSums.unpack(noisy, method.clip_primal, method.reach, groups)
+
+
+class FairLensPublishedRule(FairLensRule):
+    """Published: the statistics are those of the step's own sample, without noise."""
+
+    LEAST: ClassVar[float] = 1.0
+
+    def look(self, sampled: Sampled) -> None:
+        for k, method in enumerate(self.setting.methods):
+            sums = sum_sample(
+                sampled.passed,
+                sampled.records,
+                sampled.rows,
+                model=k,
+                groups=self.setting.trains[k].groups,
+                bound=method.clip_primal,
+            )
+            self.set_factors(k, sums)
+
+
+_CHUNK = 4096
+_PARTS = np.sqrt([0.45, 0.45, 0.1])  # the parts' lengths in one record's contribution, whose length is 1
+
+
+@dataclass(frozen=True)
+class GroupSums:
+    """Sums over the records of each group, float64: gradients (groups, P), what clipping cuts off of them (P,) over all
+    groups, sizes (groups,), and closeness to the boundary 1 - sum_k f_k^2 (groups,).
+    """
+
+    gradients: np.ndarray
+    excess: np.ndarray
+    sizes: np.ndarray
+    boundary: np.ndarray
+
+    def __add__(self, other: GroupSums) -> GroupSums:
+        return GroupSums(
+            self.gradients + other.gradients,
+            self.excess + other.excess,
+            self.sizes + other.sizes,
+            self.boundary + other.boundary,
+        )
+
+    def pack(self, bound: float, reach: float) -> np.ndarray:
+        """Return all sums as one vector; a record adds at most 1 to it in L2, its gradient clipped to C (1 + reach)."""
+        parts = (
+            self.gradients.ravel() / ((1.0 + reach) * bound),
+            self.excess / (reach * bound),
+            np.concatenate([self.sizes, 2.0 * self.boundary]) / np.sqrt(2.0),
+        )
+        return np.concatenate([length * part for length, part in zip(_PARTS, parts, strict=True)])
+
+    @staticmethod
+    def unpack(vector: np.ndarray, bound: float, reach: float, groups: int) -> GroupSums:
+        """Return the sums of a packed vector."""
+        size = (vector.size - 2 * groups) // (groups + 1)
+        gradients, excess, rest = np.split(vector, [groups * size, (groups + 1) * size])
+        sizes, boundary = np.split(rest / _PARTS[2] * np.sqrt(2.0), 2)
+        return GroupSums(
+            gradients.reshape(groups, size) / _PARTS[0] * ((1.0 + reach) * bound),
+            excess / _PARTS[1] * (reach * bound),
+            sizes,
+            boundary / 2.0,
+        )
+
+
+@dataclass(frozen=True)
+class Factors:
+    """What a record's regularisers need: for the logit's gradient the directions (P,) `excess` and `pull`, and a factor
+    for each group of both regularisers; `clipping` and `boundary` are the groups' deviations that they weigh.
+    """
+
+    excess: np.ndarray
+    pull: np.ndarray
+    gradient_factors: np.ndarray
+    boundary_factors: np.ndarray
+    clipping: np.ndarray
+    boundary: np.ndarray
+
+
+def derive_factors(sums: GroupSums, *, least: float) -> Factors:
+    """Return what follows from `sums`: signs of the groups' deviations, and n / n_a; groups below `least` have none."""
+    known = sums.sizes >= least
+    sizes, people = np.maximum(sums.sizes, 1.0), max(float(sums.sizes.sum()), 1.0)
+    excess, mean = sums.excess / people, sums.gradients.sum(axis=0) / people
+    apart = sums.gradients / sizes[:, None] - mean
+    clipping = (apart @ excess) * known
+    boundary = (sums.boundary / sizes - sums.boundary.sum() / people) * known
+    signs, sides = np.sign(clipping), np.sign(boundary)
+    return Factors(
+        excess=excess,
+        pull=signs @ apart,
+        gradient_factors=signs * people / sizes - signs.sum(),
+        boundary_factors=sides * people / sizes - sides.sum(),
+        clipping=clipping,
+        boundary=boundary,
+    )
+
+
+def sum_sample(passed: Pass, records: Records, rows: slice, *, model: int, groups: int, bound: float) -> GroupSums:
+    """Return the sums over one model's sample, gradients as they are: for the published variant alone."""
+    return _sum(passed, records, rows, model=model, groups=groups, bound=bound, reach=np.inf)
+
+
+def sum_everyone(model: int, *, kernel: Kernel, feed: Feed, groups: int, bound: float, reach: float) -> GroupSums:
+    """Return the sums over all training rows of one model, each gradient clipped to C (1 + `reach`) first."""
+    total: GroupSums | None = None
+    for passed, records in _passes(model, kernel, feed):
+        part = _sum(passed, records, slice(None), model=0, groups=groups, bound=bound, reach=reach)
+        total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+def directional(kernel: Kernel, passed: Pass, rows: slice, direction: np.ndarray) -> np.ndarray:
+    """Return the inner product of each record's gradient of the logit with `direction` (K, P): (K, rows)."""
+    products = np.zeros(passed.logits[:, rows].shape, dtype=np.float32)
+    directions = kernel.shape.views(direction.astype(np.float32))
+    for (weights, biases), (activation, delta) in zip(directions, passed.layers, strict=True):
+        along = np.matmul(activation[:, rows], weights.transpose(0, 2, 1)) + biases
+        products += (along * delta[:, rows]).sum(axis=2)
+    return products
+
+
+def _passes(model: int, kernel: Kernel, feed: Feed) -> Iterator[tuple[Pass, Records]]:
+    alone = Kernel(kernel.shape, kernel.parameters[model : model + 1])
+    for rows in np.array_split(np.arange(feed.n), -(-feed.n // _CHUNK)):
+        drawn = Drawn([feed.columns[model]], [rows])
+        passed = alone.run(drawn.features, drawn.squares)
+        yield passed, Records(passed, drawn)
+
+
+def _sum(
+    passed: Pass, records: Records, rows: slice, *, model: int, groups: int, bound: float, reach: float
+) -> GroupSums:
+    probability = records.probability[model]
+    norms, deviation, present, group = (
+        np.broadcast_to(values, records.logits.shape)[model]
+        for values in (records.norms, records.deviation, records.present, records.group)
+    )
+    weights, cut = _gradient_weights(deviation, norms, bound=bound, reach=reach)
+    here = (present > 0) & np.isfinite(norms)
+    of_group = (group == np.arange(groups)[:, None]) * here.astype(np.float64)
+    total = _weighted_sums(passed, rows, model, np.concatenate([of_group * weights, (cut * here)[None]]), here)
+    closeness = np.nan_to_num((2.0 * probability * (1.0 - probability)).astype(np.float64), nan=0.0)
+    return GroupSums(total[:-1], total[-1], of_group.sum(axis=1), of_group @ closeness)
+
+
+def _gradient_weights(
+    deviation: np.ndarray, norms: np.ndarray, *, bound: float, reach: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return each record's weight on the logit's gradient: up to C (1 + `reach`), and beyond C alone."""
+    lengths = np.abs(deviation) * norms
+    kept = clip_factors(lengths, (1.0 + reach) * bound) if np.isfinite(reach) else np.ones_like(lengths)
+    cut = np.maximum(kept - bound * (1.0 - MARGIN) / lengths, 0.0)
+    whole, beyond = (np.nan_to_num((deviation * share).astype(np.float64), nan=0.0) for share in (kept, cut))
+    return whole, beyond
+
+
+def _weighted_sums(passed: Pass, rows: slice, model: int, weights: np.ndarray, finite: np.ndarray) -> np.ndarray:
+    """Return the sums (m, P) of the logit's gradients weighted by each row of `weights` (m, B), in float64."""
+    parts = []
+    for activation, delta in passed.layers:
+        inputs = np.where(finite[:, None], activation[model, rows].astype(np.float64), 0.0)
+        outputs = np.where(finite[:, None], delta[model, rows].astype(np.float64), 0.0)
+        scaled = weights[:, :, None] * outputs
+        parts += [(scaled.transpose(0, 2, 1) @ inputs).reshape(len(weights), -1), scaled.sum(axis=1)]
+    return np.concatenate(parts, axis=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
@@ -272,3 +272,34 @@ def equally_many(rows: Sequence[int]) -> None:
     sizes = sorted(set(rows))
     if len(sizes) > 1:
         raise RunFailed(f"models of one loop need equally many training rows, got {', '.join(map(str, sizes))}.")
+
+
+ASKED_A_ROUND = 9  # fairlearn asks its learner for an answer, then up to 4 times to bound each of two duality gaps
+
+
+def difference_bound(
+    default: float, among: str = "any group and everyone", *, fairer: Literal["less"] | None = "less"
+) -> Any:
+    """How large a gap may be; `fairer` is None where something else trades accuracy against it."""
+    return parameter(
+        default,
+        "Bound on the gap",
+        f"Largest difference between {among} that the search allows on the training rows, as far as it can tell. "
+        "0 is as fair as it gets, 1 is no constraint.",
+        low=0.0,
+        high=1.0,
+        log=True,
+        fairer=fairer,
+    )
+
+
+def iterations(default: int, help: str) -> Any:
+    """How long the search goes on."""
+    return parameter(default, "Rounds", help, low=1, high=1000, log=True)
+
+
+def laplace_scale(title: str, over: str) -> Any:
+    """A Laplace scale that calibration sets unless a person does."""
+    return parameter(
+        None, title, f"Scale of the Laplace noise over {over}; empty: set from ε.", low=0.0, high=1e4, expert=True
+    )

@@ -17,17 +17,27 @@ are ours, and no printed number could be reproduced.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import solve_triangular
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods import constraint_fields, fields
+from fairpriv_core.engine.clipping import MARGIN
+from fairpriv_core.engine.training import Fitted, Snapshot, Training
+from fairpriv_core.methods import fields
+from fairpriv_core.methods import fields as constraint_fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, parameter
+from fairpriv_core.methods.cell_counts import require_rows
+from fairpriv_core.methods.reductions import build_mixture
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.cells import LABELS, NO_CELL, build_cells
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace
+from fairpriv_core.privacy.sums import on_grid
 
 COUNTS_MOVED = 2.0  # in L1: a person who changes group leaves one of the counts and joins another
 _NOISES = ("noise_primal", "noise_dual", "noise_counts")
@@ -165,6 +175,203 @@ class JagielskiIn(FitsAlone):
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where a group has too few noisy rows."""
-        from fairpriv_core.methods.rules.jagielski_in import play
 
         return play(self, train, training)
+
+
+_TRUTH = np.array([0.0, 1.0])  # a label's own value
+
+
+def play(method: JagielskiIn, train: Dataset, training: Training) -> Fitted:
+    """Return the mixture of all rounds' rules; a resumed game goes on with the rounds of the first."""
+    game = _Game(method, train, training)
+    while len(game.rules) < method.rounds:
+        game.play_round()
+    network, parameters = game.mixture()
+    return Fitted(network, parameters, training.mechanism.events, method.rounds, game.notes())
+
+
+class _Game:
+    """Multipliers (cells,) for "above everyone" and for "below everyone", as logarithms; the rules found so far."""
+
+    def __init__(self, method: JagielskiIn, train: Dataset, training: Training) -> None:
+        self._method, self._train, self._training = method, train, training
+        self._cells = build_cells(training.notion, train.group_names)
+        self._cell = self._cells.of[train.group, train.y]
+        self._people = np.maximum(self._cells.conditions @ np.bincount(train.y, minlength=LABELS), 1.0)
+        # a decision of 1 instead of 0 adds this, by label, to the quantity whose means are compared
+        self._slope = 1.0 - 2.0 * _TRUTH if training.notion.target == "loss" else np.ones(LABELS)
+        self._oracle = LinearOracle(train, method.ridge)
+        held = training.checkpoint or {}
+        self.rules: list[np.ndarray] = list(held.get("rules", ()))
+        self._logarithms = held.get("logarithms", np.zeros((2, self._cells.count)))
+        self._violations = held.get("violations", np.zeros(self._cells.count))
+        self._table = held["counts"] if held else self._release_counts()
+        self._sizes = require_rows(self._table.reshape(-1, LABELS), training.notion, train.group_names)
+
+    def play_round(self) -> None:
+        """The learner answers the multipliers; the auditor answers the learner, except in the last round."""
+        index = len(self.rules)
+        self.rules.append(self._respond(self._multipliers(), index))
+        if index + 1 < self._method.rounds:
+            self._violations = self._audit(self.rules[-1], index)
+            signed = np.stack([self._violations, -self._violations])
+            self._logarithms = self._logarithms + self._method.dual_step * (signed - self._method.difference_bound)
+        self._report()
+
+    def mixture(self) -> tuple[dict[str, Any], np.ndarray]:
+        """Return (network, parameters) of the classifier that draws one of the rules so far."""
+        return build_mixture(self.rules, np.ones(len(self.rules)))
+
+    def notes(self) -> dict[str, object]:
+        """Return what else is exported, all of it from releases."""
+        names = self._cells.names
+        return {
+            "multipliers": dict(zip(names, self._multipliers().tolist(), strict=True)),
+            "noisy_counts": dict(zip(names, self._sizes.tolist(), strict=True)),
+        }
+
+    def _multipliers(self) -> np.ndarray:
+        """Return each cell's multiplier (cells,), its two sides together: B d / n times e^t / (1 + sum of e^t).
+
+        Within the simplex of what all constraints may add to the cost of one decision; see docs/methods/reductions.md.
+        """
+        largest = max(float(self._logarithms.max()), 0.0)
+        weights = np.exp(self._logarithms - largest)
+        shares = weights / (np.exp(-largest) + weights.sum())
+        multipliers: np.ndarray = self._method.multiplier_max * (shares[0] - shares[1]) * self._sizes / self._train.n
+        return multipliers
+
+    def _costs(self, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return n times what a decision 1 costs: by label, for everyone (2,); by group and label, less that (k, 2)."""
+        n = self._train.n
+        per_row = np.append(multipliers / self._sizes, 0.0)[self._cells.of]  # NO_CELL takes the appended zero
+        by_cell = n * self._slope * per_row
+        everyone = n * self._slope * ((multipliers / self._people) @ self._cells.conditions)
+        midrange = (by_cell.max(axis=0) + by_cell.min(axis=0)) / 2.0
+        return (1.0 - 2.0 * _TRUTH) - everyone + midrange, by_cell - midrange
+
+    def _respond(self, multipliers: np.ndarray, index: int) -> np.ndarray:
+        """Release the regression's group term and return the rule that follows; nothing where groups cost the same."""
+        public, centred = self._costs(multipliers)
+        spread = float((centred.max(axis=0) - centred.min(axis=0)).max())
+        released = np.zeros(self._train.d + 1)
+        if spread > 0:
+            released = self._training.mechanism.gaussian(
+                self._oracle.group_term(centred),
+                shift=self._oracle.radius * spread,
+                noise_multiplier=self._method.noise("noise_primal"),
+                purpose="learner",
+                index=index,
+            )
+        return self._oracle.answer(public, released)
+
+    def _audit(self, rule: np.ndarray, index: int) -> np.ndarray:
+        """Release the cells' means of the decision, or of the error; return their differences from everyone's."""
+        values = self._oracle.decide(rule)
+        if self._training.notion.target == "loss":
+            values = np.abs(values - self._train.y)
+        inside = self._cell != NO_CELL
+        sums = np.bincount(self._cell[inside], weights=values[inside] - 0.5, minlength=self._cells.count)
+        released = self._training.mechanism.laplace(
+            sums / self._sizes,
+            shift=0.5 * self._largest_move(),
+            scale=self._method.noise("noise_dual"),
+            purpose="auditor",
+            index=index,
+        )
+        by_label = np.bincount(self._train.y, weights=values, minlength=LABELS)
+        everyone = (self._cells.conditions @ by_label) / self._people
+        violations: np.ndarray = released + 0.5 - everyone
+        return violations
+
+    def _largest_move(self) -> float:
+        """Return max 1/d_i + 1/d_j over two cells that a person may move between: those among the same people."""
+        labels = self._cells.label
+        return max(float(np.sort(1.0 / self._sizes[labels == among])[-2:].sum()) for among in np.unique(labels))
+
+    def _release_counts(self) -> np.ndarray:
+        code = self._train.group * LABELS + self._train.y
+        return self._training.mechanism.laplace(
+            np.bincount(code, minlength=self._train.groups * LABELS).astype(np.float64),
+            shift=COUNTS_MOVED,
+            scale=self._method.noise("noise_counts"),
+            purpose="counts",
+            index=0,
+        )
+
+    def _report(self) -> None:
+        """Show the game so far; commit where that is due."""
+        played, observer, mechanism = len(self.rules), self._training.observer, self._training.mechanism
+        network, parameters = self.mixture()
+        curves = self._cells.name_curves(multiplier=self._multipliers(), violation=self._violations)
+        observer.show(Snapshot(played, played, network, parameters, curves, {}))
+        if observer.due():
+            state = {
+                "rules": np.stack(self.rules),
+                "logarithms": self._logarithms,
+                "violations": self._violations,
+                "counts": self._table,
+                **mechanism.state(),
+            }
+            observer.commit(step=played, events=mechanism.events, checkpoint=state)
+
+
+_KEPT = 0.95  # the share of rows whose length stands; longer ones are shortened to theirs, which is public
+_CHUNK = 16384
+
+
+class LinearOracle:
+    """For a cost of each row's decision 1 that is public but for a term by (group, label).
+
+    With x the features and a 1, G = sum of x x' + ridge and L L' = G, the regression's coefficients are L'^-1 of the
+    sum of cost times L^-1 x. `radius` bounds |L^-1 x| in the group term, in which longer rows are shortened.
+    """
+
+    def __init__(self, train: Dataset, ridge: float) -> None:
+        self._train = train
+        gram = ridge * np.eye(train.d + 1)
+        for rows, _ in self._chunks():
+            gram += rows.T @ rows
+        self._lower = np.linalg.cholesky(gram)
+        lengths = np.concatenate([np.linalg.norm(self._whiten(rows), axis=1) for rows, _ in self._chunks()])
+        self.radius = float(np.quantile(lengths, _KEPT))
+        factors = np.minimum(1.0, self.radius * (1.0 - MARGIN) / lengths)
+        self._by_label = np.zeros((LABELS, train.d + 1))
+        self._by_cell = np.zeros((train.groups * LABELS, train.d + 1))
+        for rows, where in self._chunks():
+            whitened, label = self._whiten(rows), train.y[where]
+            self._by_label += np.eye(LABELS)[label].T @ whitened
+            cell = np.eye(len(self._by_cell))[train.group[where] * LABELS + label]
+            self._by_cell += cell.T @ on_grid(whitened * factors[where, None], self.radius)
+
+    def group_term(self, costs: np.ndarray) -> np.ndarray:
+        """Return the sum (d + 1,) over rows of their `costs` (k, 2) by group and label, times L^-1 x: sensitive.
+
+        One person who changes group moves it by at most `radius` times the difference of their two costs.
+        """
+        term: np.ndarray = costs.reshape(-1) @ self._by_cell
+        return term
+
+    def answer(self, public: np.ndarray, group_term: np.ndarray) -> np.ndarray:
+        """Return the parameters (d + 1,), float32, of the rule that says 1 where the regressed cost is below 0.
+
+        `public` (2,) are the costs by label, `group_term` (d + 1,) what was released of the rest.
+        """
+        total = public @ self._by_label + group_term
+        coefficients = solve_triangular(self._lower, total, lower=True, trans="T")
+        return np.asarray(-coefficients, dtype=np.float32)
+
+    def decide(self, parameters: np.ndarray) -> np.ndarray:
+        """Return the rule's decisions (n,) on the training rows, 0 or 1."""
+        decided: np.ndarray = (self._train.X @ parameters[:-1] + parameters[-1] > 0).astype(np.float64)
+        return decided
+
+    def _whiten(self, rows: np.ndarray) -> np.ndarray:
+        whitened: np.ndarray = solve_triangular(self._lower, rows.T, lower=True).T
+        return whitened
+
+    def _chunks(self) -> Iterator[tuple[np.ndarray, slice]]:
+        for start in range(0, self._train.n, _CHUNK):
+            rows = self._train.X[start : start + _CHUNK].astype(np.float64)
+            yield np.column_stack([rows, np.ones(len(rows))]), slice(start, start + len(rows))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.records import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsMany, MethodInfo, NotPrivate
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 
 
@@ -49,6 +55,47 @@ class Plain(NotPrivate, FitsMany):
         cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
     ) -> list[Fitted]:
         """Train K models in one loop."""
-        from fairpriv_core.methods.rules.trainers import train_plain
 
-        return train_plain(methods, trains, trainings)
+        setting = Setting(methods, trains, trainings)
+        return setting.run(PlainRule(setting))
+
+
+@dataclass
+class PlainRule:
+    """weight = (p - y) / batch."""
+
+    setting: Setting[Any]
+    uses_batches: bool = True
+
+    def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
+        return None
+
+    def public_weights(self, records: Records) -> np.ndarray:
+        return records.deviation / np.float32(records.count)
+
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
+        raise AssertionError("no sample is drawn")
+
+    def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        return None
+
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+        return {"gradient_norm": (loss_gradient_norms(records), None)}
+
+    def scalars(self, model: int) -> dict[str, float]:
+        return {}
+
+    def notes(self, model: int) -> dict[str, object]:
+        return {}
+
+    def state(self, model: int) -> dict[str, np.ndarray]:
+        return {}
+
+    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
+        return None
+
+
+def loss_gradient_norms(records: Records) -> np.ndarray:
+    """Return the norm of each record's gradient of the cross-entropy: |p - y| |do|."""
+    lengths: np.ndarray = np.abs(records.deviation) * records.norms
+    return lengths

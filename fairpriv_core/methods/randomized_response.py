@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+import numpy as np
+
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods import constraint_fields, fields
+from fairpriv_core.methods import fields
+from fairpriv_core.methods import fields as constraint_fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, parameter
+from fairpriv_core.methods.cell_counts import require_rows
+from fairpriv_core.methods.equalise import equalise
+from fairpriv_core.methods.reductions import Answers, NotionMoment, Reduced, reduce
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, RandomizedResponse
+from fairpriv_core.seeds import public_generator
 
 PROCEDURES = ("one_step", "two_step")
 
@@ -104,6 +114,93 @@ class ResponseReductions(FitsAlone):
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where the answers leave a group of too few people."""
-        from fairpriv_core.methods.rules.private_demographics import learn_from_answers
 
         return learn_from_answers(self, train, training)
+
+
+def learn_from_answers(method: ResponseReductions, train: Dataset, training: Training) -> Fitted:
+    """Return the model of one step, or of two; RunFailed where the answers leave a group of too few people."""
+    responses = release_responses(train, training, method.response())
+    require_rows(responses.estimate(1.0 - train.y, train.y), training.notion, train.group_names)
+    answers = Answers(training, {"responses": responses.answers})
+    if method.procedure == "one_step":
+        only = _reduce(method, train, responses, training=training, answers=answers)
+        return answers.finish(only.network, only.parameters, only.notes)
+    shuffled = public_generator(training.seed, "two steps").permutation(train.n)
+    first, second = np.sort(shuffled[: train.n // 2]), np.sort(shuffled[train.n // 2 :])
+    base = _reduce(method, train.take(first), responses.take(first), training=training, answers=answers)
+    bound = method.difference_bound
+    table = derive(base, train.take(second), responses.take(second), notion=training.notion, difference_bound=bound)
+    network = {"kind": "derived", "base": base.network, "table": table.tolist()}
+    return answers.finish(network, base.parameters, base.notes)
+
+
+def _reduce(
+    method: ResponseReductions, part: Dataset, responses: Responses, *, training: Training, answers: Answers
+) -> Reduced:
+    """Step 1: the reduction on answers, its bounds corrected."""
+    moment = NotionMoment(training.notion, method.difference_bound, responses.misreport)
+    return reduce(part, responses.answers, moment, iterations=method.iterations, answers=answers)
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Answers (n,) in 0..groups-1; `misreport` is the chance of each answer that is not the truth."""
+
+    answers: np.ndarray
+    groups: int
+    misreport: float
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """P(answer = z | group = a) as (k, k), a row for each group."""
+        kept = 1.0 - self.groups * self.misreport
+        return np.full((self.groups, self.groups), self.misreport) + kept * np.eye(self.groups)
+
+    def take(self, rows: np.ndarray) -> Responses:
+        """Return the answers of `rows`."""
+        return replace(self, answers=self.answers[rows])
+
+    def estimate(self, *columns: np.ndarray) -> np.ndarray:
+        """Return unbiased estimates (k, len(columns)) of each column's sum by group; they may be negative.
+
+        E[sum by answer z] = m sum_a s_a + (1 - k m) s_z, the response's matrix, which is solved for s.
+        """
+        by_answer = np.stack(
+            [np.bincount(self.answers, weights=column, minlength=self.groups) for column in columns], axis=1
+        )
+        unbiased: np.ndarray = by_answer - self.misreport * by_answer.sum(axis=0)
+        return unbiased / (1.0 - self.groups * self.misreport)
+
+
+def release_responses(train: Dataset, training: Training, epsilon: float) -> Responses:
+    """Return each row's answer by k-ary randomised response, drawn once: a resumed run has those of the first.
+
+    The truth is answered with chance e^epsilon / (e^epsilon + k - 1) (Kairouz et al., 2016).
+    """
+    misreport = 1.0 / (math.exp(epsilon) + train.groups - 1.0)
+    if training.checkpoint is not None:
+        return Responses(np.asarray(training.checkpoint["responses"]), train.groups, misreport)
+    mechanism = training.mechanism
+    drawn = mechanism.randomized_response(train.group, k=train.groups, epsilon=epsilon, purpose="group", index=0)
+    checkpoint = {"responses": drawn, **mechanism.state()}
+    training.observer.commit(step=0, events=mechanism.events, checkpoint=checkpoint)
+    return Responses(drawn, train.groups, misreport)
+
+
+_LEAST = 1.0  # estimated rows of each cell in the half that this step has
+
+
+def derive(
+    base: Reduced, half: Dataset, responses: Responses, *, notion: Notion, difference_bound: float
+) -> np.ndarray:
+    """Return chances (k, 2) of a 1 by group and decision of `base`, from the rows of `half`, which it has not seen.
+
+    The new decision is drawn from the old one and a fresh answer of randomised response, so that predicting needs no
+    more of a person than training did. The chances by group are those by answer, mixed.
+    """
+    chance = predict_proba(base.network, base.parameters, half.X)
+    columns = [among * share for among in (1.0 - half.y, half.y) for share in chance.T]
+    counts = responses.estimate(*columns).reshape(half.groups, 2, 2)
+    require_rows(counts.sum(axis=2), notion, half.group_names, floor=_LEAST)
+    return equalise(counts.clip(min=0.0), notion, difference_bound=difference_bound, response=responses.matrix)

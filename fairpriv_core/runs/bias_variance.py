@@ -13,7 +13,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import open_kernel
 from fairpriv_core.engine.presets import read_shape
 from fairpriv_core.engine.records import Feed, Records
-from fairpriv_core.methods.rules.plain import loss_gradient_norms
+from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
 from fairpriv_core.runs.config import build_config
 from fairpriv_core.runs.execute import calibrate_method

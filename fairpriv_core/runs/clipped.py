@@ -11,7 +11,7 @@ from fairpriv_core.engine.clipping import share_clipped
 from fairpriv_core.engine.loop import open_kernel
 from fairpriv_core.engine.presets import read_shape
 from fairpriv_core.engine.records import Feed
-from fairpriv_core.methods.rules.violations import constraint_norms, finite
+from fairpriv_core.methods.lagrangian import constraint_norms, finite
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
 from fairpriv_core.runs.config import build_config

@@ -60,9 +60,7 @@ def test_halved_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "fairpriv_core.methods.rules.noisy_sums.clip_weights", lambda weights, norms, bound: weights.copy()
-    )
+    monkeypatch.setattr("fairpriv_core.methods.noisy_sums.clip_weights", lambda weights, norms, bound: weights.copy())
     (reach,) = measure_reach(trainer_of(prepare("dp_sgd")), make_images(240), changes=12, whole_record=True, seed=0)
     assert reach.largest > 2.0
 

@@ -85,9 +85,7 @@ def attack_dp_sgd(method: DpSgd, *, runs: int) -> dict[str, Any]:
 
 def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     method = prepare("dp_sgd")
-    monkeypatch.setattr(
-        "fairpriv_core.methods.rules.noisy_sums.clip_weights", lambda weights, norms, bound: weights.copy()
-    )
+    monkeypatch.setattr("fairpriv_core.methods.noisy_sums.clip_weights", lambda weights, norms, bound: weights.copy())
     data = make_data(rows=800, isolated=2, groups=2, seed=0)
     (reach,) = measure_reach(trainer_of(method), data, changes=12, whole_record=True, seed=0)
     assert reach.largest > 2.0

@@ -13,11 +13,9 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.records import Columns, Feed, Records
 from fairpriv_core.engine.training import Training
-from fairpriv_core.methods.dpsgd_f import DpsgdF
-from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
-from fairpriv_core.methods.rules.dpsgd_f import DpsgdFRule
-from fairpriv_core.methods.rules.fairdp_adaptive import FairDpRule
-from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.methods.dpsgd_f import DpsgdF, DpsgdFRule
+from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive, FairDpRule
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, Watcher, make_data
 

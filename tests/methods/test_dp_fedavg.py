@@ -11,10 +11,9 @@ import pytest
 
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.methods.dp_fedavg import DpFedAvg
+from fairpriv_core.methods import dp_fedavg as rule_module
+from fairpriv_core.methods.dp_fedavg import DpFedAvg, DpFedAvgRule
 from fairpriv_core.methods.dp_sgd import DpSgd
-from fairpriv_core.methods.rules import dp_fedavg as rule_module
-from fairpriv_core.methods.rules.dp_fedavg import DpFedAvgRule
 from fairpriv_core.privacy.sums import EXCESS
 from tests.methods.harness import RecordingMechanism, Release, make_data, train
 from tests.methods.test_dp_sgd_family import SHORT, replay_single_records

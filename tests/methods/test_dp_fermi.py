@@ -17,13 +17,11 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.records import Records
 from fairpriv_core.engine.sampling import public_batches
 from fairpriv_core.errors import FairprivError, RunFailed
-from fairpriv_core.methods.dp_fermi import DpFermi
-from fairpriv_core.methods.rules import fermi as rule_module
-from fairpriv_core.methods.rules import fermi_terms as terms
-from fairpriv_core.methods.rules.fermi import FermiRule
-from fairpriv_core.methods.rules.fermi_releases import Pairs, StepRelease
-from fairpriv_core.methods.rules.pf_ld_releases import release_counts
-from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.methods import dp_fermi as rule_module
+from fairpriv_core.methods import penalty as terms
+from fairpriv_core.methods.cell_counts import release_counts
+from fairpriv_core.methods.dp_fermi import DpFermi, FermiRule, Pairs, StepRelease
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.privacy.event import Gaussian
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
 

@@ -14,14 +14,13 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.methods.dp_fermi import DpFermi
-from fairpriv_core.methods.rules import fermi as rule_module
-from fairpriv_core.methods.rules import fermi_classes as classes_module
-from fairpriv_core.methods.rules import fermi_terms as terms
-from fairpriv_core.methods.rules.fermi_classes import FermiClassesRule, Pulls
-from fairpriv_core.methods.rules.fermi_sums import ClassConditions
-from fairpriv_core.methods.rules.pf_ld_releases import release_counts
-from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.methods import dp_fermi as classes_module
+from fairpriv_core.methods import dp_fermi as rule_module
+from fairpriv_core.methods import penalty as terms
+from fairpriv_core.methods.cell_counts import release_counts
+from fairpriv_core.methods.dp_fermi import DpFermi, FermiClassesRule, Pulls
+from fairpriv_core.methods.penalty import ClassConditions
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.privacy.event import merge
 from tests.methods.harness import RecordingMechanism, Release, train, with_group
 from tests.methods.test_dp_fermi_classes_reductions import make_three

@@ -15,7 +15,7 @@ from fairpriv_core.engine.layered import LayeredShape
 from fairpriv_core.engine.layers import Dense
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.none import Plain
-from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from tests.engine.reference import build_module
 from tests.methods.harness import RecordingMechanism, make_data, train

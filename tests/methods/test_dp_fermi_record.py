@@ -13,13 +13,12 @@ import torch
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.errors import FairprivError, RunFailed
-from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
+from fairpriv_core.methods import dp_fermi_record as rule_module
+from fairpriv_core.methods.cell_counts import release_counts
+from fairpriv_core.methods.dp_fermi_record import DpFermiRecord, DpFermiRecordRule
 from fairpriv_core.methods.dp_sgd import DpSgd
-from fairpriv_core.methods.rules import fermi_record as rule_module
-from fairpriv_core.methods.rules.fermi_record import DpFermiRecordRule
-from fairpriv_core.methods.rules.noisy_sums import clipped_loss_weights
-from fairpriv_core.methods.rules.pf_ld_releases import release_counts
-from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.methods.noisy_sums import clipped_loss_weights
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.privacy.event import Gaussian
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
 

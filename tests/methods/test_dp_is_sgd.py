@@ -9,9 +9,9 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.methods import dp_is_sgd as rule_module
 from fairpriv_core.methods.dp_is_sgd import DpIsSgd
 from fairpriv_core.methods.dp_sgd import DpSgd
-from fairpriv_core.methods.rules import dp_is_sgd as rule_module
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, SampledGaussian
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group

@@ -12,10 +12,10 @@ import pytest
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.records import Records
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.methods import dpsgd_f, fairdp_adaptive, noisy_sums, opt_q
 from fairpriv_core.methods.dpsgd_f import DpsgdF
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.opt_q import OptQ
-from fairpriv_core.methods.rules import dpsgd_f, fairdp_adaptive, noisy_sums, opt_q
 from fairpriv_core.runs.parameters import method_to_json
 from tests.methods.harness import RecordingMechanism, make_data, train
 from tests.methods.test_dp_sgd_family import SHORT, replay_single_records

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.methods import dpsgd_f, dpsgd_global_adapt, fairdp_adaptive, opt_q
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.dpsgd_f import DpsgdF
@@ -16,7 +17,6 @@ from fairpriv_core.methods.dpsgd_global_adapt import DpsgdGlobalAdapt
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.noisy_sums import SumsWithCounts
 from fairpriv_core.methods.opt_q import OptQ
-from fairpriv_core.methods.rules import dpsgd_f, dpsgd_global_adapt, fairdp_adaptive, opt_q
 from tests.methods.harness import RecordingMechanism, make_data, train
 
 SHARED: dict[str, Any] = {"epochs": 3, "batch_size": 25, "learning_rate": 0.1, "optimizer": "sgd", "clip_primal": 0.4}

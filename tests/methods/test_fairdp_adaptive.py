@@ -7,9 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fairpriv_core.methods.bias_variance import bias_variance, minimise_bias_variance
-from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
-from fairpriv_core.methods.rules import fairdp_adaptive as rule_module
+from fairpriv_core.methods import fairdp_adaptive as rule_module
+from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive, bias_variance, minimise_bias_variance
 from tests.methods.harness import RecordingMechanism, make_data, train
 
 

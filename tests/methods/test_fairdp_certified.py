@@ -12,11 +12,11 @@ from fairpriv_core.engine.evaluate import decisions
 from fairpriv_core.engine.records import Records
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.methods import fairdp_certified as releases
+from fairpriv_core.methods import fairdp_certified as rule
 from fairpriv_core.methods.certificates import positive_chances, worst_case_bound
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
-from fairpriv_core.methods.rules import fairdp_certified as rule
-from fairpriv_core.methods.rules import fairdp_releases as releases
-from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, SampledGaussian

@@ -17,14 +17,19 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.networks import NetworkShape, logits
 from fairpriv_core.engine.records import Feed
 from fairpriv_core.errors import BadInput
+from fairpriv_core.methods import fairlens as fairlens_trainers
+from fairpriv_core.methods import fairlens as rule_module
+from fairpriv_core.methods import fairlens as statistics_module
 from fairpriv_core.methods.dp_sgd import DpSgd
-from fairpriv_core.methods.fairlens import FairLens
-from fairpriv_core.methods.rules import fairlens as rule_module
-from fairpriv_core.methods.rules import fairlens_statistics as statistics_module
-from fairpriv_core.methods.rules import fairlens_trainers
-from fairpriv_core.methods.rules.fairlens import FairLensPublishedRule, FairLensRule
-from fairpriv_core.methods.rules.fairlens_statistics import GroupSums, derive_factors, directional
-from fairpriv_core.methods.rules.noisy_sums import clipped_loss_weights
+from fairpriv_core.methods.fairlens import (
+    FairLens,
+    FairLensPublishedRule,
+    FairLensRule,
+    GroupSums,
+    derive_factors,
+    directional,
+)
+from fairpriv_core.methods.noisy_sums import clipped_loss_weights
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.privacy.sums import sensitivity
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group

@@ -20,18 +20,17 @@ from fairpriv_core.engine.layers import Dense, Layer, Relu
 from fairpriv_core.engine.predict import NETWORK_KIND, predict_proba
 from fairpriv_core.engine.records import Records
 from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods import fairdp_certified as certified_rule
 from fairpriv_core.methods import previews
+from fairpriv_core.methods import setting as setting_module
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.clipping_choice import Warmup
 from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
-from fairpriv_core.methods.one_release import OneRelease
+from fairpriv_core.methods.one_release import NAME, SIDE, OneRelease
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
-from fairpriv_core.methods.rules import fairdp_certified as certified_rule
-from fairpriv_core.methods.rules import setting as setting_module
-from fairpriv_core.methods.rules.setting import Setting
-from fairpriv_core.methods.rules.thumbnails import NAME, SIDE
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import merge
 from fairpriv_core.privacy.mechanism import Mechanism

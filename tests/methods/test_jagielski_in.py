@@ -10,10 +10,9 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods.jagielski_in import JagielskiIn
-from fairpriv_core.methods.rules import jagielski_in as rule
-from fairpriv_core.methods.rules import linear_oracle
-from fairpriv_core.methods.rules.linear_oracle import LinearOracle
+from fairpriv_core.methods import jagielski_in as linear_oracle
+from fairpriv_core.methods import jagielski_in as rule
+from fairpriv_core.methods.jagielski_in import JagielskiIn, LinearOracle
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL, build_cells
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group

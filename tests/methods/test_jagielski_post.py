@@ -12,9 +12,9 @@ from fairpriv_core.engine.evaluate import decisions
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.methods import jagielski_post as rule
 from fairpriv_core.methods.jagielski_post import JagielskiPost
 from fairpriv_core.methods.none import Plain
-from fairpriv_core.methods.rules import postprocessing as rule
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.rates import count_cells
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group

@@ -14,11 +14,10 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.evaluate import evaluate
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.methods import one_release as statistic_module
+from fairpriv_core.methods import one_release as trainers
 from fairpriv_core.methods.none import Plain
-from fairpriv_core.methods.one_release import OneRelease
-from fairpriv_core.methods.rules import one_release_statistic as statistic_module
-from fairpriv_core.methods.rules import one_release_trainers as trainers
-from fairpriv_core.methods.rules.one_release import move_multipliers
+from fairpriv_core.methods.one_release import OneRelease, move_multipliers
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL
 from tests.methods.harness import RecordingMechanism, Watcher, make_data, train, with_group

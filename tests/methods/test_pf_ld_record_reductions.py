@@ -14,14 +14,13 @@ import torch
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.training import Fitted
+from fairpriv_core.methods import cell_counts as pf_ld_releases
+from fairpriv_core.methods import pf_ld_record as rule_module
+from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_sgd import DpSgd
-from fairpriv_core.methods.pf_ld_record import PfLdRecord
-from fairpriv_core.methods.rules import pf_ld_record as rule_module
-from fairpriv_core.methods.rules import pf_ld_releases
-from fairpriv_core.methods.rules.noisy_sums import clipped_loss_weights
-from fairpriv_core.methods.rules.pf_ld_record import PfLdRecordRule
-from fairpriv_core.methods.rules.pf_ld_releases import release_counts
-from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.methods.noisy_sums import clipped_loss_weights
+from fairpriv_core.methods.pf_ld_record import PfLdRecord, PfLdRecordRule
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, with_group
 from tests.methods.test_pf_ld_record import METHOD, find_contributions, find_moves, measure_noise, ordinary, train

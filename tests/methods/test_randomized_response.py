@@ -12,11 +12,9 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods.randomized_response import ResponseReductions
-from fairpriv_core.methods.reductions import Reductions
-from fairpriv_core.methods.rules import private_demographics
-from fairpriv_core.methods.rules.notion_moment import NotionMoment
-from fairpriv_core.methods.rules.responses import Responses, release_responses
+from fairpriv_core.methods import randomized_response as private_demographics
+from fairpriv_core.methods.randomized_response import ResponseReductions, Responses, release_responses
+from fairpriv_core.methods.reductions import NotionMoment, Reductions
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 from tests.methods.spread import spread

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.methods import pf_ld as pf_ld_rule
+from fairpriv_core.methods import setting as setting_module
+from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.pf_ld import PfLd
-from fairpriv_core.methods.rules import pf_ld as pf_ld_rule
-from fairpriv_core.methods.rules import setting as setting_module
-from fairpriv_core.methods.rules.pf_ld_releases import release_counts
-from fairpriv_core.methods.rules.setting import Setting
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
 

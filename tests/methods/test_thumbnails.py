@@ -7,10 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fairpriv_core.methods.one_release import OneRelease
-from fairpriv_core.methods.rules import thumbnails
-from fairpriv_core.methods.rules.one_release_statistic import build_features
-from fairpriv_core.methods.rules.thumbnails import SIDE, shrink_images
+from fairpriv_core.methods import one_release as thumbnails
+from fairpriv_core.methods.one_release import SIDE, OneRelease, build_features, shrink_images
 from tests.methods.test_images import make_images
 
 

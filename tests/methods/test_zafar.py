@@ -14,8 +14,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.evaluate import evaluate
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.rules.boundary_covariance import BoundaryCovariance
-from fairpriv_core.methods.zafar import Zafar
+from fairpriv_core.methods.zafar import BoundaryCovariance, Zafar
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 

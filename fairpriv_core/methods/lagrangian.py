@@ -1,4 +1,8 @@
-"""The rule of F-LD and of PF-LD as published: Algorithm 1, with eq. 8 and 10 in place of lines 4 and 5 when private."""
+"""F-LD and PF-LD as published: Algorithm 1, with eq. 8 and 10 in place of lines 4 and 5 when private.
+
+A primal step has the constraint terms |mu(B_P) - mu(B_G)| of one public batch, a dual step the violations over all
+training rows, in float64.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,10 @@ import numpy as np
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum
 from fairpriv_core.engine.records import Feed, Indices, Records
-from fairpriv_core.methods.rules.batch_terms import BatchTerms, CellTable, batch_terms
-from fairpriv_core.methods.rules.setting import Setting
-from fairpriv_core.methods.rules.violations import cell_means, finite, outputs
-from fairpriv_core.notions.cells import Cells
-from fairpriv_core.notions.surrogates import output, slope
+from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
+from fairpriv_core.notions.notion import Target
+from fairpriv_core.notions.surrogates import output, sigmoid, slope
 
 
 @dataclass
@@ -142,3 +145,117 @@ class LagrangianRule(OneSum):
             purpose="dual",
             index=epoch,
         )
+
+
+_LEAST = 2  # a group with fewer members in a batch gives no term in that step
+
+
+@dataclass(frozen=True)
+class CellTable:
+    """A notion's cells as a 0/1 matrix: which codes (group * 2 + label) are in each G_i, then in each P_i."""
+
+    inside: np.ndarray
+
+    @staticmethod
+    def of(cells: Cells) -> CellTable:
+        """Return the matrix of `cells`: (2 cells, codes)."""
+        codes = cells.of.reshape(-1)
+        members = codes == np.arange(cells.count)[:, None]
+        label = np.arange(len(codes)) % LABELS
+        people = (cells.label[:, None] == NO_CELL) | (cells.label[:, None] == label)
+        return CellTable(np.concatenate([members, people]).astype(np.float64))
+
+
+@dataclass(frozen=True)
+class BatchTerms:
+    """Per code and model (K, codes): `group` and `population` are the factors of dh in the gradient of the penalty.
+
+    `smallest`, (K,) or (1,) of shared rows, is the smallest number of members among the groups that give a term,
+    `_LEAST` if none does.
+    """
+
+    group: np.ndarray
+    population: np.ndarray
+    smallest: np.ndarray
+
+
+def batch_terms(table: CellTable, *, multipliers: np.ndarray, records: Records, values: np.ndarray) -> BatchTerms:
+    """Return the terms of sum_i lambda_i |mu(B_P,i) - mu(B_G,i)| for h = `values` (K, B); `multipliers` (K, cells)."""
+    inside, cells = table.inside, multipliers.shape[1]
+    sizes = records.count_codes(inside.shape[1]) @ inside.T
+    people = np.maximum(sizes, 1.0)
+    means = records.sum_by_code(values, inside.shape[1]) @ inside.T
+    means /= people
+    members = sizes[:, :cells]
+    counted = members >= _LEAST
+    signed = np.sign(means[:, cells:] - means[:, :cells])
+    signed *= multipliers
+    signed *= counted
+    smallest = np.where(counted, members, np.inf).min(axis=1)
+    smallest[smallest == np.inf] = _LEAST
+    return BatchTerms(
+        group=((signed / people[:, :cells]) @ inside[:cells]).astype(np.float32),
+        population=((signed / people[:, cells:]) @ inside[cells:]).astype(np.float32),
+        smallest=smallest,
+    )
+
+
+_CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class Means:
+    """For each cell i: `population` mean of h over P_i (public under `attribute`), `sum` and exact `size` of G_i."""
+
+    population: np.ndarray
+    sum: np.ndarray
+    size: np.ndarray
+
+
+def outputs(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
+    """Return h of every training row of one model (n,), float64."""
+    columns = feed.columns[model]
+    scores = kernel.score(slice(model, model + 1), columns.features)[0]
+    return output(target, scores, columns.labels).astype(np.float64)
+
+
+def constraint_norms(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
+    """Return |dh| of every training row of one model (n,), float64; public where x and y are."""
+    alone = kernel.alone(model)
+    columns, parts = feed.columns[model], []
+    for start in range(0, feed.n, _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        passed = alone.run(columns.features[rows][None])
+        parts.append(np.abs(slope(target, sigmoid(passed.logits[0]), columns.labels[rows])) * passed.norms[0])
+    return np.concatenate(parts).astype(np.float64)
+
+
+def cell_means(model: int, *, cells: Cells, values: np.ndarray, group_values: np.ndarray, feed: Feed) -> Means:
+    """Return population means of `values` and group sums of `group_values`, both (n,), over the cells."""
+    cell_of, codes = cells.of.reshape(-1), feed.columns[model].codes
+    by_label, people = np.zeros(LABELS), np.zeros(LABELS, dtype=np.int64)
+    sums, sizes = np.zeros(cells.count), np.zeros(cells.count)
+    for start in range(0, feed.n, _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        label, cell = codes[rows] % LABELS, cell_of[codes[rows]]
+        inside = cell != NO_CELL
+        by_label = _add_in_order(by_label, label, values[rows])
+        people += np.bincount(label, minlength=LABELS)
+        sums = _add_in_order(sums, cell[inside], group_values[rows][inside])
+        sizes += np.bincount(cell[inside], minlength=cells.count)
+    population = [
+        by_label.sum() / people.sum() if condition < 0 else by_label[condition] / max(people[condition], 1)
+        for condition in cells.label
+    ]
+    return Means(population=np.array(population), sum=sums, size=sizes)
+
+
+def _add_in_order(totals: np.ndarray, places: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return `totals` with each value added at its place, one after the other: no bit depends on where chunks end."""
+    first = np.arange(len(totals))
+    return np.bincount(np.concatenate([first, places]), np.concatenate([totals, values]), len(totals))
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """Return `values` with what is not finite at 0: such a row contributes nothing."""
+    return np.where(np.isfinite(values), values, 0.0)

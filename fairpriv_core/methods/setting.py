@@ -27,14 +27,14 @@ from fairpriv_core.notions.cells import Cells, build_cells
 from fairpriv_core.notions.notion import Target
 from fairpriv_core.privacy.mechanism import Mechanism
 
-M = TypeVar("M", bound=TrainsNetwork)
+M_co = TypeVar("M_co", bound=TrainsNetwork, covariant=True)
 
 
 @dataclass(frozen=True)
-class Setting(Generic[M]):
+class Setting(Generic[M_co]):
     """K methods that may differ in anything but the network's shape, the schedule, the notion and the groups."""
 
-    methods: Sequence[M]
+    methods: Sequence[M_co]
     trains: Sequence[Dataset]
     trainings: Sequence[Training]
 

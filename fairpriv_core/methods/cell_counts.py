@@ -1,0 +1,59 @@
+"""Noisy sizes of a notion's cells, and the least that they may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fairpriv_core.errors import RunFailed
+from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.cells import NO_CELL, build_cells
+from fairpriv_core.notions.notion import Notion
+
+FLOOR = 30.0  # noisy records that a cell must have
+
+
+MOVED = math.sqrt(2.0)  # how far a person who moves from one cell to another moves their sizes, in L2
+
+
+def release_counts(setting: Setting[Any], k: int, *, shift: float = MOVED) -> np.ndarray:
+    """Release the cells' sizes of model k, (cells,): one person moves them by at most `shift` in L2.
+
+    Raises RunFailed, naming the cell and its noisy size, where one is below FLOOR; that release is paid for too.
+    """
+    train, cells = setting.trains[k], setting.cells
+    noisy = setting.trainings[k].mechanism.gaussian(
+        cells.sizes(train.group, train.y),
+        shift=shift,
+        noise_multiplier=setting.methods[k].noise("noise_counts"),
+        purpose="counts",
+        index=0,
+    )
+    least = int(noisy.argmin())
+    if noisy[least] < FLOOR:
+        raise RunFailed(
+            f"group '{cells.names[least]}' has about {max(noisy[least], 0.0):.0f} training rows (a noisy count); "
+            f"at least {FLOOR:.0f} are needed: take a larger epsilon, or merge the group with another one."
+        )
+    return noisy
+
+
+def require_rows(table: np.ndarray, notion: Notion, group_names: Sequence[str], *, floor: float = FLOOR) -> np.ndarray:
+    """Return the sizes (cells,) of the notion's cells out of a noisy `table` (k, 2) of rows by group and label.
+
+    Raises RunFailed, naming the cell and its size, where one is below `floor`.
+    """
+    cells = build_cells(notion, group_names)
+    inside = cells.of != NO_CELL
+    sizes = np.bincount(cells.of[inside], weights=table[inside], minlength=cells.count)
+    least = int(sizes.argmin())
+    if sizes[least] < floor:
+        raise RunFailed(
+            f"group '{cells.names[least]}' has about {max(sizes[least], 0.0):.0f} training rows (an estimate from what "
+            f"was released with noise); at least {floor:.0f} are needed: take a larger epsilon, or merge the group "
+            "with another one."
+        )
+    return sizes
