@@ -40,6 +40,7 @@ def test_memory_is_measured_in_another_process() -> None:
     assert line["mib"] > 0
 
 
+@pytest.mark.long
 def test_images_are_measured_in_processes_of_their_own() -> None:
     cells = images.collect(rows=512, rounds=1)
     assert [cell["method"] for cell in cells] == ["none", "dp_sgd"]

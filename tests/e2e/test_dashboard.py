@@ -27,7 +27,7 @@ def test_a_figure_downloads(form: str, tab: Page, site: Any, tmp_path: Path) -> 
     assert path.read_bytes().startswith(starts[form])
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_nothing_overflows_at_phone_width(
     scheme: Literal["light", "dark"], site: Any, browser: Browser, tab: Page
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import CHART, LONG, keyed, launch, open_page, read_step, wait_for_state
@@ -23,6 +24,7 @@ def move_store(store: Path, to: Path) -> None:
             path.rename(f"{to}{part}")
 
 
+@pytest.mark.long
 def test_the_page_goes_on_after_the_server_and_after_the_store_come_back(
     tab: Page, own_site: Any, tmp_path: Path
 ) -> None:

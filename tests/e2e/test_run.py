@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from fairpriv_core.runs.store import open_store
@@ -83,6 +84,7 @@ def test_zoom_stays_through_ten_refreshes_and_the_histogram_shows_its_bound(tab:
     wait_for_state(tab, "stopped by hand", 15)
 
 
+@pytest.mark.long
 def test_five_viewers_of_one_run_are_kept_up_to_date(tab: Page, site: Any) -> None:
     key = launch(tab, site, f"{LONG}&seed=11")
     viewers = [tab, *(tab.context.new_page() for _ in range(4))]
@@ -102,6 +104,7 @@ def test_five_viewers_of_one_run_are_kept_up_to_date(tab: Page, site: Any) -> No
     wait_for_state(tab, "stopped by hand", 15)
 
 
+@pytest.mark.long
 def test_the_page_survives_a_killed_worker_and_its_run_goes_on(tab: Page, own_site: Any) -> None:
     launch(tab, own_site, f"{LONG}&seed=9")
     keyed(tab, "run_quality", CHART).wait_for()

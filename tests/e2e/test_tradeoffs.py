@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import CHART, keyed, open_page
@@ -63,6 +64,7 @@ def test_a_sweep_shows_its_cost_runs_once_and_its_points_can_be_opened(tab: Page
     expect(tab.locator("[data-testid=stProgress]").first).to_contain_text("finished")
 
 
+@pytest.mark.long
 def test_cancel_keeps_what_has_finished_and_resume_goes_on(tab: Page, site: Any) -> None:
     paste(tab, site, epochs=400, first=600)
     launch = tab.get_by_role("button", name="Launch 4 runs")

@@ -131,6 +131,7 @@ def _points_by_group(method: Method) -> np.ndarray:
     return 100.0 * np.array([right[test.group == group].mean() for group in range(test.groups)])
 
 
+@pytest.mark.long
 def test_the_gap_falls_as_epsilon_grows() -> None:
     """PF-LD Figure 2, over the seeds' means: it falls where privacy is strong and then levels off."""
     budgets = (0.1, 0.5, 1.0, 3.0, 9.0)
@@ -140,6 +141,7 @@ def test_the_gap_falls_as_epsilon_grows() -> None:
     assert gaps[0] > gaps[-1] + 0.01
 
 
+@pytest.mark.long
 def test_a_middle_clipping_bound_is_best() -> None:
     """PF-LD Figure 3: bias below, noise above."""
     gaps = [_reach(dataclasses.replace(PfLd(), clip_primal=bound), "adult", "sex")[1] for bound in (0.02, 1.0, 100.0)]

@@ -165,6 +165,7 @@ def test_losses_whose_exponential_underflows_end_with_a_number(interval: float) 
     assert find_epsilon(losses, 1e-5) == pytest.approx(losses.get_epsilon_for_delta(1e-5), rel=1e-9)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(noises, rates, counts, some.none() | noises, some.floats(-20.0, -3.0).map(math.exp))
 @example(4.199292807228817, 0.31423087583699794, 5000, 45.0, 4.2e-9)  # where series at broken orders are far too large

@@ -82,6 +82,7 @@ class Mischief:
             self._processes.start_worker({"FAIRPRIV_STORE": None})
 
 
+@pytest.mark.long
 def test_each_run_ends_once_though_a_worker_and_the_scheduler_are_killed(
     shared: RunStore, configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

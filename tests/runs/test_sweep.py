@@ -202,6 +202,7 @@ def test_one_release_serves_a_whole_frontier(local: RunStore, tmp_path: Path) ->
     assert cost["epsilon"] == pytest.approx(spent.epsilon(1e-5), rel=0.015)
 
 
+@pytest.mark.long
 def test_a_killed_sweep_goes_on_to_the_same_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = FEW.replace("epochs = 2", "epochs = 100").replace("[axes]", "[axes]\nmethod.multiplier_max = [1, 2]")
     path = write(tmp_path, "replay_noise = 3\n" + text)
