@@ -23,10 +23,10 @@ from fairpriv_core.data.rows import assemble
 from fairpriv_core.data.stream import read_table
 from fairpriv_core.data.table import Codes, Column, Table, find_missing, take_rows, to_codes
 from fairpriv_core.errors import BadInput
+from fairpriv_core.stats import wilson_interval
 
 #: a group with fewer records than TINY ends a private run; one with fewer than SMALL gives wide intervals
 TINY, SMALL = 30, 100
-_Z = 1.959963984540054
 _CELLS = 100
 _MOST_LISTED = 1_000
 _SHOWN = 12
@@ -116,17 +116,6 @@ def count_classes(dataset: Dataset) -> np.ndarray:
     return cells.reshape(dataset.groups, dataset.labels)
 
 
-def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
-    """Return the 95 % interval of a rate (Wilson 1927); (0, 1) for no trials."""
-    if trials == 0:
-        return 0.0, 1.0
-    rate = successes / trials
-    spread = 1 + _Z**2 / trials
-    middle = (rate + _Z**2 / (2 * trials)) / spread
-    half = _Z / spread * math.sqrt(rate * (1 - rate) / trials + _Z**2 / (4 * trials**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
 def outline_data(spec: DataSpec) -> Outline:
     """Return what is told of the data that `spec` names; errors as `load_dataset`. No more than a column is encoded.
 
@@ -170,10 +159,10 @@ def list_labels(columns: Sequence[ColumnReport]) -> list[ColumnReport]:
 
 
 def _profile(name: str, size: int, positives: int, total: int) -> GroupProfile:
-    low, high = wilson_interval(positives, size)
     flag = f"fewer than {TINY} records" if size < TINY else f"fewer than {SMALL} records" if size < SMALL else ""
     if size == 0:
         return GroupProfile(name, 0, 0.0, 0, None, None, None, "no records")
+    low, high = wilson_interval(positives, size)
     return GroupProfile(name, size, size / total, positives, positives / size, low, high, flag)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from fairpriv_core.notions import association, rates
 from fairpriv_core.notions.rates import Counts
+from fairpriv_core.stats import wilson_interval
 
 BINARY_METRICS = ("roc_auc", "positive_rate", "base_rate")
 
@@ -74,7 +75,7 @@ def _describe_accuracy(path: str, name: str, size: int, correct: int, reasons: d
 
 def _describe_share(name: str, part: int, whole: int) -> dict[str, Any]:
     """Return a share with its 95 % interval, as a pair and by its ends alone; all None of nothing."""
-    ends = rates.wilson_interval(part, whole) if whole else (None, None)
+    ends = wilson_interval(part, whole) if whole else (None, None)
     interval = list(ends) if whole else None
     share = part / whole if whole else None
     return {name: share, f"{name}_interval": interval, f"{name}_low": ends[0], f"{name}_high": ends[1]}

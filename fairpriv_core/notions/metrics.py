@@ -14,6 +14,7 @@ from fairpriv_core.notions import association, classes, inequality, rates
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion, say_undefined
 from fairpriv_core.notions.rates import TWO, Counts, Floats
+from fairpriv_core.stats import wilson_interval
 
 GROUP_RATES: dict[str, rates.Rate] = {
     "positive_rate": rates.positive,
@@ -201,7 +202,7 @@ def _describe(name: str, cell: Counts, reasons: dict[str, str]) -> dict[str, Any
     for rate_name, rate in GROUP_RATES.items():
         numerator, denominator = (int(value[0]) for value in rates.sum_rate(rate, cell))
         described[rate_name] = numerator / denominator if denominator else None
-        interval = rates.wilson_interval(numerator, denominator)
+        interval = wilson_interval(numerator, denominator)
         described[f"{rate_name}_interval"] = list(interval) if denominator else None
         described[f"{rate_name}_low"], described[f"{rate_name}_high"] = interval if denominator else (None, None)
         if not denominator:

@@ -19,7 +19,6 @@ Counts = NDArray[np.int64]
 Rate = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 TWO = 2  # labels: 1 is then the positive one
-_NORMAL_QUANTILE = 1.959963984540054  # two-sided 95 %
 
 
 def positive(decision: Floats, label: Floats) -> tuple[Floats, Floats]:
@@ -110,14 +109,3 @@ def divide(numerator: Counts, denominator: Counts) -> Floats:
     """Return numerator / denominator, NaN where the denominator is 0."""
     safe = np.where(denominator > 0, denominator, 1)
     return np.where(denominator > 0, numerator / safe, np.nan)
-
-
-def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share (Wilson 1927), within [0, 1]; (NaN, NaN) without trials."""
-    if trials == 0:
-        return float("nan"), float("nan")
-    z2 = _NORMAL_QUANTILE**2
-    share = successes / trials
-    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
-    half = _NORMAL_QUANTILE * (share * (1 - share) / trials + z2 / (4 * trials**2)) ** 0.5 / (1 + z2 / trials)
-    return max(0.0, centre - half), min(1.0, centre + half)

@@ -13,7 +13,7 @@ from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figure import Reference as Mark
 from fairpriv_core.report.figures import ACCURACY, EPSILON_AXIS, GroupRates, group_bars
 from fairpriv_core.report.folding import fold_curves
-from fairpriv_core.report.tables import Mean, mean_interval
+from fairpriv_core.stats import Mean, mean_interval
 
 RATES = {
     "positive_rate": "predicted positive",

@@ -15,9 +15,10 @@ from typing import Any
 from fairpriv_core.errors import BadInput
 from fairpriv_core.report.brief import Audience
 from fairpriv_core.report.looks import method_look
-from fairpriv_core.report.tables import REPLAYED, TableRow, mean_interval, run_table
+from fairpriv_core.report.tables import REPLAYED, TableRow, run_table
 from fairpriv_core.runs.record import accuracy_is_public, is_covered
 from fairpriv_core.runs.release import without_raw
+from fairpriv_core.stats import mean_interval
 
 Told = Mapping[str, Any]
 _NOTHING = mean_interval(())

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairpriv_core.report import wording
-from fairpriv_core.report.tables import Mean, Record, mean_interval
+from fairpriv_core.report.tables import Record
+from fairpriv_core.stats import Mean, mean_interval
 
 Json = Mapping[str, Any]
 ALIKE = 0.95  # of the rows that are given the same answer: such a model hardly tells people apart

@@ -10,7 +10,8 @@ from fairpriv_core.report import wording
 from fairpriv_core.report.classes import read_groups
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figures import ACCURACY, GroupRates, group_bars
-from fairpriv_core.report.tables import Mean, Record, TableRow, mean_interval
+from fairpriv_core.report.tables import Record, TableRow
+from fairpriv_core.stats import Mean, mean_interval
 
 #: each index over the groups' accuracies: formula (v: a group's accuracy, m: their mean, k groups) and source
 INDICES = {

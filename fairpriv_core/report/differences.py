@@ -12,7 +12,7 @@ from typing import Any
 
 from fairpriv_core.papers.preset import Compare, Quantity, Reach, Value
 from fairpriv_core.report.paper_values import Runs, by_config, fold, has_interval, measure, shown
-from fairpriv_core.report.tables import Mean, mean_interval
+from fairpriv_core.stats import Mean, mean_interval
 
 
 def compare(one: Runs, other: Runs, check: Compare) -> Mean:

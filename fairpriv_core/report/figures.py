@@ -9,7 +9,8 @@ from typing import Any, Literal
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.report.looks import method_look
-from fairpriv_core.report.tables import Mean, Outcome, mean_interval
+from fairpriv_core.report.tables import Outcome
+from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import epsilon_text
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)

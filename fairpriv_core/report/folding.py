@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fairpriv_core.report.figure import Value
 from fairpriv_core.report.live import Curve, History
-from fairpriv_core.report.tables import mean_interval
+from fairpriv_core.stats import mean_interval
 
 
 def fold_curves(label: str, method: str, histories: Sequence[History], metric: str) -> Curve:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.report.looks import method_look
-from fairpriv_core.report.tables import Mean, TableRow, say_claim
+from fairpriv_core.report.tables import TableRow, say_claim
 from fairpriv_core.report.wording import number, percent, points
+from fairpriv_core.stats import Mean
 
 RAW_CHOICE = (
     "Read from raw fairness numbers: which ε reaches a gap is itself told by protected data, and no ε covers that."

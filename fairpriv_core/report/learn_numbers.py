@@ -13,7 +13,7 @@ from fairpriv_core.report.learn import CELLS
 from fairpriv_core.report.live import live_multipliers
 from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.start import read_start_results
-from fairpriv_core.report.tables import mean_interval
+from fairpriv_core.stats import mean_interval
 
 _MOST_SEEDS = 20
 _NOISE = 10.0

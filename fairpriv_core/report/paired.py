@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from scipy import stats
 
-from fairpriv_core.report.tables import Mean, Record, mean_interval
+from fairpriv_core.report.tables import Record
 from fairpriv_core.report.wording import number
+from fairpriv_core.stats import Mean, mean_interval
 
 LEVEL = 0.05
 MOST_EXACT = 13  # 2^13 sign patterns are enumerated; beyond, the normal approximation is close

@@ -173,7 +173,7 @@ def describe_papers(listed: Sequence[Mapping[str, Any]]) -> str:
         for preset in paper["presets"]:
             results = f"results of {preset['made']}" if preset["made"] else "no results yet"
             about = preset["waits_for"] or f"{results}; small: {preset['versions']['small']}"
-            lines.append(f"  {preset['id']:<28} {preset['title']}. {results}{about}")
+            lines.append(f"  {preset['id']:<28} {preset['title']}. {about}")
     return "\n".join(lines)
 
 

@@ -23,8 +23,8 @@ from fairpriv_core.papers.preset import (
     Value,
     Where,
 )
-from fairpriv_core.report.tables import Mean, mean_interval
 from fairpriv_core.report.wording import number
+from fairpriv_core.stats import Mean, mean_interval
 
 Runs = Sequence[Json]  # of records, newest first
 #: kept of every run, whatever a preset shows: what an accuracy has to beat, and whether the model tells people apart

@@ -19,7 +19,7 @@ from fairpriv_core.report.paper_notes import (
     tells_budgets,
 )
 from fairpriv_core.report.paper_values import Runs, amount, by_setting, choose, fold, place, value_at, with_half
-from fairpriv_core.report.tables import Mean
+from fairpriv_core.stats import Mean
 
 Grid = tuple[FigureData, ...]  # from left to right
 Bars = Sequence[tuple[str, Mean]]

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.report.tables import mean_interval
 from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.stats import mean_interval
 
 Runs = Sequence[Mapping[str, Any]]
 Records = dict[str, Mapping[str, Any]]  # by the config's key

@@ -11,7 +11,8 @@ from typing import Any
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.looks import method_look
-from fairpriv_core.report.tables import Outcome, mean_interval, read_outcome
+from fairpriv_core.report.tables import Outcome, read_outcome
+from fairpriv_core.stats import mean_interval
 
 PATH = Path(__file__).with_name("start_results.json")
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.special import stdtrit
-
 from fairpriv_core.report.wording import ONE_SEED, delta_text, protected
+from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import epsilon_text
 
 Record = Mapping[str, Any]
@@ -18,21 +16,6 @@ REPLAYED = "replayed"
 UNPROVED = "not proved"
 _SEEDS = ("seed", "replay_noise")
 _IN_COLUMNS = ("data.", "notion", "delta", "file_id", "method.name", "method.variant", "variant")
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A mean over seeds and its 95 % t interval; the interval is None for one seed, all is None without values."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
-    n: int
-
-    @property
-    def half(self) -> float | None:
-        """Half the interval's length: the number after ±."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
 
 @dataclass(frozen=True)
@@ -87,19 +70,6 @@ class TableRow:
     def data(self) -> tuple[str, str, float | None, int | None]:
         """Whom it is about: runs on other data, groups or rows do not say which method is better."""
         return self.dataset, self.sensitive, self.group_ratio, self.rows
-
-
-def mean_interval(values: Iterable[float | None]) -> Mean:
-    """Return the mean with its 95 % t interval; None values are left out."""
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    n = len(known)
-    if n == 0:
-        return Mean(None, None, None, 0)
-    mean = math.fsum(known) / n
-    if n == 1:
-        return Mean(mean, None, None, 1)
-    half = float(stdtrit(n - 1, 0.975)) * _standard_error(known)
-    return Mean(mean, mean - half, mean + half, n)
 
 
 def read_outcome(record: Record) -> Outcome:
@@ -218,8 +188,3 @@ def _flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[f"{prefix}{name}"] = value
     return flat
-
-
-def _standard_error(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))

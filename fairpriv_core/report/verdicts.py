@@ -30,8 +30,8 @@ from fairpriv_core.report.paper_values import (
     say_alike,
     with_half,
 )
-from fairpriv_core.report.tables import Mean
 from fairpriv_core.report.verdict_words import name_subject, tell_claim
+from fairpriv_core.stats import Mean
 
 Standing = Literal["agrees", "mixed", "disagrees", "open"]
 State = Literal["agrees", "disagrees", "open"]

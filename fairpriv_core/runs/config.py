@@ -18,7 +18,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.runs.network import choose_network, state_network
 from fairpriv_core.runs.parameters import method_to_json, noise_is_set, read_method
 from fairpriv_core.runs.reuse import read_reuse
-from fairpriv_core.runs.source import check_file, hash_file, key_split, name_split, read_data
+from fairpriv_core.runs.source import check_file, hash_own_file, key_split, name_split, read_data
 from fairpriv_core.runs.toml import write_toml
 
 DEFAULT_DELTA = 1e-5
@@ -111,7 +111,7 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
     method = choose_network(method, given.get("method"), data)
     reuse = read_reuse(given.get("reuse"), method)
     if _BEFORE in given:
-        check_file(data.file, unchanged=hash_file(data.file) == given[_BEFORE])
+        check_file(data.file, unchanged=hash_own_file(data.file) == given[_BEFORE])
     return RunConfig(
         data=data,
         notion=_read_notion(given.get("notion"), method),

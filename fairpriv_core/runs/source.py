@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path, PurePath
@@ -10,6 +9,7 @@ from typing import Any
 
 from fairpriv_core import checks
 from fairpriv_core.data.catalog import default_split, problems
+from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
 
@@ -66,12 +66,9 @@ def name_file(data: Mapping[str, Any]) -> str | None:
     return None if data.get("file") is None else PurePath(data["file"]).name
 
 
-def hash_file(path: str | None) -> str | None:
+def hash_own_file(path: str | None) -> str | None:
     """Return the SHA-256 of a person's file, which nothing that leaves may hold; None where there is none to read."""
-    if path is None or not Path(path).is_file():
-        return None
-    with Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return None if path is None or not Path(path).is_file() else hash_file(Path(path))
 
 
 def check_file(path: str | None, *, unchanged: bool) -> None:

@@ -28,7 +28,7 @@ from fairpriv_core.runs.store_uploads import UploadStore
 LOCAL_OWNER = "local"
 Stamp = tuple[int, int, int]
 _SHORT = [column for column in run.c if column.name not in ("record", "brief")]
-_GOING_ON = ("queued", "running", "paused", "finished")
+GOING_ON = ("queued", "running", "paused", "finished")
 
 
 def open_store(url: str | None = None) -> RunStore:
@@ -84,7 +84,7 @@ class RunStore:
         planned = self.ledger.plan(config, find_record=self.source)
         with self.database.write() if planned is None else self.database.ledger() as connection:
             latest = _latest(connection, config.key)
-            if latest is not None and latest["status"] in _GOING_ON and not again:
+            if latest is not None and latest["status"] in GOING_ON and not again:
                 return read_row(latest)
             values: dict[str, Any] = {**name_next(connection, config.key), "owner": self.payer, "status": "queued"}
             if planned is not None:

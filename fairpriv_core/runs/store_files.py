@@ -7,12 +7,13 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.faults import check_file as check_readable
 from fairpriv_core.data.stream import digest_content
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.ledger_entry import find_published, is_published, name_bytes
-from fairpriv_core.runs.source import check_file, hash_file
+from fairpriv_core.runs.source import check_file
 from fairpriv_core.runs.store_database import Database
 from fairpriv_core.runs.store_identity import BYTES, CONTENT, add_digests, draw_id, find_ids, find_same, is_read, seal
 from fairpriv_core.runs.store_tables import data_identity
@@ -114,4 +115,4 @@ class FileStore:
 
 def _hash(path: str | Path) -> str:
     check_readable(Path(path))
-    return str(hash_file(str(path)))
+    return hash_file(Path(path))

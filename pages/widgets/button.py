@@ -5,14 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.runs.store import GOING_ON, RunStore
 from pages.widgets.costs import say_duration
 from pages.widgets.frame import go_to
 from pages.widgets.guard import attempt, plain
 from pages.widgets.plan import Plan
 from pages.widgets.state import choose
-
-_GOING_ON = ("queued", "running", "paused", "finished")
 
 
 def offer_launch(store: RunStore, config: RunConfig, plan: Plan) -> bool:
@@ -25,7 +23,7 @@ def offer_launch(store: RunStore, config: RunConfig, plan: Plan) -> bool:
             choose("run", row.key)
             go_to("run", run=row.key)
     say_duration(config, plan, attempt(lambda: store.rows(limit=50)) or [])
-    if known is None or known.status not in _GOING_ON:
+    if known is None or known.status not in GOING_ON:
         return False
     st.caption(
         f"These very settings have a run already ({plain(known.status)}): Launch opens it, and nothing runs twice."

@@ -10,8 +10,9 @@ from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.comparison import INDICES, Compared, index_means
 from fairpriv_core.report.paired import compare_paired, say_paired
-from fairpriv_core.report.tables import Mean, parameter_diff
+from fairpriv_core.report.tables import parameter_diff
 from fairpriv_core.report.wording import metric_title
+from fairpriv_core.stats import Mean
 from pages.widgets.guard import plain
 from pages.widgets.run_table import show_setting
 from pages.widgets.state import choose, keep, mount_index, value

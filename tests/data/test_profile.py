@@ -7,22 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score
 
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.profile import inspect_file, outline_data, profile_groups, wilson_interval
-
-
-@pytest.mark.parametrize(("successes", "trials"), [(0, 10), (3, 10), (10, 10), (450, 1_000), (1, 1)])
-def test_the_interval_is_wilsons(successes: int, trials: int) -> None:
-    oracle = binomtest(successes, trials).proportion_ci(method="wilson")
-    assert wilson_interval(successes, trials) == pytest.approx((oracle.low, oracle.high), abs=1e-12)
-
-
-def test_no_trials_say_nothing() -> None:
-    assert wilson_interval(0, 0) == (0.0, 1.0)
+from fairpriv_core.data.profile import inspect_file, outline_data, profile_groups
 
 
 def test_groups_add_up() -> None:

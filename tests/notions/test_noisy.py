@@ -10,7 +10,8 @@ import pytest
 
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.noisy import LEAST_DEVIATIONS, LEAST_ROWS, measure_noisy, noisy_interval
-from fairpriv_core.notions.rates import count_cells, wilson_interval
+from fairpriv_core.notions.rates import count_cells
+from fairpriv_core.stats import wilson_interval
 
 NAMES = ("a", "b", "c")
 

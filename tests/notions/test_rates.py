@@ -6,20 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
 from fairpriv_core.notions import inequality
-from fairpriv_core.notions.rates import among, correct, count_cells, divide, positive, sum_rate, wilson_interval
-
-
-@pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (3, 10), (50, 100), (1, 11_000), (10_999, 11_000)])
-def test_wilson_agrees_with_scipy(successes: int, trials: int) -> None:
-    expected = binomtest(successes, trials).proportion_ci(0.95, method="wilson")
-    assert wilson_interval(successes, trials) == pytest.approx((expected.low, expected.high), abs=1e-12)
-
-
-def test_no_trials_no_interval() -> None:
-    assert all(math.isnan(end) for end in wilson_interval(0, 0))
+from fairpriv_core.notions.rates import among, correct, count_cells, divide, positive, sum_rate
 
 
 def test_a_rate_from_counts_is_the_mean_over_rows() -> None:

@@ -9,7 +9,8 @@ import pytest
 from fairpriv_core.report import wording
 from fairpriv_core.report.comparison import INDICES, Compared, compare_groups, compare_points, fold_groups, index_means
 from fairpriv_core.report.draw import draw
-from fairpriv_core.report.tables import mean_interval, run_table, varied_settings
+from fairpriv_core.report.tables import run_table, varied_settings
+from fairpriv_core.stats import mean_interval
 from tests.report.samples import record
 
 RATES = ((0.20, 0.30), (0.24, 0.30), (0.22, None))

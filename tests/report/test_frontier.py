@@ -16,7 +16,8 @@ from fairpriv_core.report.draw import draw
 from fairpriv_core.report.export import to_csv
 from fairpriv_core.report.frontier import MOST_DOMINATED, frontier, frontier_in_space
 from fairpriv_core.report.heatmap import Setting, find_varying, heat_map, read_settings
-from fairpriv_core.report.tables import TableRow, mean_interval
+from fairpriv_core.report.tables import TableRow
+from fairpriv_core.stats import mean_interval
 
 ABOUT: Any = {"dataset": "adult", "notion": "Demographic parity"}
 

@@ -5,18 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from scipy import stats
 
 from fairpriv_core.report import wording
-from fairpriv_core.report.tables import (
-    REPLAYED,
-    UNPROVED,
-    mean_interval,
-    parameter_diff,
-    read_outcome,
-    run_table,
-    say_claim,
-)
+from fairpriv_core.report.tables import REPLAYED, UNPROVED, parameter_diff, read_outcome, run_table, say_claim
 from fairpriv_core.text import epsilon_text
 from tests.report.samples import record
 
@@ -24,20 +15,6 @@ from tests.report.samples import record
 def changed(seed: int, **config: object) -> dict[str, object]:
     one = record(seed)
     return {**one, "key": f"other{seed}", "config": {**one["config"], **config}}
-
-
-def test_mean_interval_agrees_with_scipy() -> None:
-    values = [0.83, 0.84, 0.82, 0.85, 0.80]
-    found = mean_interval(values)
-    low, high = stats.t.interval(0.95, 4, loc=found.mean, scale=stats.sem(values))
-    assert (found.mean, found.low, found.high, found.n) == pytest.approx((0.828, low, high, 5))
-    assert found.half == pytest.approx((high - low) / 2)
-
-
-def test_one_value_has_no_interval_and_none_no_mean() -> None:
-    one = mean_interval([0.5, None])
-    assert (one.mean, one.low, one.half, one.n) == (0.5, None, None, 1)
-    assert mean_interval([None]).mean is None
 
 
 def test_seeds_are_folded_and_settings_are_not() -> None:

@@ -1,0 +1,51 @@
+"""The intervals that the project shows: Wilson's of a share, Student's of a mean over seeds. Both are 95 %."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scipy.special import stdtrit
+
+_NORMAL_QUANTILE = 1.959963984540054  # two-sided 95 %
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over seeds and its 95 % t interval; the interval is None for one seed, all is None without values."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def half(self) -> float | None:
+        """Half the interval's length: the number after ±."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share (Wilson 1927), within [0, 1]; (NaN, NaN) without trials."""
+    if trials == 0:
+        return float("nan"), float("nan")
+    z2 = _NORMAL_QUANTILE**2
+    share = successes / trials
+    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = _NORMAL_QUANTILE * (share * (1 - share) / trials + z2 / (4 * trials**2)) ** 0.5 / (1 + z2 / trials)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def mean_interval(values: Iterable[float | None]) -> Mean:
+    """Return the mean with its 95 % t interval (Student 1908); None values, NaN and infinities are left out."""
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    n = len(known)
+    if n == 0:
+        return Mean(None, None, None, 0)
+    mean = math.fsum(known) / n
+    if n == 1:
+        return Mean(mean, None, None, 1)
+    error = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (n - 1) / n)
+    half = float(stdtrit(n - 1, 0.975)) * error
+    return Mean(mean, mean - half, mean + half, n)
