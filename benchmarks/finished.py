@@ -10,12 +10,12 @@ import numpy as np
 
 from benchmarks.traffic import build_draft
 from fairpriv_core.notions.metrics import measure
-from fairpriv_core.runs.claim import Beginning, Ending, Progress
-from fairpriv_core.runs.config import RunConfig, build_config
-from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_sweep import SweepStore
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.claim import Beginning, Ending, Progress
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.store.work import WorkStore
 
 SEEDS, CHUNK = 5, 250
 GROUPS, ROWS = 18, 4000

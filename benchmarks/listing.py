@@ -23,7 +23,7 @@ from benchmarks.store import find_stores
 from fairpriv_core.report.dominance import group_by_claim
 from fairpriv_core.report.frontier import frontier
 from fairpriv_core.report.tables import run_table
-from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.store.runs import RunStore, open_store
 
 RUNS, QUICK, TURNS = 5000, 250, 5
 GATE = {"seconds": 2.0}

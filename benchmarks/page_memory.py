@@ -29,7 +29,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.measuring import ROOT, build_parser, say, start, write_result
-from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.store.runs import RunStore, open_store
 
 VIEWERS = 5
 LONG = "p.epochs=1000&p.batch_size=16&p.hidden_layers=3&p.width=64&expert=True"  # half an hour and more

@@ -32,9 +32,9 @@ from benchmarks.measuring import build_parser, describe_machine, say, start, wri
 from benchmarks.postgres import MISSING, find_programs, serve_postgres
 from benchmarks.traffic import build_draft, finish_run, list_runs, take_run, write_step
 from fairpriv_core.errors import StoreError
-from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_work import open_work
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.work import open_work
 
 WRITERS, READERS = 4, 2
 PACE = 0.2  # seconds between two commits of a writer; a run's COMMIT_SECONDS

@@ -9,11 +9,11 @@ import numpy as np
 
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.privacy.event import from_json
-from fairpriv_core.runs.checkpoint import Checkpoint, pack
-from fairpriv_core.runs.claim import Artifact, Beginning, Claim, Ending, Progress
-from fairpriv_core.runs.config import RunConfig, build_config
-from fairpriv_core.runs.record import RunRecord, draft_record
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.record import RunRecord, draft_record
+from fairpriv_core.store.checkpoint import Checkpoint, pack
+from fairpriv_core.store.claim import Artifact, Beginning, Claim, Ending, Progress
+from fairpriv_core.store.work import WorkStore
 
 EPOCHS, VALUES = 5, 20  # epochs between two commits, and what one shows
 STEPS = 100  # of an epoch

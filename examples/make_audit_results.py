@@ -22,10 +22,10 @@ from fairpriv_core.audit.canary import make_balanced_pair
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.pf_ld import PfLd
+from fairpriv_core.records.parameters import method_to_json
+from fairpriv_core.records.record import library_versions
 from fairpriv_core.report.audits import PATH, write_tables
-from fairpriv_core.runs.audit_method import AuditPlan, attack_pair, audit_method
-from fairpriv_core.runs.parameters import method_to_json
-from fairpriv_core.runs.versions import library_versions
+from fairpriv_core.runs.audit import AuditPlan, attack_pair, audit_method
 
 EPSILON, DELTA, CALIBRATED_ROWS = 4.0, 1e-5, 20_000
 AMONG = 40  # audits that share the error: more than there are, so that single ones can be made again

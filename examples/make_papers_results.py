@@ -19,14 +19,14 @@ from typing import Any
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.catalog import find_preset, papers
+from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.preset import Preset
 from fairpriv_core.papers.results import PATH, read_made
+from fairpriv_core.papers.runs import find_records, list_configs
 from fairpriv_core.report.paper_prose import render_papers
 from fairpriv_core.report.paper_values import list_paths, read_path
-from fairpriv_core.runs.measured import with_measured
-from fairpriv_core.runs.paper_runs import find_records, list_configs
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_sweep import SweepStore
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.sweeps import SweepStore
 
 PAGE = Path(__file__).parent.parent / "docs" / "papers.md"
 KEPT = ("threat_model", "variant", "epsilon", "epsilon_published", "seconds")

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.errors import RunFailed
+from fairpriv_core.records.config import RunConfig
 from fairpriv_core.report.results import Records, configs_of, read_records, read_spec, render_results
 from fairpriv_core.runs import foreground
-from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.holding import Talk
 
 FOLDER = Path(__file__).parent.parent / "docs" / "results"

@@ -26,8 +26,8 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.records.config import build_config
+from fairpriv_core.store.runs import RunStore, open_store
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "screenshots"

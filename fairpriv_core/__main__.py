@@ -1,5 +1,5 @@
 """`python -m fairpriv_core …` is `fairpriv …`."""
 
-from fairpriv_core.cli import main
+from fairpriv_core.cli.main import main
 
 main()

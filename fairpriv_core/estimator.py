@@ -18,7 +18,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import decision_thresholds, predict_proba
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.runs.in_memory import IN_MEMORY, run_in_memory
 
 _EVERYONE = "everyone"

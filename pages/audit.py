@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.store.rows import RunRow
 from pages.widgets.audits import show_audit
 from pages.widgets.door import find_row
 from pages.widgets.frame import link_to

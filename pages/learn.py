@@ -6,7 +6,7 @@ import streamlit as st
 
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.tables import run_table
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.cards import KINDS, Card, list_cards
 from pages.widgets.charts import show_figure
 from pages.widgets.frame import go_to, link_to

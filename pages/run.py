@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.runs.rows import RunRow
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.frame import link_to
 from pages.widgets.guard import attempt, plain
 from pages.widgets.live import draw_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.report.dominance import find_best
-from fairpriv_core.runs.store import RunStore, Stamp
+from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.door import find_store
 from pages.widgets.points import show_picked
 from pages.widgets.questions import Answers, find_answers

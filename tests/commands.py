@@ -30,7 +30,7 @@ Call = Callable[..., Said]
 
 def make_call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Return a function that runs one command and leaves this process's handling of signals as it was."""
-    from fairpriv_core import cli  # not sooner: conftest.py sets how many threads numpy and torch take
+    from fairpriv_core.cli.main import main as cli
 
     def run(*arguments: str) -> Said:
         monkeypatch.setattr(sys, "argv", ["fairpriv", *arguments])

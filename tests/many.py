@@ -13,14 +13,14 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.noisy import measure_noisy
 from fairpriv_core.notions.rates import count_cells, decide
-from fairpriv_core.runs.claim import Beginning, Ending, Progress
-from fairpriv_core.runs.config import RunConfig, build_config
-from fairpriv_core.runs.evaluation_cost import plan_evaluation, with_evaluation
-from fairpriv_core.runs.execute import calibrate_method
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.evaluation_cost import plan_evaluation, with_evaluation
+from fairpriv_core.records.plan import calibrate_method
+from fairpriv_core.records.record import draft_record, finished_record
 from fairpriv_core.runs.observer import name_measured
-from fairpriv_core.runs.record import draft_record, finished_record
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.store.claim import Beginning, Ending, Progress
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.work import WorkStore
 
 AGES = ("young", "middle", "old")
 DIGITS = tuple("0123456789")

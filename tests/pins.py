@@ -20,8 +20,8 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.base import Method
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import to_json
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.parameters import method_to_json
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.parameters import method_to_json
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import RecordingMechanism, Watcher, make_data
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.finished import SEEDS, fill, list_configs
 from benchmarks.listing import time_listing
 from fairpriv_core.report.tables import run_table
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 
 
 def test_every_run_that_is_stored_is_listed_and_folded(tmp_path: Path) -> None:

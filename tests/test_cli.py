@@ -19,10 +19,10 @@ import pytest
 
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
+from fairpriv_core.records.request import read_request
 from fairpriv_core.runs import journal, worker
-from fairpriv_core.runs.request import read_request
-from fairpriv_core.runs.store import open_store
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.work import WorkStore
 from tests.commands import Call
 
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity")

@@ -24,7 +24,7 @@ from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.estimator import FairPrivateClassifier
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
-from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.records.record import RunRecord
 
 QUICK = {"epochs": 3, "batch_size": 100}
 

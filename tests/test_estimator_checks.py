@@ -14,8 +14,8 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.estimator import FairPrivateClassifier, expected_failed_checks
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.runs import record as records
-from fairpriv_core.runs.parameters import method_to_json, noise_is_set
+from fairpriv_core.records import record as records
+from fairpriv_core.records.parameters import method_to_json, noise_is_set
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 

@@ -12,17 +12,17 @@ from typing import Any, cast
 
 import pytest
 
-from fairpriv_core import cli
+from fairpriv_core.cli.main import main as cli
 from fairpriv_core.errors import BadInput
+from fairpriv_core.records.config import build_config
 from fairpriv_core.report.brief import Audience
 from fairpriv_core.report.brief_forms import open_report
 from fairpriv_core.report.brief_tables import list_tables
+from fairpriv_core.report.handout import gather_handout
 from fairpriv_core.report.rows import write_table
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.handout import gather_handout
-from fairpriv_core.runs.store import open_store
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.work import WorkStore
 
 ROOT = Path(__file__).parent.parent
 

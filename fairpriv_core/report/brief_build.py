@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from fairpriv_core.records.record import is_covered
 from fairpriv_core.report.brief import NOTICES, Audience, Brief, Bullets, Part, Section, Text
 from fairpriv_core.report.brief_checks import tell_caveats, tell_checks, tell_repeat, tell_settings
 from fairpriv_core.report.brief_classes import tell_classes
@@ -28,7 +29,6 @@ from fairpriv_core.report.brief_numbers import (
 )
 from fairpriv_core.report.brief_runs import Beside, Chosen
 from fairpriv_core.report.card import tell_card
-from fairpriv_core.runs.record import is_covered
 
 _APPENDIX = "From here on: for whoever checks the runs or repeats them. It uses the methods' own terms."
 _NOT_SHOWN = "A run without privacy and fairness is not shown: no ε covers its numbers."

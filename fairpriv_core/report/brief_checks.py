@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fairpriv_core.records.record import is_covered
 from fairpriv_core.report import wording
 from fairpriv_core.report.audits import (
     NOTHING_TO_GUESS,
@@ -20,7 +21,6 @@ from fairpriv_core.report.brief import Bullets, Cell, Code, Part, Section, Table
 from fairpriv_core.report.brief_data import mark_runs
 from fairpriv_core.report.brief_runs import Chosen, name_file
 from fairpriv_core.report.figure import FigureData
-from fairpriv_core.runs.record import is_covered
 from fairpriv_core.text import at_least_text, epsilon_text
 
 _SEEDS = ("seed", "replay_noise")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from fairpriv_core.records.record import is_covered
 from fairpriv_core.report import wording
 from fairpriv_core.report.brief import Bullets, Cell, Part, Section, Table, Text
 from fairpriv_core.report.brief_runs import Beside, Chosen, Told
 from fairpriv_core.report.figures import epsilon_dots
 from fairpriv_core.report.tables import REPLAYED
-from fairpriv_core.runs.record import is_covered
 from fairpriv_core.text import epsilon_text
 
 _PICKED = "Which runs are reported: if somebody picked them by their raw numbers, no ε covers that choice."

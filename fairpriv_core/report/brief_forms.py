@@ -46,7 +46,7 @@ class Form:
 
 
 def open_report(handout: Mapping[str, Any], audience: Audience) -> Report:
-    """Return the report on the runs of `handout` (see runs/handout.py); BadInput for too many runs."""
+    """Return the report on the runs of `handout` (see report/handout.py); BadInput for too many runs."""
     chosen = choose_runs(handout, audience)
     return Report(audience, chosen, build_brief(chosen, read_beside(handout, audience), audience), handout.get("sweep"))
 

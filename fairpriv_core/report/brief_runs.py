@@ -1,7 +1,7 @@
 """The runs of a report: seeds folded and numbered, and of them only what the audience may see.
 
-For the audience "policy" a run is copied field by field into a new one, by the table of `runs/release.py`, so that what
-nobody thought of stays out.
+For the audience "policy" a run is copied field by field into a new one, by the table of `records/release.py`, so that
+what nobody thought of stays out.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import PurePath
 from typing import Any
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.records.record import accuracy_is_public, is_covered
+from fairpriv_core.records.release import without_raw
 from fairpriv_core.report.brief import Audience
 from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.tables import REPLAYED, TableRow, run_table
-from fairpriv_core.runs.record import accuracy_is_public, is_covered
-from fairpriv_core.runs.release import without_raw
 from fairpriv_core.stats import mean_interval
 
 Told = Mapping[str, Any]
@@ -32,7 +32,7 @@ _PUBLIC_DATA = ("name", "sensitive", "n_train", "n_test", "columns", "group_name
 
 @dataclass(frozen=True)
 class Chosen:
-    """One setting under its number: a row of the run table, and what `runs/handout.py` tells of each of its seeds."""
+    """One setting under its number: a row of the run table, and what `report/handout.py` tells of each of its seeds."""
 
     number: int
     row: TableRow
@@ -96,7 +96,7 @@ class Beside:
 
 
 def read_beside(handout: Told, audience: Audience) -> Beside:
-    """Return what stands beside the runs of `handout` (see runs/handout.py), as `audience` may see it."""
+    """Return what stands beside the runs of `handout` (see report/handout.py), as `audience` may see it."""
     shown = [Reference(**each) for each in handout["references"]]
     if audience == "policy":
         shown = [Reference(each.key, each.seed, None, None) for each in shown]
@@ -105,7 +105,7 @@ def read_beside(handout: Told, audience: Audience) -> Beside:
 
 
 def choose_runs(handout: Told, audience: Audience) -> tuple[Chosen, ...]:
-    """Return the runs of `handout` (see runs/handout.py), seeds folded, as `audience` may see them.
+    """Return the runs of `handout` (see report/handout.py), seeds folded, as `audience` may see them.
 
     Raises:
         BadInput: more settings than a report has room for.

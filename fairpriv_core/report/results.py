@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.stats import mean_interval
 
 Runs = Sequence[Mapping[str, Any]]

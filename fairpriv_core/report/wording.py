@@ -99,7 +99,7 @@ def epsilon_line(record: Mapping[str, Any]) -> str:
 
 
 def raw_text(*, public_accuracy: bool) -> str:
-    """Return what must be said with a run's metrics; `public_accuracy`: see `accuracy_is_public` in runs/record.py."""
+    """Return what must be said with metrics; `public_accuracy`: see `accuracy_is_public` in records/record.py."""
     return RAW_BUT_ACCURACY if public_accuracy else RAW
 
 

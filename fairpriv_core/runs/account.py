@@ -10,9 +10,9 @@ from fairpriv_core import checks
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.privacy import event as events_of
-from fairpriv_core.runs.config import DEFAULT_DELTA, read_delta, read_epsilon
-from fairpriv_core.runs.parameters import method_to_json, read_method
-from fairpriv_core.runs.statement import published_epsilon, state_epsilon
+from fairpriv_core.records.config import DEFAULT_DELTA, read_delta, read_epsilon
+from fairpriv_core.records.parameters import method_to_json, read_method
+from fairpriv_core.records.record import published_epsilon, state_epsilon
 
 
 def account(

@@ -1,20 +1,60 @@
-"""The audit of a stored run: its method's code with its noise, and its model. Stored with the run."""
+"""The audit of a stored run: its method's code with its noise, and its model. Stored with the run.
+
+Auditing a method's code with given noise: sensitivity, noise, and lower bounds on epsilon beside what is claimed.
+
+The data are made up (audit/canary.py), so nobody's privacy is at stake and everything may be shown. Noise multipliers
+are the method's own; the schedule is one that shows leaks best (few steps, 40 % of the rows in a sample, a step length
+that keeps the canary's gradient at its bound). Epsilon is that of exactly the audited event.
+
+How an audited method is trained: with its own noise multipliers, on a schedule that shows leaks.
+
+Auditing one trained model with the people it was trained on: membership and attribute inference, for the analyst.
+"""
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
-from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
-from fairpriv_core.runs.audit_method import AuditPlan, Report, audit_method
-from fairpriv_core.runs.audit_model import audit_model
-from fairpriv_core.runs.record import method_of
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_audits import AuditStore
-from fairpriv_core.runs.versions import library_versions
+import numpy as np
+
+from fairpriv_core.audit.attack import Pair, Train, distinguish
+from fairpriv_core.audit.canary import choose_pair, list_pairs, make_data, plant_canaries
+from fairpriv_core.audit.inference import (
+    MembershipInference,
+    advantage_limit,
+    describe_answers,
+    draw_judged,
+    infer_attribute,
+    infer_membership,
+)
+from fairpriv_core.audit.lower_bound import Test, build_tests, lower_bound, noise_bound, with_noise
+from fairpriv_core.audit.one_run import best_bound, guess_coins
+from fairpriv_core.audit.sensitivity import measure_noise, measure_shapes, record_runs
+from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.thin import match_groups
+from fairpriv_core.engine.predict import predict_proba
+from fairpriv_core.engine.presets import MLP
+from fairpriv_core.engine.training import Fitted, Training, Unwatched
+from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.methods.base import FitsAlone, Method
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.rates import TWO
+from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
+from fairpriv_core.privacy.event import Events, Parallel, SampledGaussian, to_json
+from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.records.config import build_config
+from fairpriv_core.records.model import DESCRIPTION, PARAMETERS
+from fairpriv_core.records.parameters import method_to_json
+from fairpriv_core.records.record import RunRecord, library_versions, method_of
+from fairpriv_core.seeds import public_generator
+from fairpriv_core.store.audits import AuditStore
+from fairpriv_core.store.runs import RunStore, open_store
 
 
 def audit_run(store: RunStore, key: str, plan: AuditPlan, report: Report) -> dict[str, Any]:
@@ -62,3 +102,258 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
         plan = AuditPlan(runs=request["runs"], seed=request["seed"])
         audit_run(store, request["audit"], plan, lambda _: None)
     return {"audit": request["audit"]}
+
+
+PROFILE = (1e-3, 1e-2, 1e-1)  # deltas, beside the run's own, at which the accountant is held against the attack
+_MOST_ROWS = 6400
+_ISOLATED = 6
+_NOISE_RUNS = 40
+_SLOW = 4  # a method without steps, or that trains one model at a time, gets this part of the runs
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class AuditPlan:
+    """How much is tried.
+
+    Attributes:
+        runs: trained on each of the two data sets; three quarters of them are counted.
+        confidence: of all lower bounds of one kind together.
+        among: how many audits share the error, where several are read together.
+        rows, canaries: of the canary data; rows double where a method finds its groups too small.
+        changes: changed records tried for each shape of data.
+        together: models trained in one loop.
+        seed: public; an audit with the same seed, code and libraries gives the same numbers.
+    """
+
+    runs: int = 1000
+    confidence: float = 0.99
+    among: int = 1
+    rows: int = 400
+    canaries: int = 60
+    changes: int = 48
+    together: int = 200
+    seed: int = 0
+
+
+def audit_method(method: Method, *, notion: str, delta: float, plan: AuditPlan, report: Report) -> dict[str, Any]:
+    """Return the audit of a private `method` (its noise set) as JSON; RunFailed where the data cannot train it."""
+    rows = plan.rows
+    while True:
+        try:
+            return _audit(method, notion, delta, replace(plan, rows=rows), report)
+        except RunFailed:
+            if rows >= _MOST_ROWS:
+                raise
+            rows *= 2
+
+
+def _audit(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> dict[str, Any]:
+    brief = shorten(method, plan.rows, delta)
+    return {
+        "method": method_to_json(brief),
+        "notion": notion,
+        "threat_model": method.info.threat_model,
+        "rows": plan.rows,
+        "event": to_json(brief.event(plan.rows)),
+        "delta": delta,
+        "plan": asdict(plan),
+        **_measure(brief, notion, plan, report),
+        "one_run": _guess(brief, notion, delta, plan, report),
+        "distinguishing": _distinguish(brief, notion, delta, plan, report),
+    }
+
+
+def _measure(method: Method, notion: str, plan: AuditPlan, report: Report) -> dict[str, Any]:
+    report("measuring what single records add")
+    train = make_trainer(method, notion=notion, seed=plan.seed)
+    data = make_data(rows=plan.rows, isolated=_ISOLATED, groups=2, seed=plan.seed)
+    reach = measure_shapes(train, data, changes=plan.changes, whole_record=_nulls(method), seed=plan.seed)
+    noise = measure_noise(record_runs(train, data, runs=_NOISE_RUNS, seed=plan.seed))
+    return {"reach": [asdict(one) for one in reach], "noise": None if noise is None else asdict(noise)}
+
+
+def _guess(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> dict[str, Any]:
+    report("guessing the coins of canaries in one run")
+    train = make_trainer(method, notion=notion, seed=plan.seed)
+    blank = make_data(rows=plan.rows, isolated=plan.canaries, groups=2, seed=plan.seed)
+    data = plant_canaries(blank, plan.canaries)
+    found = guess_coins(train, data, plan.canaries, nulled=_nulls(method), seed=plan.seed)
+    bound = best_bound(found, delta, confidence=1.0 - (1.0 - plan.confidence) / plan.among)
+    stated = {"lower_bound": bound, "epsilon": proved(method, plan.rows, delta), "confidence": plan.confidence}
+    return {"guesses": [asdict(one) for one in found], **stated}
+
+
+def _distinguish(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> dict[str, Any]:
+    train = make_trainer(method, notion=notion, seed=plan.seed)
+    data = make_data(rows=plan.rows, isolated=_ISOLATED, groups=2, seed=plan.seed)
+    pair = choose_pair(train, list_pairs(data, nulled=_nulls(method)), seed=plan.seed)
+    counted = replace(plan, runs=_count_runs(method, plan))
+    return attack_pair(method, pair, notion=notion, delta=delta, plan=counted, report=report)
+
+
+def _count_runs(method: Method, plan: AuditPlan) -> int:
+    sampled = any(isinstance(event, SampledGaussian | Parallel) for event in method.event(plan.rows))
+    return plan.runs // _SLOW if isinstance(method, FitsAlone) or not sampled else plan.runs
+
+
+def attack_pair(
+    method: Method, pair: Pair, *, notion: str, delta: float, plan: AuditPlan, report: Report
+) -> dict[str, Any]:
+    """Return what attacks on `plan.runs` runs of `method`, as it is, on each data set of `pair` found, as JSON."""
+
+    def tell(done: int) -> None:
+        report(f"{done} of {plan.runs} runs on each data set")
+
+    train, rows = make_trainer(method, notion=notion, seed=plan.seed), pair.first.n
+    scores = distinguish(train, pair, runs=plan.runs, seed=plan.seed + 1, together=plan.together, report=tell)
+    deltas = tuple(sorted({delta, *(each for each in PROFILE if each > delta)}))
+    among = (len(deltas) + 1) * plan.among  # thresholds, of which each delta and the whole curve choose one
+    tests = build_tests(scores, deltas, alpha=(1.0 - plan.confidence) / among)
+    profile = [
+        {
+            "delta": each,
+            "lower_bound": lower_bound(tests, each, confidence=plan.confidence, among=among),
+            "epsilon": proved(method, rows, each),
+            "epsilon_published": method.published_epsilon(rows, each) if each == delta else None,
+        }
+        for each in deltas
+    ]
+    found = {
+        "runs": plan.runs,
+        "confidence": plan.confidence,
+        "among": among,
+        "tests": [asdict(test) for test in tests],
+        "profile": profile,
+        "refuted": _refuted(profile, "epsilon"),
+        "refuted_published": _refuted(profile, "epsilon_published"),
+    }
+    return found if profile[0]["epsilon"] is None else add_curve(found, method.event(rows))
+
+
+def add_curve(found: dict[str, Any], events: Events) -> dict[str, Any]:
+    """Return what a distinguishing attack `found`, with what its tests say of the whole curve of `events`.
+
+    `noise` is how much noise at most, over what is counted, fits the tests (None: any), and `lower_bound_curve` in the
+    profile the epsilon of that much. Below 1 the counted epsilon is refuted, whatever one assumes.
+    """
+    tests = [Test(**test) for test in found["tests"]]
+    noise = noise_bound(tests, events, confidence=found["confidence"], among=found["among"])
+    profile = [
+        {**at, "lower_bound_curve": 0.0 if noise is None else epsilon(with_noise(events, noise), at["delta"])}
+        for at in found["profile"]
+    ]
+    refuted = found["refuted"] or (noise is not None and noise < 1.0)
+    return {**found, "profile": profile, "noise": noise, "refuted": refuted}
+
+
+def _nulls(method: Method) -> bool:
+    return method.info.threat_model == "record"
+
+
+def _refuted(profile: Sequence[dict[str, Any]], name: str) -> bool | None:
+    """Return whether a bound exceeds the epsilon called `name` at a delta that has one; None where none has."""
+    stated = [one for one in profile if one[name] is not None]
+    return any(one["lower_bound"] > one[name] for one in stated) if stated else None
+
+
+_EPOCHS = (2, 3, 4, 6, 8, 12)
+_TELLING = 8.0  # an epsilon that a thousand runs can come near to
+_RATE = 0.4
+_STEP_LENGTH = 1e-5
+_ROUNDS = 2
+
+
+def shorten(method: Method, rows: int, delta: float) -> Method:
+    """Return the method with 40 % of the rows a step, steps so short that gradients stay, and as many epochs as tell.
+
+    That is the most of 3, 4, 6, 8 or 12 whose epsilon stays at 8 or below; 2 where none does. A search for a mixture
+    gets two rounds. The made-up rows are a table, so the network is an mlp, whatever the run's is.
+    """
+    steps = {"batch_size": round(_RATE * rows), "sampling_rate": _RATE, "learning_rate": _STEP_LENGTH}
+    brief = with_fields(method, **steps, iterations=_ROUNDS, network=MLP)
+    choices = [with_fields(brief, epochs=count) for count in _EPOCHS]
+    telling = [choice for choice in choices[1:] if 0 < coarse_epsilon(choice.event(rows), delta) <= _TELLING]
+    return telling[-1] if telling else choices[0]
+
+
+def with_fields(method: Method, **values: Any) -> Method:
+    """Return a copy with those of `values` that the method has a field for; what is empty stays empty."""
+    known = {item.name for item in fields(method)}
+    wanted = {name: value for name, value in values.items() if name in known and getattr(method, name) is not None}
+    return cast(Method, replace(cast(Any, method), **wanted))
+
+
+def make_trainer(method: Method, *, notion: str, seed: int) -> Train:
+    """Return a function that trains `method` once for each data set and mechanism."""
+
+    def fit(data: Sequence[Dataset], mechanisms: Sequence[Mechanism]) -> list[Fitted]:
+        trainings = [Training(notions()[notion], seed, mechanism, Unwatched()) for mechanism in mechanisms]
+        return method.fit_many([method] * len(data), data, trainings)
+
+    return Train(fit, alone=isinstance(method, FitsAlone))
+
+
+def proved(method: Method, rows: int, delta: float) -> float | None:
+    """Return the epsilon that is proved of the method's event on `rows` rows; None where none is."""
+    private = method.info.threat_model is not None and method.unproved_reason() is None
+    return epsilon(method.event(rows), delta) if private else None
+
+
+RAW_ATTACKS = "Computed on the records that the model was trained on, for the analyst: epsilon does not cover it."
+_MOST = 4000  # records of a kind that attackers learn from and are judged on
+_MOST_PIXELS = 1024
+
+
+def audit_model(record: RunRecord, files: Mapping[str, bytes], *, seed: int) -> dict[str, Any]:
+    """Return what four attack models find out from the answers of a run's model, as JSON.
+
+    Members are the run's training rows, the others its test rows. `attribute` is None where the label, which attackers
+    know, is the attribute. Raises BadInput or DataUnavailable where the run's
+    data are no longer what they were.
+    """
+    config = build_config(record.config)
+    train, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
+    membership = attack_membership(files, train, test, seed=seed)
+    limit = None
+    if record.threat_model == "record" and record.epsilon is not None:
+        limit = advantage_limit(record.epsilon, record.delta)
+    told = train.label_names == train.group_names and np.array_equal(train.y, train.group)
+    return {
+        "membership": {**asdict(membership), "limit": limit},
+        "attribute": None if told else attack_attribute(files, train, seed=seed),
+        "note": RAW_ATTACKS,
+    }
+
+
+def attack_membership(files: Mapping[str, bytes], train: Dataset, test: Dataset, *, seed: int) -> MembershipInference:
+    """Return how well four attack models tell training rows from test rows by the answers of the model in `files`.
+
+    Where larger groups of the training rows were thinned, so are those of the test rows here: else whoever is of a
+    larger group would count as found out. So they are where the published split has its groups in unlike shares.
+    """
+    if train.group_ratio is not None or train.one_split:
+        test = test.take(match_groups(test.group, train.group, public_generator(seed, "membership by group")))
+    return infer_membership(_see(files, train), _see(files, test), most=_MOST, seed=seed)
+
+
+def attack_attribute(files: Mapping[str, bytes], train: Dataset, *, seed: int) -> dict[str, Any]:
+    """Return how often four attack models name a training row's group, as JSON.
+
+    They know its features, of large images every so many pixels, and its label.
+    """
+    part = train.take(draw_judged(train.n, most=2 * _MOST, seed=seed))
+    binary = part.labels == TWO
+    features = part.X[:, :: math.ceil(part.d / _MOST_PIXELS)] if part.image is not None else part.X
+    known = np.hstack([features, part.y[:, None] if binary else np.eye(part.labels)[part.y]])
+    answers = _see(files, part)[:, : TWO if binary else 2 * part.labels]  # probabilities and logits
+    return {**asdict(infer_attribute(known, answers, part.group, seed=seed)), "sensitive": train.sensitive}
+
+
+def _see(files: Mapping[str, bytes], part: Dataset) -> np.ndarray:
+    """Return what an attacker sees of each row (n, f): the model's scores of the labels, and what follows from them."""
+    with np.load(io.BytesIO(files[PARAMETERS]), allow_pickle=False) as stored:
+        network = json.loads(files[DESCRIPTION])["network"]
+        score = predict_proba(network, stored["parameters"], part.X, part.group)
+    return describe_answers(score[:, 1] if part.labels == TWO else score, part.y)

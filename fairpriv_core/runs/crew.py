@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from fairpriv_core.runs.store import open_store
-from fairpriv_core.runs.store_sweep import SweepStore
 from fairpriv_core.runs.supervisor import Supervisor
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.sweeps import SweepStore
 
 #: runs the chunks of a store until none of their runs waits or is at work, calling back now and then
 Executor = Callable[[str | None, Sequence[str], Callable[[], None]], None]

@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.evaluate import evaluate
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods.base import Method
-from fairpriv_core.privacy.event import Events
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.evaluation_cost import with_evaluation
+from fairpriv_core.records.plan import Plan, Record, Shelf, plan_run
+from fairpriv_core.records.record import RunRecord, finished_record
+from fairpriv_core.records.reuse import name_stream
 from fairpriv_core.runs.certificate import certify_exported
-from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.evaluation import evaluate_privately
-from fairpriv_core.runs.evaluation_cost import plan_evaluation, with_evaluation
-from fairpriv_core.runs.record import RunRecord, draft_record, finished_record
-from fairpriv_core.runs.reuse import name_stream, use_release
-from fairpriv_core.runs.shelf import Shelf
 
-Record = Mapping[str, Any]  # the JSON of a record
 UNSTORED = "unstored"  # the key of a run that no store keeps
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A run that is about to train.
-
-    `draft` is its record as far as it is known, `method` is ready to fit, `evaluation` is what its private evaluation
-    will release, `source` the record whose release it uses or None.
-    """
-
-    config: RunConfig
-    draft: RunRecord
-    method: Method
-    evaluation: Events
-    train: Dataset
-    test: Dataset
-    source: Record | None
 
 
 @dataclass(frozen=True)
@@ -66,20 +46,6 @@ def execute(config: RunConfig, journal: Journal) -> Outcome:
     """Run `config` alone; raises BadInput for what a person gave, RunFailed where training cannot go on."""
     plan = plan_run(config, UNSTORED, shelf=Shelf(), find_record=journal.find_record)
     return train_together([plan], journal.begin([plan]), journal)[0]
-
-
-def plan_run(config: RunConfig, key: str, *, shelf: Shelf, find_record: Callable[[str], Record]) -> Plan:
-    """Return the plan of the run `key`; reads the data, from `shelf` where it is there. Errors as `execute`."""
-    train, test = shelf.parts(config)
-    source = None if config.reuse is None else find_record(config.reuse)
-    notes: dict[str, Any] = {}
-    if source is None:
-        method = calibrate_method(config, train.n)
-    else:
-        method, notes = use_release(config.method, source, config.to_json(), train.digest)
-    evaluation = plan_evaluation(config, method, train.n)
-    draft = draft_record(key=key, config=config, method=method, train=train, test=test, evaluation=evaluation)
-    return Plan(config, replace(draft, notes=notes), method, evaluation, train, test, source)
 
 
 def train_together(plans: Sequence[Plan], trainings: Sequence[Training], journal: Journal) -> list[Outcome]:
@@ -117,10 +83,3 @@ def _conclude(plan: Plan, fitted: Fitted, found: Mapping[str, Any], spent: Mappi
     """State what a trained model cost."""
     record = finished_record(plan.draft, plan.method, steps=fitted.steps, **found, **spent)
     return Outcome(record, fitted, plan.train)
-
-
-def calibrate_method(config: RunConfig, n_train: int) -> Method:
-    """Return the method with the noise that meets the budget; as it is where its noise is set by hand or absent."""
-    if config.epsilon is None:
-        return config.method
-    return config.method.calibrated(epsilon=config.epsilon, delta=config.delta, n_train=n_train)

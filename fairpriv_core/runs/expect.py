@@ -8,8 +8,8 @@ from typing import Any
 from fairpriv_core.engine.layered import LayeredShape
 from fairpriv_core.engine.presets import AnyShape
 from fairpriv_core.methods.base import Method
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.store.rows import RunRow
 
 # One core of a common server or laptop, of our runs on Adult, Bank and MNIST: within a factor of about two.
 _STEP, _EPOCH, _START = 5e-4, 0.03, 1.0

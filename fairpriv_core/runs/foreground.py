@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs.holding import Talk, work_in_foreground
-from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.rows import RunRow
-from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore, open_store
 
 Ended = tuple[RunRow, RunRecord | None]
 

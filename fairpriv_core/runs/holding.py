@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.runs.children import use_one_thread
-from fairpriv_core.runs.claim import Claim, LeaseLost
 from fairpriv_core.runs.prose import describe_progress
-from fairpriv_core.runs.rows import RunRow
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.claim import Claim, LeaseLost
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.work import WorkStore
 
 _POLL_SECONDS = 0.2
 

@@ -9,9 +9,10 @@ from fairpriv_core.errors import RunFailed
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.execute import UNSTORED, Outcome, calibrate_method
-from fairpriv_core.runs.record import draft_record, finished_record
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.plan import calibrate_method
+from fairpriv_core.records.record import draft_record, finished_record
+from fairpriv_core.runs.execute import UNSTORED, Outcome
 from fairpriv_core.runs.silent import SilentJournal
 from fairpriv_core.text import epsilon_text
 

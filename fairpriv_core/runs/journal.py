@@ -3,25 +3,29 @@
 Nothing that depends on protected data leaves the process before the transaction that commits it together with the
 checkpoint and the count of releases; the runs of a chunk commit in one. Each is given an equal share of its chunk's
 seconds.
+
+Keeping runs' leases while nothing is committed: data is being read, noise calibrated, an epoch measured.
 """
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from fairpriv_core.engine.training import Snapshot, Training
 from fairpriv_core.errors import StoreError
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.mechanism import Mechanism
-from fairpriv_core.runs.checkpoint import Checkpoint, bind, check_binding, pack
-from fairpriv_core.runs.claim import LEASE_SECONDS, Beginning, Claim, Progress
-from fairpriv_core.runs.execute import Plan
+from fairpriv_core.records.plan import Plan
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs.noise import note_stream, open_mechanisms
 from fairpriv_core.runs.observer import Watch
-from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.store.checkpoint import Checkpoint, bind, check_binding, pack
+from fairpriv_core.store.claim import LEASE_SECONDS, Beginning, Claim, LeaseLost, Progress
+from fairpriv_core.store.work import WorkStore
 
 COMMIT_SECONDS = 0.2
 MOST_COMMIT_SECONDS = 5.0  # between two commits of a chunk
@@ -188,3 +192,32 @@ class StoreJournal:
 
     def _seconds(self, seat: Seat) -> float:
         return seat.claim.seconds + (time.monotonic() - self._begun) / len(self.seats)
+
+
+HEARTBEAT_SECONDS = 2.0
+
+
+@contextmanager
+def keep_lease(work: WorkStore, journal: StoreJournal) -> Iterator[None]:
+    """Hold a journal's runs in this process's name and extend their leases every HEARTBEAT_SECONDS.
+
+    LeaseLost if overtaken. What a person asks of a run makes its next commit come at once.
+    """
+    work.adopt(journal.claims)
+    done = threading.Event()
+    thread = threading.Thread(target=_beat, args=(work, journal, done), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _beat(work: WorkStore, journal: StoreJournal, done: threading.Event) -> None:
+    while not done.wait(HEARTBEAT_SECONDS):
+        try:
+            if work.adopt(journal.claims):
+                journal.hurry()
+        except (LeaseLost, StoreError):  # a run that has just ended, or whoever was overtaken: the next commit tells
+            continue

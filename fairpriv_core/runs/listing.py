@@ -6,10 +6,10 @@ import io
 from typing import Any
 
 from fairpriv_core.notions.metrics import violation
-from fairpriv_core.runs.ledger_entry import call_data
-from fairpriv_core.runs.record import RAW_SENTENCE, RunRecord
-from fairpriv_core.runs.rows import RunRow
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.records.ledger_entry import call_data
+from fairpriv_core.records.record import RAW_SENTENCE, RunRecord
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import write_lines
 
 

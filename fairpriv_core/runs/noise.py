@@ -8,9 +8,9 @@ from typing import Any
 
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.execute import Plan
-from fairpriv_core.runs.reuse import count_shared, name_stream
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.plan import Plan
+from fairpriv_core.records.reuse import count_shared, name_stream
 
 Arrays = Mapping[str, Any]
 

@@ -13,7 +13,7 @@ from fairpriv_core.engine.training import Observer, Snapshot, Training
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
 from fairpriv_core.privacy.mechanism import Mechanism
-from fairpriv_core.runs.execute import Plan
+from fairpriv_core.records.plan import Plan
 
 _CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
 

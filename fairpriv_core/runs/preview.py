@@ -12,12 +12,12 @@ from typing import Any
 
 from fairpriv_core.errors import FairprivError, StoreError
 from fairpriv_core.runs.children import live_with_parent
-from fairpriv_core.runs.store_database import Database
-from fairpriv_core.runs.store_previews import LEASE_SECONDS, PreviewStore
+from fairpriv_core.store.database import Database
+from fairpriv_core.store.previews import LEASE_SECONDS, PreviewStore
 
 # imported in the child alone: they need torch, the supervisor does not
 _CURVES, _AUDITS = "fairpriv_core.methods.previews", "fairpriv_core.runs.audit"
-_SWEEPS, _MEASURES = "fairpriv_core.runs.sweep_request", "fairpriv_core.runs.measured"
+_SWEEPS, _MEASURES = "fairpriv_core.sweeps.launch", "fairpriv_core.papers.measured"
 
 
 def run_preview(place: str | None, key: str) -> None:

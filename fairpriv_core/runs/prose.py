@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairpriv_core.privacy.explain import sentence
-from fairpriv_core.runs.claim import Progress
-from fairpriv_core.runs.record import RunRecord
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.claim import Progress
 from fairpriv_core.text import epsilon_text
 
 _WIDTH = 20

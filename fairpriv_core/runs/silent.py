@@ -8,7 +8,7 @@ from typing import Any
 
 from fairpriv_core.engine.training import Training, Unwatched
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.execute import Plan
+from fairpriv_core.records.plan import Plan
 from fairpriv_core.runs.noise import open_mechanisms
 from fairpriv_core.runs.observer import Watch
 

@@ -15,10 +15,10 @@ from contextlib import suppress
 
 from fairpriv_core.errors import FairprivError, StoreError
 from fairpriv_core.runs.children import Child, Nursery, count_cores
-from fairpriv_core.runs.claim import Claim, LeaseLost
 from fairpriv_core.runs.preview import run_preview
-from fairpriv_core.runs.store_work import open_work
 from fairpriv_core.runs.worker import run_child
+from fairpriv_core.store.claim import Claim, LeaseLost
+from fairpriv_core.store.work import open_work
 
 POLL_SECONDS = 0.1
 TROUBLE_SECONDS = 1.0

@@ -6,16 +6,15 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from fairpriv_core.errors import BadInput, FairprivError, StoreError
-from fairpriv_core.runs.artifact import model_files
+from fairpriv_core.records.config import build_config
+from fairpriv_core.records.model import model_files
+from fairpriv_core.records.plan import Plan, Shelf, plan_run
+from fairpriv_core.records.record import failed_record
 from fairpriv_core.runs.children import live_with_parent
-from fairpriv_core.runs.claim import Artifact, Claim, Ending, LeaseLost, Progress
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.execute import Outcome, Plan, plan_run, train_together
-from fairpriv_core.runs.heartbeat import keep_lease
-from fairpriv_core.runs.journal import Interrupted, Seat, StoreJournal
-from fairpriv_core.runs.record import failed_record
-from fairpriv_core.runs.shelf import Shelf
-from fairpriv_core.runs.store_work import WorkStore, open_work
+from fairpriv_core.runs.execute import Outcome, train_together
+from fairpriv_core.runs.journal import Interrupted, Seat, StoreJournal, keep_lease
+from fairpriv_core.store.claim import Artifact, Claim, Ending, LeaseLost, Progress
+from fairpriv_core.store.work import WorkStore, open_work
 
 
 def work_on(work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Progress], None] | None = None) -> None:

@@ -19,10 +19,10 @@ from fairpriv_core.report.audits import (
     curve_bound,
     membership_bars,
 )
-from fairpriv_core.runs.rows import RunRow
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_audits import AuditStore
-from fairpriv_core.runs.store_previews import name_request
+from fairpriv_core.store.audits import AuditStore
+from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, epsilon_text
 from pages.widgets.charts import show_figure
 from pages.widgets.guard import attempt, plain

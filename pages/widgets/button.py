@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.store import GOING_ON, RunStore
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.store.runs import GOING_ON, RunStore
 from pages.widgets.costs import say_duration
 from pages.widgets.frame import go_to
 from pages.widgets.guard import attempt, plain

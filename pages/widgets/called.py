@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.door import find_store
 
 _DIGITS = 12

@@ -11,10 +11,10 @@ from fairpriv_core.methods.base import Method, MethodInfo, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.records.parameters import read_method
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.learn import Flow, compared_cells, data_flow
 from fairpriv_core.report.learn_ideas import IDEAS, Idea
-from fairpriv_core.runs.parameters import read_method
 
 KINDS = ("Ideas", "Notions", "Methods")
 _ROWS = 10_000

@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.ledger.selection import WAYS, Wish, select_run
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.report.wording import delta_text, metric_title
-from fairpriv_core.runs.selection import WAYS, Wish, select_run
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
 from pages.widgets.guard import attempt, plain
 

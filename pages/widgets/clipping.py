@@ -10,9 +10,9 @@ import streamlit as st
 
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.clipping_choice import Warmup
+from fairpriv_core.records.config import RunConfig
 from fairpriv_core.report.figures import bias_variance
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.charts import show_figure
 from pages.widgets.form import build_stops
 from pages.widgets.guard import attempt, plain

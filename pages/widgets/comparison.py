@@ -7,10 +7,10 @@ from string import ascii_uppercase
 
 import streamlit as st
 
+from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.report.comparison import Compared
 from fairpriv_core.report.tables import TableRow, say_claim, varied_settings
-from fairpriv_core.runs.config import DEFAULT_DELTA
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.choice import offer_choice
 from pages.widgets.differences import show_differences, show_indices, show_tests
 from pages.widgets.guard import attempt, plain

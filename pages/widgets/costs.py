@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from fairpriv_core.records.config import RunConfig
 from fairpriv_core.report.figures import predicted_epsilon
-from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.expect import expect_seconds
-from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import epsilon_text
 from pages.widgets.charts import show_figure
 from pages.widgets.epsilon import explain_epsilon

@@ -7,9 +7,9 @@ import os
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError, StoreError
-from fairpriv_core.runs.rows import RunRow
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_database import Database
+from fairpriv_core.store.database import Database
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.demo import DATA, SENTENCE, is_demo
 from pages.widgets.guard import attempt
 from pages.widgets.person import find_person

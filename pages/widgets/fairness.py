@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.report import wording
 from fairpriv_core.report.classes import are_groups, has_classes, list_shares, read_groups, say_decided
 from fairpriv_core.report.figures import GroupRates, group_bars
-from fairpriv_core.runs.record import RunRecord
 from pages.widgets.charts import show_figure
 from pages.widgets.guard import plain
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import streamlit as st
 
 from fairpriv_core.data.folder import find_named, list_names
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_uploads import Upload
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.uploads import Upload
 from pages.widgets.demo import SENTENCE, is_demo
 from pages.widgets.guard import attempt, plain, sentence
 from pages.widgets.reference import write_file

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.report.tables import TableRow, run_table
-from fairpriv_core.runs.store import RunStore, Stamp
+from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.door import find_store
 from pages.widgets.frame import link_to
 from pages.widgets.guard import attempt, plain

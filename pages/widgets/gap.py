@@ -9,9 +9,9 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.source import key_split
 from fairpriv_core.report.wording import points
-from fairpriv_core.runs.source import key_split
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.finished import find_rows
 
 _FRESH_SECONDS = 60.0  # a page that watches a run need not read all others at each look

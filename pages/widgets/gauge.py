@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.runs.rows import RunRow
+from fairpriv_core.store.rows import RunRow
 from pages.widgets.door import find_store
 from pages.widgets.ledger import show_gauge
 from pages.widgets.session import identify_file, read_spec

@@ -9,7 +9,7 @@ import streamlit as st
 
 from fairpriv_core.report.figure import Value
 from fairpriv_core.report.live import History
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.guard import attempt
 
 Curves = dict[str, tuple[list[float], list[Value]]]

@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.records.record import accuracy_is_public
 from fairpriv_core.report.inverse import Answer, say_answer, smallest_epsilon
 from fairpriv_core.report.tables import TableRow, varied_settings
-from fairpriv_core.runs.record import accuracy_is_public
 from pages.widgets.epsilon import STOPS
 from pages.widgets.finished import find_rows
 from pages.widgets.guard import plain

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.runs.config import RunConfig, build_config
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.button import offer_launch
 from pages.widgets.clipping import show_clipping
 from pages.widgets.costs import show_costs, warn_of_delta, warn_of_idling

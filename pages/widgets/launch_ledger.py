@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.ledger.launch import foresee_launch
 from fairpriv_core.privacy.ledger import Entry
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.ledger_entry import identify_data, post_record
-from fairpriv_core.runs.ledger_launch import foresee_launch
-from fairpriv_core.runs.record import list_columns, list_sensitive_columns
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.ledger_entry import identify_data, post_record
+from fairpriv_core.records.record import list_columns, list_sensitive_columns
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.guard import attempt
 from pages.widgets.ledger import HELP, call_people, find_page, list_effects
 from pages.widgets.plan import Plan

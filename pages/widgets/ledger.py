@@ -9,9 +9,9 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.runs.ledger_entry import call_data, identify_data
-from fairpriv_core.runs.ledger_launch import Effect, Page, foresee_launch, read_page
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.ledger.launch import Effect, Page, foresee_launch, read_page
+from fairpriv_core.records.ledger_entry import call_data, identify_data
+from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, epsilon_text
 from pages.widgets.called import call_files
 from pages.widgets.guard import attempt, plain

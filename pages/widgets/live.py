@@ -12,8 +12,8 @@ import streamlit as st
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report import live
 from fairpriv_core.report.run_log import tell_run
-from fairpriv_core.runs.rows import RunRow
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.charts import show_figure
 from pages.widgets.guard import attempt, plain
 from pages.widgets.history import find_history

@@ -7,7 +7,7 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.presets import FOR_IMAGES, MLP, NETWORKS
 from fairpriv_core.methods.base import Method, parameters
-from fairpriv_core.runs.network import OF_MLP
+from fairpriv_core.records.config import OF_MLP
 from pages.widgets.state import keep, mount_index
 
 _TITLES = {

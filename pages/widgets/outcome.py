@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.records.record import RunRecord, accuracy_is_public
 from fairpriv_core.report.wording import caveats, raw_text
 from fairpriv_core.runs.certificate import describe_certificates
-from fairpriv_core.runs.record import RunRecord, accuracy_is_public
-from fairpriv_core.runs.rows import RunRow
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.fairness import show_fairness
 from pages.widgets.guard import plain
 from pages.widgets.takeaway import offer_files

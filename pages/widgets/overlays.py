@@ -10,8 +10,8 @@ from fairpriv_core.report import live, wording
 from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
 from fairpriv_core.report.folding import fold_curves
-from fairpriv_core.runs.store import RunStore
 from fairpriv_core.stats import Mean
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.charts import show_figure
 from pages.widgets.guard import plain
 from pages.widgets.history import find_history

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.papers.preset import Preset
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.guard import plain
 from pages.widgets.state import keep, mount_default
 from pages.widgets.sweeper import offer_sweep

@@ -12,10 +12,10 @@ import streamlit as st
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.records.source import name_split
 from fairpriv_core.report.heatmap import Setting, read_settings
 from fairpriv_core.report.tables import TableRow, varied_settings
-from fairpriv_core.runs.source import name_split
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.finished import find_rows
 from pages.widgets.run_table import name_settings
 

@@ -16,7 +16,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.folder import find_named, name_in_folder
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.source import read_ratio, read_rows
+from fairpriv_core.records.source import read_ratio, read_rows
 from pages.widgets.called import call_files
 
 _DIGITS = 12

@@ -8,8 +8,8 @@ import streamlit as st
 
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.methods.base import MethodInfo
-from fairpriv_core.runs.rows import RunRow
-from fairpriv_core.runs.source import key_split
+from fairpriv_core.records.source import key_split
+from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import epsilon_text
 from pages.widgets.guard import attempt
 from pages.widgets.session import find_store

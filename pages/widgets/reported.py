@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from fairpriv_core.report.brief import Audience
 from fairpriv_core.report.brief_forms import Report, open_report
+from fairpriv_core.report.handout import gather_handout
 from fairpriv_core.report.tables import TableRow
-from fairpriv_core.runs.handout import gather_handout
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.guard import attempt
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.report import live, wording
-from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.rows import RunRow
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
 from pages.widgets.gap import say_reference
 from pages.widgets.guard import plain

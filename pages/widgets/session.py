@@ -11,7 +11,7 @@ from fairpriv_core.data.apart import READER
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import Outline
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.demo import check_offered
 from pages.widgets.door import find_store
 from pages.widgets.guard import attempt

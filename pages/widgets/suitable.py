@@ -12,7 +12,7 @@ from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import explain, say_undefined
-from fairpriv_core.runs.suited import check_method
+from fairpriv_core.records.plan import check_method
 from pages.widgets.guard import plain, sentence
 from pages.widgets.state import choose, keep, mount_index, value
 

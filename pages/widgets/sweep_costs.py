@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.report.wording import delta_text
-from fairpriv_core.runs.prose_sweep import say_seconds
-from fairpriv_core.runs.sweep_cells import show_value
+from fairpriv_core.sweeps.prose import say_seconds
+from fairpriv_core.sweeps.spec import show_value
 from fairpriv_core.text import epsilon_text
 from pages.widgets.guard import plain, sentence
 

@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_sweep import SweepStore
-from fairpriv_core.runs.sweep_spec import build_sweep
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.sweeps.spec import build_sweep
 from pages.widgets.guard import attempt
 from pages.widgets.session import find_spec
 from pages.widgets.state import keep, mount, mount_default, mount_index, value

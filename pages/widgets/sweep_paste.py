@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.toml import read_toml
+from fairpriv_core.records.toml import read_toml
 from pages.widgets.state import keep, mount
 
 _EXAMPLE = """notion = "demographic_parity"

@@ -14,11 +14,11 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.runs.prose_sweep import say_seconds
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_previews import name_request
-from fairpriv_core.runs.store_sweep import SweepStore
-from fairpriv_core.runs.sweep_request import request_cost, request_launch
+from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.sweeps.launch import request_cost, request_launch
+from fairpriv_core.sweeps.prose import say_seconds
 from pages.widgets.guard import attempt, plain, sentence
 from pages.widgets.sweep_costs import show_costs_of_sweep
 

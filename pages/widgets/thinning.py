@@ -9,7 +9,7 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import profile_groups
-from fairpriv_core.runs.source import read_ratio, read_rows
+from fairpriv_core.records.source import read_ratio, read_rows
 from pages.widgets.guard import attempt, plain
 from pages.widgets.state import keep, mount, value
 

@@ -14,8 +14,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from fairpriv_core.data.apart import READER
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_uploads import Upload
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.uploads import Upload
 from pages.widgets.guard import attempt, plain
 from pages.widgets.person import find_person
 from pages.widgets.state import choose

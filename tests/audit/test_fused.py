@@ -17,7 +17,7 @@ from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.privacy.step_noise import AT_ONCE
-from fairpriv_core.runs.audit_schedule import make_trainer
+from fairpriv_core.runs.audit import make_trainer
 from tests.noise import scale_noise
 
 NOISE, STEPS = 1.0, 4

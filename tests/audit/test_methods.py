@@ -15,8 +15,7 @@ from fairpriv_core.methods.base import FitsAlone, Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.pf_ld import PfLd
-from fairpriv_core.runs.audit_method import AuditPlan, attack_pair
-from fairpriv_core.runs.audit_schedule import make_trainer, shorten, with_fields
+from fairpriv_core.runs.audit import AuditPlan, attack_pair, make_trainer, shorten, with_fields
 from tests.noise import scale_noise
 
 DELTA = 1e-5

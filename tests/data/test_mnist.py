@@ -15,7 +15,7 @@ from fairpriv_core.data.mnist import RARE, RARE_KEPT, keep_rare, read_idx
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput, DataUnavailable
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.runs.suited import check_method
+from fairpriv_core.records.plan import check_method
 
 TRAIN = [5_923, 6_742, 5_958, 6_131, 5_842, 5_421, 5_918, 6_265, 500, 5_949]
 TEST = [980, 1_135, 1_032, 1_010, 982, 892, 958, 1_028, 974, 1_009]

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from fairpriv_core.privacy.event import Gaussian
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import CHART, keyed, launch, open_page, wait_for_state
 from tests.runs.launched import config, finish, measured
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import keyed, open_page, wait_for_state
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.store import open_store
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.work import WorkStore
 from tests.e2e.steps import assert_keeps_to_itself, keyed, open_page
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}

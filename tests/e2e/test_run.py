@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import CHART, LONG, keyed, launch, open_page, read_step, wait_for_state
 
 READ_RANGE = "() => document.querySelector('.st-key-run_groups .js-plotly-plot').layout.xaxis.range.map(Number)"

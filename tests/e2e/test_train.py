@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import CHART, PATIENCE, keyed, nudge, open_page, time_change, wait_for_state
 
 ADULT = "train?data=adult:sex&expert=True&epsilon=2&p.epochs=7&seed=3"

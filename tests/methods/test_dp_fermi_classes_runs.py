@@ -14,7 +14,7 @@ from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.runs.audit_method import AuditPlan, attack_pair
+from fairpriv_core.runs.audit import AuditPlan, attack_pair
 from tests.methods.harness import RecordingMechanism, Watcher, train, with_group
 from tests.methods.test_dp_fermi_classes import DEEP, IMAGES, METHOD, PUBLISHED, make_faces
 from tests.methods.test_images import make_images

@@ -16,7 +16,7 @@ from fairpriv_core.methods import dpsgd_f, fairdp_adaptive, noisy_sums, opt_q
 from fairpriv_core.methods.dpsgd_f import DpsgdF
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.opt_q import OptQ
-from fairpriv_core.runs.parameters import method_to_json
+from fairpriv_core.records.parameters import method_to_json
 from tests.methods.harness import RecordingMechanism, make_data, train
 from tests.methods.test_dp_sgd_family import SHORT, replay_single_records
 

@@ -10,7 +10,7 @@ import pytest
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.runs.audit_schedule import with_fields
+from fairpriv_core.runs.audit import with_fields
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 
 IDLE = {

@@ -37,7 +37,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import merge
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.runs.parameters import build_method, method_to_json
+from fairpriv_core.records.parameters import build_method, method_to_json
 from tests.engine.reference import build_module
 from tests.methods.harness import RecordingMechanism, Release, Watcher, make_data, train
 

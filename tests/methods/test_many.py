@@ -23,7 +23,7 @@ from fairpriv_core.methods.pf_ld_record import PfLdRecord
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.runs.config import draws_samples
+from fairpriv_core.records.config import draws_samples
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import Watcher, make_data
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.store import open_store
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.work import WorkStore
 
 ROOT = Path(__file__).resolve().parents[2]
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.report.audits import read_audit_results
 from fairpriv_core.runs import preview
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_audits import AuditStore
-from fairpriv_core.runs.store_previews import name_request
+from fairpriv_core.store.audits import AuditStore
+from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.runs import RunStore, open_store
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]
@@ -118,7 +118,7 @@ def test_a_run_that_is_gone_gives_a_sentence(with_runs: Path, open_page: Open) -
 
 def test_a_worker_makes_the_audit_that_was_asked_for(with_runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preview, "live_with_parent", lambda: None)
-    monkeypatch.setattr("fairpriv_core.runs.audit_model._MOST", 300)
+    monkeypatch.setattr("fairpriv_core.runs.audit._MOST", 300)
     store = open_store()
     key = find_run(store, "none")
     asked = store.request_preview({"audit": key, "runs": 40, "seed": 0})

@@ -10,8 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.report.tables import TableRow
-from fairpriv_core.runs.store import open_store
 from fairpriv_core.stats import mean_interval
+from fairpriv_core.store.runs import open_store
 from pages.widgets.reference import describe_config
 from pages.widgets.run_table import name_row
 

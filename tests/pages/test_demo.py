@@ -11,14 +11,14 @@ from sqlalchemy import text, update
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.ledger.selection import Wish, select_run
 from fairpriv_core.privacy.filter import Cap
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.selection import Wish, select_run
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_audits import AuditStore
-from fairpriv_core.runs.store_database import Database
-from fairpriv_core.runs.store_sweep import SweepStore
-from fairpriv_core.runs.store_tables import run
+from fairpriv_core.records.config import build_config
+from fairpriv_core.store.audits import AuditStore
+from fairpriv_core.store.database import Database
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.store.tables import run
 from pages.widgets.demo import DATA, SENTENCE
 
 ROOT = Path(__file__).resolve().parents[2]

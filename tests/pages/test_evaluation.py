@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.record import CERTIFICATES_WITHDRAWN, RunRecord
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_tables import run
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.records.config import build_config
+from fairpriv_core.records.record import CERTIFICATES_WITHDRAWN, RunRecord
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.tables import run
+from fairpriv_core.store.work import WorkStore
 from pages.widgets.guard import plain
 from tests.pages.conftest import RAW
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 from tests.pages.test_data import make_csv
 
 Open = Callable[..., AppTest]

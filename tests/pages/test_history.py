@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairpriv_core.report.live import collect
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 from pages.widgets.history import GrowingHistory, find_history
 
 Rows = list[tuple[int, str, float | None]]

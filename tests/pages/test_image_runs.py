@@ -15,7 +15,7 @@ from pyarrow import parquet
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.data.apart import READER
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 
 Open = Callable[..., AppTest]
 KINDS, SEXES, ROWS = ("cat", "dog", "fox"), ("f", "m"), 1500

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.privacy.event import Gaussian
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 from tests.runs.launched import config, finish, measured
 
 Open = Callable[..., AppTest]

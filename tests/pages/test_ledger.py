@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.privacy.filter import Cap
-from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.store.runs import RunStore, open_store
 from tests.runs.launched import config, finish, measured
 
 Open = Callable[..., AppTest]

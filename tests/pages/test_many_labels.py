@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.store.runs import RunStore, open_store
 from tests.many import ask, finish, make_ages, make_digits
 
 Open = Callable[..., AppTest]

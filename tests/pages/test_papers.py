@@ -12,13 +12,13 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.results import read_made
+from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.report.paper_prose import count_made
 from fairpriv_core.runs import preview
-from fairpriv_core.runs.paper_runs import list_configs
-from fairpriv_core.runs.store import open_store
-from fairpriv_core.runs.store_database import Database
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.database import Database
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.work import WorkStore
 from tests.papers import tiny
 
 Open = Callable[..., AppTest]
@@ -91,7 +91,7 @@ def test_a_worker_measures_what_a_figure_shows_of_finished_models(
     tiny_runs: Path, open_page: Open, charts_of: Charts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preview, "live_with_parent", lambda: None)
-    monkeypatch.setattr("fairpriv_core.runs.audit_model._MOST", 300)
+    monkeypatch.setattr("fairpriv_core.runs.audit._MOST", 300)
     waiting = open_page("papers", preset="tiny.figure3")
     assert not waiting.exception and not waiting.error
     assert "A worker measures how well four attackers tell who was trained on, at 4 models …" in words(waiting)

@@ -11,8 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.records.config import build_config
+from fairpriv_core.store.runs import RunStore, open_store
 from pages.widgets.person import is_allowed
 from tests.pages.test_data import make_csv
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.report.brief import NOTICES
 from fairpriv_core.report.brief_print import NO_BROWSER
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.store import open_store
-from fairpriv_core.runs.store_sweep import SweepStore
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.store.work import WorkStore
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]

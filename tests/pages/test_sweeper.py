@@ -9,9 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.runs.preview import run_preview
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.work import WorkStore
 
 RAW = {
     "data": {"dataset": "synthetic", "sensitive": "group"},

@@ -12,10 +12,10 @@ from fairpriv_core.methods import previews
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.runs.config import build_config
+from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.holding import Talk
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]

@@ -8,7 +8,7 @@ from fairpriv_core.data.utkface import AGES
 from fairpriv_core.papers.dp_fermi import FIGURE_3, PAPER
 from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
 from fairpriv_core.papers.preset import Preset, Table
-from fairpriv_core.runs.paper_runs import list_configs
+from fairpriv_core.papers.runs import list_configs
 
 READY = [preset for preset in PAPER.presets if preset not in (FIGURE_5, FIGURE_5_AGES)]
 BUDGETS = {"dp_fermi.figure3": {1.0, 3.0}, "dp_fermi.figure8": {0.5, 9.0}}

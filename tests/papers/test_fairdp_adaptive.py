@@ -19,7 +19,7 @@ from fairpriv_core.papers.fairdp_adaptive_attacks import ATTACKERS, BY_CHANCE, F
 from fairpriv_core.papers.fairdp_adaptive_parts import PRINTED_ROWS
 from fairpriv_core.papers.fairdp_adaptive_tables import INDICES, LOSSES
 from fairpriv_core.papers.preset import Preset, Version
-from fairpriv_core.runs.paper_runs import list_configs
+from fairpriv_core.papers.runs import list_configs
 
 DIGITS_TOO = [FIGURE_3_DIGITS, *(preset for preset in EFFECTS if preset.id.endswith("_mnist"))]
 VARIED = {

@@ -10,9 +10,9 @@ from fairpriv_core.data.utkface import OLDER_AGE
 from fairpriv_core.papers.fairdp_certified import FIGURE_3, FIGURE_7, TABLE_3
 from fairpriv_core.papers.fairdp_certified_faces import FACES
 from fairpriv_core.papers.preset import ACCURACY, GAP, Compare, Part, Plot, Quantity
+from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.report.differences import list_differences
 from fairpriv_core.report.paper_values import choose
-from fairpriv_core.runs.paper_runs import list_configs
 from tests.papers.records import make_runs
 
 

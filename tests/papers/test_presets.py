@@ -15,15 +15,14 @@ from fairpriv_core.papers.catalog import find_preset, papers, presets
 from fairpriv_core.papers.fairdp_certified_parts import WITHDRAWN
 from fairpriv_core.papers.preset import Plot, Preset
 from fairpriv_core.papers.results import PATH, Made, read_made
+from fairpriv_core.papers.runs import list_configs
+from fairpriv_core.records.config import build_config
 from fairpriv_core.report.paper_printed import set_beside
 from fairpriv_core.report.paper_prose import count_made, render_papers
 from fairpriv_core.report.paper_values import choose, list_paths, read_path
 from fairpriv_core.report.papers import draw_preset, list_cells
 from fairpriv_core.report.verdicts import judge
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.paper_runs import list_configs
-from fairpriv_core.runs.sweep_cells import expand
-from fairpriv_core.runs.sweep_spec import build_sweep
+from fairpriv_core.sweeps.spec import build_sweep, expand
 
 READY = [preset for preset in presets().values() if not preset.waits_for]
 LARGEST = 1_500_000

@@ -19,10 +19,10 @@ from fairpriv_core.report.brief_tables import write_classes, write_groups
 from fairpriv_core.report.classes import compare_classes, find_widest, list_shares, say_decided
 from fairpriv_core.report.comparison import fold_groups
 from fairpriv_core.report.export import to_html
+from fairpriv_core.report.handout import gather_handout
 from fairpriv_core.report.paper_values import answers_alike, list_paths, read_path, say_alike
-from fairpriv_core.runs.handout import gather_handout
 from fairpriv_core.runs.prose import describe_record
-from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.store.runs import RunStore, open_store
 from tests.many import AGES, DIGITS, ask, finish, make_ages, make_digits
 from tests.papers import tiny
 from tests.report.test_brief_policy import NOISY, read_form

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from benchmarks.postgres import MISSING, find_programs, serve_postgres
-from fairpriv_core.runs.config import RunConfig, build_config
-from fairpriv_core.runs.store import RunStore, open_store
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.store.runs import RunStore, open_store
 
 _NAMES = count()
 

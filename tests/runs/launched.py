@@ -10,13 +10,13 @@ import numpy as np
 
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.privacy.event import Events, Parallel, to_json
-from fairpriv_core.runs.checkpoint import Checkpoint
-from fairpriv_core.runs.claim import Beginning, Claim, Ending, Progress
-from fairpriv_core.runs.config import RunConfig, build_config
-from fairpriv_core.runs.ledger_entry import identify_data
-from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.ledger_entry import identify_data
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.checkpoint import Checkpoint
+from fairpriv_core.store.claim import Beginning, Claim, Ending, Progress
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.work import WorkStore
 
 DELTA = 1e-5
 COLUMNS = {"synthetic": ["skill", "region"], "adult": ["age", "race", "education-num", "occupation"]}

@@ -7,22 +7,20 @@ from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner
+from fairpriv_core.cli.main.main import cli
 
-from fairpriv_core.cli import cli
+from fairpriv_core.cli.prose import describe_audit
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.jagielski_post import JagielskiPost
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
-from fairpriv_core.runs.audit import audit_once, audit_run
-from fairpriv_core.runs.audit_method import AuditPlan, audit_method
-from fairpriv_core.runs.audit_schedule import proved, shorten, with_fields
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.prose_audit import describe_audit
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_audits import AuditStore
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.runs.audit import AuditPlan, audit_method, audit_once, audit_run, proved, shorten, with_fields
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.audits import AuditStore
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.work import WorkStore
 
 Configure = Callable[..., RunConfig]
 PLAN = AuditPlan(runs=40, changes=6, canaries=20, rows=800)
@@ -46,8 +44,8 @@ STORED = {
 @pytest.fixture(autouse=True)
 def few_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the four attackers learn from few records, and methods train for few epochs."""
-    monkeypatch.setattr("fairpriv_core.runs.audit_model._MOST", 300)
-    monkeypatch.setattr("fairpriv_core.runs.audit_schedule._EPOCHS", (2, 3))
+    monkeypatch.setattr("fairpriv_core.runs.audit._MOST", 300)
+    monkeypatch.setattr("fairpriv_core.runs.audit._EPOCHS", (2, 3))
 
 
 def silent(_: str) -> None:
@@ -153,7 +151,7 @@ def test_more_rows_are_tried_where_groups_are_too_small(monkeypatch: pytest.Monk
             raise RunFailed("group A has 12 noisy records.")
         return {"rows": plan.rows}
 
-    monkeypatch.setattr("fairpriv_core.runs.audit_method._audit", audit)
+    monkeypatch.setattr("fairpriv_core.runs.audit._audit", audit)
     method = PfLd()
     told = {"notion": "demographic_parity", "delta": 1e-5, "report": silent}
     assert audit_method(method, plan=AuditPlan(rows=400), **told)["rows"] == 1600  # type: ignore[arg-type]

@@ -12,14 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.cli.answers import answer_certificate
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.engine.evaluate import decisions, evaluate
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, from_json
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.model import DESCRIPTION, PARAMETERS
+from fairpriv_core.records.parameters import read_method
+from fairpriv_core.records.record import CERTIFICATE_OF_CHOSEN, CERTIFICATES_WITHDRAWN, RunRecord, withdrawn_record
+from fairpriv_core.report.handout import gather_handout
 from fairpriv_core.runs import execute
-from fairpriv_core.runs.answers import answer_certificate
-from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
 from fairpriv_core.runs.certificate import (
     FILE_ASSUMED,
     NO_COUNTS,
@@ -28,19 +32,10 @@ from fairpriv_core.runs.certificate import (
     certify_exported,
     describe_certificates,
 )
-from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.foreground import train
-from fairpriv_core.runs.handout import gather_handout
 from fairpriv_core.runs.holding import Talk
-from fairpriv_core.runs.parameters import read_method
-from fairpriv_core.runs.record import (
-    CERTIFICATE_OF_CHOSEN,
-    CERTIFICATES_WITHDRAWN,
-    RunRecord,
-    withdrawn_record,
-)
 from fairpriv_core.runs.silent import SilentJournal
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 from tests.methods.harness import make_data
 
 OLD = {

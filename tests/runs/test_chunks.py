@@ -15,18 +15,17 @@ from fairpriv_core.errors import RunFailed
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.ledger_entry import post_record
+from fairpriv_core.records.record import FAILED_SENTENCE, SHARED_SAMPLES_ASSUMED, RunRecord
+from fairpriv_core.records.reuse import SAMPLE_STREAM
 from fairpriv_core.runs import journal, worker
-from fairpriv_core.runs.chunks import Chunk, form_chunks
-from fairpriv_core.runs.claim import Claim, Progress
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.ledger_entry import post_record
-from fairpriv_core.runs.record import FAILED_SENTENCE, SHARED_SAMPLES_ASSUMED, RunRecord
-from fairpriv_core.runs.reuse import SAMPLE_STREAM
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_crashes import MOST_CRASHES
-from fairpriv_core.runs.store_sweep import SweepStore
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.chunks import Chunk, form_chunks
+from fairpriv_core.store.claim import Claim, Progress
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.store.work import MOST_CRASHES, WorkStore
 
 CHUNK, OTHER = "c" * 16, "d" * 16
 Configure = Callable[..., RunConfig]

@@ -16,14 +16,14 @@ import pytest
 from benchmarks.postgres import find_port
 from fairpriv_core.data import download
 from fairpriv_core.errors import BadInput, RunFailed, StoreError
-from fairpriv_core.runs import cluster, cluster_sweep
-from fairpriv_core.runs.cluster_sweep import Cluster
-from fairpriv_core.runs.cluster_task import Terms, Unfit, find_fault, read_versions, work_on_chunk
-from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.records.config import RunConfig
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.silent import SilentJournal
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_sweep import SweepStore
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.sweeps import cluster, cluster_sweep
+from fairpriv_core.sweeps.cluster_sweep import Cluster
+from fairpriv_core.sweeps.cluster_task import Terms, Unfit, find_fault, read_versions, work_on_chunk
 from tests.commands import Call
 from tests.runs.clusters import ROOT, Processes
 

@@ -18,16 +18,16 @@ from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel, from_json
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.evaluation_cost import plan_evaluation
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.request import read_request
 from fairpriv_core.runs import evaluation, execute, journal
-from fairpriv_core.runs.config import RunConfig, build_config
 from fairpriv_core.runs.evaluation import evaluate_privately
-from fairpriv_core.runs.evaluation_cost import plan_evaluation
-from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.request import read_request
 from fairpriv_core.runs.silent import SilentJournal
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.work import WorkStore
 from tests.methods.harness import RecordingMechanism, make_data
 
 Configure = Callable[..., RunConfig]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.runs.config import build_config
+from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.expect import expect_seconds
-from fairpriv_core.runs.store import open_store
+from fairpriv_core.store.runs import open_store
 
 
 def _expect(method: dict[str, Any], rows: list[Any] | None = None) -> tuple[float, bool]:

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from fairpriv_core.cli.main.main import cli
 
 from fairpriv_core.audit import inference
-from fairpriv_core.cli import cli
 from fairpriv_core.data.dataset import split_dataset
 from fairpriv_core.errors import BadInput
+from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.privacy.ledger import compose
-from fairpriv_core.runs import audit_model
-from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.ledger_entry import post_record
+from fairpriv_core.records.plan import Shelf
+from fairpriv_core.records.reuse import use_release
+from fairpriv_core.records.toml import read_toml
+from fairpriv_core.runs import audit as audit_model
 from fairpriv_core.runs.execute import Outcome, execute
-from fairpriv_core.runs.ledger_entry import post_record
-from fairpriv_core.runs.paper_runs import list_configs
-from fairpriv_core.runs.reuse import use_release
-from fairpriv_core.runs.shelf import Shelf
 from fairpriv_core.runs.silent import SilentJournal
-from fairpriv_core.runs.toml import read_toml
 
 DATA = {"dataset": "synthetic", "sensitive": "region"}
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "region", "--notion", "demographic_parity", "--json")
@@ -120,7 +120,7 @@ def test_a_published_split_that_is_thinned_is_read_for_each_seed(monkeypatch: py
         asked.append(seed)
         return split_dataset(dataset, seed=seed)
 
-    monkeypatch.setattr("fairpriv_core.runs.shelf.split_dataset", split)
+    monkeypatch.setattr("fairpriv_core.records.plan.split_dataset", split)
     for ratio in (None, 1.0):
         shelf = Shelf()
         for seed in (0, 1, 1):

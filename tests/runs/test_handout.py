@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.handout import gather_handout
-from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_work import WorkStore
-from fairpriv_core.runs.sweep_cells import expand
-from fairpriv_core.runs.sweep_spec import build_sweep
-from fairpriv_core.runs.told import tell_data, tell_odds
-from fairpriv_core.runs.toml import read_toml
+from fairpriv_core.records.config import build_config
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.told import tell_data, tell_odds
+from fairpriv_core.records.toml import read_toml
+from fairpriv_core.report.handout import gather_handout
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.work import WorkStore
+from fairpriv_core.sweeps.spec import build_sweep, expand
 
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 

@@ -16,27 +16,27 @@ import pytest
 import torch
 from PIL import Image
 
+from fairpriv_core.cli.answers import answer_prediction, answer_run
 from fairpriv_core.engine.layered import LayeredShape
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.certified import CONDITIONS
-from fairpriv_core.runs.answers import answer_prediction, answer_run
-from fairpriv_core.runs.audit_model import audit_model
+from fairpriv_core.papers.measured import measure_clipped
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.plan import Shelf
+from fairpriv_core.records.request import read_request
+from fairpriv_core.records.toml import read_toml
+from fairpriv_core.runs.audit import audit_model
 from fairpriv_core.runs.certificate import find_certificates
-from fairpriv_core.runs.clipped import measure_clipped
-from fairpriv_core.runs.config import RunConfig, build_config
-from fairpriv_core.runs.request import read_request
-from fairpriv_core.runs.shelf import Shelf
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_work import WorkStore
-from fairpriv_core.runs.toml import read_toml
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.work import WorkStore
 
 KINDS, SEXES = ("cat", "dog", "fox"), ("f", "m")
 ROWS, SIDE = 120, 14
 _WORK = """
 import os, signal, sys
 from fairpriv_core.runs import journal
-from fairpriv_core.runs.store_work import open_work
+from fairpriv_core.store.work import open_work
 from fairpriv_core.runs.worker import work_on
 
 def watch(progress):

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairpriv_core.cli.main.main import cli
 
-from fairpriv_core.cli import cli
+from fairpriv_core.cli.answers import answer_cap, answer_ledger
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, from_json
-from fairpriv_core.runs.ledger_answers import answer_cap, answer_ledger
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from tests.commands import Call
 from tests.runs.launched import DELTA, begin, commit, config, evaluated, finish
 

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.cli.answers import answer_selection
 from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.ledger.selection import (
+    Wish,
+    choose_noisily,
+    divide_by,
+    gap_shift,
+    measure_gap,
+    plan_choice,
+    read_counts,
+    select_run,
+)
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.notion import Notion
@@ -18,18 +29,8 @@ from fairpriv_core.privacy.filter import Cap
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.runs.ledger_answers import answer_selection
 from fairpriv_core.runs.listing import list_runs
-from fairpriv_core.runs.noisy_choice import (
-    choose_noisily,
-    divide_by,
-    gap_shift,
-    measure_gap,
-    plan_choice,
-    read_counts,
-)
-from fairpriv_core.runs.selection import Wish, select_run
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 from tests.runs.launched import DELTA, config, finish, measured, name
 
 PF_LD: Events = (Gaussian(9.0),)

@@ -12,20 +12,19 @@ import pytest
 from sqlalchemy import inspect, text
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian, from_json, to_json
 from fairpriv_core.privacy.filter import Cap
 from fairpriv_core.privacy.ledger import Total, compose
-from fairpriv_core.runs.claim import Beginning, Ending, Progress
-from fairpriv_core.runs.config import build_config
-from fairpriv_core.runs.ledger_entry import identify_data, list_sensitive, post_record
-from fairpriv_core.runs.ledger_launch import foresee_launch, read_page
-from fairpriv_core.runs.record import failed_record
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_crashes import MOST_CRASHES
-from fairpriv_core.runs.store_tables import SCHEMA_VERSION
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.records.config import build_config
+from fairpriv_core.records.ledger_entry import identify_data, list_sensitive, post_record
+from fairpriv_core.records.record import failed_record
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.claim import Beginning, Ending, Progress
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.tables import SCHEMA_VERSION
+from fairpriv_core.store.work import MOST_CRASHES, WorkStore
 from tests.runs.launched import DELTA, begin, commit, config, evaluated, finish, name
 
 PF_LD: Events = (Gaussian(9.0), SampledGaussian(9.0, 0.02, 100, "replace"))

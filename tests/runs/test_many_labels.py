@@ -11,7 +11,7 @@ from fairpriv_core.engine import evaluate as evaluation_of_a_model
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import Gaussian
-from fairpriv_core.runs import shelf
+from fairpriv_core.records import plan as shelf
 from fairpriv_core.runs.evaluation import evaluate_privately
 from fairpriv_core.runs.observer import snapshot_values
 from pages.widgets.plan import make_plan

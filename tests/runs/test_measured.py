@@ -11,18 +11,16 @@ import numpy as np
 import pytest
 
 from fairpriv_core.engine.presets import build_mlp
+from fairpriv_core.papers.measured import MEASURES, compute, find_gradients, measure, with_measured
 from fairpriv_core.papers.preset import MEASURES as WORDS
-from fairpriv_core.runs.artifact import DESCRIPTION, PARAMETERS
-from fairpriv_core.runs.audit_model import audit_model
-from fairpriv_core.runs.bias_variance import find_gradients
-from fairpriv_core.runs.config import RunConfig, build_config
-from fairpriv_core.runs.execute import calibrate_method
-from fairpriv_core.runs.measured import MEASURES, compute, measure, with_measured
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.model import DESCRIPTION, PARAMETERS
+from fairpriv_core.records.plan import Shelf, calibrate_method
+from fairpriv_core.runs.audit import audit_model
 from fairpriv_core.runs.preview import run_preview
-from fairpriv_core.runs.shelf import Shelf
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.work import WorkStore
 from tests.many import make_ages
 
 Configure = Callable[..., RunConfig]
@@ -31,7 +29,7 @@ Configure = Callable[..., RunConfig]
 @pytest.fixture(autouse=True)
 def few_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the four attackers learn from few records."""
-    monkeypatch.setattr("fairpriv_core.runs.audit_model._MOST", 300)
+    monkeypatch.setattr("fairpriv_core.runs.audit._MOST", 300)
 
 
 @pytest.fixture

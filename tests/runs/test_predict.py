@@ -18,9 +18,8 @@ from fairpriv_core.data.stream import read_table
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs import predict
-from fairpriv_core.runs.artifact import model_files
-from fairpriv_core.runs.predict import predict_file
+from fairpriv_core.records import model as predict
+from fairpriv_core.records.model import model_files, predict_file
 
 TABLE = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
 

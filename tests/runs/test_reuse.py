@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.cli.answers import answer_cap, answer_ledger
 from fairpriv_core.errors import BadInput
+from fairpriv_core.records.config import build_config
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import journal
-from fairpriv_core.runs.claim import Progress
-from fairpriv_core.runs.config import build_config
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.holding import Talk
-from fairpriv_core.runs.ledger_answers import answer_cap, answer_ledger
 from fairpriv_core.runs.prose import describe_record
-from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.silent import SilentJournal
-from fairpriv_core.runs.store import open_store
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.claim import Progress
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.work import WorkStore
 
 DATA = {"dataset": "synthetic", "sensitive": "group"}
 

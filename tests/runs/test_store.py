@@ -10,14 +10,13 @@ from sqlalchemy import update
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import Gaussian
-from fairpriv_core.runs.checkpoint import Checkpoint
-from fairpriv_core.runs.claim import Beginning, Claim, Ending, LeaseLost, Progress
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_crashes import MOST_CRASHES
-from fairpriv_core.runs.store_tables import run
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.checkpoint import Checkpoint
+from fairpriv_core.store.claim import Beginning, Claim, Ending, LeaseLost, Progress
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.tables import run
+from fairpriv_core.store.work import MOST_CRASHES, WorkStore
 
 Configure = Callable[..., RunConfig]
 SAVED = Checkpoint(5, b"secret", (Gaussian(2.0, 3),), {"code": "a"})

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import pytest
 
+from fairpriv_core.ledger.selection import Wish, select_run
+from fairpriv_core.records.config import RunConfig
 from fairpriv_core.report.tables import read_outcome
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.selection import Wish, select_run
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.work import WorkStore
 
 Train = Callable[..., str]
 

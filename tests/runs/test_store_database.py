@@ -15,14 +15,14 @@ from sqlalchemy import select, update
 
 from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.privacy.event import Gaussian
-from fairpriv_core.runs.checkpoint import Checkpoint
-from fairpriv_core.runs.claim import Claim, Ending, Progress
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_database import Database, resolve
-from fairpriv_core.runs.store_tables import SCHEMA_VERSION, store_info
-from fairpriv_core.runs.store_work import WorkStore
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.checkpoint import Checkpoint
+from fairpriv_core.store.claim import Claim, Ending, Progress
+from fairpriv_core.store.database import Database, resolve
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.tables import SCHEMA_VERSION, store_info
+from fairpriv_core.store.work import WorkStore
 from tests.runs.launched import begin, config
 
 Configure = Callable[..., RunConfig]
@@ -80,7 +80,7 @@ def test_a_dropped_checkpoint_cannot_be_read_from_the_files(end: str, tmp_path: 
 
 
 def test_a_reader_in_the_way_delays_it_and_breaks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairpriv_core.runs.store_database._SCRUB_SECONDS", 0.05)
+    monkeypatch.setattr("fairpriv_core.store.database._SCRUB_SECONDS", 0.05)
     place = tmp_path / "runs.db"
     with open_store(str(place)) as store, open_store(str(place)) as beside:
         work, claim, record = begin(store, config(), (Gaussian(9.0),))
@@ -95,7 +95,7 @@ def test_a_reader_in_the_way_delays_it_and_breaks_nothing(tmp_path: Path, monkey
 
 def test_a_store_of_an_earlier_version_is_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, newest = tmp_path / "runs.db", update(store_info).values(version=SCHEMA_VERSION)
-    upgrade = "fairpriv_core.runs.store_database.upgrade"
+    upgrade = "fairpriv_core.store.database.upgrade"
     monkeypatch.setattr(upgrade, lambda connection, found: connection.execute(newest))  # nothing else is older here
     with open_store(str(place)) as store:
         begin(store, config(), (Gaussian(9.0),))

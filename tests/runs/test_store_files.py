@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from fairpriv_core.cli.main.main import cli
 from sqlalchemy import Column, Connection, MetaData, String, Table, create_engine, insert, select, update
 
-from fairpriv_core.cli import cli
+from fairpriv_core.cli.answers import answer_cap, answer_ledger
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.features import write_schema
 from fairpriv_core.data.groups import Groups
@@ -27,18 +28,17 @@ from fairpriv_core.data.stream import digest_content
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import SampledGaussian
-from fairpriv_core.runs.config import RunConfig, build_config
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.ledger_entry import identify_data, name_bytes, post_record
+from fairpriv_core.records.request import read_request
 from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.holding import Talk
-from fairpriv_core.runs.ledger_answers import answer_cap, answer_ledger
-from fairpriv_core.runs.ledger_entry import identify_data, name_bytes, post_record
-from fairpriv_core.runs.request import read_request
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_audits import AuditStore
-from fairpriv_core.runs.store_database import resolve
-from fairpriv_core.runs.store_tables import artifact, run, schema, store_info, tombstone
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.audits import AuditStore
+from fairpriv_core.store.database import resolve
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.tables import artifact, run, schema, store_info, tombstone
+from fairpriv_core.store.work import WorkStore
 
 TALK = Talk(lambda _: None, lambda _: None)
 OLD_ROWS = 240
@@ -347,7 +347,7 @@ def test_two_files_of_an_earlier_version_join_when_their_rows_are_the_same(
 ) -> None:
     monkeypatch.setenv("FAIRPRIV_STORE", old_place)
     own, gone = write(tmp_path / "own.csv", rows=OLD_ROWS), write(tmp_path / "gone.csv", 3, rows=OLD_ROWS)
-    monkeypatch.setattr("fairpriv_core.runs.store_files.digest_content", lambda path: "the same rows")
+    monkeypatch.setattr("fairpriv_core.store.files.digest_content", lambda path: "the same rows")
     apart = {}
     with open_store(old_place) as store:
         for path in (own, gone):

@@ -10,7 +10,7 @@ import stat
 import pytest
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.runs import RunStore
 
 CONTENT = b"age,label\n1,2\n"
 

@@ -12,10 +12,10 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.footprint import estimate_memory, find_memory
 from fairpriv_core.engine.layered import LayeredShape
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs import suited
-from fairpriv_core.runs.config import RunConfig, build_config
-from fairpriv_core.runs.parameters import method_to_json
-from fairpriv_core.runs.suited import check_method, check_notion, check_suited
+from fairpriv_core.records import plan as suited
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.parameters import method_to_json
+from fairpriv_core.records.plan import check_method, check_notion, check_suited
 from tests.many import make_ages, make_digits
 
 TABLE = {"dataset": "synthetic", "sensitive": "group"}

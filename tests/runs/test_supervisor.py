@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from fairpriv_core.records.config import RunConfig
 from fairpriv_core.runs.children import Nursery
-from fairpriv_core.runs.config import RunConfig
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.processes import identify, is_dead
-from fairpriv_core.runs.rows import RunRow
 from fairpriv_core.runs.silent import SilentJournal
-from fairpriv_core.runs.store import RunStore
+from fairpriv_core.store.processes import identify, is_dead
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
 
 Configure = Callable[..., RunConfig]
 PATIENCE = 60.0

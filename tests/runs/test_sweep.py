@@ -17,19 +17,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.cli.answers import Answer, answer_cap
+from fairpriv_core.cli.sweep import run_sweep
 from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.privacy.ledger import compose
-from fairpriv_core.runs import sweep_launch
-from fairpriv_core.runs.answers import Answer
+from fairpriv_core.records.ledger_entry import identify_data
 from fairpriv_core.runs.crew import run_here
 from fairpriv_core.runs.holding import Talk
-from fairpriv_core.runs.ledger_answers import answer_cap
-from fairpriv_core.runs.ledger_entry import identify_data
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_work import WorkStore
-from fairpriv_core.runs.sweep import run_sweep
-from fairpriv_core.runs.sweep_launch import Order
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.work import WorkStore
+from fairpriv_core.sweeps import launch as sweep_launch
+from fairpriv_core.sweeps.launch import Order
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"
 FEW = """

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.cli.answers import answer_cap
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.ledger_answers import answer_cap
 from fairpriv_core.runs.preview import run_preview
-from fairpriv_core.runs.store import RunStore
-from fairpriv_core.runs.store_sweep import SweepStore
-from fairpriv_core.runs.store_work import WorkStore
-from fairpriv_core.runs.sweep_request import compute, request_cost, request_launch
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.store.work import WorkStore
+from fairpriv_core.sweeps.launch import compute, request_cost, request_launch
 
 DATA = {"dataset": "synthetic", "sensitive": "group"}
 BASE = {"data": DATA, "notion": "demographic_parity"}

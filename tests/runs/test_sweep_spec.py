@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.chunks import form_chunks
-from fairpriv_core.runs.sweep_cells import check_cells, expand
-from fairpriv_core.runs.sweep_plan import plan_sweep
-from fairpriv_core.runs.sweep_spec import build_sweep, read_sweep
-from fairpriv_core.runs.toml import read_toml
+from fairpriv_core.records.toml import read_toml
+from fairpriv_core.store.chunks import form_chunks
+from fairpriv_core.sweeps.plan import plan_sweep
+from fairpriv_core.sweeps.spec import build_sweep, check_cells, expand, read_sweep
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"
 BASE = """

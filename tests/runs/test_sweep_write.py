@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from fairpriv_core.runs.config import RunConfig
-from fairpriv_core.runs.sweep_cells import expand
-from fairpriv_core.runs.sweep_spec import read_sweep
-from fairpriv_core.runs.sweep_write import write_sweep
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.sweeps.spec import expand, read_sweep
+from fairpriv_core.sweeps.write import write_sweep
 from tests.runs.launched import config
 
 

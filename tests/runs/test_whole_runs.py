@@ -32,21 +32,23 @@ from fairpriv_core.data.table import Codes, Column, Numbers
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
+from fairpriv_core.records import release
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.parameters import method_to_json
+from fairpriv_core.records.plan import Plan
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.report import brief_forms
 from fairpriv_core.report.brief import Audience
 from fairpriv_core.report.brief_forms import forms_of, open_report
 from fairpriv_core.report.brief_tables import write_runs
-from fairpriv_core.runs import noise, prose, release, store_files, worker
-from fairpriv_core.runs.config import RunConfig, build_config
-from fairpriv_core.runs.execute import Plan
-from fairpriv_core.runs.handout import gather_handout
+from fairpriv_core.report.handout import gather_handout
+from fairpriv_core.runs import noise, prose, worker
 from fairpriv_core.runs.listing import list_runs
 from fairpriv_core.runs.observer import Watch
-from fairpriv_core.runs.parameters import method_to_json
-from fairpriv_core.runs.record import RunRecord
-from fairpriv_core.runs.store import open_store
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store import files as store_files
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.work import WorkStore
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import RecordingMechanism, Release
 from tests.methods.test_images import PRIVATE as OF_KINDS

@@ -14,15 +14,16 @@ import pytest
 
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
-from fairpriv_core.runs import checkpoint, journal, worker
-from fairpriv_core.runs.claim import Progress
-from fairpriv_core.runs.config import RunConfig
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.runs import journal, worker
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.record import RunRecord
 from fairpriv_core.runs.silent import SilentJournal
-from fairpriv_core.runs.store import RunStore, open_store
-from fairpriv_core.runs.store_work import WorkStore
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store import checkpoint
+from fairpriv_core.store.claim import Progress
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.work import WorkStore
 
 Configure = Callable[..., RunConfig]
 

@@ -1,0 +1,64 @@
+"""`fairpriv export`: a run's record or curves, or a report on one run or several."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import cast
+
+import click
+
+from fairpriv_core.cli import answers
+from fairpriv_core.cli.output import check_folder, say, write_out
+from fairpriv_core.errors import BadInput
+from fairpriv_core.report.brief import AUDIENCES, Audience
+from fairpriv_core.report.brief_forms import Report, forms_of, open_report, write_image
+from fairpriv_core.report.brief_tables import write_runs
+from fairpriv_core.report.export import ImageFormat
+from fairpriv_core.report.handout import gather_handout
+from fairpriv_core.store.runs import open_store
+
+_FORMATS = (*answers.FORMATS, "html", "pdf", "png", "svg", "zip", "toml", "ipynb", "md")
+_HELP = (
+    "json: one run's record. csv: one run's curves, or the table of several. html, pdf: the report. png, svg: its "
+    "first figure. toml: configs. ipynb: a notebook that repeats the runs. md: model cards. zip: everything."
+)
+
+
+@click.command()
+@click.argument("keys", nargs=-1, required=True)
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="json", show_default=True, help=_HELP)
+@click.option(
+    "--audience", type=click.Choice(AUDIENCES), default="analyst", show_default=True, help="Who will read it."
+)
+@click.option("--out", help="Write here, in place of standard output.")
+def export(keys: tuple[str, ...], form: str, audience: Audience, out: str | None) -> None:
+    """Take runs away: a record, curves, or a report; for policy with numbers that epsilon covers or that are public."""
+    check_folder(out)
+    content = _make(keys, form, audience)
+    if out is not None:
+        write_out(out, content)
+    elif sys.stdout.isatty() and b"\0" in content[:1024]:
+        raise BadInput(f"{form} is no text for a terminal; name a file with --out.", field="out")
+    else:
+        click.echo(content, nl=False)
+
+
+def _make(keys: Sequence[str], form: str, audience: Audience) -> bytes:
+    if form in answers.FORMATS and audience == "analyst" and len(keys) == 1:
+        return answers.export_run(keys[0], form).encode()
+    if form == "json":
+        raise BadInput(
+            "json is one run's record, for the analyst: name one key, or take another format.", field="format"
+        )
+    with open_store() as store:
+        handout = gather_handout(store, keys)
+    return _write_form(open_report(handout, audience), form)
+
+
+def _write_form(report: Report, form: str) -> bytes:
+    if form == "csv":
+        return write_runs(report.chosen, report.audience).encode()
+    if form in ("png", "svg"):
+        return write_image(report, cast(ImageFormat, form))
+    return forms_of(report)[form].make(report, say)

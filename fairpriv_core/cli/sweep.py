@@ -1,0 +1,85 @@
+"""`fairpriv sweep`.
+
+`fairpriv sweep`: many runs from one file, in chunks that train together, on this machine or elsewhere.
+
+The store is the queue of record: what has ended stays, whatever happens, and the same file goes on with what is
+missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import click
+
+from fairpriv_core.cli.answers import Answer
+from fairpriv_core.cli.output import check_folder, open_talk, report
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.children import count_cores, use_one_thread
+from fairpriv_core.runs.crew import Executor, run_here
+from fairpriv_core.runs.holding import Talk
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.sweeps.cluster_sweep import Cluster
+from fairpriv_core.sweeps.launch import Launch, Order
+from fairpriv_core.sweeps.plan import plan_sweep
+from fairpriv_core.sweeps.prose import describe_results
+from fairpriv_core.sweeps.results import average_results, list_results
+from fairpriv_core.sweeps.spec import read_sweep
+
+
+@click.command()
+@click.argument("file")
+@click.option("--resume", is_flag=True, help="Go on with a sweep that was begun: only what is missing runs.")
+@click.option("--workers", type=click.IntRange(min=1), help="How many processes train; default: one a core.")
+@click.option("--scheduler", help="A Dask scheduler, tcp://host:8786: its workers train. FAIRPRIV_STORE is PostgreSQL.")
+@click.option("--yes", is_flag=True, help="Start more runs than the file lets start without it.")
+@click.option("--out", help="Write the answer here too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def sweep(file: str, workers: int | None, scheduler: str | None, out: str | None, as_json: bool, **asked: bool) -> None:
+    """Train all runs that FILE asks for, and say before what they cost."""
+    check_folder(out)
+    talk = open_talk()
+    with _open_executor(workers, scheduler, talk.say) as (executor, count):
+        answer = run_sweep(file, Order(executor, count, **asked), talk)
+    report(answer, out, as_json)
+
+
+@contextmanager
+def _open_executor(
+    workers: int | None, scheduler: str | None, say: Callable[[str], None]
+) -> Iterator[tuple[Executor, int]]:
+    """Give what executes a sweep, here or on a cluster, and how many chunks it works on at a time."""
+    if scheduler is None:
+        use_one_thread()
+        count = workers or count_cores()
+        yield partial(run_here, workers=count), count
+        return
+    if workers is not None:
+        raise BadInput(
+            "--workers and --scheduler exclude each other: a cluster has the workers it has.", field="workers"
+        )
+    with Cluster(scheduler, say) as cluster:
+        yield cluster.run, cluster.threads
+
+
+def run_sweep(path: str, order: Order, talk: Talk) -> Answer:
+    """Run the sweep of the file at `path` in the default store; say what it costs before it starts.
+
+    Raises:
+        BadInput: the file or a combination is wrong, the sweep was begun before and `resume` is not given, more runs
+            than the file allows would start and `yes` is not given, or a cap forbids it. Nothing is launched then.
+        KeyboardInterrupt: the sweep was stopped; what has ended is kept and the rest is paused.
+    """
+    sweep = read_sweep(path)
+    with open_store() as store:
+        launch = Launch(store, plan_sweep(sweep, find_record=store.source, identify=store.files.identify), order, talk)
+        cost = launch.prepare(path, sweep)
+        launch.run(f"fairpriv sweep {path} --resume")
+        results = list_results(store, launch.plan)
+    table = average_results(launch.plan.cells, results)
+    wrong = [result for result in results if result["status"] not in ("finished", "left out")]
+    error = f"{len(wrong)} of {cost['runs']} runs have not finished; the first: {wrong[0]['reason']}" if wrong else None
+    document = {"sweep": cost, "runs": results, "table": table}
+    return Answer(document, describe_results(results, table), bool(wrong), error)

@@ -1,0 +1,159 @@
+"""The ledger as a document: for each data set what it has spent, for whom, and which runs that was.
+
+What several runs cost together, for everything that one of them protects. JSON.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.sensitive import parse_sensitive
+from fairpriv_core.data.stream import read_table
+from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
+from fairpriv_core.privacy.event import Events, to_json
+from fairpriv_core.privacy.filter import Cap, read_gauge
+from fairpriv_core.privacy.ledger import Entry, Total, composable, compose, costs
+from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive, post_record
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.ledger import Line, count_lines
+from fairpriv_core.store.runs import RunStore
+
+Data = Mapping[str, Any]
+
+
+def report_ledgers(store: RunStore, *, delta: float) -> list[dict[str, Any]]:
+    """Return `report_ledger` of every data set in the store, with all that is protected of it."""
+    return [report_ledger(store, data, name, delta=delta) for data, name in store.ledger.data_sets().items()]
+
+
+def report_ledger(
+    store: RunStore, data: str, name: str, *, delta: float, columns: Sequence[str | None] = ()
+) -> dict[str, Any]:
+    """Return the ledger of one data set (by `identify_data`) at `delta`, JSON.
+
+    `protected` has one item for each of `columns` (None: whole records; default: these, and every column that is
+    declared as sensitive, was used as such, or has a cap): `epsilon` of what has been spent and `epsilon_planned`,
+    with what waits and runs; None and a sentence under `reason` where no bound holds. `event` is what composes to
+    `epsilon`, `runs` the keys that count, `cap` its state or None. `lines` has one item for each run.
+    """
+    lines, caps = store.ledger.lines(data), store.ledger.caps(data)
+    known = list(columns) or [None, *list_protected(data, lines, caps)]
+    return {
+        "data": name,
+        "id": data,
+        "delta": delta,
+        "protected": [_report_one(column, lines, caps.get(column), delta) for column in known],
+        "lines": [_report_line(line, delta) for line in lines],
+    }
+
+
+def name_columns(data: Data, sensitive: str) -> tuple[str, ...]:
+    """Return the columns that `sensitive` names, as the ledger calls them; BadInput for one that is not in the data.
+
+    `data` is a config's: `dataset`, or `file` with the path of a person's own.
+    """
+    columns = []
+    if data["file"] is not None:
+        columns = [part.column for part in parse_sensitive(sensitive, read_table(Path(data["file"])).table)]
+    return list_sensitive({**data, "sensitive": sensitive}, {"sensitive_columns": columns})
+
+
+def list_protected(data: str, lines: Sequence[Line], caps: Mapping[str | None, Cap]) -> list[str]:
+    """Return the columns of a data set that are declared as sensitive, were used as such, or have a cap."""
+    found = [column for line in lines for column in line.planned.sensitive]
+    for problem in problems().values():
+        named = {"dataset": problem.name, "file": None}
+        if identify_data(named, None) == data:
+            found += [
+                column for text in problem.sensitive for column in list_sensitive({**named, "sensitive": text}, {})
+            ]
+    return list(dict.fromkeys([*found, *(column for column in caps if column is not None)]))
+
+
+def _report_one(column: str | None, lines: Sequence[Line], cap: Cap | None, delta: float) -> dict[str, Any]:
+    planned = [line.planned for line in lines]
+    now, then = compose([line.spent for line in lines if line.spent is not None], column), compose(planned, column)
+    return {
+        "column": column,
+        "epsilon": _finite(now.epsilon(delta)),
+        "epsilon_planned": _finite(then.epsilon(delta)),
+        "reason": join_reasons(then.unbounded),
+        "event": to_json(now.events),
+        "runs": [entry.key for entry in planned if costs(entry, column)],
+        "cap": None if cap is None else _report_cap(cap, count_lines(lines, cap, column), column),
+    }
+
+
+def _report_cap(cap: Cap, counted: Sequence[Entry], column: str | None) -> dict[str, Any]:
+    gauge = read_gauge(cap, counted, column)
+    return {"epsilon": cap.epsilon, "delta": cap.delta, "spent": _finite(gauge.spent), "remaining": gauge.remaining}
+
+
+def _report_line(line: Line, delta: float) -> dict[str, Any]:
+    entry = line.planned
+    private = entry.threat_model is not None and entry.unbounded is None
+    return {
+        "key": entry.key,
+        "what": line.what,
+        "status": line.status,
+        "threat_model": entry.threat_model,
+        "sensitive": list(entry.sensitive),
+        "epsilon": _finite(_cost(entry.events, delta)) if private else None,
+        "reason": entry.unbounded,
+    }
+
+
+@lru_cache(maxsize=1024)
+def _cost(events: Events, delta: float) -> float:
+    return epsilon(composable(events), delta)
+
+
+def join_reasons(reasons: Sequence[str]) -> str | None:
+    """Return why no bound holds, in one sentence: the first reason, and how many others there are."""
+    if not reasons:
+        return None
+    more = len(reasons) - 1
+    also = f"; {more} more {'run has' if more == 1 else 'runs have'} no bound either" if more else ""
+    return f"{reasons[0].rstrip('.')}{also}."
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def add_up(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """Return what the runs cost together, for each data set and each thing that one of them protects."""
+    posts = [(post_record(record.to_json()), call_data(record.config["data"]), record.delta) for record in records]
+    found = []
+    for data in dict.fromkeys(post.data for post, _, _ in posts):
+        here = [(post.entry, name, delta) for post, name, delta in posts if post.data == data]
+        entries, delta = [entry for entry, _, _ in here], min(delta for _, _, delta in here)
+        for column in _list_protected(entries):
+            said = {"data": here[0][1], "column": column, "delta": delta, "runs": len(entries)}
+            found.append({**said, **_state(compose(entries, column), delta, alone=len(entries) == 1)})
+    return found
+
+
+def _list_protected(entries: Iterable[Entry]) -> list[str | None]:
+    named: list[str | None] = []
+    for entry in entries:
+        if entry.threat_model is not None:
+            named += [None] if entry.threat_model == "record" else entry.sensitive
+    return list(dict.fromkeys(named))
+
+
+def _state(total: Total, delta: float, *, alone: bool) -> Mapping[str, Any]:
+    cost = _cost_together(total, delta, alone=alone)
+    if math.isfinite(cost):
+        return {"epsilon": cost, "reason": None}
+    return {"epsilon": None, "reason": join_reasons(total.unbounded) or "No finite epsilon is proved for the releases."}
+
+
+@lru_cache(maxsize=64)
+def _cost_together(total: Total, delta: float, *, alone: bool) -> float:
+    return total.epsilon(delta, epsilon if alone else coarse_epsilon)

@@ -1,0 +1,304 @@
+"""Choosing one of several runs: free by what was released, paid for by noisy gaps, or unproved by raw numbers.
+
+docs/ledger.md has the argument. A choice on raw numbers uses the protected values once more, without noise: whoever is
+shown the chosen run is told something that no epsilon covers.
+
+Choosing one of several models by its gap with noise: report-noisy-max over gaps on one test split.
+
+A gap over exact group sizes moves by as much as one over the smallest group, which is itself protected. So the sizes
+are released first, with noise, and stay the denominators: a person then moves a gap by at most 1/d_a + 1/d_b (moved
+from group a to b) or 1/d_a (absent), whatever the model decides of them. Of the gaps nothing leaves but which one is
+the smallest (`Mechanism.noisy_max`).
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import Notion, say_undefined
+from fairpriv_core.notions.rates import rates_of, sum_rate
+from fairpriv_core.privacy.calibrate import calibrate
+from fairpriv_core.privacy.event import Events, Gaussian, Parallel, RandomizedResponse, to_json
+from fairpriv_core.privacy.ledger import Entry, compose
+from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.randomness import Randomness
+from fairpriv_core.records.ledger_entry import Post, post_record
+from fairpriv_core.records.record import RunRecord, method_of
+from fairpriv_core.store.runs import RunStore
+
+WAYS = ("released", "noisy", "raw")
+ACCURACY = "accuracy"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is wanted: the run with the smallest gap, or the highest accuracy, `by` one of WAYS.
+
+    `metric` is a notion's gap or "accuracy"; None is the gap of the runs' own notion. `epsilon` is the price of a noisy
+    choice, and of nothing else.
+    """
+
+    by: str
+    metric: str | None = None
+    epsilon: float | None = None
+    delta: float = 1e-5
+
+
+def select_run(store: RunStore, keys: Sequence[str], wish: Wish, *, again: bool = False) -> dict[str, Any]:
+    """Choose one of the finished runs `keys`; return the document that says which, and what epsilon it has. JSON.
+
+    `epsilon` (at `delta`) covers every candidate and the choice, for what they protect (the worst sensitive column);
+    None with `epsilon_reason` where none is proved, and then the store states none for the chosen run either. A paid or
+    raw choice is in the ledger. The same paid choice once more is read from the store unless `again`.
+
+    Raises:
+        BadInput: fewer than two runs, unfinished or unlike ones, a number that they do not have, or beyond a cap.
+        RunFailed: a group has too few noisy rows; its noisy size has been paid for.
+    """
+    candidates = _read(store, keys)
+    metric = wish.metric or notions()[candidates[0].record.config["notion"]].metric
+    request = {"keys": sorted(set(keys)), "by": wish.by, "metric": metric, "epsilon": wish.epsilon, "delta": wish.delta}
+    stored = None if again else store.ledger.find_charge(request)
+    if stored is not None:
+        return stored
+    if wish.by == "noisy":
+        return _choose_noisily(store, candidates, metric, wish, request)
+    if wish.epsilon is not None:
+        raise BadInput(
+            f"epsilon is the price of a noisy choice; a choice by {wish.by} numbers takes none.", field="epsilon"
+        )
+    free = wish.by == "released" or _is_public(candidates, metric)
+    values = _read_released(candidates, metric) if free else _read_raw(candidates, metric)
+    index = _pick(values, metric)
+    shown = {"values": {each.record.key: value for each, value in zip(candidates, values, strict=True)}}
+    if free:
+        return {**_state(candidates, index, wish.delta, None), **shown, "request": request, "charge": None}
+    reason = (
+        f"It was chosen among {len(candidates)} runs by raw {metric.replace('_', ' ')}, computed on protected data; "
+        "choose by released or noisy numbers for a proved epsilon."
+    )
+    post = _post(candidates, (), reason)
+    found = {**_state(candidates, index, wish.delta, post.entry), **shown, "request": request, "charge": post.entry.key}
+    found |= {"epsilon": None, "epsilon_reason": reason}
+    store.ledger.pay(post, found, store.payer)
+    return found
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    record: RunRecord
+    post: Post
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        return self.record.metrics or {}
+
+
+def _read(store: RunStore, keys: Sequence[str]) -> list[_Candidate]:
+    """Return the candidates in the order given; BadInput unless they are finished, on one data set and attribute."""
+    if len(set(keys)) < 2:
+        raise BadInput("a choice needs two runs or more; name their keys.", field="keys")
+    found = []
+    for key in dict.fromkeys(keys):
+        row, record = store.row(key), store.record(key)
+        if row.status != "finished" or record is None:
+            raise BadInput(f"run {key} is {row.status}; only finished runs can be chosen from.", field="keys")
+        found.append(_Candidate(record, post_record(record.to_json())))
+    if len({each.post.entry.threat_model for each in found}) > 1:
+        raise BadInput("these runs protect different things, so no one epsilon covers a choice.", field="keys")
+    if len({(each.post.data, *_name_question(each.record.config["data"])) for each in found}) > 1:
+        raise BadInput("these runs differ in data, label or groups; choose among runs on the same.", field="keys")
+    return found
+
+
+def _name_question(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(data.get(name) for name in ("label", "positive", "sensitive", "group_ratio", "rows"))
+
+
+def _read_released(candidates: Sequence[_Candidate], metric: str) -> list[float | None]:
+    """Return each candidate's number as far as it has been released: what follows from it costs nothing."""
+    if _is_public(candidates, metric):
+        return [each.metrics.get(metric) for each in candidates]
+    private = [each.record.metrics_private or {} for each in candidates]
+    if all(metric in found for found in private):
+        return [found[metric] for found in private]
+    estimated = [each.record.notes.get("released_gaps", {}) for each in candidates]
+    if all(metric in found for found in estimated):
+        return [found[metric] for found in estimated]
+    raise BadInput(
+        f"{metric} has not been released by all of these runs; train with --private-evaluation, or choose --by noisy.",
+        field="by",
+    )
+
+
+def _is_public(candidates: Sequence[_Candidate], metric: str) -> bool:
+    """Return whether a number depends on public features and labels and on the released models alone: accuracy may."""
+    infos = [method_of(each.record).info for each in candidates]
+    hidden = any(info.threat_model != "attribute" or info.needs_group_at_prediction for info in infos)
+    return metric == ACCURACY and not hidden
+
+
+def _read_raw(candidates: Sequence[_Candidate], metric: str) -> list[float | None]:
+    if metric not in candidates[0].metrics:
+        known = ", ".join([ACCURACY, *(notion.metric for notion in notions().values())])
+        raise BadInput(f"unknown metric '{metric}'; choose from {known}.", field="metric")
+    return [each.metrics[metric] for each in candidates]
+
+
+def _pick(values: Sequence[float | None], metric: str) -> int:
+    known = [index for index, value in enumerate(values) if value is not None]
+    if not known:
+        raise BadInput(f"{metric} is undefined in all of these runs.", field="metric")
+    best = max if metric == ACCURACY else min
+    return best(known, key=lambda index: values[index] or 0.0)
+
+
+def _choose_noisily(
+    store: RunStore, candidates: Sequence[_Candidate], metric: str, wish: Wish, request: Mapping[str, Any]
+) -> dict[str, Any]:
+    notion = next((each for each in notions().values() if each.metric == metric), None)
+    threat_model = candidates[0].post.entry.threat_model
+    if notion is None or threat_model is None or wish.epsilon is None:
+        raise BadInput("a noisy choice is by a notion's gap, among private runs, and needs --epsilon.", field="by")
+    if len({each.post.entry.split for each in candidates}) > 1:
+        raise BadInput("a noisy choice needs runs on one split: with the same seed, or --split official.", field="keys")
+    planned = plan_choice(epsilon=wish.epsilon, delta=wish.delta)
+    store.ledger.check(_post(candidates, planned, None))
+    mechanism = Mechanism(Randomness.fresh())
+    counts = [read_counts(each.metrics["groups"]) for each in candidates]
+    index = choose_noisily(counts, notion, threat_model=threat_model, planned=planned, mechanism=mechanism)
+    post = _post(candidates, mechanism.events, None)
+    if index is None:
+        store.ledger.pay(post, {}, store.payer)
+        raise RunFailed("a group has fewer than 30 noisy rows, too few to choose by; its noisy size is paid for.")
+    found = {**_state(candidates, index, wish.delta, post.entry), "request": request, "charge": post.entry.key}
+    store.ledger.pay(post, found, store.payer)
+    return found
+
+
+def _post(candidates: Sequence[_Candidate], events: Events, unbounded: str | None) -> Post:
+    """Return the choice's line in the ledger: it read the test rows of its candidates."""
+    first = candidates[0].post
+    clear = [each.post.entry.clear for each in candidates]
+    known = [columns for columns in clear if columns is not None]
+    entry = replace(
+        first.entry,
+        key=f"selection-{secrets.token_hex(6)}",
+        events=(Parallel(((), events), fixed=True),) if events else (),
+        clear=tuple(dict.fromkeys(name for columns in known for name in columns)) if len(known) == len(clear) else None,
+        unbounded=unbounded,
+        reads_sensitive=True,
+        shared={},
+        stream=None,
+    )
+    return replace(first, what="selection", entry=entry)
+
+
+def _state(candidates: Sequence[_Candidate], index: int, delta: float, choice: Entry | None) -> dict[str, Any]:
+    """Return what holds of the chosen run: the epsilon of all candidates and the choice together."""
+    entries = [each.post.entry for each in candidates] + ([] if choice is None else [choice])
+    protected = (None,) if entries[0].threat_model == "record" else entries[0].sensitive
+    totals = [compose(entries, column) for column in protected]
+    costs = [total.epsilon(delta) for total in totals]
+    worst = totals[costs.index(max(costs))]
+    epsilon = max(costs) if math.isfinite(max(costs)) else None
+    return {
+        "selected": candidates[index].record.key,
+        "threat_model": entries[0].threat_model,
+        "epsilon": epsilon,
+        "epsilon_reason": None if epsilon is not None else _say_why(worst.unbounded),
+        "delta": delta,
+        "event": to_json(worst.events),
+        "candidates": [each.record.key for each in candidates],
+    }
+
+
+def _say_why(reasons: Sequence[str]) -> str:
+    return reasons[0][0].upper() + reasons[0][1:] if reasons else "No finite epsilon is proved for what was released."
+
+
+LEAST_ROWS = 30
+_CHOICE = 0.8  # of epsilon goes to the choice, the rest to the sizes: these hardly need any
+_ROUNDING = 2.0**-40  # more than what float64 rounds off two gaps
+_SHIFTS = {"attribute": math.sqrt(2.0), "record": 1.0}
+
+
+def plan_choice(*, epsilon: float, delta: float) -> Events:
+    """Return what a choice within (epsilon, delta) will release: the sizes, and the choice."""
+    choice = RandomizedResponse(_CHOICE * epsilon)
+    noise = calibrate(lambda level: (Gaussian(level), choice), epsilon=epsilon, delta=delta)
+    return (Gaussian(noise), choice)
+
+
+def read_counts(groups: Sequence[Mapping[str, Any]]) -> np.ndarray:
+    """Return the counts (k, l, l) over group, label and decision that a record's `metrics["groups"]` came from."""
+    cells = []
+    for group in groups:
+        if "confusion" in group:
+            cells.append(group["confusion"])
+            continue
+        positives, negatives = group["positives"], group["size"] - group["positives"]
+        right = round((group["true_positive_rate"] or 0.0) * positives)
+        wrong = round((group["false_positive_rate"] or 0.0) * negatives)
+        cells.append([[negatives - wrong, wrong], [positives - right, right]])
+    return np.array(cells, dtype=np.int64)
+
+
+def choose_noisily(
+    candidates: Sequence[np.ndarray], notion: Notion, *, threat_model: str, planned: Events, mechanism: Mechanism
+) -> int | None:
+    """Return which of `candidates` (counts (k, l, l) on the same rows) has the smallest gap of `notion`, with noise.
+
+    None where a group has fewer than 30 noisy rows to compare: the sizes have been released by then, and are counted
+    by `mechanism`. `planned` is of `plan_choice`.
+    """
+    sizes, choice = planned
+    if not isinstance(sizes, Gaussian) or not isinstance(choice, RandomizedResponse):
+        raise BadInput("planned must come from plan_choice.")
+    exact = candidates[0].sum(axis=2)
+    if not notion.conditions_among(exact.shape[1]):
+        raise BadInput(say_undefined(notion, exact.shape[1]), field="by")
+    noisy = mechanism.gaussian(
+        exact.ravel().astype(np.float64),
+        shift=_SHIFTS[threat_model],
+        noise_multiplier=sizes.noise_multiplier,
+        purpose="sizes",
+        index=0,
+    ).reshape(exact.shape)
+    denominators = divide_by(noisy, notion)
+    if denominators.min() < LEAST_ROWS:
+        return None
+    scores = np.array([-measure_gap(counts, notion, denominators) for counts in candidates])
+    shift = gap_shift(denominators, threat_model) + _ROUNDING
+    return mechanism.noisy_max(scores, shift=shift, epsilon=choice.epsilon, purpose="choice", index=0)
+
+
+def divide_by(sizes: np.ndarray, notion: Notion) -> np.ndarray:
+    """Return the denominators (conditions, k) of a notion's rates where group and label have `sizes` (k, l)."""
+    counts: Any = np.zeros((*sizes.shape, sizes.shape[1]))
+    counts[:, :, 0] = sizes
+    return np.stack([sum_rate(rate, counts)[1] for rate in rates_of(notion, sizes.shape[1])])
+
+
+def measure_gap(counts: np.ndarray, notion: Notion, denominators: np.ndarray) -> float:
+    """Return the largest difference between two groups' rates over the given denominators (conditions, k)."""
+    compared = rates_of(notion, counts.shape[-1])
+    shares = [sum_rate(rate, counts)[0] / below for rate, below in zip(compared, denominators, strict=True)]
+    return float(np.max([np.ptp(share) for share in shares]))
+
+
+def gap_shift(denominators: np.ndarray, threat_model: str) -> float:
+    """Return how far one person moves a gap over fixed denominators (conditions, k)."""
+    if threat_model == "record":
+        return float((1.0 / denominators).max())
+    pairs = [pair for below in denominators for pair in combinations(map(float, below), 2)]
+    return max(1.0 / one + 1.0 / other for one, other in pairs)

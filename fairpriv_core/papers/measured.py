@@ -1,0 +1,129 @@
+"""What is measured at finished models beside their metrics, for the papers' figures: for the analyst.
+
+Measured on the training rows, raw: a function of people's records and groups that no epsilon covers.
+
+How well four attackers tell a finished run's training rows from its test rows (FairDP-A, Figure 3).
+
+How many rows of each group have a gradient that a run's bound clips, at its finished model (PF-LD, Figure 4).
+
+The bias and variance term of DP-SGD at a run's finished model (FairDP-A, eq. 4), over the training rows.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fairpriv_core.audit.inference import guessed_advantage
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.clipping import share_clipped
+from fairpriv_core.engine.loop import open_kernel
+from fairpriv_core.engine.presets import read_shape
+from fairpriv_core.engine.records import Feed, Records
+from fairpriv_core.methods.lagrangian import constraint_norms, finite
+from fairpriv_core.methods.none import loss_gradient_norms
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.papers.runs import attach
+from fairpriv_core.records.config import build_config
+from fairpriv_core.records.model import DESCRIPTION, PARAMETERS
+from fairpriv_core.records.plan import Shelf, calibrate_method
+from fairpriv_core.runs.audit import attack_membership
+from fairpriv_core.store.runs import RunStore, open_store
+
+Numbers = Mapping[str, Any]
+
+
+def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return {"measured": `measure`} for {"measure": its name, "keys": of runs} of the store at `place`."""
+    with open_store(place) as store:
+        return {"measured": measure(store, request["measure"], request["keys"])}
+
+
+def measure(store: RunStore, name: str, keys: Sequence[str]) -> dict[str, Numbers]:
+    """Return what a measure finds of finished runs, by their keys. Raises BadInput for a run that has no model."""
+    shelf = Shelf(check=store.files.check)
+    return {key: MEASURES[name](store, key, shelf) for key in keys}
+
+
+def with_measured(store: RunStore, name: str, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return records with what a measure finds of each under its name; "" measures nothing."""
+    if not name:
+        return [dict(record) for record in records]
+    return attach(records, name, measure(store, name, [record["key"] for record in records]))
+
+
+def measure_membership(store: RunStore, key: str, shelf: Shelf) -> dict[str, dict[str, float]]:
+    """Return AUC and advantage, in [0, 1], by the attacker's name; at "chance" those that guessing has on average.
+
+    Which records are attacked follows from the run's seed, so that runs of one seed and split are attacked on the same.
+    Raises BadInput for a run that has no model.
+    """
+    config = build_config(store.row(key).config)
+    files = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
+    found = attack_membership(files, *shelf.parts(config), seed=config.seed)
+    attacks = {one.attacker: {"auc": one.auc, "advantage": one.advantage} for one in found.attackers}
+    return {**attacks, "chance": {"auc": 0.5, "advantage": guessed_advantage(found.judged)}}
+
+
+def measure_clipped(store: RunStore, key: str, shelf: Shelf) -> dict[str, float]:
+    """Return the share in [0, 1] of each group's training rows that the run's C_p clips.
+
+    The norm is that of the gradient of the notion's h at the trained model. Raises BadInput for a run that has no
+    model.
+    """
+    row = store.row(key)
+    config = build_config(row.config)
+    train, _ = shelf.parts(config)
+    network = json.loads(store.artifact(key, DESCRIPTION))["network"]
+    with np.load(io.BytesIO(store.artifact(key, PARAMETERS)), allow_pickle=False) as stored:
+        kernel = open_kernel(read_shape(network), stored["parameters"].reshape(1, -1), "cpu")
+    norms = finite(constraint_norms(0, target=notions()[config.notion].target, kernel=kernel, feed=Feed([train])))
+    bound = float(row.config["method"]["clip_primal"])
+    return {name: share_clipped(norms[train.group == g], bound) for g, name in enumerate(train.group_names)}
+
+
+_LIPSCHITZ = 1.0  # the paper's L
+_CHUNK = 2048
+
+
+def measure_bias_variance(store: RunStore, key: str, shelf: Shelf) -> dict[str, float]:
+    """Return τ of a run with a clipping bound C and noise σ C, and its two parts, "clipping" and "noise".
+
+    τ = 2 (1 + 1/(μ L)) |∇f| η + η² + σ² C² P / n², with η the mean over rows of how far a gradient's norm lies above C,
+    n the batch size, P the number of parameters and L = 1. Raises BadInput for a run that has no model.
+    """
+    config = build_config(store.row(key).config)
+    train, _ = shelf.parts(config)
+    method: Any = calibrate_method(config, train.n)
+    network = json.loads(store.artifact(key, DESCRIPTION))["network"]
+    with np.load(io.BytesIO(store.artifact(key, PARAMETERS)), allow_pickle=False) as stored:
+        norms, mean = find_gradients(network, stored["parameters"], train)
+    lost = float(np.maximum(norms - method.clip_primal, 0.0).mean())
+    slope = 2.0 * (1.0 + 1.0 / (method.learning_rate * _LIPSCHITZ))
+    clipping = slope * float(np.linalg.norm(mean)) * lost + lost**2
+    noise = (method.noise_primal * method.clip_primal / method.batch_size) ** 2 * mean.size
+    return {"tau": clipping + noise, "clipping": clipping, "noise": noise}
+
+
+def find_gradients(network: Mapping[str, Any], parameters: np.ndarray, train: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Return the norm of the loss's gradient at each row (n,) and the mean gradient (P,), float64."""
+    kernel = open_kernel(read_shape(network), parameters.reshape(1, -1), "cpu")
+    feed, norms, total = Feed([train]), [], np.zeros(parameters.size)
+    for start in range(0, feed.n, _CHUNK):
+        drawn = feed.draw([np.arange(start, min(start + _CHUNK, feed.n))])
+        passed = kernel.take(drawn)
+        records = Records(passed, drawn)
+        norms.append(loss_gradient_norms(records)[0].astype(np.float64))
+        total += kernel.weighted_sum(passed, records.deviation, slice(None))[0]
+    return np.concatenate(norms), total / feed.n
+
+
+MEASURES: Mapping[str, Callable[[RunStore, str, Shelf], Numbers]] = {
+    "bias_variance": measure_bias_variance,
+    "clipped": measure_clipped,
+    "membership": measure_membership,
+}

@@ -1,0 +1,267 @@
+"""What a person asked for, as a value: data, notion, method, budget, split and seeds. Its `key` names the run.
+
+Which network a run trains: where rows are images a convolutional one, unless another is named. Free of torch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from fairpriv_core import checks
+from fairpriv_core.data.catalog import default_split, problems
+from fairpriv_core.data.dataset import SPLITS, Dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.engine.presets import FOR_IMAGES, MLP, AnyShape, build_network
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import FitsAlone, Method, parameters
+from fairpriv_core.methods.fields import count_outputs, network_of
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.parameters import method_to_json, noise_is_set, read_method
+from fairpriv_core.records.reuse import read_reuse
+from fairpriv_core.records.source import check_file, hash_own_file, key_split, name_split, read_data
+from fairpriv_core.records.toml import write_toml
+
+DEFAULT_DELTA = 1e-5
+_ADDED_LATER = ("private_evaluation", "reuse", "share_samples")  # no part of a key unless they are set
+_BEFORE = "file_sha256"  # in place of `file_id`, in configs of earlier versions
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A run, before it runs. Build it with `build_config`, which checks every field.
+
+    Attributes:
+        data: which data set or file, label and sensitive attribute.
+        notion: name of the fairness notion that is enforced and reported first; may be left out where the method
+            pursues none.
+        method: the method with its hyper-parameters, before calibration.
+        epsilon: the budget; None for a method that is not private, or whose noise is set by hand.
+        delta: in (0, 1).
+        split: "rows", "stratified", "people" (75/25 from `seed`, by the rows' numbers, by label, by whose the rows are)
+            or "official".
+        seed: public; drives split, initialisation and public batches, never noise.
+        replay_noise: None, or the number from which the noise can be repeated exactly; such a run has no epsilon.
+        file_id: what the store calls the content of a person's own file, at random, so that the key follows the content
+            and tells nothing of it; None where no store has named it.
+        reuse: None, or the key of a run in the same store whose release the method uses in place of one of its own.
+        private_evaluation: whether fairness on the test split is released too, with noise and within the budget.
+        share_samples: whether runs that train together on one split draw the same secret samples, which is faster, and
+            so dear if several of them are released that it is for results that stay with the analyst.
+    """
+
+    data: DataSpec
+    notion: str
+    method: Method
+    epsilon: float | None
+    delta: float = DEFAULT_DELTA
+    split: str = "rows"
+    seed: int = 0
+    replay_noise: int | None = None
+    file_id: str | None = None
+    private_evaluation: bool = False
+    reuse: str | None = None
+    share_samples: bool = False
+
+    @property
+    def key(self) -> str:
+        """16 hex digits that depend on what is asked alone, on a benchmark the same on every machine."""
+        return name_config(self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form; `build_config` reads it back to an equal config."""
+        plain = {item.name: getattr(self, item.name) for item in fields(self)}
+        method = {**method_to_json(self.method), **state_network(self.method, self.data)}
+        return {**plain, "data": self.data.to_json(), "method": method}
+
+    def to_toml(self) -> str:
+        """Return the TOML form; `build_config(read_toml(text))` reads it back. What is not set is left out."""
+        return write_toml(self.to_json())
+
+
+_SETTINGS = tuple(item.name for item in fields(RunConfig))
+
+
+def name_config(asked: Mapping[str, Any]) -> str:
+    """Return `RunConfig.key` of a config's JSON form."""
+    named = {name: value for name, value in asked.items() if value or name not in _ADDED_LATER}
+    file_id = named.pop("file_id")
+    named["file_sha256"] = file_id  # as it was called when the first keys were made
+    named["split"] = key_split(named["split"])
+    if file_id is not None:
+        named["data"] = {**named["data"], "file": None}
+    text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> RunConfig:
+    """Return the config that `raw` asks for, in the form that `RunConfig.to_json` writes; texts are understood.
+
+    `method` is a name, or {"name": …, parameters…}. A person's file has the `file_id` that is given; a store names one
+    that has none. A config of an earlier version has `file_sha256`, which is checked and forgotten. `data` is for rows
+    that are in memory already, and stands in place of what `raw` would say of them. Where rows are images and no
+    network is named, it is a convolutional one.
+
+    Raises:
+        BadInput: with the field's name, its value and what would be right.
+    """
+    checks.known_names("setting", tuple(raw), (*_SETTINGS, _BEFORE))
+    given = {name: value for name, value in raw.items() if value is not None}
+    method = read_method(given.get("method"))
+    data = data or read_data(given.get("data"))
+    method = choose_network(method, given.get("method"), data)
+    reuse = read_reuse(given.get("reuse"), method)
+    if _BEFORE in given:
+        check_file(data.file, unchanged=hash_own_file(data.file) == given[_BEFORE])
+    return RunConfig(
+        data=data,
+        notion=_read_notion(given.get("notion"), method),
+        method=method,
+        epsilon=read_epsilon(given.get("epsilon"), method, reuse=reuse),
+        delta=read_delta(given.get("delta", DEFAULT_DELTA)),
+        split=_read_split(given.get("split"), data.dataset),
+        seed=_read_seed("seed", given.get("seed", 0)),
+        replay_noise=_read_seed("replay_noise", given["replay_noise"]) if "replay_noise" in given else None,
+        file_id=given.get("file_id"),
+        private_evaluation=_read_evaluation(given.get("private_evaluation", False), method),
+        reuse=reuse,
+        share_samples=_read_sharing(given.get("share_samples", False), method),
+    )
+
+
+def _read_notion(name: Any, method: Method) -> str:
+    if name is None and not method.info.pursues_notion:
+        return method.info.notions[0]  # only what is reported first
+    if name is None:
+        raise BadInput(f"notion is not given; choose from {', '.join(notions())}.", field="notion")
+    if name not in notions():
+        raise BadInput(f"unknown notion '{name}'; choose from {', '.join(notions())}.", field="notion")
+    supported = method.info.notions
+    if name not in supported:
+        raise BadInput(
+            f"method '{method.info.name}' does not support notion '{name}'; choose from {', '.join(supported)}.",
+            field="notion",
+        )
+    return str(name)
+
+
+def read_epsilon(value: Any, method: Method, *, reuse: str | None = None) -> float | None:
+    """Return the budget; a method that is not private has none, whatever was given. BadInput where it cannot be.
+
+    A run that uses the release of the run `reuse` has none either: its epsilon is what that release cost.
+    """
+    budget = None if value is None else _number("epsilon", value)
+    if reuse is not None:
+        if budget is not None:
+            raise BadInput(f"epsilon and reuse exclude each other: run {reuse} has paid already.", field="epsilon")
+        return None
+    if budget is not None:
+        checks.positive(epsilon=budget)
+    name, noise = method.info.name, method.info.calibrates
+    if method.info.threat_model is None:
+        return None
+    if budget is not None and noise_is_set(method):
+        raise BadInput(f"epsilon and {noise} exclude each other: epsilon sets {noise}.", field="epsilon")
+    if budget is None and not noise_is_set(method):
+        by_hand = f", or set {noise} by hand" if noise else ""
+        raise BadInput(f"epsilon is not given: method '{name}' needs a number > 0{by_hand}.", field="epsilon")
+    return budget
+
+
+def read_delta(value: Any) -> float:
+    """Return delta as a number; BadInput outside (0, 1)."""
+    delta = _number("delta", value)
+    checks.open_unit(delta=delta)
+    return delta
+
+
+def _read_split(value: Any, dataset: str | None) -> str:
+    split = default_split(dataset) if value is None else name_split(str(value), dataset)
+    if split != "protocol":
+        checks.one_of(SPLITS, split=split)
+    return split
+
+
+def _read_seed(name: str, value: Any) -> int:
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    checks.whole(low=0, high=2**31 - 1, **{name: number})
+    return int(number)
+
+
+def _read_evaluation(value: Any, method: Method) -> bool:
+    if not isinstance(value, bool):
+        raise BadInput(f"private_evaluation must be true or false, got '{value}'.", field="private_evaluation")
+    if value and method.info.threat_model is None:
+        raise BadInput(
+            f"private_evaluation needs a private method, got '{method.info.name}', which adds no noise.",
+            field="private_evaluation",
+        )
+    return bool(value)
+
+
+def draws_samples(method: Method) -> bool:
+    """Return whether a method trains several models in one loop in which each draws secret samples."""
+    return method.info.threat_model is not None and hasattr(method, "rate") and not isinstance(method, FitsAlone)
+
+
+def _read_sharing(value: Any, method: Method) -> bool:
+    if not isinstance(value, bool):
+        raise BadInput(f"share_samples must be true or false, got '{value}'.", field="share_samples")
+    if value and not draws_samples(method):
+        raise BadInput(
+            f"share_samples needs a method that draws secret samples, got '{method.info.name}'.", field="share_samples"
+        )
+    return value
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        if not isinstance(value, bool):
+            return float(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise BadInput(f"{name} must be a number, got '{value}'.", field=name)
+
+
+OF_MLP = ("hidden_layers", "width")  # what a network of another kind has no use for
+
+
+def has_images(data: DataSpec) -> bool:
+    """Return whether the rows of `data` are images."""
+    problem = problems().get(data.dataset or "")
+    return data.image is not None or (problem is not None and problem.image is not None)
+
+
+def choose_network(method: Method, raw: Any, data: DataSpec) -> Method:
+    """Return the method with the network that suits `data`, where `raw` (see `read_method`) names none.
+
+    BadInput where settings of an mlp come with a network that has layers of its own.
+    """
+    named = raw if isinstance(raw, Mapping) else {}
+    chosen: Any = method
+    if has_images(data) and "network" in parameters(method) and named.get("network") is None:
+        chosen = replace(chosen, network=FOR_IMAGES)
+    network = network_of(chosen)
+    for name, (_, field) in parameters(method).items():
+        if network != MLP and name in OF_MLP and getattr(method, name) != field.default:
+            raise BadInput(
+                f"{name} is of network {MLP}, and {network} has layers of its own: leave it out, or set network={MLP}.",
+                field="network",
+            )
+    found: Method = chosen
+    return found
+
+
+def state_network(method: Method, data: DataSpec) -> dict[str, str]:
+    """Return {"network": …} where rows are images: it is always said then, though `method_to_json` may not."""
+    return {"network": network_of(method)} if has_images(data) and "network" in parameters(method) else {}
+
+
+def build_shape(method: Method, data: Dataset) -> AnyShape:
+    """Return the network that `method` trains on `data`, which may be without `X`; BadInput where it does not fit."""
+    size = {name: int(getattr(method, name, 0)) or low for name, low in zip(OF_MLP, (0, 1), strict=True)}
+    outputs = count_outputs(method.info, data.labels)
+    return build_network(network_of(method), data.image, inputs=data.features, outputs=outputs, **size)

@@ -1,0 +1,208 @@
+"""A run as the ledger sees it: whose data it used, which columns, on which split, and what it released."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.problem import Problem
+from fairpriv_core.data.sensitive import parse_label, parse_sensitive
+from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.privacy.event import Events, from_json
+from fairpriv_core.privacy.ledger import Entry
+from fairpriv_core.records.reuse import SAMPLE_STREAM, SHARED_RELEASES
+from fairpriv_core.records.source import find_seed, key_split, name_file
+
+_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Post:
+    """One line of a data set's ledger: `what` is the method (or "selection").
+
+    `data` names the data set by content, `name` as a person did.
+    """
+
+    data: str
+    name: str
+    what: str
+    entry: Entry
+
+    def named(self, key: str) -> Post:
+        """Return the same line under another key."""
+        return replace(self, entry=replace(self.entry, key=key))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"data": self.data, "name": self.name, "what": self.what, "entry": self.entry.to_json()}
+
+    @staticmethod
+    def from_json(plain: Mapping[str, Any]) -> Post:
+        """Return the post that `to_json` wrote."""
+        return Post(plain["data"], plain["name"], plain["what"], Entry.from_json(plain["entry"]))
+
+
+def identify_data(data: Mapping[str, Any], file_id: str | None) -> str:
+    """Return 16 hex digits that name the people a config's `data` is about, whatever is asked of them.
+
+    Two benchmarks from the same files are one data set; so is a person's copy of a published file. Another file is what
+    its store calls its content; "" where no store has named it.
+    """
+    known = problems()
+    if data["file"] is None:
+        return _digest(_list_files(known[data["dataset"]]) if data["dataset"] in known else [data["dataset"]])
+    owner = next((each for each in known.values() if file_id in _list_ids(each)), None)
+    return file_id or "" if owner is None else _digest(_list_files(owner))
+
+
+def find_published(sha256: str) -> str | None:
+    """Return what a person's copy of a published file is called, by the public checksum; None for any other file."""
+    return sha256[:_DIGITS] if is_published(sha256[:_DIGITS]) else None
+
+
+def is_published(file_id: str) -> bool:
+    """Return whether a file's id is that of a published file."""
+    return any(file_id in _list_ids(problem) for problem in problems().values())
+
+
+def name_bytes(sha256: str) -> str:
+    """Return what earlier versions called a person's file in the ledger, by its checksum."""
+    return _digest([sha256])
+
+
+def _digest(sealed: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(sealed).encode()).hexdigest()[:_DIGITS]
+
+
+def call_data(data: Mapping[str, Any]) -> str:
+    """Return what a person called the data of a config."""
+    return str(data["dataset"] or name_file(data))
+
+
+def list_sensitive(data: Mapping[str, Any], told: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns that `data["sensitive"]` names, as the ledger calls them; BadInput for an unknown one.
+
+    `told` is what a run's record says of its data, {} where there is none. The text alone does not say whether `a+b` is
+    a column or two that are crossed, since columns win over the grammar.
+    """
+    problem, text = problems().get(data["dataset"] or ""), str(data["sensitive"])
+    if problem is not None:
+        named = [part.column for part in parse_sensitive(text, list(problem.columns))]
+    else:
+        named = told.get("sensitive_columns") or _guess_columns(text, told.get("group_names"))
+    return tuple(dict.fromkeys(_call(name, problem) for name in named))
+
+
+def _guess_columns(text: str, groups: Sequence[str] | None) -> list[str]:
+    """Return the columns that a text may mean, for records of earlier versions, which do not say it.
+
+    The groups' names tell: those of crossed columns are "Female, Black", those of a column that is cut "age < 25".
+    """
+    crossed = [part.strip() for part in text.split("+")]
+    if groups is None:
+        return [text, *crossed, *map(_without_edges, crossed)]
+    parts = crossed if all(", " in name for name in groups) else [text]
+    cut = (_without_edges(part) for part in parts)
+    return [
+        name if any(f"{name} < " in group for group in groups) else part for name, part in zip(cut, parts, strict=True)
+    ]
+
+
+def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post:
+    """Return the line of a run that has begun, from its record's JSON; `events` in place of what it counts with."""
+    config, notes = record["config"], record["notes"]
+    problem = problems().get(config["data"]["dataset"] or "")
+    kind = methods().get(config["method"]["name"])
+    shared = {name: from_json(part) for name, part in notes.get(SHARED_RELEASES, {}).items()}
+    entry = Entry(
+        key=record["key"],
+        threat_model=record["threat_model"],
+        events=from_json(list_counted(record)) if events is None else events,
+        sensitive=list_sensitive(config["data"], record["data"]),
+        clear=_list_clear(config["data"], record["data"].get("columns"), problem),
+        split=_name_split(config),
+        unbounded=record["epsilon_reason"] if record["epsilon"] is None else None,
+        reads_sensitive=_reads_sensitive(config, kind),
+        shared=shared,
+        stream=notes.get(SAMPLE_STREAM),
+    )
+    data = config["data"]
+    return Post(identify_data(data, config.get("file_id")), call_data(data), config["method"]["name"], entry)
+
+
+def list_counted(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what a run counts with, from its record's JSON: of one that failed what it released, not its plan."""
+    counted: list[dict[str, Any]] = record["released"] if record.get("status") == "failed" else record["event"]
+    return counted
+
+
+def _reads_sensitive(config: Mapping[str, Any], kind: type[Method] | None) -> bool:
+    """Return whether a run looks at the sensitive columns: by its method, or in choosing its training rows."""
+    if kind is None or config["data"].get("group_ratio") is not None:
+        return True
+    return kind.info.uses_groups or kind.info.needs_group_at_prediction
+
+
+def _list_files(problem: Problem) -> list[str]:
+    """Return what a benchmark is read from: checksums, sorted; its name where it has no files."""
+    sealed = sorted({source.sha256 for edition in problem.editions for source in edition})
+    return sealed or [problem.people or problem.name]
+
+
+def _list_ids(problem: Problem) -> list[str]:
+    """Return what copies of a benchmark's files are called."""
+    return [source.sha256[:_DIGITS] for edition in problem.editions for source in edition]
+
+
+def _list_clear(
+    data: Mapping[str, Any], columns: Sequence[str] | None, problem: Problem | None
+) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    return tuple(dict.fromkeys(_call(name, problem) for name in (*columns, *_list_label(data["label"], problem))))
+
+
+def _list_label(text: str | None, problem: Problem | None) -> tuple[str, ...]:
+    """Return the columns that a label's text may mean: without the file, `a:1` is a column or one that is cut."""
+    if problem is None:
+        return text or "", _without_edges(text or "")
+    return (parse_label(text, list(problem.columns)).column if text else problem.labels[0].column.name,)
+
+
+def _name_split(config: Mapping[str, Any]) -> str:
+    """Return a name that two runs share only if they divided the rows alike.
+
+    A split that is drawn depends on the seed, on the label that it may be stratified by and on the rows that lack a
+    value. Which training rows are left out to reach a group ratio depends on the ratio as well, under the published
+    split too; and so does everything on how many rows are used.
+    """
+    data = config["data"]
+    named = [key_split(config["split"]), data["dataset"] or config.get("file_id")]
+    if find_seed(config) is not None:
+        named += [config["seed"], data["label"], data["positive"], data["sensitive"]]
+    later = (data.get(name) for name in ("group_ratio", "rows"))  # told apart: at most 1, and 2 or more
+    return json.dumps([*named, *(number for number in later if number is not None)])
+
+
+def _call(column: str, problem: Problem | None) -> str:
+    """Return what the ledger calls a column: of columns that say the same thing the first.
+
+    In a person's own file names that differ by case alone are one, since either may be what was typed.
+    """
+    if problem is None:
+        return column.casefold()
+    return next((same[0] for same in problem.same if column in same), column)
+
+
+def _without_edges(text: str) -> str:
+    name, colon, edges = text.rpartition(":")
+    try:
+        [float(edge) for edge in edges.split(",")]
+    except ValueError:
+        return text
+    return name.strip() if colon else text

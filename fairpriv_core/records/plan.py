@@ -1,0 +1,176 @@
+"""The data of several runs, read once each: runs on one split are given the same object.
+
+Whether a config suits its data: what there is to protect, how many labels, which network and its memory.
+
+What a run will release, found out before it is launched: for caps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.engine.footprint import estimate_memory, find_memory
+from fairpriv_core.engine.presets import AnyShape
+from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.methods.base import Method, MethodInfo
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import say_undefined
+from fairpriv_core.privacy.event import Events
+from fairpriv_core.records.config import RunConfig, build_shape
+from fairpriv_core.records.evaluation_cost import plan_evaluation
+from fairpriv_core.records.ledger_entry import Post, post_record
+from fairpriv_core.records.record import RunRecord, draft_record
+from fairpriv_core.records.reuse import use_release
+from fairpriv_core.records.source import find_seed
+
+Record = Mapping[str, Any]  # the JSON of a record
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that is about to train.
+
+    `draft` is its record as far as it is known, `method` is ready to fit, `evaluation` is what its private evaluation
+    will release, `source` the record whose release it uses or None.
+    """
+
+    config: RunConfig
+    draft: RunRecord
+    method: Method
+    evaluation: Events
+    train: Dataset
+    test: Dataset
+    source: Record | None
+
+
+def plan_run(config: RunConfig, key: str, *, shelf: Shelf, find_record: Callable[[str], Record]) -> Plan:
+    """Return the plan of the run `key`; reads the data, from `shelf` where it is there. Errors as `execute`."""
+    train, test = shelf.parts(config)
+    source = None if config.reuse is None else find_record(config.reuse)
+    notes: dict[str, Any] = {}
+    if source is None:
+        method = calibrate_method(config, train.n)
+    else:
+        method, notes = use_release(config.method, source, config.to_json(), train.digest)
+    evaluation = plan_evaluation(config, method, train.n)
+    draft = draft_record(key=key, config=config, method=method, train=train, test=test, evaluation=evaluation)
+    return Plan(config, replace(draft, notes=notes), method, evaluation, train, test, source)
+
+
+def calibrate_method(config: RunConfig, n_train: int) -> Method:
+    """Return the method with the noise that meets the budget; as it is where its noise is set by hand or absent."""
+    if config.epsilon is None:
+        return config.method
+    return config.method.calibrated(epsilon=config.epsilon, delta=config.delta, n_train=n_train)
+
+
+Check = Callable[[str | None, str | None], None]
+
+
+class Shelf:
+    """Data sets and their splits as they were read, kept as long as it is; `splits`: no more than the last few.
+
+    With `check`, of a person's file and its id, a file that is not what a config says is refused.
+    """
+
+    def __init__(self, *, check: Check = lambda file, file_id: None, splits: int | None = None) -> None:
+        self._most, self._check = splits, check
+        self._read: dict[tuple[DataSpec, str | None], Dataset | FairprivError] = {}
+        self._parts: dict[tuple[DataSpec, str | None, str, int | None], tuple[Dataset, Dataset]] = {}
+
+    def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
+        """Return (train, test) of a config. BadInput, for data that its method cannot train on too; DataUnavailable."""
+        source = (config.data, config.file_id)
+        whole = self._load(*source)
+        check_suited(config, whole)
+        drawn = not whole.one_split or config.data.group_ratio is not None
+        name = (*source, config.split, find_seed(config.to_json()) if drawn else None)
+        if name not in self._parts:
+            while self._most is not None and len(self._parts) >= self._most:
+                del self._parts[next(iter(self._parts))]
+            self._parts[name] = split_dataset(whole, seed=config.seed, split=config.split)
+        return self._parts[name]
+
+    def _load(self, data: DataSpec, file_id: str | None) -> Dataset:
+        if (data, file_id) not in self._read:
+            self._read[data, file_id] = self._try(data, file_id)
+        found = self._read[data, file_id]
+        if isinstance(found, FairprivError):
+            raise found
+        return found
+
+    def _try(self, data: DataSpec, file_id: str | None) -> Dataset | FairprivError:
+        try:
+            self._check(data.file, file_id)
+            return load_dataset(data)
+        except FairprivError as error:  # tried once for all
+            return error
+
+
+_GIB = 2**30
+
+
+def check_suited(config: RunConfig, data: Dataset) -> AnyShape:
+    """Return the network that `config` trains on `data`, which may be without `X`; BadInput where it cannot."""
+    check_method(config.method.info, data)
+    check_notion(config.notion, config.method.info, data.labels)
+    return check_network(config.method, data)
+
+
+def check_method(info: MethodInfo, data: Dataset) -> None:
+    """Raise BadInput where a method takes labels as public and these are the sensitive attribute, or are too many."""
+    if info.threat_model == "attribute" and data.classes_are_groups:
+        raise BadInput(
+            f"method '{info.name}' protects the sensitive attribute and takes labels as public; in '{data.name}' the "
+            "label is the sensitive attribute, so choose a method that protects whole records.",
+            field="method",
+        )
+    if info.max_labels is not None and data.labels > info.max_labels:
+        able = [name for name, kind in methods().items() if kind.info.max_labels is None]
+        raise BadInput(
+            f"method '{info.name}' takes data with at most {info.max_labels} labels, and this has {data.labels}; "
+            f"choose from {', '.join(able)}.",
+            field="method",
+        )
+
+
+def check_notion(name: str, info: MethodInfo, labels: int) -> None:
+    """Raise BadInput where a notion is undefined on data with so many `labels`."""
+    if not notions()[name].conditions_among(labels):
+        able = [each for each in info.notions if notions()[each].conditions_among(labels)]
+        raise BadInput(
+            f"notion '{name}': {say_undefined(notions()[name], labels)[:-1]}; choose from {', '.join(able)}.",
+            field="notion",
+        )
+
+
+def check_network(method: Method, data: Dataset) -> AnyShape:
+    """Return a method's network; BadInput where it does not fit the rows, or would not fit into memory."""
+    shape = build_shape(method, data)
+    drawn = getattr(method, "sampling_rate", None) or 0.0
+    needed = estimate_memory(shape, int(getattr(method, "batch_size", drawn * data.n)) or 1)
+    there = find_memory()
+    if there is not None and needed > there:
+        raise BadInput(
+            f"training this network, {shape.size:,} parameters on rows of {shape.inputs:,} values, would take about "
+            f"{needed / _GIB:.1f} GiB of memory, and {there / _GIB:.1f} GiB are here; take smaller rows, a smaller "
+            "network or a smaller batch_size.",
+            field="network" if hasattr(method, "network") else "method",
+        )
+    return shape
+
+
+def plan_post(
+    config: RunConfig, *, find_record: Callable[[str], Mapping[str, Any]], shelf: Shelf | None = None
+) -> Post:
+    """Return the ledger's line of a run of `config` under its key; reads the data, from `shelf` where it is there.
+
+    `find_record` returns the JSON of the record of the run whose release it uses. Errors as `execute`.
+    """
+    plan = plan_run(config, config.key, shelf=shelf or Shelf(), find_record=find_record)
+    return post_record(plan.draft.to_json())

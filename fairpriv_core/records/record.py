@@ -1,0 +1,342 @@
+"""What a run leaves behind: JSON only, complete enough to repeat it and to recompute its epsilon.
+
+What may be said about epsilon: a number with what it covers, or the reason why there is none.
+
+The versions that a result depends on, read without importing anything heavy.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.features import read_schema
+from fairpriv_core.data.groups import Groups
+from fairpriv_core.methods.base import Method
+from fairpriv_core.privacy import event as events_of
+from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
+from fairpriv_core.privacy.event import Events
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.evaluation_cost import SPLIT_ASSUMED, with_evaluation
+from fairpriv_core.records.parameters import method_to_json, read_method
+from fairpriv_core.records.source import name_file
+from fairpriv_core.text import drop_folders
+
+RAW_SENTENCE = (
+    "Metrics are computed on raw protected data, for the analyst: epsilon does not cover them; do not publish them."
+)
+RAW_BUT_ACCURACY = (
+    "Gaps and groups' rates are computed on raw protected data, for the analyst: epsilon does not cover them; do not "
+    "publish them. Accuracy may be published: it follows from the released model and from features and labels, which "
+    "epsilon takes as public."
+)
+SHARED_SAMPLES_ASSUMED = (
+    "The run's secret samples are also those of other runs of its sweep: epsilon is of this run alone, and of several "
+    "that are released much more (see the ledger)."
+)
+_IN_BRIEF = (
+    "threat_model",
+    "variant",
+    "epsilon",
+    "epsilon_published",
+    "epsilon_reason",
+    "epsilon_if_secret",
+    "delta",
+    "seconds",
+)
+CERTIFICATES_WITHDRAWN = (
+    "The certificates of this run were withdrawn: they were about a classifier drawn at random, not about the model "
+    "that the run exported."
+)
+CERTIFICATE_OF_CHOSEN = (
+    "The certificate of this run was withdrawn: the run was chosen by numbers of the very test rows that it stands on."
+)
+PLANNED_SENTENCE = (
+    "The run was stopped by hand while raw curves could be watched: epsilon and event are those of its planned length."
+)
+FAILED_SENTENCE = "The run broke off by itself: epsilon and event are those planned; the ledger counts what left."
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run. Shares and gaps are in [0, 1]; what is undefined is None and a reason stands beside it.
+
+    Attributes:
+        key, status: the run's name in its store; "running", "finished", "failed" or "cancelled".
+        config: `RunConfig.to_json()`; with it the run can be repeated.
+        threat_model, variant: what epsilon protects and how it was accounted; None for a method that is not private.
+        epsilon: proved, by privacy loss distributions, of `event`; None with `epsilon_reason`.
+        epsilon_published: what the paper's own accounting claims for the same noise, rate and steps.
+        epsilon_if_secret: in replay mode, what epsilon would be had the noise been secret.
+        event: what epsilon accounts for. `released` is what the mechanism counted (less, if the run was cut short).
+        calibrated: the method as it ran, noise multipliers included.
+        steps: made; `seconds`: spent training in all attempts, of runs that train together an equal share each;
+            `resumed_from_step`: 0 if never interrupted.
+        metrics: of `notions/metrics.py` on the test split; None unless finished. `metrics_are_raw` and its sentence.
+        metrics_private: of `notions/noisy.py`, from noisy counts that epsilon covers; None unless asked for, or needed
+            for a certificate.
+        data: name, rows, columns, names, caveats, of a benchmark its digest. `notes`: what the method exports besides
+            its model.
+    """
+
+    key: str
+    status: str
+    config: Mapping[str, Any]
+    threat_model: str | None
+    variant: str | None
+    epsilon: float | None
+    epsilon_published: float | None
+    epsilon_reason: str | None
+    epsilon_if_secret: float | None
+    delta: float
+    event: list[dict[str, Any]]
+    released: list[dict[str, Any]]
+    assumptions: tuple[str, ...]
+    calibrated: Mapping[str, Any]
+    data: Mapping[str, Any]
+    versions: Mapping[str, str]
+    steps: int = 0
+    seconds: float = 0.0
+    resumed_from_step: int = 0
+    metrics: Mapping[str, Any] | None = None
+    metrics_are_raw: bool = True
+    metrics_note: str = RAW_SENTENCE
+    metrics_private: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    error: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        plain = asdict(self)
+        return {**plain, "assumptions": list(self.assumptions), "warnings": list(self.warnings)}
+
+    def to_document(self) -> dict[str, Any]:
+        """Return what leaves the store: as `to_json`, with a person's file, and every other path, by its name alone."""
+        data = self.config["data"]
+        config = {**self.config, "data": {**data, "file": name_file(data)}}
+        error = None if self.error is None else drop_folders(self.error, data.get("file"))
+        return {**self.to_json(), "config": config, "error": error}
+
+    def to_brief(self) -> dict[str, Any] | None:
+        """Return what tables and charts over thousands of runs need, as JSON; None unless finished.
+
+        `metrics` keeps the single numbers of the whole test split: accuracies, rates, gaps, inequality indices. Key
+        and config are left out: the store's row has them.
+        """
+        if self.status != "finished":
+            return None
+        metrics = self.metrics or {}
+        single = {name: value for name, value in metrics.items() if not isinstance(value, (Mapping, list))}
+        return {**{name: getattr(self, name) for name in _IN_BRIEF}, "metrics": single}
+
+    def to_text(self) -> str:
+        """Return the JSON document that commands print and export."""
+        return json.dumps(self.to_document(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @staticmethod
+    def from_json(plain: Mapping[str, Any]) -> RunRecord:
+        """Return the record that `to_json` wrote; certificates of an earlier version come withdrawn."""
+        known = {item.name: plain[item.name] for item in fields(RunRecord) if item.name in plain}
+        read = {"assumptions": tuple(plain["assumptions"]), "warnings": tuple(plain["warnings"])}
+        notes = plain.get("notes") or {}
+        if "of" not in notes.get("certificates", {"of": ""}):  # made before certificates said what they are of
+            notes = _withdraw_certificates(notes, CERTIFICATES_WITHDRAWN)
+        return RunRecord(**{**known, **read, "notes": notes})
+
+
+def draft_record(
+    *, key: str, config: RunConfig, method: Method, train: Dataset, test: Dataset, evaluation: Events = ()
+) -> RunRecord:
+    """Return the record of a run that is about to train `method` (calibrated): its event is the announced one.
+
+    `evaluation` is what its private evaluation will release on the test rows.
+    """
+    assumed = train.assumptions.get(method.info.threat_model or "", ())
+    if config.share_samples:
+        assumed = (*assumed, SHARED_SAMPLES_ASSUMED)
+    draft = RunRecord(
+        key=key,
+        status="running",
+        config=config.to_json(),
+        threat_model=method.info.threat_model,
+        variant=None if method.info.threat_model is None else getattr(method, "variant", "proved"),
+        epsilon=None,
+        epsilon_published=published_epsilon(method, train.n, config.delta),
+        epsilon_reason=None,
+        epsilon_if_secret=None,
+        delta=config.delta,
+        event=[],
+        released=[],
+        assumptions=(*assumed, *method.assumptions(), *((SPLIT_ASSUMED,) if evaluation else ())),
+        calibrated=method_to_json(method),
+        data=_describe(config, train, test),
+        versions=library_versions(),
+        warnings=_warn(config, method, train.n),
+    )
+    return _state(draft, method, with_evaluation(method.event(train.n), evaluation))
+
+
+def finished_record(
+    draft: RunRecord, method: Method, *, events: Events, metrics: Mapping[str, Any], **rest: Any
+) -> RunRecord:
+    """Return the record of a run that came to its end; `events` is what the mechanism counted."""
+    stated = _state(draft, method, events)
+    public = accuracy_is_public(vars(stated), looks=method.info.needs_group_at_prediction)
+    note = RAW_BUT_ACCURACY if public else RAW_SENTENCE
+    counted = events_of.to_json(events)
+    return replace(stated, status="finished", released=counted, metrics=metrics, metrics_note=note, **rest)
+
+
+def failed_record(draft: RunRecord, *, released: Events, error: str, **spent: Any) -> RunRecord:
+    """Return the record of a run that broke off by itself: where it did depends on the data, so it states its plan.
+
+    `released` is what ledgers and caps count.
+    """
+    counted = events_of.to_json(released)
+    warnings = (*draft.warnings, FAILED_SENTENCE) if draft.event else draft.warnings
+    return replace(draft, status="failed", released=counted, error=error, warnings=warnings, **spent)
+
+
+def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds: float) -> RunRecord:
+    """Return the record of a run that a person stopped: `draft` already states the planned length's epsilon."""
+    counted = events_of.to_json(released)
+    warnings = (*draft.warnings, PLANNED_SENTENCE) if draft.event else draft.warnings
+    return replace(draft, status="cancelled", released=counted, steps=steps, seconds=seconds, warnings=warnings)
+
+
+def withdrawn_record(record: RunRecord, reason: str) -> RunRecord:
+    """Return the record of a run that was chosen by raw numbers: no epsilon is proved for it any more."""
+    notes = _withdraw_certificates(record.notes, CERTIFICATE_OF_CHOSEN)
+    return replace(record, epsilon=None, epsilon_reason=reason, metrics_note=RAW_SENTENCE, notes=notes)
+
+
+def is_covered(record: Mapping[str, Any]) -> bool:
+    """Return whether a proved ε stands for a run: without one nothing that depends on protected values is covered."""
+    return record.get("threat_model") is not None and record.get("epsilon") is not None
+
+
+def accuracy_is_public(record: Mapping[str, Any], *, looks: bool) -> bool:
+    """Return whether a run's exact accuracy follows from its released model and from what its ε takes as public.
+
+    It does where only the sensitive attribute is protected and predictions do not look at it (`looks`): features and
+    labels are public there. Gaps and groups' rates never do. `record` is a run record's JSON.
+    """
+    return is_covered(record) and record["threat_model"] == "attribute" and not looks
+
+
+def _withdraw_certificates(notes: Mapping[str, Any], why: str) -> Mapping[str, Any]:
+    """Return a record's notes with its certificates withdrawn, once; what they stated is kept."""
+    found = notes.get("certificates")
+    if not found or "withdrawn" in found:
+        return notes
+    return {**notes, "certificates": {"withdrawn": why, "stated": found}}
+
+
+def method_of(record: RunRecord) -> Method:
+    """Return the method as it ran, noise multipliers included."""
+    return read_method(record.calibrated)
+
+
+def _state(record: RunRecord, method: Method, events: Events) -> RunRecord:
+    """Return `record` with `events` as its event and what may be said about its epsilon."""
+    said = state_epsilon(method, events, delta=record.delta, replay_noise=record.config["replay_noise"])
+    return replace(record, event=events_of.to_json(events), **asdict(said))
+
+
+def _describe(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, Any]:
+    return {
+        "name": train.name,
+        "sensitive": train.sensitive,
+        "sensitive_columns": list_sensitive_columns(train),
+        "digest": train.digest if config.data.file is None else "",  # of protected rows it confirms a guess
+        "n_train": train.n,
+        "n_test": test.n,
+        "features": train.d,
+        **({} if train.image is None else {"image": list(train.image)}),
+        "columns": list_columns(train),
+        "group_names": list(train.group_names),
+        "label_names": list(train.label_names),
+        "caveats": list(train.caveats),
+    }
+
+
+def list_sensitive_columns(train: Dataset) -> list[str]:
+    """Return the columns that the groups are made of, as they were found in the data; [] where they are in memory."""
+    return [each.column for each in Groups.from_json(train.grouping).groupings] if train.grouping else []
+
+
+def list_columns(train: Dataset) -> list[str] | None:
+    """Return the columns that the features are made of, "pixels" for images; None where they were made before."""
+    if train.image is not None:
+        return ["pixels"]
+    return [column.name for column in read_schema(train.encoder)] if train.encoder else None
+
+
+def _warn(config: RunConfig, method: Method, n_train: int) -> tuple[str, ...]:
+    idle = method.idle_reason()
+    warnings = () if idle is None else (idle,)
+    if method.info.threat_model is None or config.delta < 1.0 / n_train:
+        return warnings
+    return (
+        *warnings,
+        f"delta = {config.delta:g} is not below 1/n = {1.0 / n_train:.2g}: publishing one person's row at random "
+        "would be allowed by it; choose a smaller delta.",
+    )
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Either `epsilon`, or None with `epsilon_reason`; `epsilon_if_secret` has the value of a replayed run."""
+
+    epsilon: float | None = None
+    epsilon_reason: str | None = None
+    epsilon_if_secret: float | None = None
+
+
+def state_epsilon(method: Method, events: Events, *, delta: float, replay_noise: int | None = None) -> Statement:
+    """Return what holds for `method` having released `events`, by privacy loss distributions."""
+    if method.info.threat_model is None:
+        return Statement(epsilon_reason=f"Method '{method.info.name}' is not private: it adds no noise.")
+    unproved = method.unproved_reason()
+    if unproved is not None:
+        return Statement(epsilon_reason=unproved)
+    value = proved_epsilon(events, delta) if events else 0.0
+    if not math.isfinite(value):
+        return Statement(epsilon_reason="No finite epsilon is proved for what is released: it has next to no noise.")
+    if replay_noise is not None:
+        reason = f"The noise can be repeated from replay_noise = {replay_noise}, so it protects nobody."
+        return Statement(epsilon_reason=reason, epsilon_if_secret=value)
+    return Statement(epsilon=value)
+
+
+def published_epsilon(method: Method, n_train: int, delta: float) -> float | None:
+    """Return what the paper's own accounting claims; None where it claims nothing finite."""
+    claim = method.published_epsilon(n_train, delta)
+    return claim if claim is not None and math.isfinite(claim) else None
+
+
+_LIBRARIES = ("fairpriv", "numpy", "torch", "scikit-learn", "dp-accounting", "randomgen")
+
+
+def library_versions() -> dict[str, str]:
+    """Return name -> version of Python and of the libraries that numbers come from."""
+    return dict(_read_versions())
+
+
+@cache
+def _read_versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return versions

@@ -1,0 +1,74 @@
+"""From a command's options, or a file of them, to a config."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.source import DATA_FIELDS
+from fairpriv_core.records.toml import read_toml
+
+_METHOD = ("method", "variant", "assignments")
+
+
+def read_request(given: Mapping[str, Any]) -> RunConfig:
+    """Return the config that options ask for, on top of the file that `config` names; BadInput as `build_config`.
+
+    `given`: fields of the data and of RunConfig, variant, and assignments ("key=value" texts); None where an option was
+    not given. An epsilon among the options, unlike one of the file, needs a private method: nobody who asks for privacy
+    is to get a model without it.
+    """
+    base = _read_config_file(given["config"]) if given.get("config") else {}
+    raw = {**base, **{name: value for name, value in given.items() if value is not None}}
+    for name in ("config", *DATA_FIELDS, *_METHOD):
+        raw.pop(name, None)
+    raw["data"] = _over(base.get("data"), {name: given.get(name) for name in DATA_FIELDS})
+    for name, other in (("dataset", "file"), ("file", "dataset")):
+        if given.get(name) and not given.get(other):
+            raw["data"].pop(other, None)
+            raw.pop("file_id", None)
+            raw.pop("file_sha256", None)
+    raw["method"] = read_method_options(base.get("method"), *(given.get(name) for name in _METHOD))
+    config = build_config(raw)
+    if given.get("epsilon") is not None and config.method.info.threat_model is None:
+        name = config.method.info.name
+        raise BadInput(f"epsilon needs a private method, got '{name}', which adds no noise.", field="epsilon")
+    return config
+
+
+def read_method_options(
+    base: Any, method: str | None, variant: str | None, assignments: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return {"name", hyper-parameters…}; another method than the base's drops the base's hyper-parameters."""
+    named = {"name": base} if isinstance(base, str) else dict(base or {})
+    if method is not None and method != named.get("name"):
+        named = {"name": method}
+    for text in assignments or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or name.strip() == "name":
+            raise BadInput(f"--set takes key=value, such as clip_primal=0.5, got '{text}'.", field="set")
+        named[name.strip()] = value.strip()
+    return named if variant is None else {**named, "variant": variant}
+
+
+def _read_config_file(path: str) -> dict[str, Any]:
+    """Return the mapping in a TOML or JSON file; of a record its config."""
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"config cannot be read: {path} ({error}).", field="config") from error
+    if not text.lstrip().startswith("{"):
+        return read_toml(text)
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"config is not valid JSON: {path} ({error}).", field="config") from error
+    return dict(found["config"]) if isinstance(found.get("config"), dict) else dict(found)
+
+
+def _over(base: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {**(base if isinstance(base, Mapping) else {}), **{k: v for k, v in given.items() if v is not None}}

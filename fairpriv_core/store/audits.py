@@ -1,0 +1,36 @@
+"""Audits in the run store: one file a run, the latest; it goes with the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import select
+
+from fairpriv_core.store.claim import Artifact
+from fairpriv_core.store.database import Database, upsert
+from fairpriv_core.store.tables import artifact
+
+AUDIT = "audit.json"
+
+
+class AuditStore:
+    """The verbs of audits; each is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def keep(self, key: str, audit: Mapping[str, Any]) -> None:
+        """Store the audit of run `key` in place of an earlier one."""
+        file = Artifact(AUDIT, json.dumps(audit, indent=1, ensure_ascii=False, allow_nan=False).encode())
+        row = {"content": file.content, "bytes": len(file.content), "sha256": file.sha256}
+        with self._database.write() as connection:
+            upsert(connection, artifact, [{"key": key, "name": file.name, **row}])
+
+    def find(self, key: str) -> dict[str, Any] | None:
+        """Return the audit of run `key`; None where it has none."""
+        query = select(artifact.c.content).where(artifact.c.key == key, artifact.c.name == AUDIT)
+        with self._database.read() as connection:
+            content = connection.scalar(query)
+        return None if content is None else dict(json.loads(bytes(content)))

@@ -1,0 +1,81 @@
+"""The right to work on a run, and what its holder writes."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.processes import identify
+
+LEASE_SECONDS = 15.0
+
+
+class LeaseLost(FairprivError):
+    """Another process has taken the run over; this one may not write to it any more."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The right to work on a run; `attempt` fences its writes. `seconds` were spent by earlier attempts.
+
+    Runs that train together are claimed together, one claim each.
+    """
+
+    key: str
+    attempt: int
+    config: Mapping[str, Any] = field(hash=False)
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one commit stores: where training is, new metric values (step, name, value) and the latest histograms."""
+
+    step: int
+    epoch: int
+    seconds: float
+    epsilon: float | None = None
+    values: Sequence[tuple[int, str, float | None]] = ()
+    histograms: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What is known of a run before it trains: the draft of its record, and how many steps it will take."""
+
+    draft: RunRecord
+    steps: int | None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended: its record, what was not stored by then, and the files that it leaves."""
+
+    record: RunRecord
+    progress: Progress
+    artifacts: Sequence[Artifact] = ()
+    error_kind: str | None = None
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file that a finished run leaves."""
+
+    name: str
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The seal of `content`."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def hold() -> dict[str, Any]:
+    """Return the columns by which this process holds a row from now on."""
+    now = time.time()
+    return {"worker": identify(), "heartbeat": now, "lease_expires": now + LEASE_SECONDS}

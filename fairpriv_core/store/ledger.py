@@ -1,0 +1,302 @@
+"""The ledger in the run store: what every run on a data set has released, caps, and paid releases that are no runs.
+
+Runs that wait or are at work count with what they have committed, and hold back from a cap what they plan. Deleting a
+run leaves its line. A cap is checked in the transaction that launches.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.event import from_json
+from fairpriv_core.privacy.filter import Cap, admits, count_against, read_gauge
+from fairpriv_core.privacy.ledger import Entry, compose
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.ledger_entry import Post, call_data, identify_data, list_counted, list_sensitive, post_record
+from fairpriv_core.records.plan import plan_post
+from fairpriv_core.store.database import Database
+from fairpriv_core.store.identity import find_same
+from fairpriv_core.store.rows import ENDED, read_row
+from fairpriv_core.store.tables import cap, charge, checkpoint, data_identity, run, tombstone
+from fairpriv_core.text import at_least_text, epsilon_text
+
+_RECORD = ""  # the cap table's name for whole records
+_ELSE = "of somebody else"
+_TOO_OLD = "it was deleted by an earlier version, which kept too little to count it."
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: a run's status, "deleted" or "charged"; what it has spent (None: nothing yet) and what it may spend.
+
+    `asked` is what it was let in with under a cap; None where there was none. `owner` is whose it is.
+    """
+
+    what: str
+    status: str
+    spent: Entry | None
+    planned: Entry
+    owner: str
+    asked: Entry | None = None
+
+    def unnamed(self) -> Line:
+        """Return the line as somebody else sees it: it counts, and its run's key, which opens the run, is left out."""
+        spent = None if self.spent is None else replace(self.spent, key=_ELSE)
+        return replace(self, spent=spent, planned=replace(self.planned, key=_ELSE))
+
+
+class LedgerStore:
+    """The verbs of the ledger; each is one transaction. Runs of everybody count; `owner` decides what is named."""
+
+    def __init__(self, database: Database, owner: str | None = None) -> None:
+        self._database, self._owner = database, owner
+
+    def lines(self, data: str) -> list[Line]:
+        """Return every line of the data set `data` (by `identify_data`), by whomever, oldest first."""
+        with self._database.read() as connection:
+            return _read_lines(connection, data)
+
+    def stamp(self) -> tuple[tuple[object, ...], ...]:
+        """Return how many runs have each status, and what changes with each deletion, payment, cap and file."""
+        queries = (
+            select(run.c.status, func.count()).group_by(run.c.status).order_by(run.c.status),  # its index suffices
+            select(func.count()).select_from(tombstone),
+            select(func.count()).select_from(charge),
+            select(func.count(), func.sum(cap.c.epsilon), func.sum(cap.c.delta)).select_from(cap),
+            select(func.count()).select_from(data_identity),
+        )
+        with self._database.read() as connection:
+            return tuple(tuple(row) for query in queries for row in connection.execute(query))
+
+    def data_sets(self) -> dict[str, str]:
+        """Return what is known of: the name (as last given) by `identify_data`, oldest first; capped or not.
+
+        For an owner these are the benchmarks and the files of their own runs: what others call a file is theirs.
+        """
+        with self._database.read() as connection:
+            stored_runs = connection.execute(select(run.c.config, run.c.owner).order_by(run.c.created))
+            mine = [config for config, owner in stored_runs if config["data"]["file"] is None or self._may_name(owner)]
+            found = {identify_data(each["data"], each.get("file_id")): call_data(each["data"]) for each in mine}
+            for stored in connection.execute(select(tombstone)).mappings():
+                post = _read_stone(stored)
+                if post.name in problems() or self._may_name(stored["owner"]):
+                    found.setdefault(post.data, post.name)
+            for data in connection.scalars(select(cap.c.data)) if self._owner is None else ():
+                found.setdefault(data, data)
+            first: dict[str, str] = {}
+            for data, name in found.items():
+                first.setdefault(min(find_same(connection, data)), name)
+        return first
+
+    def _may_name(self, owner: str) -> bool:
+        return self._owner in (None, owner)
+
+    def caps(self, data: str) -> dict[str | None, Cap]:
+        """Return the caps of a data set by sensitive column; None for whole records."""
+        with self._database.read() as connection:
+            return _read_caps(connection, data)
+
+    def plan(self, config: RunConfig, **sources: Any) -> Post | None:
+        """Return what a run will release where a cap asks for it; None where none is set. `sources` as `plan_post`."""
+        data = identify_data(config.to_json()["data"], config.file_id)
+        return plan_post(config, **sources) if self.caps(data) else None
+
+    def set_cap(self, data: str, column: str | None, wanted: Cap | None, *, where: str) -> None:
+        """Set or (None) lift a cap. BadInput where more is spent or held back already; `where` names the data."""
+        with self._database.ledger() as connection:
+            if wanted is None:
+                _lift(connection, data, column)
+                return
+            lines = _read_lines(connection, data)
+            spent = compose([line.planned for line in lines], column).epsilon(wanted.delta)
+            if spent > wanted.epsilon:
+                raise BadInput(
+                    f"cap {wanted.epsilon:g} on {name_protected(column)} of {where} is exceeded already: "
+                    f"{show_epsilon(spent)} is spent or planned; nothing was changed.",
+                    field="epsilon",
+                )
+            _hold_to_plan(connection, lines)
+            row = {"data": data, "column": column or _RECORD, "epsilon": wanted.epsilon, "delta": wanted.delta}
+            _lift(connection, data, column)
+            connection.execute(insert(cap).values(row))
+
+    def check(self, post: Post) -> None:
+        """Raise BadInput where `post` would bring its data set beyond a cap."""
+        with self._database.read() as connection:
+            admit(connection, post)
+
+    def find_charge(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the latest result of a paid release whose `request` is this one; None where there is none."""
+        with self._database.read() as connection:
+            results = connection.scalars(select(charge.c.result).order_by(charge.c.created.desc()))
+            return next((dict(found) for found in results if found.get("request") == request), None)
+
+    def pay(self, post: Post, result: Mapping[str, Any], owner: str) -> None:
+        """Store a paid release that is no run, with what came out; BadInput, and nothing stored, beyond a cap."""
+        with self._database.ledger() as connection:
+            admit(connection, post)
+            row = {"key": post.entry.key, "owner": owner, "post": post.to_json(), "result": dict(result)}
+            connection.execute(insert(charge).values(**row, created=time.time()))
+
+
+def admit(connection: Connection, *posts: Post) -> None:
+    """Raise BadInput where one of `posts`, launched together, would bring its data set beyond a cap.
+
+    Each counts for those after it; the runs' own earlier lines do not.
+    """
+    for data in dict.fromkeys(post.data for post in posts):
+        caps = _read_caps(connection, data)
+        lines = _read_lines(connection, data) if caps else []
+        same = find_same(connection, data) if caps else {data}
+        for column, limit in caps.items():
+            _check_cap(limit, lines, [post.entry for post in posts if post.data in same], column)
+
+
+def _check_cap(limit: Cap, lines: Sequence[Line], wanted: Sequence[Entry], column: str | None) -> None:
+    counted = dict(zip([line.planned.key for line in lines], count_lines(lines, limit, column), strict=True))
+    for entry in wanted:
+        others = [other for key, other in counted.items() if key != entry.key]
+        if not admits(limit, others, entry, column):
+            gauge = read_gauge(limit, others, column)
+            raise BadInput(
+                f"the cap on {name_protected(column)} is epsilon = {limit.epsilon:g} at delta = {limit.delta:g}: "
+                f"{show_epsilon(gauge.spent)} is spent or planned, {at_least_text(gauge.remaining)} remains, and this "
+                f"{_say_wanted(entry, column, limit.delta)}; nothing was launched.",
+                field="epsilon",
+            )
+        counted.setdefault(entry.key, entry)
+
+
+def count_lines(lines: Sequence[Line], limit: Cap, column: str | None) -> list[Entry]:
+    """Return what every line counts with against a cap on `column`."""
+    return [count_against(limit, line.planned, line.asked, column) for line in lines]
+
+
+def admit_drafts(connection: Connection, drafts: Sequence[Mapping[str, Any]]) -> None:
+    """Raise BadInput where a run, by the JSON of its draft, would bring its data set beyond a cap."""
+    admit(connection, *[post_record(draft) for draft in drafts])
+
+
+def bury(connection: Connection, stored: RowMapping) -> None:
+    """Leave a tombstone of a run that is about to be deleted, unless it released nothing."""
+    if not has_cost(stored):
+        return
+    record = stored["record"]
+    remains = {name: stored[name] for name in ("key", "config_key", "repeat", "owner")}
+    remains |= {"data": record["data"], "threat_model": record["threat_model"], "event": list_counted(record)}
+    post = post_record(record).to_json()
+    if stored["reserved"] is not None:
+        post["asked"] = stored["reserved"]["entry"]
+    connection.execute(insert(tombstone).values(**remains, post=post, deleted=time.time()))
+
+
+def find_withdrawn(connection: Connection) -> dict[str, str]:
+    """Return the runs that were chosen by raw numbers, with why no epsilon is proved for them."""
+    results = list(connection.scalars(select(charge.c.result).order_by(charge.c.created)))
+    raw = [found for found in results if found.get("selected") and found["request"]["by"] == "raw"]
+    return {found["selected"]: found["epsilon_reason"] for found in raw}
+
+
+def has_cost(stored: Mapping[Any, Any]) -> bool:
+    """Return whether a run may have let anything out: not before training, nor where its settings were refused."""
+    record = stored["record"]
+    return record is not None and not (stored["error_kind"] == "bad_input" and not record["released"])
+
+
+def name_protected(column: str | None) -> str:
+    """Return what a ledger protects, in words."""
+    return "whole records" if column is None else f"'{column}'"
+
+
+def _say_wanted(entry: Entry, column: str | None, delta: float) -> str:
+    wanted = compose([entry], column)
+    if wanted.unbounded:
+        return f"has no bound: {wanted.unbounded[0].partition(': ')[2].rstrip('.')}"
+    return f"would spend {show_epsilon(wanted.epsilon(delta))}"
+
+
+def _lift(connection: Connection, data: str, column: str | None) -> None:
+    mine = cap.c.data.in_(find_same(connection, data)) & (cap.c.column == (column or _RECORD))
+    connection.execute(delete(cap).where(mine))
+
+
+def _read_caps(connection: Connection, data: str) -> dict[str | None, Cap]:
+    """Return the caps on a data set; of several on one column, from before its files were known as one, the least."""
+    mine = cap.c.data.in_(find_same(connection, data))
+    found = connection.execute(select(cap).where(mine).order_by(cap.c.column, cap.c.epsilon.desc())).mappings()
+    return {row["column"] or None: Cap(row["epsilon"], row["delta"]) for row in found}
+
+
+def _read_lines(connection: Connection, data: str) -> list[Line]:
+    committed = dict(connection.execute(select(checkpoint.c.key, checkpoint.c.released)).all())
+    same = find_same(connection, data)
+    found: list[tuple[float, Line]] = []
+    for stored in connection.execute(select(run)).mappings():
+        config = stored["config"]
+        if identify_data(config["data"], config.get("file_id")) in same:
+            found += [(stored["created"], line) for line in _lines_of_run(stored, committed)]
+    for stored in connection.execute(select(tombstone)).mappings():
+        post = _read_stone(stored)
+        asked = (stored["post"] or {}).get("asked")
+        asked = None if asked is None else Entry.from_json(asked)
+        line = Line(post.what, "deleted", post.entry, post.entry, stored["owner"], asked)
+        found += [(stored["deleted"], line)] if post.data in same else []
+    for stored in connection.execute(select(charge)).mappings():
+        post = Post.from_json(stored["post"])
+        line = Line(post.what, "charged", post.entry, post.entry, stored["owner"])
+        found += [(stored["created"], line)] if post.data in same else []
+    return [line for _, line in sorted(found, key=lambda item: item[0])]
+
+
+def _hold_to_plan(connection: Connection, lines: Sequence[Line]) -> None:
+    """Write down what runs under way plan, where no cap asked for it yet."""
+    going_on = {line.planned.key for line in lines if line.status not in (*ENDED, "deleted", "charged")}
+    mine = run.c.key.in_(going_on) & run.c.reserved.is_(None) & run.c.record.is_not(None)
+    for stored in connection.execute(select(run).where(mine)).mappings().all():
+        planned = post_record(stored["record"]).to_json()
+        connection.execute(update(run).where(run.c.key == stored["key"]).values(reserved=planned))
+
+
+def _lines_of_run(stored: RowMapping, committed: Mapping[str, Any]) -> Iterator[Line]:
+    """Yield a run's line; none where it neither released anything nor holds anything back."""
+    status = read_row(stored).status
+    if has_cost(stored):
+        post = post_record(stored["record"])
+        now = replace(post.entry, events=from_json(committed.get(stored["key"]) or []))
+        asked = None if stored["reserved"] is None else Post.from_json(stored["reserved"]).entry
+        yield Line(post.what, status, post.entry if status in ENDED else now, post.entry, stored["owner"], asked)
+    elif stored["reserved"] is not None and status not in ENDED:
+        post = Post.from_json(stored["reserved"])
+        yield Line(post.what, status, None, post.entry, stored["owner"])
+
+
+def _read_stone(stored: RowMapping) -> Post:
+    return Post.from_json(stored["post"]) if stored["post"] is not None else _guess(stored)
+
+
+def _guess(stored: RowMapping) -> Post:
+    """Return the line of a run that an earlier version deleted: known by name alone, and without a bound."""
+    data = {"dataset": stored["data"]["name"], "file": None, "sensitive": stored["data"]["sensitive"]}
+    entry = Entry(
+        key=stored["key"],
+        threat_model=stored["threat_model"],
+        events=from_json(stored["event"]),
+        sensitive=list_sensitive(data, stored["data"]),
+        clear=None,
+        split=stored["key"],
+        unbounded=_TOO_OLD,
+    )
+    return Post(identify_data(data, None), str(stored["data"]["name"]), "unknown", entry)
+
+
+def show_epsilon(epsilon: float) -> str:
+    """Return an epsilon as the ledger's sentences have it."""
+    return epsilon_text(epsilon) if math.isfinite(epsilon) else "an unbounded epsilon"

@@ -1,0 +1,103 @@
+"""Previews in the run store: asked for by a page, made by a worker, kept by what was asked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import select, update
+
+from fairpriv_core.store.database import Database, upsert
+from fairpriv_core.store.processes import identify, is_dead
+from fairpriv_core.store.tables import preview
+
+LEASE_SECONDS = 60.0
+_MOST_ATTEMPTS = 2
+
+
+def name_request(request: Mapping[str, Any]) -> str:
+    """Return the key of the preview that `request` (JSON) describes."""
+    text = json.dumps(request, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class PreviewStore:
+    """The verbs of the preview table; each is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def ask(self, request: Mapping[str, Any], *, again: bool = False) -> str:
+        """Queue the preview that `request` (JSON) describes unless it is there; return its key.
+
+        One that failed is made anew, with `again` also one that is there; one that is being made is left alone.
+        """
+        key = name_request(request)
+        old = self.look(key)
+        if old is None or old["status"] == "failed" or (again and old["status"] == "finished"):
+            fresh = {"request": dict(request), "status": "queued", "created": time.time(), "attempt": 0, "result": None}
+            with self._database.write() as connection:
+                upsert(connection, preview, [{"key": key, **fresh, "error": None}])
+        return key
+
+    def look(self, key: str) -> dict[str, Any] | None:
+        """Return {"status" (queued, running, finished, failed), "result", "error"}; None for an unknown key."""
+        query = select(preview.c.status, preview.c.result, preview.c.error).where(preview.c.key == key)
+        with self._database.read() as connection:
+            found = connection.execute(query).mappings().first()
+        return None if found is None else dict(found)
+
+    def request(self, key: str) -> dict[str, Any]:
+        """Return what was asked for."""
+        with self._database.read() as connection:
+            return dict(connection.scalar(select(preview.c.request).where(preview.c.key == key)) or {})
+
+    def claim(self) -> str | None:
+        """Claim the newest queued preview (a slider's last position) and return its key."""
+        waiting = select(preview.c.key).where(preview.c.status == "queued").order_by(preview.c.created.desc()).limit(1)
+        with self._database.read() as connection:
+            if connection.scalar(waiting) is None:
+                return None
+        with self._database.write() as connection:
+            key = connection.scalar(waiting.with_for_update(skip_locked=True))
+            if key is not None:
+                held = {"worker": identify(), "lease_expires": time.time() + LEASE_SECONDS}
+                row = update(preview).where(preview.c.key == key)
+                connection.execute(row.values(status="running", attempt=preview.c.attempt + 1, **held))
+            return key
+
+    def extend(self, key: str) -> None:
+        """Hold a preview that is being made in the name of this process."""
+        held = {"worker": identify(), "lease_expires": time.time() + LEASE_SECONDS}
+        with self._database.write() as connection:
+            mine = (preview.c.key == key) & (preview.c.status == "running")
+            connection.execute(update(preview).where(mine).values(**held))
+
+    def finish(self, key: str, *, result: Mapping[str, Any] | None = None, error: str | None = None) -> None:
+        """Store a result, or why there is none."""
+        values = {"status": "failed" if error else "finished", "result": result, "error": error, "worker": None}
+        with self._database.write() as connection:
+            connection.execute(update(preview).where(preview.c.key == key).values(**values))
+
+    def abandon(self, key: str) -> None:
+        """Queue a preview again whose process died; after _MOST_ATTEMPTS it has failed."""
+        with self._database.write() as connection:
+            query = select(preview).where(preview.c.key == key).with_for_update()
+            stored = connection.execute(query).mappings().first()
+            if stored is None or stored["status"] != "running":
+                return
+            change = {"status": "queued", "worker": None, "error": None}
+            if stored["attempt"] >= _MOST_ATTEMPTS:
+                change |= {"status": "failed", "error": "the process that made the preview died."}
+            connection.execute(update(preview).where(preview.c.key == key).values(**change))
+
+    def recover(self) -> None:
+        """Queue previews again whose process or lease is gone."""
+        with self._database.read() as connection:
+            running = connection.execute(select(preview).where(preview.c.status == "running")).mappings().all()
+        for stored in running:
+            if stored["lease_expires"] < time.time() or is_dead(stored["worker"]):
+                self.abandon(stored["key"])

@@ -1,0 +1,319 @@
+"""The run store as pages and the command line use it: submit, look, ask for a pause or a stop, delete.
+
+The run table is the queue; what workers write is in `store_work.py`. A finished record never changes, and deleting
+a run leaves a tombstone with what it released.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, select, update
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.event import from_json
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.record import RunRecord, cancelled_record, withdrawn_record
+from fairpriv_core.store.database import Database
+from fairpriv_core.store.files import FileStore
+from fairpriv_core.store.identity import find_renamed
+from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_withdrawn
+from fairpriv_core.store.previews import PreviewStore
+from fairpriv_core.store.rows import ENDED, RunRow, is_lost, read_row
+from fairpriv_core.store.tables import artifact, charge, checkpoint, metric, run, snapshot, tombstone
+from fairpriv_core.store.uploads import UploadStore
+
+LOCAL_OWNER = "local"
+Stamp = tuple[int, int, int]
+_SHORT = [column for column in run.c if column.name not in ("record", "brief")]
+GOING_ON = ("queued", "running", "paused", "finished")
+
+
+def open_store(url: str | None = None) -> RunStore:
+    """Open the store at `url` (a path or a database URL; default FAIRPRIV_STORE, else ~/.fairpriv/runs.db).
+
+    Raises:
+        StoreError: it cannot be made or read, or a newer version wrote it; nothing in it was changed.
+    """
+    return RunStore(Database(url))
+
+
+class RunStore:
+    """The verbs of the run table. Each is one transaction; every read gives copies.
+
+    `owner` is whose store this is: what is launched is theirs, lists show theirs, and others' runs can be looked at by
+    their keys but not changed. Without one (the command line) lists show all, and LOCAL_OWNER launches. `data_sets`
+    names the benchmarks that are shown here, where not all data are: runs on others are as if they were not there.
+    """
+
+    def __init__(self, database: Database, owner: str | None = None, *, data_sets: Sequence[str] | None = None) -> None:
+        self.database, self.owner, self._data_sets = database, owner, data_sets
+        self.previews = PreviewStore(database)
+        self.uploads = UploadStore(database)
+        self.ledger = LedgerStore(database, owner)
+        self.files = FileStore(database)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; `with open_store() as store:` does."""
+        self.database.close()
+
+    @property
+    def payer(self) -> str:
+        """Who launches and pays here."""
+        return self.owner or LOCAL_OWNER
+
+    def submit(self, config: RunConfig, *, again: bool = False) -> RunRow:
+        """Queue a run and return its row; if the same config is queued, running, paused or finished, return that row.
+
+        `again` makes a further run of the same config, with its own key "<config key>-2" and so on, fresh noise, and
+        its own cost. So does a config whose last run failed or was cancelled.
+
+        Raises:
+            BadInput: the run would bring its data set beyond a cap, or use the release of a run that is not here;
+                nothing is stored then.
+        """
+        config = self.files.settle(config) if config.file_id is None else config
+        planned = self.ledger.plan(config, find_record=self.source)
+        with self.database.write() if planned is None else self.database.ledger() as connection:
+            latest = _latest(connection, config.key)
+            if latest is not None and latest["status"] in GOING_ON and not again:
+                return read_row(latest)
+            values: dict[str, Any] = {**name_next(connection, config.key), "owner": self.payer, "status": "queued"}
+            if planned is not None:
+                post = planned.named(values["key"])
+                admit(connection, post)
+                values["reserved"] = post.to_json()
+            connection.execute(insert(run).values(**values, config=config.to_json(), created=time.time()))
+            return read_row(self._row(connection, values["key"]))
+
+    def find(self, config_key: str) -> RunRow | None:
+        """Return the newest run of a config, by `RunConfig.key`."""
+        with self.database.read() as connection:
+            latest = _latest(connection, config_key)
+        return None if latest is None else read_row(latest)
+
+    def rows(self, *, limit: int | None = None) -> list[RunRow]:
+        """Return the owner's runs, newest first; all runs where the store has no owner."""
+        query = select(*_SHORT).order_by(run.c.created.desc(), run.c.key).limit(limit)
+        with self.database.read() as connection:
+            return [read_row(stored) for stored in connection.execute(self._listed(query)).mappings()]
+
+    def row(self, key: str) -> RunRow:
+        """Return one run; BadInput, naming the owner's newest keys, where there is none."""
+        with self.database.read() as connection:
+            return read_row(self._row(connection, key))
+
+    def record(self, key: str) -> RunRecord | None:
+        """Return a run's record; of a running one the draft (what is known before training); None before that."""
+        with self.database.read() as connection:
+            stored, withdrawn = self._row(connection, key)["record"], find_withdrawn(connection)
+        return None if stored is None else _restate(RunRecord.from_json(stored), withdrawn)
+
+    def source(self, key: str) -> Mapping[str, Any]:
+        """Return the JSON of the record of a run whose release another one uses; BadInput where it has none."""
+        found = self.record(key)
+        if found is None:
+            raise BadInput(f"the release of run {key} cannot be used: the run has not begun.", field="reuse")
+        return found.to_json()
+
+    def records(self, keys: Sequence[str]) -> dict[str, RunRecord]:
+        """Return the records of those of `keys` that have one."""
+        query = self._shown(select(run.c.key, run.c.record).where(run.c.key.in_(keys)))
+        with self.database.read() as connection:
+            found = {key: stored for key, stored in connection.execute(query) if stored is not None}
+            withdrawn = find_withdrawn(connection)
+        return {key: _restate(RunRecord.from_json(found[key]), withdrawn) for key in keys if key in found}
+
+    def briefs(self, *, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return finished runs as slim records, as `rows` lists them: thousands in a fraction of a second.
+
+        Each has key, status, created, finished, config and what `RunRecord.to_brief` keeps.
+        """
+        query = select(run.c.key, run.c.created, run.c.finished, run.c.config, run.c.brief)
+        query = query.where(run.c.status == "finished").order_by(run.c.created.desc(), run.c.key).limit(limit)
+        with self.database.read() as connection:
+            withdrawn = find_withdrawn(connection)
+            return [_read_brief(stored, withdrawn) for stored in connection.execute(self._listed(query)).mappings()]
+
+    def stamp(self) -> Stamp:
+        """Return what changes whenever what `briefs` returns does; cheap enough to ask at every turn.
+
+        How many have finished, were deleted (each leaves a tombstone) and were chosen or paid for: the last two only
+        grow, and while they stay the first does too.
+        """
+        counted = select(func.count()).select_from
+        finished = counted(run).where(run.c.status == "finished").scalar_subquery()
+        others = [counted(table).scalar_subquery() for table in (tombstone, charge)]
+        with self.database.read() as connection:
+            runs, deleted, charged = connection.execute(select(finished, *others)).one()
+            return runs, deleted, charged
+
+    def metrics(self, key: str, since: int = -1) -> list[tuple[int, str, float | None]]:
+        """Return (step, name, value) with step > `since`, by step."""
+        query = select(metric.c.step, metric.c.name, metric.c.value)
+        query = query.where(metric.c.key == key, metric.c.step > since).order_by(metric.c.step, metric.c.name)
+        with self.database.read() as connection:
+            return [(step, name, value) for step, name, value in connection.execute(query)]
+
+    def snapshot(self, key: str) -> dict[str, Any] | None:
+        """Return the latest {"step", "epoch", "histograms": name -> edges, counts, bound, clipped}, or None."""
+        query = select(snapshot.c.step, snapshot.c.epoch, snapshot.c.histograms).where(snapshot.c.key == key)
+        with self.database.read() as connection:
+            found = connection.execute(query).mappings().first()
+        return None if found is None else dict(found)
+
+    def artifact(self, key: str, name: str) -> bytes:
+        """Return a stored file of a run ("model.npz", "model.json"); BadInput where there is none."""
+        with self.database.read() as connection:
+            mine = artifact.c.key == self._row(connection, key)["key"]
+            content = connection.scalar(select(artifact.c.content).where(mine, artifact.c.name == name))
+        if content is None:
+            raise BadInput(f"run {key} has no '{name}': only a finished run has a model.", field="key")
+        return bytes(content)
+
+    def request(self, key: str, what: str) -> RunRow:
+        """Ask for "pause", "stop" or "resume"; at once where nobody works on the run, else within its next commits.
+
+        Raises:
+            BadInput: the run's state has no such step; the message says which state it is in. Or it is another's.
+        """
+        with self.database.write(scrub=what == "stop") as connection:
+            stored = self._own_row(connection, key)
+            change = _transition(stored, what) if what != "stop" else _stop(connection, stored)
+            if change is None:
+                why = f" ({stored['error']})" if stored["error"] else ""
+                raise BadInput(f"run {key} is {read_row(stored).status}{why}: it cannot {what}.", field="key")
+            connection.execute(update(run).where(run.c.key == stored["key"]).values(**change))
+            return read_row(self._row(connection, key))
+
+    def delete(self, key: str) -> None:
+        """Delete a run that nobody works on; of one that began a tombstone stays: deleting gives no epsilon back."""
+        with self.database.ledger(scrub=True) as connection:
+            stored = self._own_row(connection, key)
+            if stored["status"] == "running" and not is_lost(stored):
+                raise BadInput(f"run {key} is running; stop it before deleting it.", field="key")
+            bury(connection, stored)
+            connection.execute(delete(run).where(run.c.key == stored["key"]))
+
+    def request_preview(self, request: Mapping[str, Any]) -> str:
+        """Queue a preview for a worker unless it is stored; return its key."""
+        return self.previews.ask(request)
+
+    def preview(self, key: str) -> dict[str, Any] | None:
+        """Return {"status", "result", "error"} of a preview; None for an unknown key."""
+        return self.previews.look(key)
+
+    def _own_row(self, connection: Connection, key: str) -> RowMapping:
+        stored = self._row(connection, key)
+        if self.owner is not None and stored["owner"] != self.owner:
+            raise BadInput(
+                f"run {key} is someone else's: you can look at it, and only they can change it.", field="key"
+            )
+        return stored
+
+    def _row(self, connection: Connection, key: str) -> RowMapping:
+        found = self._find(connection, key) or self._find(connection, find_renamed(connection, key))
+        if found is None:
+            query = select(run.c.key).order_by(run.c.created.desc()).limit(5)
+            recent = connection.scalars(self._listed(query)).all()
+            none = "the store has no runs yet" if self.owner is None else "you have no runs yet"
+            known = f"the newest are {', '.join(recent)}" if recent else none
+            raise BadInput(f"no run '{key}' in the store; {known}.", field="key")
+        return found
+
+    def _find(self, connection: Connection, key: str | None) -> RowMapping | None:
+        return connection.execute(self._shown(select(run).where(run.c.key == key))).mappings().first()
+
+    def shows(self, data: Mapping[str, Any]) -> bool:
+        """Return whether a config's `data` are shown here."""
+        return self._data_sets is None or data.get("dataset") in self._data_sets
+
+    def _shown(self, query: Select[Any]) -> Select[Any]:
+        """Return a query of runs without those on data that are not shown here."""
+        name = run.c.config["data"]["dataset"].as_string()
+        return query if self._data_sets is None else query.where(name.in_(self._data_sets))
+
+    def _listed(self, query: Select[Any]) -> Select[Any]:
+        """Return a query of runs that are the owner's and on data that are shown here."""
+        return self._shown(query if self.owner is None else query.where(run.c.owner == self.owner))
+
+    def tombstones(self) -> list[dict[str, Any]]:
+        """Return what deleted runs released: key, owner, data, threat model, event and time."""
+        with self.database.read() as connection:
+            return [dict(stored) for stored in connection.execute(select(tombstone)).mappings()]
+
+
+def _restate(record: RunRecord, withdrawn: Mapping[str, str]) -> RunRecord:
+    reason = withdrawn.get(record.key)
+    return record if reason is None or record.epsilon is None else withdrawn_record(record, reason)
+
+
+def _read_brief(stored: RowMapping, withdrawn: Mapping[str, str]) -> dict[str, Any]:
+    own = {name: stored[name] for name in ("key", "created", "finished", "config")}
+    brief = {"status": "finished", **own, **stored["brief"]}
+    if stored["key"] in withdrawn and brief["epsilon"] is not None:
+        brief |= {"epsilon": None, "epsilon_reason": withdrawn[stored["key"]]}
+    return brief
+
+
+def _latest(connection: Connection, config_key: str) -> RowMapping | None:
+    query = select(run).where(run.c.config_key == config_key).order_by(run.c.repeat.desc()).limit(1)
+    return connection.execute(query).mappings().first()
+
+
+def name_next(connection: Connection, config_key: str) -> dict[str, Any]:
+    """Return key, config_key and repeat of a config's next run; a key is never used twice, deleted runs included."""
+    counts = [
+        connection.scalar(select(func.max(table.c.repeat)).where(table.c.config_key == config_key))
+        for table in (run, tombstone)
+    ]
+    repeat = 1 + max(count or 0 for count in counts)
+    return {"key": config_key if repeat == 1 else f"{config_key}-{repeat}", "config_key": config_key, "repeat": repeat}
+
+
+def _transition(stored: RowMapping, what: str) -> dict[str, Any] | None:
+    """Return the columns that a pause or a resume changes now; None where the state has no such step."""
+    idle = {"request": None, "worker": None, "lease_expires": None}
+    status, held = stored["status"], stored["status"] == "running" and not is_lost(stored)
+    if what == "pause" and status in ("queued", "running"):
+        return {"request": "pause"} if held else {"status": "paused", **idle}
+    if what == "resume" and (status == "paused" or (status == "running" and not held)):
+        return {"status": "queued", **idle}
+    if what == "resume" and held and stored["request"] == "pause":
+        return {"request": None}
+    if what == "resume" and status == "failed" and stored["error_kind"] == "crashed":
+        return {"status": "queued", "crashes": 0, "error": None, "error_kind": None, "finished": None, **idle}
+    return None
+
+
+def _stop(connection: Connection, stored: RowMapping) -> dict[str, Any] | None:
+    if stored["status"] in ENDED:
+        return None
+    if stored["status"] == "running" and not is_lost(stored):
+        return {"request": "stop"}
+    return end_cancelled(connection, stored["key"])
+
+
+def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
+    """Return the columns of a run that a person stopped, its record included; drop its checkpoint."""
+    stored = connection.execute(select(run).where(run.c.key == key)).mappings().one()
+    change: dict[str, Any] = {"status": "cancelled", "request": None, "worker": None, "lease_expires": None}
+    if stored["record"] is not None:
+        draft = RunRecord.from_json(stored["record"])
+        released = from_json(_released(connection, key))
+        ended = cancelled_record(draft, released=released, steps=stored["step"], seconds=stored["seconds"])
+        change["record"] = ended.to_json()
+    connection.execute(delete(checkpoint).where(checkpoint.c.key == key))
+    return {**change, "finished": time.time()}
+
+
+def _released(connection: Connection, key: str) -> list[dict[str, Any]]:
+    return list(connection.scalar(select(checkpoint.c.released).where(checkpoint.c.key == key)) or [])

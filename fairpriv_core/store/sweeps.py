@@ -1,0 +1,172 @@
+"""The run table as a sweep uses it: its runs are queued, resumed, paused and looked at together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, case, func, insert, select, update
+
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.ledger_entry import Post
+from fairpriv_core.records.plan import Shelf
+from fairpriv_core.store.ledger import admit
+from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.rows import ENDED, RunRow, is_lost, read_row
+from fairpriv_core.store.runs import RunStore, name_next
+from fairpriv_core.store.tables import preview, run, whole_chunk
+
+_SHORT = [column for column in run.c if column.name != "record"]
+Runs = Sequence[tuple[RunConfig, str]]
+_IDLE = {"request": None, "worker": None, "lease_expires": None}
+
+
+class SweepStore:
+    """The verbs of sweeps; each is one transaction. `keys` are those of configs, and mean a config's newest run."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store, self._database = store, store.database
+
+    def find(self, keys: Sequence[str]) -> dict[str, RunRow]:
+        """Return the runs of configs, by `RunConfig.key`; of those that have none nothing."""
+        with self._database.read() as connection:
+            return {key: read_row(stored) for key, stored in _find(connection, keys).items()}
+
+    def submit(self, runs: Runs, planned: Mapping[str, Post] | None = None) -> None:
+        """Queue runs, (config, chunk) each, all or none; those of one chunk train together.
+
+        A config that has a run keeps it, however it ended; one that waits or runs and is in no chunk joins this one.
+        `planned` has by key what those will release that make a release for others of `runs`, and what those others
+        will: they are taken up when that release is there, and hold nothing back from a cap until then.
+
+        Raises:
+            BadInput: together the new ones would bring their data set beyond a cap; nothing is stored then.
+        """
+        keys, posts = [config.key for config, _ in runs], self._plan(runs, planned or {})
+        now, waiting = time.time(), {config.key for config, _ in runs if config.reuse in (planned or {})}
+        with self._database.ledger() if posts else self._database.write() as connection:
+            found = _find(connection, keys)
+            rows, owner = [], self._store.payer
+            for config, chunk in [(config, chunk) for config, chunk in runs if config.key not in found]:
+                row = {**name_next(connection, config.key), "status": "queued", "config": config.to_json()}
+                rows.append({**row, "owner": owner, "chunk": chunk, "reserved": None})
+                if config.key in posts:
+                    posts[config.key] = posts[config.key].named(row["key"])
+                    rows[-1]["reserved"] = None if config.key in waiting else posts[config.key].to_json()
+            admit(connection, *posts.values())
+            if rows:
+                connection.execute(insert(run), [{**row, "created": now + at / 1e6} for at, row in enumerate(rows)])
+            _join(connection, runs, found)
+
+    def check(self, runs: Runs, planned: Mapping[str, Post]) -> None:
+        """Raise BadInput where `submit` would."""
+        posts = self._plan(runs, planned)
+        with self._database.read() as connection:
+            admit(connection, *posts.values())
+
+    def _find_own(self, connection: Connection, keys: Sequence[str]) -> list[RowMapping]:
+        owner = self._store.owner
+        return [row for row in _find(connection, keys).values() if owner is None or row["owner"] == owner]
+
+    def _plan(self, runs: Runs, planned: Mapping[str, Post]) -> dict[str, Post]:
+        """Return what the new ones of `runs` will release, by key, where a cap asks for it."""
+        known, shelf, ledger = self.find([config.key for config, _ in runs]), Shelf(splits=1), self._store.ledger
+        found: dict[str, Post | None] = {}
+        for config in [config for config, _ in runs if config.key not in known]:
+            if config.key in planned:
+                post = planned[config.key]
+                found[config.key] = post if ledger.caps(post.data) else None
+            else:
+                found[config.key] = ledger.plan(config, find_record=self._store.source, shelf=shelf)
+        return {key: post for key, post in found.items() if post is not None}
+
+    def launched(self, limit: int = 20) -> dict[str, Mapping[str, Any]]:
+        """Return the requests (as `request_cost`) of sweeps that pages launched, by name, newest first."""
+        mine = preview.c.request["owner"].as_string() == self._store.payer
+        query = select(preview.c.request).where(mine).order_by(preview.c.created.desc())
+        with self._database.read() as connection:
+            found = [request for request in connection.scalars(query) if "launch" in request]
+        asked = [request for request in found if self._store.shows(request["sweep"].get("data") or {})][:limit]
+        costs = [{name: value for name, value in request.items() if name != "launch"} for request in asked]
+        return {name_request(request): request for request in costs}
+
+    def go_on(self, keys: Sequence[str]) -> None:
+        """Queue those runs again that are paused, or whose process is gone; they go on from their checkpoints.
+
+        Of those that are about to pause nobody asks it any more. Other people's runs are left alone.
+        """
+        with self._database.write() as connection:
+            rows = self._find_own(connection, keys)
+            idle = [
+                row["key"] for row in rows if row["status"] == "paused" or (is_lost(row) and row["request"] != "stop")
+            ]
+            asked = [row["key"] for row in rows if row["request"] == "pause" and row["key"] not in idle]
+            connection.execute(update(run).where(run.c.key.in_(idle)).values(status="queued", **_IDLE))
+            connection.execute(update(run).where(run.c.key.in_(asked)).values(request=None))
+
+    def pause(self, keys: Sequence[str], *, also_working: bool = False) -> None:
+        """Pause those runs that nobody works on; `also_working`: ask the others to pause, which takes seconds.
+
+        Other people's runs are left alone.
+        """
+        with self._database.write() as connection:
+            rows = self._find_own(connection, keys)
+            idle = [row["key"] for row in rows if row["status"] == "queued" or is_lost(row)]
+            working = [row["key"] for row in rows if row["status"] == "running" and row["request"] is None]
+            connection.execute(update(run).where(run.c.key.in_(idle)).values(status="paused", **_IDLE))
+            if also_working:
+                held = run.c.key.in_(set(working) - set(idle)) & (run.c.status == "running")
+                connection.execute(update(run).where(held).values(request="pause"))
+
+    def progress(self, keys: Sequence[str]) -> tuple[dict[str, int], float]:
+        """Return how many of the runs have each status, and how many runs' worth of steps are made."""
+        ended = run.c.status.in_(ENDED)
+        share = case((ended, 1.0), (run.c.steps > 0, run.c.step * 1.0 / run.c.steps), else_=0.0)
+        query = select(run.c.status, func.count(), func.sum(share)).where(run.c.config_key.in_(keys), _newest())
+        with self._database.read() as connection:
+            found = connection.execute(query.group_by(run.c.status)).all()
+        return {status: count for status, count, _ in found}, sum(float(made) for _, _, made in found)
+
+    def waiting(self, chunks: Sequence[str]) -> int:
+        """Return how many runs of chunks, or of what became of them, wait or are at work."""
+        query = select(func.count()).where(run.c.status.in_(("queued", "running")), whole_chunk().in_(chunks))
+        with self._database.read() as connection:
+            return int(connection.scalar(query) or 0)
+
+    def configs(self, chunks: Sequence[str]) -> list[Mapping[str, Any]]:
+        """Return the JSON of the configs of the runs of chunks, or of what became of them."""
+        with self._database.read() as connection:
+            return list(connection.scalars(select(run.c.config).where(whole_chunk().in_(chunks))))
+
+    def at_work(self, chunks: Sequence[str]) -> int:
+        """Return how many runs of chunks, or of what became of them, are at work."""
+        query = select(func.count()).where(run.c.status == "running", whole_chunk().in_(chunks))
+        with self._database.read() as connection:
+            return int(connection.scalar(query) or 0)
+
+    def queued(self, chunks: Sequence[str]) -> list[str]:
+        """Return the names of chunks, or of the parts that they became, of which a run waits; the oldest first."""
+        query = select(run.c.chunk).where(run.c.status == "queued", whole_chunk().in_(chunks)).group_by(run.c.chunk)
+        with self._database.read() as connection:
+            return [str(name) for name in connection.scalars(query.order_by(func.min(run.c.created)))]
+
+
+def _find(connection: Connection, keys: Sequence[str]) -> dict[str, RowMapping]:
+    query = select(*_SHORT).where(run.c.config_key.in_(keys)).order_by(run.c.repeat)
+    return {stored["config_key"]: stored for stored in connection.execute(query).mappings()}
+
+
+def _newest() -> Any:
+    """Return the condition that no other run of the same config is newer."""
+    other = run.alias()
+    newer = (other.c.config_key == run.c.config_key) & (other.c.repeat > run.c.repeat)
+    return ~select(other.c.key).where(newer).correlate(run).exists()
+
+
+def _join(connection: Connection, runs: Runs, found: Mapping[str, RowMapping]) -> None:
+    """Put into its chunk each run that was there before, has not ended and is in none."""
+    for config, chunk in runs:
+        stored = found.get(config.key)
+        if stored is not None and stored["chunk"] is None and stored["status"] not in ENDED:
+            connection.execute(update(run).where(run.c.key == stored["key"]).values(chunk=chunk))

@@ -1,0 +1,162 @@
+"""Files that people bring: `uploads/<id>` beside the store, mode 0600, each with its owner, deletable.
+
+What a person shares has a second row, owned by "shared:<owner>": everyone sees it, and its owner alone takes it back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from sqlalchemy import delete, insert, select
+
+from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.store.database import Database
+from fairpriv_core.store.files import FileStore
+from fairpriv_core.store.tables import upload
+
+_BLOCK = 1 << 20
+_SHARED = "shared:"
+_SHORTEST = 12
+_BY_CHECKSUM = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A stored file: what the store calls its content, its owner, the name it came with, and where it lies."""
+
+    id: str
+    owner: str
+    name: str
+    bytes: int
+    created: float
+    path: Path
+
+
+class UploadStore:
+    """The verbs of uploads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database, self._folder = database, database.folder / "uploads"
+        self._files = FileStore(database)
+        self._rename_old()
+
+    def put(self, source: IO[bytes], name: str, owner: str) -> Upload:
+        """Store what `source` holds under an id at random; the same bytes are stored once."""
+        self._database.check_writable()
+        suffix = _read_suffix(name)
+        try:
+            path, size = _write(source, self._folder, lambda sealed: f"{self._files.name_upload(sealed)}{suffix}")
+        except OSError as error:
+            raise StoreError(f"the upload cannot be stored in {self._folder} ({error.strerror}).") from error
+        found = [item for item in self.rows(owner) if item.id == path.stem]
+        if found:
+            return found[0]
+        stored = Upload(path.stem, owner, name, size, time.time(), path)
+        row = {item: value for item, value in asdict(stored).items() if item != "path"}
+        with self._database.write() as connection:
+            connection.execute(insert(upload).values(**row))
+        return stored
+
+    def rows(self, owner: str | None = None) -> list[Upload]:
+        """Return uploads, newest first."""
+        query = select(upload).order_by(upload.c.created.desc())
+        query = query if owner is None else query.where(upload.c.owner == owner)
+        with self._database.read() as connection:
+            rows = connection.execute(query).mappings().all()
+        return [Upload(**dict(row), path=self._place(row["id"], row["name"])) for row in rows]
+
+    def visible(self, person: str) -> list[Upload]:
+        """Return what `person` may use: their own uploads, then those that others share; each content once."""
+        rows = self.rows()
+        mine = [item for item in rows if item.owner == person]
+        shared = [item for item in rows if item.owner.startswith(_SHARED)]
+        found = {item.id: item for item in (*reversed(shared), *mine)}
+        return sorted(found.values(), key=lambda item: (item.owner != person, -item.created))
+
+    def find(self, digits: str, person: str) -> Upload:
+        """Return the upload whose id starts with `digits` (12 or more), if `person` may use it; else BadInput."""
+        known = self.visible(person) if len(digits) >= _SHORTEST else []
+        found = next((item for item in known if item.id.startswith(digits)), None)
+        if found is None or not found.path.is_file():
+            raise BadInput(
+                f"the file '{digits}' is not among your uploads, nor shared with you; upload it on the Data page.",
+                field="data",
+            )
+        return found
+
+    def share(self, upload_id: str, person: str, *, shared: bool) -> None:
+        """Let everyone use an upload of `person`, or them alone again."""
+        mine = self._own(upload_id, person)
+        with self._database.write() as connection:
+            connection.execute(delete(upload).where(upload.c.id == upload_id, upload.c.owner == _SHARED + person))
+            if shared:
+                row = {name: value for name, value in asdict(mine).items() if name != "path"}
+                connection.execute(insert(upload).values(**row | {"owner": _SHARED + person}))
+
+    def is_shared(self, upload_id: str, person: str) -> bool:
+        """Return whether `person` shares this upload."""
+        return any(item.id == upload_id for item in self.rows(_SHARED + person))
+
+    def delete(self, upload_id: str, owner: str) -> None:
+        """Delete a person's upload, shared or not; the file goes with its last owner. BadInput where there is none."""
+        mine, owners = self._own(upload_id, owner), (owner, _SHARED + owner)
+        with self._database.write() as connection:
+            connection.execute(delete(upload).where(upload.c.id == upload_id, upload.c.owner.in_(owners)))
+            left = connection.scalars(select(upload.c.name).where(upload.c.id == upload_id)).all()
+        if mine.path not in [self._place(upload_id, name) for name in left]:
+            mine.path.unlink(missing_ok=True)
+
+    def _own(self, upload_id: str, person: str) -> Upload:
+        found = next((item for item in self.rows(person) if item.id == upload_id), None)
+        if found is None:
+            raise BadInput(f"no upload '{upload_id}' of '{person}'.", field="file")
+        return found
+
+    def _rename_old(self) -> None:
+        """Give files of an earlier version, which are called by their SHA-256, the names that the store has for them.
+
+        On each machine of a cluster, when it first opens the store.
+        """
+        found = self._folder.glob("*") if self._folder.is_dir() else ()
+        for path in [each for each in found if _BY_CHECKSUM.fullmatch(each.stem)]:
+            name = self._files.find_bytes(path.stem)
+            if name is not None:
+                with suppress(OSError):  # another process was first, or the folder is not ours
+                    path.rename(path.with_stem(name))
+
+    def _place(self, upload_id: str, name: str) -> Path:
+        return self._folder / f"{upload_id}{_read_suffix(name)}"
+
+
+def _read_suffix(name: str) -> str:
+    """Return what a file's name ends with where that is plain letters, such as ".csv"."""
+    suffix = Path(name).suffix.lower()
+    return suffix if re.fullmatch(r"\.[a-z0-9]{1,8}", suffix) else ""
+
+
+def _write(source: IO[bytes], folder: Path, name: Callable[[str], str]) -> tuple[Path, int]:
+    """Write a temporary file (mode 0600), then rename it to what `name` makes of its SHA-256."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    digest, size = hashlib.sha256(), 0
+    handle, temporary = tempfile.mkstemp(dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as target:
+            while block := source.read(_BLOCK):
+                digest.update(block)
+                size += len(block)
+                target.write(block)
+        place = folder / name(digest.hexdigest())
+        os.replace(temporary, place)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return place, size

@@ -1,0 +1,318 @@
+"""The run store as those who work on runs use it: claim, commit, finish, hand back.
+
+A claim raises the row's attempt, and every later write names that attempt: whoever was overtaken can write nothing.
+Metrics, checkpoint, heartbeat and the count of releases are one transaction. Runs of one chunk train together, so
+that each verb is one transaction for all of them.
+
+What becomes of runs whose process died: queued again, split where they cannot train together, or failed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, bindparam, delete, exists, func, insert, select, update
+
+from fairpriv_core.privacy.event import from_json, to_json
+from fairpriv_core.records.record import RunRecord, failed_record
+from fairpriv_core.store.checkpoint import Checkpoint
+from fairpriv_core.store.claim import Beginning, Claim, Ending, LeaseLost, Progress, hold
+from fairpriv_core.store.database import Database, upsert
+from fairpriv_core.store.files import FileStore
+from fairpriv_core.store.ledger import admit_drafts
+from fairpriv_core.store.previews import PreviewStore
+from fairpriv_core.store.rows import ENDED, is_lost
+from fairpriv_core.store.runs import RunStore, end_cancelled
+from fairpriv_core.store.tables import artifact, checkpoint, metric, run, snapshot, whole_chunk
+
+Claims = Sequence[Claim]
+
+
+def open_work(place: str | None = None) -> WorkStore:
+    """Open the store at `place` for a worker; errors as `open_store`."""
+    return WorkStore(Database(place))
+
+
+class WorkStore:
+    """The verbs of workers; each is one transaction. LeaseLost where one of the claims is no longer valid."""
+
+    def __init__(self, database: Database) -> None:
+        self.previews = PreviewStore(database)
+        self.files = FileStore(database)
+        self._database = database
+
+    def claim(self, key: str | None = None, chunk: str | Sequence[str] | None = None) -> tuple[Claim, ...]:
+        """Claim the run `key` alone, or the oldest queued one with all that it trains with; () if there is none.
+
+        Those are the queued runs of its chunk at the same step. A chunk waits while another run has still to make a
+        release that it uses. `chunk` names one chunk, or several, to take it from; what a chunk was split into belongs
+        to it.
+        """
+        waiting = run.c.status == "queued"
+        if chunk is not None:
+            waiting &= whole_chunk().in_([chunk] if isinstance(chunk, str) else chunk)
+        waiting &= _is_ready() & _is_first() if key is None else run.c.key == key
+        with self._database.read() as connection:
+            if not connection.scalar(select(exists().where(waiting))):
+                return ()
+        query = select(run.c.key, run.c.chunk, run.c.step).where(waiting).order_by(run.c.created, run.c.key).limit(1)
+        with self._database.write() as connection:
+            first = connection.execute(query.with_for_update(skip_locked=True)).first()
+            if first is None:
+                return ()
+            together = run.c.key == first.key
+            if key is None and first.chunk is not None:
+                together = (run.c.status == "queued") & (run.c.chunk == first.chunk) & (run.c.step == first.step)
+            return _take(connection, together)
+
+    def recover(self) -> int:
+        """Hand back runs whose process or lease is gone, as crashes; return how many there were."""
+        with self._database.read() as connection:
+            held = select(run.c.key, run.c.status, run.c.worker, run.c.lease_expires)
+            running = connection.execute(held.where(run.c.status == "running")).mappings().all()
+        lost = [stored["key"] for stored in running if is_lost(stored)]
+        if lost:
+            query = select(run).where(run.c.key.in_(lost)).order_by(run.c.key).with_for_update(skip_locked=True)
+            with self._database.write(scrub=True) as connection:
+                found = [stored for stored in connection.execute(query).mappings().all() if is_lost(stored)]
+                settle_crash(connection, found, "its process ended without a word")
+        return len(lost)
+
+    def adopt(self, claims: Claims) -> dict[str, str]:
+        """Extend the leases in the name of this process; return what a person asked for ("pause", "stop") by key."""
+        with self._database.write() as connection:
+            return _extend(connection, claims)
+
+    def begin(self, claims: Claims, begun: Sequence[Beginning]) -> None:
+        """Store what is known before training; BadInput, and nothing stored, where that is beyond a cap."""
+        with self._database.ledger() as connection:
+            _extend(connection, claims)
+            drafts = [each.draft.to_json() for each in begun]
+            known = zip(drafts, begun, strict=True)
+            _set_each(connection, claims, [{"record": draft, "steps": each.steps} for draft, each in known])
+            admit_drafts(connection, drafts)
+
+    def find_record(self, key: str) -> Mapping[str, Any]:
+        """Return the JSON of the record of another run; BadInput where there is none."""
+        return RunStore(self._database).source(key)
+
+    def checkpoint(self, claim: Claim) -> Checkpoint | None:
+        """Return the run's last checkpoint."""
+        with self._database.read() as connection:
+            found = connection.execute(select(checkpoint).where(checkpoint.c.key == claim.key)).mappings().first()
+        if found is None:
+            return None
+        return Checkpoint(found["step"], bytes(found["content"]), from_json(found["released"]), found["binding"])
+
+    def commit(self, claims: Claims, progress: Sequence[Progress], saved: Sequence[Checkpoint]) -> dict[str, str]:
+        """Store metrics, checkpoints, heartbeat and what was released; return what a person asked for, by key."""
+        with self._database.write(durable=True) as connection:
+            asked = _extend(connection, claims)
+            _store_progress(connection, claims, progress)
+            _store_checkpoints(connection, claims, saved)
+            return asked
+
+    def finish(self, claims: Claims, endings: Sequence[Ending]) -> None:
+        """Store records that have come to their end (finished or failed), and drop the checkpoints."""
+        files = [(claim.key, item) for claim, end in zip(claims, endings, strict=True) for item in end.artifacts]
+        with self._database.ledger(scrub=True) as connection:
+            _extend(connection, claims, **FREE)
+            _store_progress(connection, claims, [end.progress for end in endings])
+            _set_each(connection, claims, [_ended(end) for end in endings])
+            if files:
+                values = [
+                    {"key": key, "name": f.name, "content": f.content, "bytes": len(f.content), "sha256": f.sha256}
+                    for key, f in files
+                ]
+                connection.execute(insert(artifact), values)
+            connection.execute(delete(checkpoint).where(checkpoint.c.key.in_([claim.key for claim in claims])))
+
+    def refuse(self, claim: Claim, error: str, kind: str) -> None:
+        """End a run that could not begin: nothing was released. `kind` is "bad_input" or "failed"."""
+        ended = {"status": "failed", "error": error, "error_kind": kind, "finished": time.time()}
+        with self._database.write() as connection:
+            _extend(connection, [claim], **{**ended, **FREE})
+
+    def hand_back(self, claims: Claims, status: str = "queued") -> None:
+        """Leave runs `status` ("queued" or "paused"), or as a person asked of each: paused, or ended as cancelled.
+
+        What is not ended goes on from its last checkpoint.
+        """
+        with self._database.write(scrub=True) as connection:
+            asked = _extend(connection, claims)
+            _extend(connection, claims, **FREE, status=status)
+            paused = [key for key, what in asked.items() if what == "pause"]
+            connection.execute(update(run).where(run.c.key.in_(paused)).values(status="paused"))
+            for key in [key for key, what in asked.items() if what == "stop"]:
+                connection.execute(update(run).where(run.c.key == key).values(**end_cancelled(connection, key)))
+
+    def split(self, claims: Claims, kept: Sequence[Checkpoint | None]) -> None:
+        """Queue the runs of a chunk as two halves, each a chunk of its own, since one of them cannot go on.
+
+        `kept` is stored of those that have no checkpoint yet: what they have released is released once, with one noise.
+        """
+        with self._database.write(durable=True) as connection:
+            _extend(connection, claims, **FREE, status="queued")
+            new = [(claim, saved) for claim, saved in zip(claims, kept, strict=True) if saved is not None]
+            _store_checkpoints(connection, [claim for claim, _ in new], [saved for _, saved in new])
+            halve(connection, [claim.key for claim in claims])
+
+    def crash(self, claims: Claims, reason: str) -> None:
+        """Queue runs again whose process died; one that died too often has failed. Leaves those that were overtaken."""
+        attempts = {claim.key: claim.attempt for claim in claims}
+        query = select(run).where(run.c.key.in_(attempts)).order_by(run.c.key).with_for_update()
+        with self._database.write(scrub=True) as connection:
+            found = connection.execute(query).mappings().all()
+            mine = [row for row in found if row["status"] == "running" and row["attempt"] == attempts[row["key"]]]
+            settle_crash(connection, mine, reason)
+
+    def asked(self, claims: Claims) -> dict[str, str]:
+        """Return what a person asked of the runs that has not been done, by key."""
+        attempts = {claim.key: claim.attempt for claim in claims}
+        query = select(run.c.key, run.c.attempt, run.c.request).where(
+            run.c.key.in_(attempts), run.c.request.is_not(None)
+        )
+        with self._database.read() as connection:
+            return {key: what for key, attempt, what in connection.execute(query) if attempt == attempts[key]}
+
+
+def _is_first() -> Any:
+    """Return the condition that no other run of the same chunk stands for it: who takes one up takes up all."""
+    other = run.alias()
+    alike = (other.c.chunk == run.c.chunk) & (other.c.step == run.c.step) & (other.c.status == "queued")
+    return ~exists().where(alike, other.c.key < run.c.key).correlate(run)
+
+
+def _is_ready() -> Any:
+    """Return the condition that neither a run nor those it trains with wait for a release that another has to make."""
+    waits, maker = run.alias(), run.alias()
+    uses = (waits.c.status == "queued") & (maker.c.key == waits.c.config["reuse"].as_string())
+    unmade = [uses, maker.c.status.not_in(ENDED)]
+    chunks = select(waits.c.chunk).where(*unmade, waits.c.chunk.is_not(None))
+    alone = run.c.chunk.is_(None) & run.c.key.not_in(select(waits.c.key).where(*unmade, waits.c.chunk.is_(None)))
+    return alone | run.c.chunk.not_in(chunks)
+
+
+def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
+    """Make the runs that `together` selects this process's own, and return the claims on them by key."""
+    query = select(run).where(together).order_by(run.c.key).with_for_update()
+    found = connection.execute(query).mappings().all()
+    held = hold()
+    values = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
+    values["started"] = func.coalesce(run.c.started, held["heartbeat"])
+    mine = run.c.key.in_([stored["key"] for stored in found])
+    connection.execute(update(run).where(mine).values(**values, **held))
+    return tuple(Claim(row["key"], row["attempt"] + 1, row["config"], row["seconds"]) for row in found)
+
+
+def _extend(connection: Connection, claims: Claims, **values: Any) -> dict[str, str]:
+    """Extend the leases and set `values`; return what was asked, by key. LeaseLost where one run is held no more."""
+    asked: dict[str, str | None] = {}
+    for attempt in {claim.attempt for claim in claims}:
+        keys = [claim.key for claim in claims if claim.attempt == attempt]
+        mine = run.c.key.in_(keys) & (run.c.attempt == attempt) & (run.c.status == "running")
+        changed = update(run).where(mine).values(**{**hold(), **values}).returning(run.c.key, run.c.request)
+        asked |= dict(connection.execute(changed).all())
+    gone = [claim.key for claim in claims if claim.key not in asked]
+    if gone:
+        raise LeaseLost(f"run {gone[0]} was taken over or ended by another process; this one stops.")
+    return {key: what for key, what in asked.items() if what is not None}
+
+
+def _set_each(connection: Connection, claims: Claims, values: Sequence[Mapping[str, Any]]) -> None:
+    """Set columns of each run, the same columns for all; the caller has extended the leases."""
+    if claims:
+        rows = [{"own": claim.key, **each} for claim, each in zip(claims, values, strict=True)]
+        connection.execute(update(run).where(run.c.key == bindparam("own")), rows)
+
+
+def _ended(end: Ending) -> dict[str, Any]:
+    record = end.record
+    ended = {"status": record.status, "record": record.to_json(), "brief": record.to_brief(), "error": record.error}
+    return {**ended, "error_kind": end.error_kind, "finished": time.time()}
+
+
+def _store_progress(connection: Connection, claims: Claims, progress: Sequence[Progress]) -> None:
+    each = list(zip([claim.key for claim in claims], progress, strict=True))
+    where = [{"step": now.step, "epoch": now.epoch, "seconds": now.seconds} for _, now in each]
+    _set_each(connection, claims, where)
+    for key, now in each:
+        if now.epsilon is not None:
+            connection.execute(update(run).where(run.c.key == key).values(epsilon=now.epsilon))
+    values = [{"key": key, "step": at, "name": name, "value": x} for key, now in each for at, name, x in now.values]
+    upsert(connection, metric, values)
+    drawn = [
+        {"key": key, "step": now.step, "epoch": now.epoch, "histograms": dict(now.histograms)}
+        for key, now in each
+        if now.histograms is not None
+    ]
+    upsert(connection, snapshot, drawn)
+
+
+def _store_checkpoints(connection: Connection, claims: Claims, saved: Sequence[Checkpoint]) -> None:
+    rows = [
+        {"key": claim.key, "step": one.step, "content": one.content, "binding": dict(one.binding)}
+        | {"released": to_json(one.released)}
+        for claim, one in zip(claims, saved, strict=True)
+    ]
+    upsert(connection, checkpoint, rows)
+
+
+MOST_CRASHES = 3
+FREE = {"worker": None, "lease_expires": None, "request": None}
+
+
+def settle_crash(connection: Connection, lost: Sequence[RowMapping], reason: str) -> None:
+    """Queue runs again whose process died, or leave them as a person asked; after MOST_CRASHES a run has failed.
+
+    Of a chunk it is not known which run it was, so that it is then split in halves, with one more attempt each.
+    """
+    for name in dict.fromkeys((row["chunk"], row["step"]) for row in lost if row["chunk"] is not None):
+        chunk = [row for row in lost if (row["chunk"], row["step"]) == name]
+        _settle_together(connection, chunk, reason)
+    for row in lost:
+        if row["chunk"] is None:
+            _settle_together(connection, [row], reason)
+
+
+def halve(connection: Connection, keys: Sequence[str]) -> None:
+    """Make two chunks of the runs `keys` of one chunk; their names begin with its name."""
+    half = len(keys) // 2
+    for place, part in enumerate((keys[:half], keys[half:])):
+        connection.execute(update(run).where(run.c.key.in_(part)).values(chunk=run.c.chunk + f".{place}"))
+
+
+def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason: str) -> None:
+    going_on = [row for row in rows if row["request"] is None]
+    worn = [row for row in going_on if row["crashes"] + 1 >= MOST_CRASHES]
+    apart = len(going_on) > 1 and worn
+    for row in rows:
+        crashes = row["crashes"] + 1
+        change: dict[str, Any] = {"crashes": crashes, **FREE, "status": "queued"}
+        if row["request"] == "stop":
+            change = {"crashes": crashes, **end_cancelled(connection, row["key"])}
+        elif row["request"] == "pause":
+            change["status"] = "paused"
+        elif apart:
+            change["crashes"] = min(crashes, MOST_CRASHES - 1)
+        elif crashes >= MOST_CRASHES:
+            change |= _failed(
+                connection, row, f"the run's process died {crashes} times, the last time because {reason}."
+            )
+        connection.execute(update(run).where(run.c.key == row["key"]).values(**change))
+    if apart:
+        halve(connection, [row["key"] for row in going_on])
+
+
+def _failed(connection: Connection, stored: RowMapping, error: str) -> dict[str, Any]:
+    """Return the columns of a run whose process died too often; it has paid for what it released."""
+    change = {"status": "failed", "error": error, "error_kind": "crashed", "finished": time.time()}
+    if stored["record"] is None:
+        return change
+    draft = RunRecord.from_json(stored["record"])
+    query = select(checkpoint.c.released).where(checkpoint.c.key == stored["key"])
+    released, spent = from_json(connection.scalar(query) or []), {"steps": stored["step"], "seconds": stored["seconds"]}
+    record = failed_record(draft, released=released, error=error, **spent)
+    return {**change, "record": record.to_json()}

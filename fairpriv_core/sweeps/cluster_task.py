@@ -1,0 +1,165 @@
+"""What a worker of a cluster does: say whether it may work on a sweep, work on a chunk, hand back what it works on.
+
+The scheduler loads this file too, as it reads every task; torch is loaded where there is training to do. The store is
+the one that FAIRPRIV_STORE names where the worker runs: no task carries an address, which may hold a password.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.download import find_edition
+from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.records.record import library_versions
+from fairpriv_core.runs.children import use_one_thread
+from fairpriv_core.store.checkpoint import hash_code
+from fairpriv_core.store.database import Database, resolve
+from fairpriv_core.store.files import FileStore
+from fairpriv_core.store.work import WorkStore
+
+#: (data set, file, id of its content) of each, one of the first two being None
+DataNames = tuple[tuple[str | None, str | None, str | None], ...]
+
+_HANDED_BACK: set[str] = set()  # sweeps that this process works on no more
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a worker must have in common with the command that asks it to work.
+
+    Attributes:
+        token: names this start of the sweep.
+        code: a SHA-256 of fairpriv's sources; `versions` of Python and of the libraries that numbers come from.
+        store: `Database.identify` of the store; `where` names it to people, without a password.
+        data: what is trained on.
+    """
+
+    token: str
+    code: str
+    versions: Mapping[str, str]
+    store: str
+    where: str
+    data: DataNames = ()
+
+
+class Unfit(FairprivError):
+    """A worker does not meet the terms any more; it has claimed nothing."""
+
+
+def find_fault(terms: Terms) -> str | None:
+    """Return why this process may not work on a sweep, as what comes after "worker ... "; None where it may.
+
+    One that may has loaded all that it needs: sources that change later change nothing until it is started again.
+    """
+    fault = find_other_version(terms, *read_versions()) or _find_other_store(terms) or _find_missing_data(terms)
+    if fault is None:
+        _load_trainer()
+    return fault
+
+
+def work_on_chunk(chunk: str, terms: Terms) -> int:
+    """Claim the queued runs of `chunk` and work on them until they end; return how many there were.
+
+    Safe to call twice, or on two workers: whoever comes second finds nothing to claim. Raises Unfit, and StoreError or
+    LeaseLost where an end could not be written.
+    """
+    fault = find_other_version(terms, *read_versions()) or _find_other_store(terms)
+    if fault is not None:
+        raise Unfit(f"the process {os.getpid()} on {socket.gethostname()} {fault}")
+    work_on, database = _load_trainer(), Database()
+    try:
+        work = WorkStore(database)
+        claims = () if terms.token in _HANDED_BACK else work.claim(chunk=chunk)
+        if claims:
+            work_on(work, claims, on_commit=lambda _: _obey(terms.token))
+        return len(claims)
+    finally:
+        database.close()
+
+
+def hand_back(token: str) -> None:
+    """Let this process put the runs of a sweep back into the queue, each at its next commit."""
+    _HANDED_BACK.add(token)
+
+
+@cache
+def read_versions() -> tuple[str, Mapping[str, str]]:
+    """Return the SHA-256 of fairpriv's sources as this process found them, and the versions of what a result needs."""
+    return hash_code(), library_versions()
+
+
+def _load_trainer() -> Callable[..., None]:
+    use_one_thread()
+    work_on: Callable[..., None] = resolve_name("fairpriv_core.runs.worker:work_on")
+    return work_on
+
+
+def _obey(token: str) -> None:
+    if token in _HANDED_BACK:
+        interrupted: type[Exception] = resolve_name("fairpriv_core.runs.journal:Interrupted")
+        raise interrupted
+
+
+def find_other_version(terms: Terms, code: str, versions: Mapping[str, str]) -> str | None:
+    """Return what of `read_versions` is not as the terms ask, in the words of `find_fault`; None where all is."""
+    for name, wanted in terms.versions.items():
+        if versions.get(name) != wanted:
+            return f"has {name} {versions.get(name)} where this machine has {wanted}; install the same versions there."
+    if code != terms.code:
+        return f"has fairpriv's sources {code[:12]} where this machine has {terms.code[:12]}; install the same there."
+    return None
+
+
+def _find_other_store(terms: Terms) -> str | None:
+    advice = f"set FAIRPRIV_STORE there to the URL of {terms.where}."
+    if not os.environ.get("FAIRPRIV_STORE"):
+        return f"has no FAIRPRIV_STORE; {advice}"
+    try:
+        if resolve(None).get_backend_name() == "sqlite":
+            return f"has a SQLite file in FAIRPRIV_STORE; {advice}"
+        database = Database()
+    except FairprivError as error:
+        return f"cannot open its run store: {error}"
+    try:
+        return None if database.identify() == terms.store else f"has another run store ({database.where}); {advice}"
+    except FairprivError as error:
+        return f"cannot read its run store: {error}"
+    finally:
+        database.close()
+
+
+def _find_missing_data(terms: Terms) -> str | None:
+    for dataset, file, file_id in terms.data:
+        if file is not None and not _has(file, file_id):
+            what = "has another file at" if Path(file).is_file() else "cannot read"
+            return f"{what} {file}; a file of one's own must lie at the same path on every worker."
+        if dataset is not None and problems()[dataset].editions:
+            try:
+                find_edition(problems()[dataset].editions)
+            except FairprivError as error:
+                return f"cannot have {dataset}: {error}"
+    return None
+
+
+def _has(file: str, file_id: str | None) -> bool:
+    """Return whether the content `file_id` of the store lies at the path `file` here."""
+    database = Database()
+    try:
+        return file_id in FileStore(database).find(file)
+    except BadInput:
+        return False
+    finally:
+        database.close()
+
+
+def name_data(config: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
+    """Return what `Terms.data` has of a run's config."""
+    return config["data"].get("dataset"), config["data"].get("file"), config.get("file_id")

@@ -1,0 +1,81 @@
+"""What a sweep found: one line a combination, and means over seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairpriv_core.notions.metrics import violation
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.sweeps.plan import SweepPlan
+from fairpriv_core.sweeps.spec import Cell
+
+#: numbers of a record's metrics that a line has; undefined is None
+METRICS = (
+    "accuracy",
+    "balanced_accuracy",
+    "roc_auc",
+    "demographic_parity_gap",
+    "equalized_odds_gap",
+    "equal_opportunity_gap",
+    "accuracy_parity_gap",
+)
+_MEANS = ("accuracy", "gap", "epsilon")
+
+Json = dict[str, Any]
+
+
+def list_results(store: RunStore, plan: SweepPlan) -> list[Json]:
+    """Return a line for each combination: its values (`cell`), its run's key and status, epsilon and metrics.
+
+    `status` is the run's, or "left out" for a combination that no run can have, or "not started" for one whose run
+    would use the release of another that did not finish; `reason` says why it has not finished. `gap` is that of the
+    run's own notion.
+    """
+    rows = SweepStore(store).find(plan.keys)
+    records = store.records([row.key for row in rows.values()])
+    return [_describe(cell, rows, records) for cell in plan.cells]
+
+
+def average_results(cells: Sequence[Cell], results: Sequence[Json]) -> list[Json]:
+    """Return the means over the seeds of what finished: for each combination of the other axes a line."""
+    groups: dict[str, list[Json]] = {}
+    for cell, result in zip(cells, results, strict=True):
+        if cell.config is not None:
+            groups.setdefault(json.dumps(_without_seed(cell.values), sort_keys=True), []).append(result)
+    return [_average(lines) for lines in groups.values()]
+
+
+def _describe(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, RunRecord]) -> Json:
+    line: Json = {"cell": dict(cell.values), "key": None, "status": "left out", "reason": cell.reason}
+    if cell.config is None:
+        return {**line, "epsilon": None, **dict.fromkeys(("gap", *METRICS))}
+    row = rows.get(cell.config.key)
+    if row is None:
+        reason = f"run {cell.config.reuse}, whose release it would use, has not finished."
+        line |= {"key": cell.config.key, "status": "not started", "reason": reason}
+        return {**line, "epsilon": None, **dict.fromkeys(("gap", *METRICS))}
+    record = records.get(row.key)
+    metrics = record.metrics if record is not None else None
+    waits = None if row.status == "finished" else f"run {row.key} is {row.status}."
+    stated = record.epsilon if record is not None and row.ended else None
+    line |= {"key": row.key, "status": row.status, "reason": row.error or waits, "epsilon": stated}
+    line["gap"] = None if metrics is None else violation(cell.config.notion, metrics)
+    return {**line, **{name: None if metrics is None else metrics[name] for name in METRICS}}
+
+
+def _average(lines: Sequence[Json]) -> Json:
+    finished = [line for line in lines if line["status"] == "finished"]
+    found: Json = {"cell": _without_seed(lines[0]["cell"]), "runs": len(lines), "finished": len(finished)}
+    for name in _MEANS:
+        known = [line[name] for line in finished if line[name] is not None]
+        found[name] = sum(known) / len(known) if known else None
+    return found
+
+
+def _without_seed(values: Mapping[str, Any]) -> Json:
+    return {name: value for name, value in values.items() if name != "seed"}

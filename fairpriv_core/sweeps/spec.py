@@ -1,0 +1,239 @@
+"""A sweep's file: what all runs have in common, as for one run, and axes along which they differ.
+
+A sweep's combinations, and the config of each or the reason why it has none.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from fairpriv_core import checks
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.records.config import RunConfig, build_config, draws_samples
+from fairpriv_core.records.source import DATA_FIELDS
+from fairpriv_core.records.toml import read_toml
+
+#: so many runs start without being asked for twice
+MOST_RUNS = 100
+_INVALID = ("refuse", "skip")
+_FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("file_id", "share_samples"))
+_OPTIONS = ("invalid", "share_samples", "share_release", "max_runs")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is asked for.
+
+    Attributes:
+        base: fields of a config, as `build_config` reads them.
+        axes: name -> values, one or more; the runs are all combinations. Names are fields of a config, of its data, or
+            "method." and a hyper-parameter.
+        invalid: what becomes of a combination that no run can have: "refuse" the sweep or "skip" it.
+        share_samples: whether runs on one split draw the same secret samples.
+        share_release: whether runs that could make the same release make it once.
+        max_runs: how many runs start without being asked for twice.
+    """
+
+    base: Mapping[str, Any]
+    axes: Mapping[str, tuple[Any, ...]]
+    invalid: Literal["refuse", "skip"] = "refuse"
+    share_samples: bool = False
+    share_release: bool = False
+    max_runs: int = MOST_RUNS
+
+
+def read_sweep(path: str) -> Sweep:
+    """Return the sweep that the TOML file at `path` asks for.
+
+    Raises:
+        BadInput: the file is missing or no TOML, or an axis is unknown, empty, no list or names a value twice.
+    """
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the sweep's file cannot be read: {path} ({error}).", field="sweep") from error
+    return build_sweep(read_toml(text, what=f"the sweep's file {path}"))
+
+
+def build_sweep(raw: Mapping[str, Any]) -> Sweep:
+    """Return the sweep that `raw` asks for: a config's fields and the tables `axes` and `sweep`; errors as above."""
+    base = {name: value for name, value in raw.items() if name not in ("axes", "sweep")}
+    checks.known_names("setting", tuple(base), (*_FIELDS, "axes", "sweep"))
+    axes, options = _read_table(raw, "axes"), _read_table(raw, "sweep")
+    if not axes:
+        raise BadInput("the sweep has no [axes]: name at least one, such as seed = [0, 1, 2].", field="axes")
+    checks.known_names("setting of [sweep]", tuple(options), _OPTIONS)
+    flat = _flatten(axes)
+    named = list_methods(base, flat.get("method", []))
+    return Sweep(base, {name: _read_axis(name, flat[name]) for name in _check_names(flat, named)}, **_read(options))
+
+
+def list_methods(base: Mapping[str, Any], axis: Any) -> list[str]:
+    """Return the names of the methods of a sweep, those that there are."""
+    own = _name_method(base.get("method"))
+    values = axis if isinstance(axis, list) and axis else [own]
+    return [name for name in dict.fromkeys(_name_method(value) or own for value in values) if name in methods()]
+
+
+def _name_method(value: Any) -> Any:
+    return value.get("name") if isinstance(value, Mapping) else value
+
+
+def _read_table(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = raw.get(name, {})
+    if not isinstance(table, Mapping):
+        raise BadInput(f"{name} must be a table, [{name}], got {table!r}.", field=name)
+    return table
+
+
+def _flatten(axes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return axes by name: tables within [axes] as "method.epochs"; a field of the data by its own name."""
+    flat: dict[str, Any] = {}
+    for name, values in axes.items():
+        inner = {f"{name}.{part}": value for part, value in values.items()} if isinstance(values, Mapping) else {}
+        flat |= inner or {name: values}
+    return {_shorten(name): values for name, values in flat.items()}
+
+
+def _shorten(name: str) -> str:
+    table, dot, part = name.partition(".")
+    return part if dot and table == "data" and part in DATA_FIELDS else name
+
+
+def _check_names(axes: Mapping[str, Any], named: Sequence[str]) -> list[str]:
+    """Return the axes' names, each of them known; BadInput names the nearest."""
+    own = dict.fromkeys(part for name in named for part in parameters(methods()[name]))
+    known = [*_FIELDS, *DATA_FIELDS, *(f"method.{part}" for part in own)]
+    for name in axes:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.4) or [f"method.{name}"]
+            meant = f"did you mean '{near[0]}'?" if near[0] in known else f"choose from {', '.join(known)}."
+            raise BadInput(f"unknown axis '{name}'; {meant}", field="axes")
+    return list(axes)
+
+
+def _read_axis(name: str, values: Any) -> tuple[Any, ...]:
+    if not isinstance(values, list):
+        raise BadInput(f"axis '{name}' must be a list, such as [{json.dumps(values)}], got {values!r}.", field=name)
+    if not values:
+        raise BadInput(f"axis '{name}' is empty; give it one value or more, or leave it out.", field=name)
+    seen = [json.dumps(float(value) if _is_number(value) else value, sort_keys=True) for value in values]
+    twice = next((value for at, value in enumerate(values) if seen[at] in seen[:at]), None)
+    if twice is not None:
+        raise BadInput(f"axis '{name}' names {twice!r} twice; name each value once.", field=name)
+    return tuple(values)
+
+
+def _read(options: Mapping[str, Any]) -> dict[str, Any]:
+    for name in ("share_samples", "share_release"):
+        if not isinstance(options.get(name, False), bool):
+            raise BadInput(f"{name} must be true or false, got {options[name]!r}.", field=name)
+    checks.one_of(_INVALID, invalid=options.get("invalid", "refuse"))
+    checks.whole(low=1, max_runs=options.get("max_runs", MOST_RUNS))
+    return dict(options)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+Identify = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination: its values by axis, and its config or the reason why it cannot be."""
+
+    values: Mapping[str, Any]
+    config: RunConfig | None
+    reason: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The combination in words: "epsilon = 1, seed = 0"."""
+        return ", ".join(f"{axis} = {show_value(value)}" for axis, value in self.values.items())
+
+
+def expand(sweep: Sweep, identify: Identify | None = None) -> list[Cell]:
+    """Return all combinations of a sweep's axes, the last axis fastest.
+
+    `identify` returns the id of the content of a person's file; without it configs have none.
+    """
+    identify = None if identify is None else cache(identify)
+    return [
+        _build(sweep, dict(zip(sweep.axes, values, strict=True)), identify)
+        for values in itertools.product(*sweep.axes.values())
+    ]
+
+
+def show_value(value: Any) -> str:
+    """Return an axis's value in a word: of a table its name, or what it sets."""
+    if not isinstance(value, Mapping):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    rest = ", ".join(f"{name} {show_value(part)}" for name, part in value.items() if name != "name")
+    return f"{value['name']} ({rest})" if rest and "name" in value else str(value.get("name", rest))
+
+
+def _build(sweep: Sweep, values: Mapping[str, Any], identify: Identify | None) -> Cell:
+    try:
+        config = build_config(_fill(sweep.base, values))
+        if config.data.file is not None and identify is not None:
+            config = replace(config, file_id=identify(config.data.file))
+        if sweep.share_samples and draws_samples(config.method):
+            config = replace(config, share_samples=True)
+        return Cell(values, config)
+    except BadInput as error:
+        return Cell(values, None, str(error))
+
+
+def _fill(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of one combination's config: the base with the axes' values in their places."""
+    raw = {**base, "data": _table(base.get("data")), "method": _table(base.get("method"))}
+    for axis in sorted(values, key=lambda name: "." in name):  # hyper-parameters after the method that they are of
+        value = values[axis]
+        if axis == "method":
+            raw["method"] = _choose(raw["method"], _table(value))
+        elif axis == "data":
+            raw["data"] = {**raw["data"], **_table(value)}
+        elif axis.startswith("method."):
+            raw["method"] = {**raw["method"], axis.partition(".")[2]: value}
+        elif axis in DATA_FIELDS:
+            raw["data"] = {**raw["data"], axis: value}
+        else:
+            raw[axis] = value
+    return raw
+
+
+def _choose(base: Mapping[str, Any], method: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a method's table over the base's, whose hyper-parameters hold for the method that it names, or for all."""
+    other = "name" in base and method.get("name", base["name"]) != base["name"]
+    return {**({} if other else base), **method}
+
+
+def _table(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {} if value is None else {"name": value}
+
+
+def check_cells(cells: Sequence[Cell], sweep: Sweep) -> None:
+    """Raise BadInput where a combination cannot be and the sweep refuses that, or where none can be."""
+    wrong = [cell for cell in cells if cell.config is None]
+    if len(wrong) == len(cells):
+        raise BadInput(f"no combination of the sweep can run; {wrong[0].name}: {wrong[0].reason}", field="axes")
+    if wrong and sweep.invalid == "refuse":
+        reason = str(wrong[0].reason).rstrip(".")
+        raise BadInput(
+            f"{len(wrong)} of {len(cells)} combinations cannot run, the first for {wrong[0].name}: {reason}; change "
+            'the axes, or set invalid = "skip" under [sweep].',
+            field="axes",
+        )
