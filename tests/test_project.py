@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
-from fairpriv_core.cli.main.main import cli
+from fairpriv_core.cli.main import cli
 
 from tests import readme
 

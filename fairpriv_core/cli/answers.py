@@ -1,11 +1,4 @@
-"""What each command answers: a JSON document, and the same as text for a person.
-
-What the `audit` command answers.
-
-What `fairpriv ledger` answers: what a data set has spent, and the caps on what it may.
-
-The catalogues as JSON: data sets, methods with their parameters, notions.
-"""
+"""What each command answers: a JSON document, and the same as text for a person."""
 
 from __future__ import annotations
 

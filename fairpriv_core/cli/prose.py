@@ -1,7 +1,4 @@
-"""An audit as short aligned text for a terminal.
-
-A ledger as text for a terminal.
-"""
+"""Audits and ledgers as short aligned text for a terminal."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""`fairpriv sweep`.
-
-`fairpriv sweep`: many runs from one file, in chunks that train together, on this machine or elsewhere.
+"""`fairpriv sweep`: many runs from one file, in chunks that train together, on this machine or elsewhere.
 
 The store is the queue of record: what has ended stays, whatever happens, and the same file goes on with what is
 missing.

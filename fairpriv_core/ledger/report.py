@@ -1,7 +1,4 @@
-"""The ledger as a document: for each data set what it has spent, for whom, and which runs that was.
-
-What several runs cost together, for everything that one of them protects. JSON.
-"""
+"""The ledger as a document: what each data set has spent, for whom, by which runs; what chosen runs cost together."""
 
 from __future__ import annotations
 

@@ -3,12 +3,10 @@
 docs/ledger.md has the argument. A choice on raw numbers uses the protected values once more, without noise: whoever is
 shown the chosen run is told something that no epsilon covers.
 
-Choosing one of several models by its gap with noise: report-noisy-max over gaps on one test split.
-
-A gap over exact group sizes moves by as much as one over the smallest group, which is itself protected. So the sizes
-are released first, with noise, and stay the denominators: a person then moves a gap by at most 1/d_a + 1/d_b (moved
-from group a to b) or 1/d_a (absent), whatever the model decides of them. Of the gaps nothing leaves but which one is
-the smallest (`Mechanism.noisy_max`).
+The noisy choice is report-noisy-max over gaps on one test split. A gap over exact group sizes moves by as much as one
+over the smallest group, which is itself protected. So the sizes are released first, with noise, and stay the
+denominators: a person then moves a gap by at most 1/d_a + 1/d_b (moved from group a to b) or 1/d_a (absent), whatever
+the model decides of them. Of the gaps nothing leaves but which one is the smallest (`Mechanism.noisy_max`).
 """
 
 from __future__ import annotations

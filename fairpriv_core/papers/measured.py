@@ -1,12 +1,8 @@
 """What is measured at finished models beside their metrics, for the papers' figures: for the analyst.
 
-Measured on the training rows, raw: a function of people's records and groups that no epsilon covers.
-
-How well four attackers tell a finished run's training rows from its test rows (FairDP-A, Figure 3).
-
-How many rows of each group have a gradient that a run's bound clips, at its finished model (PF-LD, Figure 4).
-
-The bias and variance term of DP-SGD at a run's finished model (FairDP-A, eq. 4), over the training rows.
+Measured on the training rows, raw: a function of people's records and groups that no epsilon covers. How well four
+attackers tell training rows from test rows (FairDP-A, Figure 3); how many rows of each group have a gradient that a
+run's bound clips (PF-LD, Figure 4); the bias and variance term of DP-SGD (FairDP-A, eq. 4).
 """
 
 from __future__ import annotations

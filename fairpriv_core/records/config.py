@@ -1,6 +1,6 @@
 """What a person asked for, as a value: data, notion, method, budget, split and seeds. Its `key` names the run.
 
-Which network a run trains: where rows are images a convolutional one, unless another is named. Free of torch.
+Where rows are images the network is a convolutional one, unless another is named. Free of torch.
 """
 
 from __future__ import annotations

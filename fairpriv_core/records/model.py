@@ -1,7 +1,4 @@
-"""A trained model as files, npz and JSON: parameters, network, encoder, threshold, names.
-
-Predicting a person's own rows with a stored model.
-"""
+"""A trained model as files, npz and JSON (parameters, network, encoder, threshold, names); its decisions on rows."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The data of several runs, read once each: runs on one split are given the same object.
-
-Whether a config suits its data: what there is to protect, how many labels, which network and its memory.
-
-What a run will release, found out before it is launched: for caps.
-"""
+"""A run before it runs: its rows, whether its settings suit them, its calibrated method, and what it will release."""
 
 from __future__ import annotations
 

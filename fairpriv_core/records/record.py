@@ -1,8 +1,6 @@
 """What a run leaves behind: JSON only, complete enough to repeat it and to recompute its epsilon.
 
-What may be said about epsilon: a number with what it covers, or the reason why there is none.
-
-The versions that a result depends on, read without importing anything heavy.
+A record states epsilon with what it covers, or the reason why there is none, and the versions that it depends on.
 """
 
 from __future__ import annotations

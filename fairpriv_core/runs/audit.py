@@ -1,14 +1,9 @@
 """The audit of a stored run: its method's code with its noise, and its model. Stored with the run.
 
-Auditing a method's code with given noise: sensitivity, noise, and lower bounds on epsilon beside what is claimed.
-
-The data are made up (audit/canary.py), so nobody's privacy is at stake and everything may be shown. Noise multipliers
-are the method's own; the schedule is one that shows leaks best (few steps, 40 % of the rows in a sample, a step length
-that keeps the canary's gradient at its bound). Epsilon is that of exactly the audited event.
-
-How an audited method is trained: with its own noise multipliers, on a schedule that shows leaks.
-
-Auditing one trained model with the people it was trained on: membership and attribute inference, for the analyst.
+The method's code is audited on data that are made up (audit/canary.py), so nobody's privacy is at stake and everything
+may be shown. Noise multipliers are the method's own; the schedule is one that shows leaks best (few steps, 40 % of the
+rows in a sample, a step length that keeps the canary's gradient at its bound). Epsilon is that of exactly the audited
+event. The model is audited with the people it was trained on, by membership and attribute inference: for the analyst.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Bringing a store of an earlier version to this one; nothing that was stored is lost.
 
-Checksums of people's files, in a store of an earlier version, become ids; what follows from them is renamed.
-
-Whoever knows all rows of a file but one can confirm a guess of it by a checksum, and by all that is computed from one:
-a run's key, its data's digest, what its chunk and its ledger page are called. None of it stays. The same bytes are
-found again by a keyed digest, and runs by their former keys.
+Checksums of people's files become ids. Whoever knows all rows of a file but one can confirm a guess of it by a
+checksum, and by all that is computed from one: a run's key, its data's digest, what its chunk and its ledger page are
+called. None of it stays. The same bytes are found again by a keyed digest, and runs by their former keys.
 """
 
 from __future__ import annotations

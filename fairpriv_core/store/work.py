@@ -2,9 +2,8 @@
 
 A claim raises the row's attempt, and every later write names that attempt: whoever was overtaken can write nothing.
 Metrics, checkpoint, heartbeat and the count of releases are one transaction. Runs of one chunk train together, so
-that each verb is one transaction for all of them.
-
-What becomes of runs whose process died: queued again, split where they cannot train together, or failed.
+that each verb is one transaction for all of them. A run whose process died is queued again, split from its chunk where
+they cannot train together, or failed.
 """
 
 from __future__ import annotations

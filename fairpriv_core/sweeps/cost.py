@@ -1,6 +1,6 @@
-"""What a sweep costs, told before it starts: runs, and epsilon by the ledger for each thing that is protected.
+"""What a sweep costs, told before it starts: runs, epsilon by the ledger for each thing protected, and about how long.
 
-About how long a sweep will take: a few steps of one chunk of each kind, timed here and thrown away.
+Time is measured: a few steps of one chunk of each kind, timed here and thrown away.
 """
 
 from __future__ import annotations

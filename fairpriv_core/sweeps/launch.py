@@ -1,8 +1,7 @@
 """Launching a sweep: what it costs first, then its phases, and what becomes of it when it is stopped.
 
-A sweep that a page asks for: a worker, which has torch and the data, says what it costs and launches it.
-
-What is launched is in the run table, where the process that trains finds it; no page and no worker need stay for it.
+A page asks a worker, which has torch and the data. What is launched is in the run table, where the process that trains
+finds it; no page and no worker need stay for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A sweep's file: what all runs have in common, as for one run, and axes along which they differ.
-
-A sweep's combinations, and the config of each or the reason why it has none.
-"""
+"""A sweep's file: what all runs have in common, as for one run, and axes along which they differ; its combinations."""
 
 from __future__ import annotations
 

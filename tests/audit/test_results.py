@@ -11,7 +11,7 @@ from typing import Any
 import click
 import numpy as np
 import pytest
-from fairpriv_core.cli.main.main import cli
+from fairpriv_core.cli.main import cli
 
 from fairpriv_core.audit.canary import make_balanced_pair, make_data, plant_canaries
 from fairpriv_core.audit.lower_bound import Test as Counted

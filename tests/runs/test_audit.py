@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner
-from fairpriv_core.cli.main.main import cli
+from fairpriv_core.cli.main import cli
 
 from fairpriv_core.cli.prose import describe_audit
 from fairpriv_core.errors import BadInput, RunFailed

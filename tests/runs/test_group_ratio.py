@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from fairpriv_core.cli.main.main import cli
+from fairpriv_core.cli.main import cli
 
 from fairpriv_core.audit import inference
 from fairpriv_core.data.dataset import split_dataset

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fairpriv_core.cli.main.main import cli
+from fairpriv_core.cli.main import cli
 
 from fairpriv_core.cli.answers import answer_cap, answer_ledger
 from fairpriv_core.errors import BadInput

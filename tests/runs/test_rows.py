@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fairpriv_core.cli.main.main import cli
+from fairpriv_core.cli.main import cli
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import RunConfig, build_config

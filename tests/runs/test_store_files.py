@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fairpriv_core.cli.main.main import cli
+from fairpriv_core.cli.main import cli
 from sqlalchemy import Column, Connection, MetaData, String, Table, create_engine, insert, select, update
 
 from fairpriv_core.cli.answers import answer_cap, answer_ledger
