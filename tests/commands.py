@@ -30,7 +30,7 @@ Call = Callable[..., Said]
 
 def make_call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Return a function that runs one command and leaves this process's handling of signals as it was."""
-    from fairpriv_core.cli.main import main as cli
+    from fairpriv_core.cli.main import main
 
     def run(*arguments: str) -> Said:
         monkeypatch.setattr(sys, "argv", ["fairpriv", *arguments])
@@ -38,7 +38,7 @@ def make_call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         capsys.readouterr()
         try:
             with pytest.raises(SystemExit) as ended:
-                cli.main()
+                main()
         finally:
             signal.signal(signal.SIGTERM, before)
         said = capsys.readouterr()

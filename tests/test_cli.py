@@ -258,10 +258,10 @@ def test_a_killed_run_is_taken_over_at_once(call: Call, own_store: Path) -> None
 
 def test_commands_that_do_not_train_load_no_torch() -> None:
     code = (
-        "import sys\nfrom fairpriv_core import cli\n"
+        "import sys\nfrom fairpriv_core.cli.main import cli\n"
         "for arguments in (['methods'], ['account', '--method', 'pf_ld', '--dataset-size', '9000', '--epsilon', '1'],"
         " ['runs']):\n"
-        "    cli.cli.main(arguments, standalone_mode=False)\n"
+        "    cli.main(arguments, standalone_mode=False)\n"
         "assert 'torch' not in sys.modules and 'streamlit' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from fairpriv_core.cli.main import main as cli
+from fairpriv_core.cli.main import cli
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import build_config
 from fairpriv_core.report.brief import Audience
@@ -30,7 +30,7 @@ TRAIN = ("--dataset", "synthetic", "--sensitive", "group", "--notion", "demograp
 
 
 def call(*arguments: str) -> None:
-    cli.cli.main(arguments, standalone_mode=False)
+    cli.main(arguments, standalone_mode=False)
 
 
 def train(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:

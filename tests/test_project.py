@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 import pytest
-from fairpriv_core.cli.main import cli
 
+from fairpriv_core.cli.main import cli
 from tests import readme
 
 ROOT = Path(__file__).parent.parent

@@ -11,13 +11,13 @@ from typing import Any
 import click
 import numpy as np
 import pytest
-from fairpriv_core.cli.main import cli
 
 from fairpriv_core.audit.canary import make_balanced_pair, make_data, plant_canaries
 from fairpriv_core.audit.lower_bound import Test as Counted
 from fairpriv_core.audit.lower_bound import lower_bound, noise_bound, with_noise
 from fairpriv_core.audit.one_run import guess_coins
 from fairpriv_core.audit.sensitivity import measure_shapes
+from fairpriv_core.cli.main import cli
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json

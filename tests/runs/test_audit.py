@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner
-from fairpriv_core.cli.main import cli
 
+from fairpriv_core.cli.main import cli
 from fairpriv_core.cli.prose import describe_audit
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.jagielski_post import JagielskiPost

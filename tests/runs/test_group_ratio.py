@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from fairpriv_core.cli.main import cli
 
 from fairpriv_core.audit import inference
+from fairpriv_core.cli.main import cli
 from fairpriv_core.data.dataset import split_dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.runs import list_configs

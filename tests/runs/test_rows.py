@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fairpriv_core.cli.main import cli
 
+from fairpriv_core.cli.main import cli
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import post_record

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fairpriv_core.cli.main import cli
 from sqlalchemy import Column, Connection, MetaData, String, Table, create_engine, insert, select, update
 
 from fairpriv_core.cli.answers import answer_cap, answer_ledger
+from fairpriv_core.cli.main import cli
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.features import write_schema
 from fairpriv_core.data.groups import Groups
@@ -331,8 +331,8 @@ def test_after_an_upgrade_the_same_rows_find_their_runs_and_their_ledger(
     with open_store(old_place) as store:
         first = store.row(PRIVATE)
         assert store.files.find(saved) == []  # its rows have not been read under this version
-        assert store.files.settle(asked(own)).key == first.config_key
-        assert store.files.settle(asked(saved)).key == first.config_key
+        assert store.files.settle(asked(own, split="stratified")).key == first.config_key
+        assert store.files.settle(asked(saved, split="stratified")).key == first.config_key
         runs = spent(saved, "side")["runs"]
         assert first.key in runs and store.row(REUSE).key in runs and len(runs) >= 5
         with store.database.read() as connection:
