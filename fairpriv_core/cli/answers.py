@@ -7,7 +7,6 @@ from dataclasses import MISSING, Field, dataclass
 from pathlib import Path
 from typing import Any
 
-from fairpriv_core.cli import answers as catalogues
 from fairpriv_core.cli.prose import describe_audit, describe_ledgers, describe_selection
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import Problem
@@ -57,9 +56,9 @@ def confirm_terms(name: str) -> str:
 def answer_catalogue(name: str) -> Answer:
     """List "datasets", "methods" or "notions"."""
     lists = {
-        "datasets": catalogues.list_datasets,
-        "methods": catalogues.list_methods,
-        "notions": catalogues.list_notions,
+        "datasets": list_datasets,
+        "methods": list_methods,
+        "notions": list_notions,
     }
     found = lists[name]()
     return Answer({name: found}, prose.describe_catalogue(found))

@@ -33,8 +33,7 @@ from fairpriv_core.engine.loop import OneSum, Sampled, Seeding
 from fairpriv_core.engine.records import Feed, Indices, Records, join_samples
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import RunFailed
-from fairpriv_core.methods import fields
-from fairpriv_core.methods import penalty as terms
+from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.penalty import ClassConditions
@@ -289,13 +288,13 @@ class FermiRule(OneSum):
     relation: ClassVar[Relation] = "replace"
     jacobian: ClassVar[float] = JACOBIAN  # of F, over the gradient that `clip` bounds: with one logit, that of h
     uses_batches: bool = True
-    conditions: terms.Conditions = field(init=False)
+    conditions: penalty.Conditions = field(init=False)
     pursued: list[int] = field(init=False)
     clip: np.ndarray = field(init=False)
     multiplier: np.ndarray = field(init=False)
     shares: np.ndarray = field(init=False)
     w: np.ndarray = field(init=False)
-    batch: terms.Averages = field(init=False)
+    batch: penalty.Averages = field(init=False)
     slopes: np.ndarray = field(init=False)
     radius: np.ndarray = field(init=False)
     step_release: StepRelease = field(init=False)
@@ -320,12 +319,12 @@ class FermiRule(OneSum):
         )
         self.step_release = StepRelease(self.setting, self.relation)
         self.shares = self.conditions.shares(counts)
-        self.w = terms.independent(self.shares, self.setting.trains[0].labels)
+        self.w = penalty.independent(self.shares, self.setting.trains[0].labels)
         self.set_tables()
 
-    def list_conditions(self, cells: Cells) -> terms.Conditions:
+    def list_conditions(self, cells: Cells) -> penalty.Conditions:
         """Return the notion's conditions."""
-        return terms.Conditions(cells)
+        return penalty.Conditions(cells)
 
     def sizes(self, k: int) -> np.ndarray:
         """Return the cells' sizes of model k (cells,), noisy."""
@@ -344,14 +343,14 @@ class FermiRule(OneSum):
 
     def batch_weights(self, records: Records) -> np.ndarray:
         """Return each batch record's weight (K, B): that of the loss, and psi's by `slopes`."""
-        weights = terms.clipped_slopes(records, self.clip)
+        weights = penalty.clipped_slopes(records, self.clip)
         weights *= records.look_up(self.slopes * self.multiplier)
         weights += records.deviation
         weights /= np.float32(records.count)
         return weights
 
     def secret_weights(self, records: Records) -> np.ndarray:
-        weights = terms.clipped_slopes(records, self.clip)
+        weights = penalty.clipped_slopes(records, self.clip)
         weights *= records.look_up(self._centred)
         return records.keep(weights)
 
@@ -360,12 +359,12 @@ class FermiRule(OneSum):
         pairs = Pairs(
             theta=totals,
             theta_bound=sensitivity(self.radius * self.clip[:, 0]),
-            w=terms.centred_pull(self.conditions.group_sums(records, centre=u), shares),
-            w_bound=terms.largest_pull(shares, u),
+            w=penalty.centred_pull(self.conditions.group_sums(records, centre=u), shares),
+            w_bound=penalty.largest_pull(shares, u),
         )
         theta, w = self.step_release.release(pairs, step=step)
         decay = 2.0 * self.batch.weights[..., None, None] * (self.w - np.sqrt(shares)[..., None])
-        ascent = terms.without_excess(w, shares) / self._expected[:, None, None, None] - decay * u[..., None, :]
+        ascent = penalty.without_excess(w, shares) / self._expected[:, None, None, None] - decay * u[..., None, :]
         self.ascend(ascent)
         update: np.ndarray = theta * (self.multiplier / self._expected[:, None])
         return update
@@ -374,7 +373,7 @@ class FermiRule(OneSum):
         """Move W of the models that pursue the notion along `ascent` (K, conditions, k, l), and set what follows."""
         moved = self.w + self._dual_step * ascent
         pursued = self.multiplier[..., None, None] > 0
-        self.w = np.where(pursued, terms.project(moved, self._dual_norm), self.w)
+        self.w = np.where(pursued, penalty.project(moved, self._dual_norm), self.w)
         self.set_tables()
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
@@ -382,7 +381,7 @@ class FermiRule(OneSum):
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         return {
-            "gradient_norm": (terms.slopes(records) * records.norms, float(self.clip[0, 0])),
+            "gradient_norm": (penalty.slopes(records) * records.norms, float(self.clip[0, 0])),
             "output": (records.probability, None),
         }
 
@@ -415,14 +414,14 @@ class FermiRule(OneSum):
 
     def multipliers(self, model: int) -> np.ndarray:
         """Return each cell's multiplier (cells,), for the analyst."""
-        return terms.multipliers(self.w[model], self.shares[model], self.setting.methods[model].multiplier)
+        return penalty.multipliers(self.w[model], self.shares[model], self.setting.methods[model].multiplier)
 
     def set_tables(self) -> None:
         """Derive the step's tables from W and the shares, both released: slopes less their midranges, radius."""
-        slopes = terms.group_slopes(self.w, self.shares)
+        slopes = penalty.group_slopes(self.w, self.shares)
         midrange = (slopes.max(axis=2) + slopes.min(axis=2)) / 2.0
         centred = self.conditions.by_code(slopes - midrange[..., None]).astype(np.float32)
-        public = self.conditions.by_label(terms.public_slopes(self.w) + midrange)
+        public = self.conditions.by_label(penalty.public_slopes(self.w) + midrange)
         self.slopes = np.tile(public, self.conditions.groups).astype(np.float32)
         self._centred = centred
         self.radius = np.abs(centred).max(axis=1).astype(np.float64)
@@ -482,8 +481,8 @@ class PublishedFermiRule(FermiRule):
 
     def set_tables(self) -> None:
         """Derive the step's table from W and the shares."""
-        of_label = self.conditions.by_label(terms.public_slopes(self.w))
-        of_group = self.conditions.by_code(terms.group_slopes(self.w, self.shares))
+        of_label = self.conditions.by_label(penalty.public_slopes(self.w))
+        of_group = self.conditions.by_code(penalty.group_slopes(self.w, self.shares))
         self.slopes = (np.tile(of_label, self.conditions.groups) + of_group).astype(np.float32)
 
 

@@ -23,8 +23,7 @@ from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.records import Records
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods import fields
-from fairpriv_core.methods import penalty as terms
+from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import MethodInfo, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi import DpFermi, claim_of_theorem
@@ -157,7 +156,7 @@ class DpFermiRecordRule(NoisySumsRule):
 
     def __init__(self, setting: Setting[Any]) -> None:
         super().__init__(setting)
-        self.conditions = terms.Conditions(setting.cells)
+        self.conditions = penalty.Conditions(setting.cells)
         models, cells = len(setting.methods), setting.cells
         self._multiplier = setting.column("multiplier")
         self.kept["noisy_counts"] = np.ones((models, cells.count))
@@ -165,7 +164,7 @@ class DpFermiRecordRule(NoisySumsRule):
         for k, method in enumerate(setting.methods):
             if method.multiplier > 0 and setting.trainings[k].checkpoint is None:
                 self.kept["noisy_counts"][k] = release_counts(setting, k, shift=1.0)
-        self.kept["adversary"] = terms.independent(self.conditions.shares(self.kept["noisy_counts"]))
+        self.kept["adversary"] = penalty.independent(self.conditions.shares(self.kept["noisy_counts"]))
         self._set_table()
 
     def share(self, model: int) -> float:
@@ -201,7 +200,7 @@ class DpFermiRecordRule(NoisySumsRule):
         joint = np.stack([sizes - positive, positive], axis=-1)
         shares = (sizes / sizes.sum(axis=1, keepdims=True))[..., None]
         ascent = 2.0 * joint / np.sqrt(shares) - 2.0 * w[model] * joint.sum(axis=1, keepdims=True)
-        w[model] = terms.project(w[model] + method.dual_step * ascent, method.dual_norm)
+        w[model] = penalty.project(w[model] + method.dual_step * ascent, method.dual_norm)
         centres[model] += (1.0 - _MEMORY) * (positive.sum(axis=1) / sizes.sum(axis=1) - centres[model])
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
@@ -229,18 +228,18 @@ class DpFermiRecordRule(NoisySumsRule):
 
     def _slopes(self, records: Records) -> np.ndarray:
         """Return each record's derivative of loss + lambda psi with respect to the logit (K, B)."""
-        penalty = records.look_up(self._table) * terms.slopes(records)
-        values: np.ndarray = records.deviation + self._multiplier * penalty
+        pull = records.look_up(self._table) * penalty.slopes(records)
+        values: np.ndarray = records.deviation + self._multiplier * pull
         return values
 
     def _multipliers(self, model: int) -> np.ndarray:
         shares = self.conditions.shares(self.kept["noisy_counts"])[model]
-        return terms.multipliers(self.kept["adversary"][model], shares, self.setting.methods[model].multiplier)
+        return penalty.multipliers(self.kept["adversary"][model], shares, self.setting.methods[model].multiplier)
 
     def _set_table(self) -> None:
         """Derive each (group, label)'s factor of dh from W and the sizes, both released."""
         shares, w = self.conditions.shares(self.kept["noisy_counts"]), self.kept["adversary"]
-        factors = terms.group_slopes(w, shares) + terms.public_slopes(w)[..., None]
+        factors = penalty.group_slopes(w, shares) + penalty.public_slopes(w)[..., None]
         self._table = self.conditions.by_code(factors).astype(np.float32)
 
 

@@ -29,7 +29,6 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods import fields as constraint_fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, parameter
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.reductions import build_mixture
@@ -70,7 +69,7 @@ class JagielskiIn(FitsAlone):
         high=1000,
         log=True,
     )
-    difference_bound: float = constraint_fields.difference_bound(0.005, fairer=None)
+    difference_bound: float = fields.difference_bound(0.005, fairer=None)
     multiplier_max: float = parameter(
         2.0,
         "Largest price B",
@@ -100,8 +99,8 @@ class JagielskiIn(FitsAlone):
         unit="rows",
     )
     noise_primal: float | None = fields.noise_multiplier("Learner's noise σ", "the shift of the regression's vector")
-    noise_dual: float | None = constraint_fields.laplace_scale("Auditor's noise", "the shift of the means")
-    noise_counts: float | None = constraint_fields.laplace_scale("Count noise", "the counts' shift of 2")
+    noise_dual: float | None = fields.laplace_scale("Auditor's noise", "the shift of the means")
+    noise_counts: float | None = fields.laplace_scale("Count noise", "the counts' shift of 2")
     share_dual: float = parameter(
         0.1, "Budget share, auditor", "Share of the budget for the auditor.", low=0.01, high=0.9, expert=True
     )

@@ -13,7 +13,6 @@ from fairpriv_core.engine.evaluate import decisions
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods import fields as constraint_fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.equalise import equalise
@@ -48,8 +47,8 @@ class JagielskiPost(FitsAlone):
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
-    difference_bound: float = constraint_fields.difference_bound(0.01, "any two groups")
-    noise_counts: float | None = constraint_fields.laplace_scale("Count noise", "the counts' shift of 2")
+    difference_bound: float = fields.difference_bound(0.01, "any two groups")
+    noise_counts: float | None = fields.laplace_scale("Count noise", "the counts' shift of 2")
 
     def __post_init__(self) -> None:
         fields.check_network(self)

@@ -13,7 +13,6 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods import fields as constraint_fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, parameter
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.equalise import equalise
@@ -55,8 +54,8 @@ class ResponseReductions(FitsAlone):
         "by group, which predicting then needs.",
         choices=PROCEDURES,
     )
-    difference_bound: float = constraint_fields.difference_bound(0.005)
-    iterations: int = constraint_fields.iterations(20, "Rounds of the search at most; it ends at the optimum.")
+    difference_bound: float = fields.difference_bound(0.005)
+    iterations: int = fields.iterations(20, "Rounds of the search at most; it ends at the optimum.")
     response_epsilon: float | None = parameter(
         None,
         "ε of the response",
@@ -76,7 +75,7 @@ class ResponseReductions(FitsAlone):
 
     def steps(self, n_train: int) -> int:
         """Return how often the learner is asked at most, and one for the result; the search may end earlier."""
-        return constraint_fields.ASKED_A_ROUND * self.iterations + 1
+        return fields.ASKED_A_ROUND * self.iterations + 1
 
     def event(self, n_train: int) -> Events:
         """Return the one response."""
