@@ -90,7 +90,7 @@ def name_config(asked: Mapping[str, Any]) -> str:
     named = {name: value for name, value in asked.items() if value or name not in _ADDED_LATER}
     file_id = named.pop("file_id")
     named["file_sha256"] = file_id  # as it was called when the first keys were made
-    named["split"] = key_split(named["split"])
+    named["split"] = key_split(named["split"], named["data"]["dataset"])
     if file_id is not None:
         named["data"] = {**named["data"], "file": None}
     text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)

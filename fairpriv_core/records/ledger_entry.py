@@ -182,7 +182,7 @@ def _name_split(config: Mapping[str, Any]) -> str:
     split too; and so does everything on how many rows are used.
     """
     data = config["data"]
-    named = [key_split(config["split"]), data["dataset"] or config.get("file_id")]
+    named = [key_split(config["split"], data["dataset"]), data["dataset"] or config.get("file_id")]
     if find_seed(config) is not None:
         named += [config["seed"], data["label"], data["positive"], data["sensitive"]]
     later = (data.get(name) for name in ("group_ratio", "rows"))  # told apart: at most 1, and 2 or more

@@ -50,9 +50,9 @@ def name_split(split: str, dataset: str | None) -> str:
     return "stratified" if usual == "rows" else usual
 
 
-def key_split(split: str) -> str:
-    """Return what tells splits apart in keys, where those that "protocol" stood for are called so still."""
-    return "protocol" if split in ("stratified", "people") else split
+def key_split(split: str, dataset: str | None) -> str:
+    """Return what tells splits apart in keys, where the one that "protocol" stood for is called so still."""
+    return "protocol" if split == name_split("protocol", dataset) else split
 
 
 def find_seed(config: Mapping[str, Any]) -> int | None:

@@ -90,7 +90,8 @@ def _find_references(store: RunStore, records: Sequence[RunRecord]) -> list[dict
 
 
 def _name_question(config: Mapping[str, Any]) -> str:
-    return repr([key_split(config["split"]), *(config.get(name) for name in ("data", "file_id", "notion", "seed"))])
+    split = key_split(config["split"], config["data"]["dataset"])
+    return repr([split, *(config.get(name) for name in ("data", "file_id", "notion", "seed"))])
 
 
 def _tell_reference(record: RunRecord) -> dict[str, Any]:

@@ -41,4 +41,5 @@ def _find_plain_gap(place: str, owner: str | None, question: str, _store: RunSto
 
 def _ask(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return what two runs share whose gaps may stand side by side."""
-    return {"data": config["data"], "notion": config["notion"], "split": key_split(config["split"])}
+    split = key_split(config["split"], config["data"]["dataset"])
+    return {"data": config["data"], "notion": config["notion"], "split": split}

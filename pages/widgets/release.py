@@ -42,11 +42,10 @@ def choose_release(info: MethodInfo, data: dict[str, Any], seed: int) -> str | N
 
 def _is_able(row: RunRow, name: str, data: dict[str, Any], seed: int) -> bool:
     config = row.config
-    asked = (config["method"]["name"], config["data"], config["seed"], key_split(config["split"]))
+    split, usual = (key_split(name, data["dataset"]) for name in (config["split"], default_split(data["dataset"])))
+    asked = (config["method"]["name"], config["data"], config["seed"], split)
     ended = row.status == "finished" and row.epsilon is not None
-    return (
-        ended and asked == (name, data, seed, key_split(default_split(data["dataset"]))) and config.get("reuse") is None
-    )
+    return ended and asked == (name, data, seed, usual) and config.get("reuse") is None
 
 
 def _describe(row: RunRow) -> str:

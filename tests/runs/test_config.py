@@ -161,4 +161,5 @@ def test_a_split_of_an_earlier_version_keeps_its_meaning_and_its_key() -> None:
         "utkface": "people",
         "mnist_unbalanced": "official",
     }
-    assert build_config({**raw, "split": "rows"}).key != config.key
+    keys = {build_config({**raw, "split": split}).key for split in ("rows", "stratified", "people")}
+    assert len(keys) == 3 and config.key in keys
