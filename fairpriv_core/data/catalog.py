@@ -276,5 +276,6 @@ def problems() -> dict[str, Problem]:
 
 
 def default_split(dataset: str | None) -> str:
-    """Return the split that is taken unless another is named; of a person's own file by its rows' numbers."""
-    return "rows" if dataset is None else problems()[dataset].split
+    """Return the split that is taken unless another is named; of what is no benchmark by the rows' numbers."""
+    known = problems().get(dataset or "")
+    return "rows" if known is None else known.split
