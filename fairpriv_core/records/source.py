@@ -44,9 +44,9 @@ def read_data(raw: Any) -> DataSpec:
 
 def name_split(split: str, dataset: str | None) -> str:
     """Return today's name of a config's split; earlier versions called theirs "protocol", whatever it did."""
-    if split != "protocol" or (dataset is not None and problems()[dataset].one_split):
-        return split
     usual = default_split(dataset)
+    if split != "protocol" or usual == "official":
+        return split
     return "stratified" if usual == "rows" else usual
 
 
