@@ -14,7 +14,6 @@ import torch
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.training import Fitted
-from fairpriv_core.methods import cell_counts as pf_ld_releases
 from fairpriv_core.methods import pf_ld_record as rule_module
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_sgd import DpSgd
@@ -74,7 +73,7 @@ def test_the_mutant_that_clips_before_it_adds_the_constraints_is_caught(monkeypa
 
 
 def test_the_mutant_without_dual_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pf_ld_releases, "MARGIN", -1e9)
+    monkeypatch.setattr(rule_module, "MARGIN", -1e9)
     assert find_moves(METHOD, ordinary(2), "accuracy_parity").max() > 1.5
 
 
