@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.store.rows import RunRow
-from pages.widgets.audits import show_audit
-from pages.widgets.door import find_row
-from pages.widgets.frame import link_to
-from pages.widgets.guard import attempt, plain
-from pages.widgets.reference import describe_config
-from pages.widgets.session import find_store
-from pages.widgets.state import choose, enter, keep, mount_index, publish, value
-from pages.widgets.stored_audits import show_stored
+from pages.widgets.audit.audits import show_audit
+from pages.widgets.audit.stored_audits import show_stored
+from pages.widgets.shared.door import find_row
+from pages.widgets.shared.frame import link_to
+from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.reference import describe_config
+from pages.widgets.shared.session import find_store
+from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
 
 _MOST_RUNS = 200
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fairpriv_core.report.tables import TableRow, varied_settings
-from pages.widgets.comparison import show_comparison
-from pages.widgets.filters import FILTERS, choose_rows
-from pages.widgets.finished import open_rows
-from pages.widgets.picks import choose_runs, choose_usual, settle_runs
-from pages.widgets.run_table import MOST_CHOSEN, show_table
-from pages.widgets.state import enter, publish
+from pages.widgets.compare.comparison import show_comparison
+from pages.widgets.shared.filters import FILTERS, choose_rows
+from pages.widgets.shared.finished import open_rows
+from pages.widgets.shared.picks import choose_runs, choose_usual, settle_runs
+from pages.widgets.shared.run_table import MOST_CHOSEN, show_table
+from pages.widgets.shared.state import enter, publish
 
 
 def show() -> None:

@@ -6,15 +6,15 @@ import streamlit as st
 
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.problem import DataSpec
-from pages.widgets.counts import show_counts, show_terms
-from pages.widgets.files import begin_file
-from pages.widgets.frame import go_to
-from pages.widgets.reference import write_reference
-from pages.widgets.roles import choose_benchmark, choose_file
-from pages.widgets.session import find_outline, find_spec
-from pages.widgets.state import choose, enter, keep, mount_default, publish, value
-from pages.widgets.suitable import settle_defaults
-from pages.widgets.thinning import choose_fewer
+from pages.widgets.data.counts import show_counts, show_terms
+from pages.widgets.data.files import begin_file
+from pages.widgets.data.roles import choose_benchmark, choose_file
+from pages.widgets.data.thinning import choose_fewer
+from pages.widgets.shared.frame import go_to
+from pages.widgets.shared.reference import write_reference
+from pages.widgets.shared.session import find_outline, find_spec
+from pages.widgets.shared.state import choose, enter, keep, mount_default, publish, value
+from pages.widgets.shared.suitable import settle_defaults
 
 _SOURCES = {"benchmark": "A benchmark", "file": "Your own file"}
 

@@ -7,12 +7,12 @@ import streamlit as st
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.tables import run_table
 from fairpriv_core.store.runs import RunStore
-from pages.widgets.cards import KINDS, Card, list_cards
-from pages.widgets.charts import show_figure
-from pages.widgets.frame import go_to, link_to
-from pages.widgets.guard import attempt, plain
-from pages.widgets.session import find_store
-from pages.widgets.state import choose, enter, keep, mount_default, publish, value
+from pages.widgets.learn.cards import KINDS, Card, list_cards
+from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.frame import go_to, link_to
+from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.session import find_store
+from pages.widgets.shared.state import choose, enter, keep, mount_default, publish, value
 
 _MOST_RUNS = 1000
 _MOST_COMPARED = 6

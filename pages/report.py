@@ -8,13 +8,13 @@ import streamlit as st
 
 from fairpriv_core.report.brief import AUDIENCES, NOTICES, Audience
 from fairpriv_core.report.tables import TableRow
-from pages.widgets.finished import open_rows
-from pages.widgets.guard import plain
-from pages.widgets.picks import settle_runs
-from pages.widgets.report import offer_forms, show_brief
-from pages.widgets.reported import find_report
-from pages.widgets.run_table import MOST_CHOSEN, name_row
-from pages.widgets.state import choose, enter, keep, mount_default, mount_several, publish, value
+from pages.widgets.report.report import offer_forms, show_brief
+from pages.widgets.report.reported import find_report
+from pages.widgets.shared.finished import open_rows
+from pages.widgets.shared.guard import plain
+from pages.widgets.shared.picks import settle_runs
+from pages.widgets.shared.run_table import MOST_CHOSEN, name_row
+from pages.widgets.shared.state import choose, enter, keep, mount_default, mount_several, publish, value
 
 _TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to hand on"}
 

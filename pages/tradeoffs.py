@@ -6,14 +6,14 @@ import streamlit as st
 
 from fairpriv_core.report.dominance import find_best
 from fairpriv_core.store.runs import RunStore, Stamp
-from pages.widgets.door import find_store
-from pages.widgets.points import show_picked
-from pages.widgets.questions import Answers, find_answers
-from pages.widgets.state import enter, publish
-from pages.widgets.sweep_form import choose_sweep
-from pages.widgets.topics import choose_claims, choose_topic
-from pages.widgets.tradeoff_views import show_list, show_view
-from pages.widgets.wish import ask_for_epsilon
+from pages.widgets.shared.door import find_store
+from pages.widgets.shared.state import enter, publish
+from pages.widgets.tradeoffs.points import show_picked
+from pages.widgets.tradeoffs.questions import Answers, find_answers
+from pages.widgets.tradeoffs.sweep_form import choose_sweep
+from pages.widgets.tradeoffs.topics import choose_claims, choose_topic
+from pages.widgets.tradeoffs.tradeoff_views import show_list, show_view
+from pages.widgets.tradeoffs.wish import ask_for_epsilon
 
 _POLL_SECONDS = 2.0
 _PUBLISHED = (

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit import config
 
-from pages.widgets.person import is_allowed
-from pages.widgets.uploads import LIMIT_BYTES
+from pages.widgets.data.uploads import LIMIT_BYTES
+from pages.widgets.shared.person import is_allowed
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/deploy.md").read_text("utf-8")

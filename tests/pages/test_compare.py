@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.stats import mean_interval
 from fairpriv_core.store.runs import open_store
-from pages.widgets.reference import describe_config
-from pages.widgets.run_table import name_row
+from pages.widgets.shared.reference import describe_config
+from pages.widgets.shared.run_table import name_row
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]

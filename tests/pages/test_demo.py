@@ -19,7 +19,7 @@ from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.tables import run
-from pages.widgets.demo import DATA, SENTENCE
+from pages.widgets.shared.demo import DATA, SENTENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "__init__")

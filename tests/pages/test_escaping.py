@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.widgets.guard import plain
-from pages.widgets.state import DEFAULTS
+from pages.widgets.shared.guard import plain
+from pages.widgets.shared.state import DEFAULTS
 from tests.syntax import Function, Source, read_sources
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fairpriv_core.report.live import collect
 from fairpriv_core.store.runs import open_store
-from pages.widgets.history import GrowingHistory, find_history
+from pages.widgets.shared.history import GrowingHistory, find_history
 
 Rows = list[tuple[int, str, float | None]]
 

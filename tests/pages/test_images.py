@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.data.apart import READER
 from fairpriv_core.data.problem import DataSpec
-from pages.widgets.reference import read_reference, write_reference
+from pages.widgets.shared.reference import read_reference, write_reference
 
 Open = Callable[..., AppTest]
 PICTURES = ("image", "imgs", "graphviz_chart")

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.draw import draw
-from pages.widgets.cards import list_cards
+from pages.widgets.learn.cards import list_cards
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import build_config
 from fairpriv_core.store.runs import RunStore, open_store
-from pages.widgets.person import is_allowed
+from pages.widgets.shared.person import is_allowed
 from tests.pages.test_data import make_csv
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 from fairpriv_core.data.problem import DataSpec
-from pages.widgets.reference import describe_config, describe_reference, read_reference, write_reference
+from pages.widgets.shared.reference import describe_config, describe_reference, read_reference, write_reference
 
 FILE = Path("/store/uploads/3fa94c0d12ab" + 52 * "0" + ".csv")
 names = some.text(some.characters(codec="utf-8"), min_size=1).filter(str.strip)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.report.figures import name_dots
 from fairpriv_core.report.start import read_start_results, say_cost
-from pages.widgets.epsilon import STOPS, draw_dots
+from pages.widgets.shared.epsilon import STOPS, draw_dots
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]

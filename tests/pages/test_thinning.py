@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
 from fairpriv_core.report.tables import parameter_diff, run_table, varied_settings
-from pages.widgets.differences import TITLES
-from pages.widgets.filters import name_data
-from pages.widgets.reference import describe_reference, list_reference, read_reference, write_reference
+from pages.widgets.compare.differences import TITLES
+from pages.widgets.shared.filters import name_data
+from pages.widgets.shared.reference import describe_reference, list_reference, read_reference, write_reference
 
 Open = Callable[..., AppTest]
 DATA = {"dataset": "synthetic", "file": None, "label": None, "positive": None, "sensitive": "region"}

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.store.runs import RunStore, open_store
-from pages.widgets.sweep_axes import read_values
-from pages.widgets.sweep_paste import refuse_files
+from pages.widgets.tradeoffs.sweep_axes import read_values
+from pages.widgets.tradeoffs.sweep_paste import refuse_files
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]

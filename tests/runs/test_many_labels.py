@@ -14,7 +14,7 @@ from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.records import plan as shelf
 from fairpriv_core.runs.evaluation import evaluate_privately
 from fairpriv_core.runs.observer import snapshot_values
-from pages.widgets.plan import make_plan
+from pages.widgets.train.plan import make_plan
 from tests.many import AGES, ask, draw_scores, make_ages
 from tests.methods.harness import RecordingMechanism
 

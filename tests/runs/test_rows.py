@@ -16,8 +16,8 @@ from fairpriv_core.records.toml import read_toml
 from fairpriv_core.report.tables import run_table
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.silent import SilentJournal
-from pages.widgets.differences import TITLES
-from pages.widgets.filters import name_data
+from pages.widgets.compare.differences import TITLES
+from pages.widgets.shared.filters import name_data
 
 DATA = {"dataset": "synthetic", "sensitive": "region"}
 

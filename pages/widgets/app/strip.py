@@ -1,0 +1,91 @@
+"""The strip that every page carries: the whole recipe in one line, the state of the run, and a link to this view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.report.wording import protected
+from fairpriv_core.text import epsilon_text
+from pages.widgets.app.gauge import show_gauge_of
+from pages.widgets.shared.door import find_row
+from pages.widgets.shared.guard import plain
+from pages.widgets.shared.person import find_person, show_person
+from pages.widgets.shared.reference import describe_reference, write_config
+from pages.widgets.shared.results import find_results
+from pages.widgets.shared.state import link, value
+
+
+def show_strip(page: str) -> None:
+    """Draw the strip: on pages that show one run it tells of it, elsewhere of what is chosen for the next one."""
+    row = find_row(value("run"))
+    if page == "Start":
+        about, parts = "shown here: ", _tell_example()
+    elif row is not None and page in ("Run", "Audit"):
+        about, parts = "", _tell_run(row.config, row.epsilon)
+    else:  # what the other pages show is not what is chosen
+        about, parts = "" if page in ("Data", "Train", "Run", "Audit") else "next run: ", _tell_choice()
+    left, right = st.columns([5, 3], vertical_alignment="center")
+    line = about + " &nbsp;·&nbsp; ".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items())
+    of = "run" if page in ("Run", "Audit") else "last run"
+    state = f" &nbsp;·&nbsp; {of} **{plain(row.status)}**" if row is not None else ""
+    left.markdown(f":small[{line}{state}]")
+    with right.container(horizontal=True, horizontal_alignment="right", key="strip_buttons"):
+        show_gauge_of(row if page in ("Run", "Audit") else None)
+        with st.popover("Copy link", icon=":material/link:", key="copy_link"):
+            st.caption("Shows this page with the same choices. It names settings and columns and holds no data.")
+            st.code(link(st.context.url or ""), language=None, wrap_lines=True)
+        if find_person().name:
+            show_person()
+
+
+def _tell_example() -> dict[str, str]:
+    """Return what the stored results of the first page are of."""
+    results = find_results()
+    budgets = sorted({run.epsilon for run in results.outcomes if run.epsilon is not None})
+    threats = dict.fromkeys(run.threat_model for run in results.outcomes if run.threat_model is not None)
+    return {
+        "data": describe_reference(write_config(results.data)),
+        "notion": notions()[results.notion].title,
+        "methods": str(len({run.method for run in results.outcomes})),
+        "ε": f"{budgets[0]:g} to {budgets[-1]:g} (δ = {results.delta:g})",
+        "protects": f"{' or '.join(protected(threat) for threat in threats)}, see the legend",
+    }
+
+
+def _tell_choice() -> dict[str, str]:
+    name = value("method") if value("method") in methods() else "pf_ld"
+    paid = value("reuse") != "new" and bool(methods()[name].info.reuses)
+    told = _describe(
+        data=value("data"), notion=value("notion"), method=name, epsilon=value("epsilon"), delta=value("delta")
+    )
+    return {**told, "ε": f"that of run {value('reuse')}"} if paid else told
+
+
+def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str]:
+    told = _describe(
+        data=write_config(config["data"]),
+        notion=config["notion"],
+        method=config["method"]["name"],
+        epsilon=epsilon if config["epsilon"] is None else config["epsilon"],
+        delta=config["delta"],
+    )
+    replayed = config.get("replay_noise") is not None
+    return {**told, "ε": "none: its noise can be repeated", "protects": "nothing"} if replayed else told
+
+
+def _describe(*, data: str, notion: str, method: str, epsilon: float | None, delta: float) -> dict[str, str]:
+    info = methods()[method].info
+    title = notions()[notion].title if notion in notions() else notion
+    private = info.threat_model is not None and epsilon is not None
+    return {
+        "data": describe_reference(data),
+        "notion": title if info.pursues_notion else f"{title} (measured)",
+        "method": info.title,
+        "ε": f"{epsilon_text(epsilon)} (δ = {delta:g})" if private else "none",
+        "protects": protected(info.threat_model),
+    }

@@ -1,0 +1,180 @@
+"""A run's audit on the page: asking for it, waiting for it, and what it found in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.privacy.explain import odds
+from fairpriv_core.report.audits import (
+    ASSUMED,
+    CURVE,
+    NOTHING_TO_GUESS,
+    at_own_delta,
+    attribute_bars,
+    best_lower_bound,
+    bound_bars,
+    curve_bound,
+    membership_bars,
+)
+from fairpriv_core.store.audits import AuditStore
+from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import at_least_text, epsilon_text
+from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.state import keep, mount_index
+
+_POLL_SECONDS = 1.0
+_EFFORTS = {200: "a short look (200 runs on each data set)", 1000: "the usual (1,000)", 4000: "hard (4,000)"}
+_WAITING = ("queued", "running")
+
+
+def show_audit(store: RunStore, row: RunRow) -> None:
+    """Draw the audit of a finished run, or offer to make it."""
+    audit = attempt(lambda: AuditStore(store.database).find(row.key))
+    _offer(store, row, again=audit is not None)
+    if audit is not None:
+        if audit["code"] is None:
+            st.info("This method is not private: it promises nothing that an attack could be held against.")
+        else:
+            _show_code(audit)
+        _show_model(audit["model"])
+
+
+def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="audit_offer"):
+        runs = st.selectbox(
+            "How hard to try",
+            list(_EFFORTS),
+            **mount_index("audit_runs", _EFFORTS, 1000),
+            format_func=_EFFORTS.__getitem__,
+            width=340,
+        )
+        keep("audit_runs", runs)
+        idle = not store.database.writable
+        label = "Audit once more" if again else "Audit this run"
+        clicked = st.button(label, key="do_audit", type="primary", icon=":material/policy:", disabled=idle)
+    if clicked:
+        attempt(lambda: store.request_preview(_request(row, runs)))
+    asked = [runs, *(effort for effort in _EFFORTS if effort != runs)]
+    for key in (name_request(_request(row, effort)) for effort in asked):
+        if _is_waiting(store, key):
+            st.fragment(_wait, run_every=_POLL_SECONDS)(store, key)
+            return
+    stored = attempt(lambda: store.preview(name_request(_request(row, runs)))) or {}
+    if stored.get("error"):
+        st.error(plain(f"The audit could not be made: {stored['error']}"), icon=":material/error:")
+
+
+def _request(row: RunRow, runs: int) -> dict[str, Any]:
+    return {"audit": row.key, "runs": runs, "seed": 0}
+
+
+def _is_waiting(store: RunStore, key: str) -> bool:
+    return (attempt(lambda: store.preview(key)) or {"status": ""})["status"] in _WAITING
+
+
+def _wait(store: RunStore, key: str) -> None:
+    """Say how it stands; once it is done draw the whole page, which then has the result."""
+    found = attempt(lambda: store.preview(key)) or {"status": "failed"}
+    if found["status"] not in _WAITING:
+        st.rerun()
+    if found["status"] == "queued":
+        st.info("Waiting for a worker; `./fairpriv app` starts one.", icon=":material/hourglass_empty:")
+        return
+    st.info(
+        "A worker is attacking: it trains this method again and again on made-up data, then questions the model. "
+        "This takes a minute or more. You may leave; the result is stored with the run.",
+        icon=":material/policy:",
+    )
+
+
+def _show_code(audit: Mapping[str, Any]) -> None:
+    code = audit["code"]
+    found = code["distinguishing"]
+    first = at_own_delta(found)
+    st.subheader("The method: how much do attacks show?", anchor=False)
+    with st.container(horizontal=True, gap="medium", key="audit_numbers"):
+        st.metric("Attacks show at least", f"ε = {at_least_text(best_lower_bound(code))}", width=200)
+        if (curve := curve_bound(found)) is not None:
+            st.metric(CURVE, f"ε = {at_least_text(curve)}", width=220, help=ASSUMED)
+        st.metric("Proved: at most", _claim(first["epsilon"]), width=200)
+        hint = "What the accounting printed in the method's paper says of the same noise; it need not hold."
+        st.metric("The paper's formula", _claim(first["epsilon_published"]), width=200, help=hint)
+    _judge(found)
+    _say_odds(best_lower_bound(code), first["epsilon"])
+    left, right = st.columns(2, gap="medium")
+    with left:
+        show_figure(bound_bars(code), "audit_bounds")
+    with right:
+        _show_reach(code)
+    epochs = f" and {code['method']['epochs']:,} epochs" if "epochs" in code["method"] else ""
+    st.caption(
+        f"Audited: this run's method with its noise, on {code['rows']:,} made-up rows of a table{epochs}, where leaks "
+        "show best. The ε here is that of these releases, not of the run. "
+        f"Made {plain(audit['made'][:10])}, seed {code['plan']['seed']:d}."
+    )
+
+
+def _claim(epsilon: float | None) -> str:
+    return "none" if epsilon is None else f"ε = {epsilon_text(epsilon)}"
+
+
+def _say_odds(shown: float, proved: float | None) -> None:
+    """Say both ends as odds."""
+    certain = proved is None or odds(proved) > 99
+    limit = "near certainty" if certain else f"more than {odds(proved or 0.0)}"
+    st.markdown(
+        "In odds: whoever starts at even odds about one person, and sees every release, can end at least "
+        f"{odds(shown)} in 100 sure. What is proved {'does not rule' if certain else 'rules'} out {limit}."
+    )
+
+
+def _judge(found: Mapping[str, Any]) -> None:
+    sure = f"{100 * found['confidence']:g} %"
+    for flag, claim in (("refuted", "what is proved"), ("refuted_published", "the paper's formula")):
+        if found[flag]:
+            st.warning(f"**Refuted:** the attacks exceed {claim}, with {sure} confidence.", icon=":material/gavel:")
+    if not found["refuted"] and at_own_delta(found)["epsilon"] is not None:
+        st.markdown(
+            "The attacks stay within what is proved. That is no proof: other attacks, or more runs, may show more. "
+            "A small lower bound means that these attacks found little."
+        )
+
+
+def _show_reach(code: Mapping[str, Any]) -> None:
+    st.markdown("**What one person adds to each release**, over what the accounting allows (100 % at most)")
+    rows = [
+        {
+            "release": one["release"],
+            "share of the bound": f"{100 * one['largest']:.2f} %",
+            "within": "yes" if one["largest"] <= 1 + 1e-9 else "NO",
+            "measured": one["measured"],
+        }
+        for one in code["reach"]
+    ]
+    if rows:
+        st.dataframe(rows, hide_index=True, key="audit_reach")
+    noise = code["noise"]
+    if noise is not None:
+        st.caption(
+            f"Noise: {100 * noise['deviation']:.2f} % of what is counted, measured on {noise['values']:,} values "
+            f"(the truth lies between {100 * noise['low']:.2f} and {100 * noise['high']:.2f} %)."
+        )
+
+
+def _show_model(model: Mapping[str, Any]) -> None:
+    st.subheader("The trained model: what do its answers give away?", anchor=False)
+    st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        show_figure(membership_bars(model["membership"]), "audit_membership")
+    with right:
+        if model["attribute"] is None:
+            st.info(NOTHING_TO_GUESS, icon=":material/info:")
+        else:
+            show_figure(attribute_bars(model["attribute"]), "audit_attribute")

@@ -1,0 +1,128 @@
+"""Numbers of compared runs: paired tests against a reference, the settings that differ, inequality indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from fairpriv_core.methods.base import parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.report.comparison import INDICES, Compared, index_means
+from fairpriv_core.report.paired import compare_paired, say_paired
+from fairpriv_core.report.tables import parameter_diff
+from fairpriv_core.report.wording import metric_title
+from fairpriv_core.stats import Mean
+from pages.widgets.shared.guard import plain
+from pages.widgets.shared.run_table import show_setting
+from pages.widgets.shared.state import choose, keep, mount_index, value
+
+#: the titles of a config's own settings
+TITLES = {
+    "data.dataset": "Data set",
+    "data.file": "File",
+    "data.label": "Label",
+    "data.positive": "Positive label",
+    "data.sensitive": "Sensitive attribute",
+    "data.group_ratio": "Group ratio of the training rows",
+    "data.rows": "Rows that are used",
+    "notion": "Fairness notion",
+    "method.name": "Method",
+    "method.variant": "Accounting",
+    "epsilon": "Privacy budget ε",
+    "delta": "δ",
+    "split": "Split",
+    "seed": "Seed",
+    "replay_noise": "Noise repeated from",
+    "file_id": "Content of the file",
+    "private_evaluation": "Private evaluation",
+    "reuse": "Release of run",
+    "share_samples": "Samples shared in the sweep",
+}
+_TESTED = (
+    "Both tests are over the seeds that both ran (split, start and noise), two-sided, and not corrected for asking "
+    "several times; they say nothing of other data."
+)
+
+
+def show_tests(compared: Sequence[Compared]) -> None:
+    """Draw the paired comparison of each run with the one that the person chooses, for accuracy and gap."""
+    st.subheader("Against a reference, seed by seed", anchor=False)
+    labels = {one.row.keys[0]: one.label for one in compared}
+    first = {key: one.row.keys[0] for one in compared for key in one.row.keys}
+    if first.get(value("reference"), "") not in ("", value("reference")):  # a link names any seed of its row
+        choose("reference", first[value("reference")])
+    chosen = st.selectbox("Reference", list(labels), **mount_index("reference", labels), format_func=labels.__getitem__)
+    [reference] = [one for one in compared if one.row.keys[0] == keep("reference", chosen)]
+    st.markdown("\n".join(f"- {line}" for one in compared if one is not reference for line in _test(one, reference)))
+    st.caption(_TESTED)
+
+
+def show_differences(compared: Sequence[Compared]) -> None:
+    """Draw the settings in which the runs differ, each with its title."""
+    st.subheader("What differs", anchor=False)
+    differing = parameter_diff([one.records[0] for one in compared])
+    titles = _list_titles(compared)
+    table = [
+        {
+            "setting": titles.get(name, name),
+            "name": name,
+            **{_letter(one): show_setting(item) for one, item in zip(compared, values, strict=True)},
+        }
+        for name, values in differing.items()
+    ]
+    if table:
+        alt = "Only the settings in which the runs differ."
+        st.dataframe(table, key="difference_table", hide_index=True, height="content", alt=alt)
+    else:
+        st.caption("Nothing: these runs have the same settings.")
+
+
+def show_indices(compared: Sequence[Compared]) -> None:
+    """Draw the inequality indices over the groups' accuracies, with formula and source."""
+    st.subheader("Inequality of the groups' accuracy", anchor=False)
+    table = [
+        {
+            "index": metric_title(name),
+            **{_letter(one): _show_mean(mean) for one, mean in zip(compared, means, strict=True)},
+            "formula": INDICES[name][0],
+            "source": INDICES[name][1],
+        }
+        for name, means in index_means(compared).items()
+    ]
+    st.dataframe(
+        table, key="index_table", hide_index=True, alt="Inequality indices of each run, 0 where all are equal."
+    )
+    st.caption(
+        "0: every group is predicted equally well; v is a group's accuracy, m the mean over the k groups. Times 1,000, "
+        "mean ± 95 % over seeds. Raw, for the analyst. FairDP with adaptive clipping compares methods by them "
+        "(appendix D.4)."
+    )
+
+
+def _test(one: Compared, reference: Compared) -> list[str]:
+    notion = reference.row.notion
+    metrics = ["accuracy", *([f"{notion}_gap"] if one.row.notion == notion else [])]
+    names = {"run": _letter(one), "reference": _letter(reference)}
+    said = [
+        say_paired(compare_paired(one.records, reference.records, metric), **names, metric=metric_title(metric))
+        for metric in metrics
+    ]
+    return [plain(line) for line in said]
+
+
+def _list_titles(compared: Sequence[Compared]) -> dict[str, str]:
+    """Return the title of each setting by its name; a method's parameter has the method's own."""
+    kinds = [methods()[one.row.method] for one in compared if one.row.method in methods()]
+    own = {f"method.{name}": shown.title for kind in kinds for name, (shown, _) in parameters(kind).items()}
+    return own | TITLES
+
+
+def _letter(one: Compared) -> str:
+    return one.label.partition(":")[0]
+
+
+def _show_mean(mean: Mean) -> str:
+    if mean.mean is None:
+        return "–"
+    return f"{1000 * mean.mean:.2f}" + ("" if mean.half is None else f" ± {1000 * mean.half:.2f}")

@@ -1,0 +1,92 @@
+"""Pictures of compared runs: accuracy against gap, curves over each other, groups beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from fairpriv_core.report import live, wording
+from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
+from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
+from fairpriv_core.report.folding import fold_curves
+from fairpriv_core.stats import Mean
+from fairpriv_core.store.runs import RunStore
+from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.guard import plain
+from pages.widgets.shared.history import find_history
+from pages.widgets.shared.state import keep, mount_index
+
+_RATES = ("positive_rate", "true_positive_rate", "false_positive_rate", "accuracy")
+_NO_CURVES = "Runs of a sweep that train in one loop keep no numbers of single epochs."
+
+
+def show_points(compared: Sequence[Compared]) -> None:
+    """Draw accuracy against gap; nothing but a sentence where the runs pursue different notions."""
+    if len({one.row.notion for one in compared}) > 1:
+        st.caption(
+            "No picture of accuracy against gap: these runs pursue different notions, so their gaps differ in kind."
+        )
+        return
+    show_figure(compare_points(compared), "compare_points")
+
+
+def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
+    """Draw accuracy and the gaps while training, seeds folded, runs over each other."""
+    histories = [[find_history(store, key) for key in one.row.keys] for one in compared]
+    if not any(live.has_epochs(history) for each in histories for history in each):
+        st.caption(_NO_CURVES)
+        return
+    notions = dict.fromkeys(one.row.notion for one in compared)
+    columns = st.columns(2, gap="medium")
+    for number, metric in enumerate(["accuracy", *(f"{notion}_gap" for notion in notions)]):
+        curves = [
+            fold_curves(one.label, one.row.method, own, metric) for one, own in zip(compared, histories, strict=True)
+        ]
+        with columns[number % 2]:
+            show_figure(live.overlay(curves, metric=metric), f"overlay_{metric}")
+
+
+def show_groups(compared: Sequence[Compared]) -> None:
+    """Draw a rate of each group as bars, seeds folded; which rate stands in the address."""
+    rates = list_rates(compared)
+    chosen = st.selectbox("Share of each group", rates, **mount_index("rate", rates), format_func=wording.metric_title)
+    show_figure(compare_groups(compared, rate=str(keep("rate", chosen))), "compare_groups")
+
+
+def list_rates(compared: Sequence[Compared]) -> list[str]:
+    """Return the shares of groups that all of the runs have: of many classes the accuracy and each class's share."""
+    found = [tuple(list_shares(one.records[0].get("metrics") or {})) or _RATES for one in compared]
+    return [rate for rate in found[0] if all(rate in other for other in found)]
+
+
+def show_classes(compared: Sequence[Compared]) -> None:
+    """Draw each class's accuracy as bars and in numbers, seeds folded; nothing where there are two labels."""
+    known = [one.records[0]["metrics"] for one in compared if has_classes(one.records[0].get("metrics"))]
+    if not known:
+        return
+    st.subheader("Accuracy of each class", anchor=False)
+    if not all(map(are_groups, known)):
+        show_figure(compare_groups(compared, rate="accuracy", of="class"), "compare_classes")
+    reference = find_reference([one.row.method for one in compared])
+    letters = [one.label.partition(":")[0] for one in compared]
+    lines = compare_classes([one.records for one in compared], reference=reference)
+    table = [
+        {
+            "class": line.name,
+            **{
+                letter: _show_share(mean, gain)
+                for letter, mean, gain in zip(letters, line.accuracies, line.gains, strict=True)
+            },
+        }
+        for line in lines
+    ]
+    st.dataframe(table, key="class_table", hide_index=True, alt="Each class's accuracy in each run.")
+    beside = "" if reference is None else f" In brackets: percentage points against {plain(letters[reference])}."
+    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {wording.RAW}")
+
+
+def _show_share(mean: Mean, gain: float | None) -> str:
+    share = wording.number(None if mean.mean is None else 100 * mean.mean)
+    half = "" if mean.half is None else f" ± {wording.number(100 * mean.half)}"
+    return f"{share}{half}" + ("" if gain is None else f" ({100 * gain:+.2f})")

@@ -1,0 +1,197 @@
+"""Choosing the data and what its columns mean: a benchmark's code book, or guesses about a file, to be confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from fairpriv_core.data.apart import READER
+from fairpriv_core.data.problem import DataSpec, Numeric, Problem
+from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
+from pages.widgets.data.cut import ask_cut, name_labels
+from pages.widgets.data.files import choose_given_file
+from pages.widgets.data.images import ask_skip, ask_terms, choose_images
+from pages.widgets.shared.demo import offered_problems
+from pages.widgets.shared.guard import plain
+from pages.widgets.shared.session import stamp_file
+from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_several, value
+
+_FEW = 12
+_MOST_ROWS = 16  # of the table of columns, before it scrolls
+
+
+def choose_benchmark() -> DataSpec | None:
+    """Return the benchmark, label and sensitive attributes that are chosen."""
+    known = offered_problems()
+    names = list(known)
+    title = st.selectbox(
+        "Data set", names, **mount_index("dataset", names, "synthetic"), format_func=lambda name: known[name].title
+    )
+    problem = known[keep("dataset", title)]
+    st.caption(plain(f"{problem.summary} {problem.citation.rstrip('.')}. Licence: {problem.licence}."))
+    if not ask_terms(problem):
+        return None
+    labels = {label.column.name: label for label in problem.labels}
+    label = next(iter(labels))
+    if len(labels) > 1:
+        label = keep("label", st.selectbox("Label", list(labels), **mount_index("label", labels)))
+    known_positive = labels[label].positive
+    positive = _choose_positive(list(labels[label].column.categories), known_positive) if known_positive else None
+    usual = label == next(iter(labels)) and (positive or "") == known_positive
+    sensitive = _choose_benchmark_attributes(problem, label)
+    skip = ask_skip() if problem.pictures is not None and not problem.editions else None
+    if not sensitive:
+        return None
+    chosen = (None, None) if usual else (label, positive)
+    return DataSpec(dataset=problem.name, label=chosen[0], positive=chosen[1], sensitive=sensitive, unreadable=skip)
+
+
+def choose_file() -> DataSpec | None:
+    """Return the file, label and sensitive attributes that are chosen; None while something is missing."""
+    given = choose_given_file()
+    if given is None:
+        return None
+    report = _inspect(str(given.path), stamp_file(str(given.path)))
+    for warning in report.warnings:
+        st.warning(plain(warning.replace(given.path.name, given.name)), icon=":material/info:")
+    for error in report.errors:
+        st.error(plain(error), icon=":material/error:")
+    if report.errors:
+        return None
+    _show_guesses(report)
+    image, skip = choose_images(report)
+    columns = [column for column in report.columns if column.name != image]
+    usable = {column.name: column for column in columns if column.distinct > 1}
+    labels = {column.name: column for column in list_labels(columns)}
+    if not labels:
+        st.error("No column has two different values, so nothing can be predicted; check the file.")
+        return None
+    column = labels[_choose_column(labels)]
+    label = ask_cut(column.name) if column.is_quantity else column.name
+    values = name_labels(label, labels) if column.is_quantity else column.values
+    classes = image is not None and len(values) > 2
+    positive = _choose_positive(list(values), values[-1]) if values and not classes else None
+    sensitive = _choose_file_attributes(usable, column.name)
+    if (positive is None and not classes) or not sensitive:
+        return None
+    return DataSpec(
+        file=str(given.path), label=label, positive=positive, sensitive=sensitive, image=image, unreadable=skip
+    )
+
+
+def _choose_column(labels: dict[str, ColumnReport]) -> str:
+    """Return the column that is predicted; a cut one that a link tells, `score:150`, is taken apart."""
+    name, _, edge = (value("label") or "").rpartition(":")
+    if value("label") not in labels and name in labels:
+        choose("label", name)
+        choose(f"label_edge.{name}", edge)
+    guess = next((name for name, column in labels.items() if column.role == "label"), None)
+    chosen = st.selectbox("Label: what is predicted", list(labels), **mount_index("label", labels, guess))
+    return str(keep("label", chosen))
+
+
+def _choose_positive(categories: Sequence[str], usual: str) -> str:
+    options = list(categories)
+    chosen = st.selectbox(
+        "Positive label: the outcome that counts as 1",
+        options,
+        **mount_index("positive", options, usual),
+        help="The one whose share is compared between groups: hired, granted, above the line.",
+    )
+    return str(keep("positive", chosen))
+
+
+def _choose_benchmark_attributes(problem: Problem, label: str) -> str:
+    labels = {each.column.name for each in problem.labels} if problem.image is None else {label}
+    labels -= {label} if problem.classes_are_groups else set()
+    columns = {name: column for name, column in problem.columns.items() if name not in labels}
+    suggested = problem.sensitive[0].split("+")
+    edges = {grouping.column: grouping.edges for grouping in problem.groupings}
+    first = list(dict.fromkeys(part for item in problem.sensitive for part in item.split("+")))
+    options = [*(name for name in first if name in columns), *(name for name in columns if name not in first)]
+
+    def ask_edges(name: str) -> str:
+        if not isinstance(columns[name], Numeric):
+            return name
+        declared = edges.get(name, ())
+        return name if declared and not _wants_edges(name, declared) else _ask_edges(name)
+
+    return _choose_attributes(options, tuple(suggested), ask_edges)
+
+
+def _choose_file_attributes(usable: dict[str, ColumnReport], label: str) -> str:
+    options = [name for name in usable if name != label]
+    guesses = [name for name in options if usable[name].role == "sensitive"]
+    guesses.sort(key=lambda name: usable[name].distinct > _FEW)
+
+    def ask_edges(name: str) -> str:
+        return _ask_edges(name) if usable[name].is_quantity else name
+
+    return _choose_attributes(options, tuple(guesses[:1]), ask_edges)
+
+
+def _choose_attributes(options: list[str], suggested: tuple[str, ...], ask_edges: Callable[[str], str]) -> str:
+    """Return the sensitive text, such as `sex+age:25,60`; "" while nothing is chosen, or not said where to cut."""
+    chosen = st.multiselect(
+        "Sensitive attribute (several are crossed)",
+        options,
+        **mount_several("attributes", options, suggested),
+        help="Groups are compared by it; it is never a feature of the model.",
+    )
+    keep("attributes", chosen)
+    if not chosen:
+        st.info("Choose at least one sensitive attribute to see its groups.", icon=":material/group:")
+        return ""
+    parts = [ask_edges(name) for name in chosen]
+    return "+".join(parts) if all(parts) else ""
+
+
+def _wants_edges(name: str, declared: tuple[float, ...]) -> bool:
+    shown = ", ".join(f"{edge:g}" for edge in declared)
+    label = f"Cut '{name}' at other edges than {shown}"
+    return bool(keep(f"cut.{name}", st.toggle(plain(label), **mount(f"cut.{name}", default=False))))
+
+
+def _ask_edges(name: str) -> str:
+    typed = st.text_input(
+        plain(f"Cut '{name}' into groups at"),
+        **mount(f"edges.{name}", default=""),
+        placeholder="25, 60",
+        help="Edges with commas between; a value equal to an edge belongs to the upper group.",
+    )
+    edges = str(keep(f"edges.{name}", typed) or "").replace(" ", "")
+    if not edges:
+        st.info(
+            plain(f"'{name}' is a number: say where to cut it into groups, such as 25, 60."), icon=":material/group:"
+        )
+        return ""
+    return f"{name}:{edges}"
+
+
+def _show_guesses(report: FileReport) -> None:
+    st.markdown(f"**{report.rows:,}** rows. These are guesses; confirm the label and the sensitive attribute below.")
+    rows = [
+        {
+            "column": column.name,
+            "holds": column.kind,
+            "guess": column.role,
+            "different values": column.distinct,
+            "missing": column.missing,
+            "some values": ", ".join(column.values[:5]),
+        }
+        for column in report.columns
+    ]
+    st.dataframe(
+        rows,
+        key="guess_table",
+        hide_index=True,
+        height=37 + 35 * min(len(rows), _MOST_ROWS),
+        alt="Each column's type, guessed role and some values.",
+    )
+
+
+@st.cache_data(max_entries=8, show_spinner="Reading the file …")
+def _inspect(path: str, stamp: tuple[int, int] | None) -> FileReport:
+    return READER.inspect(Path(path))

@@ -1,0 +1,134 @@
+"""A report on the page: its preview, part by part, and the forms in which it is taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.report.brief import Brief, Bullets, Cell, Code, Part, Table, show_cell
+from fairpriv_core.report.brief_forms import Form, Report, forms_of
+from fairpriv_core.report.brief_print import NO_BROWSER
+from fairpriv_core.report.export import find_browser
+from fairpriv_core.report.figure import FigureData
+from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.guard import attempt, plain
+
+_MADE = "report_made"
+
+
+def offer_forms(report: Report) -> None:
+    """Draw a button for each form; what takes a browser is made on a first click and saved with a second."""
+    forms = forms_of(report)
+    slow = {name: form for name, form in forms.items() if form.browser}
+    with st.container(horizontal=True, key="report_forms"):
+        for name, form in forms.items():
+            if name not in slow:
+                _offer_quick(report, name, form)
+    if not _has_browser():
+        st.caption(NO_BROWSER)
+        with st.container(horizontal=True, key="report_slow"):
+            _offer_quick(report, "zip", forms["zip"])
+        return
+    with st.container(horizontal=True, key="report_slow"):
+        clicked = [name for name, form in slow.items() if _offer_slow(report, name, form)]
+    for name in clicked:
+        _make(report, name, slow[name])
+
+
+def show_brief(brief: Brief) -> None:
+    """Draw the report as it will be, chapter by chapter."""
+    st.divider()
+    st.subheader(_line(brief.title), anchor=False)
+    for number, section in enumerate(brief.sections):
+        st.markdown(f"{'#' * (section.level + 2)} {_line(section.title)}")
+        for index, part in enumerate(section.parts):
+            _show_part(part, f"report_{number}_{index}")
+
+
+def _show_part(part: Part, key: str) -> None:
+    if isinstance(part, FigureData):
+        show_figure(part, key)
+    elif isinstance(part, Table):
+        st.markdown(_write_table(part))
+        if part.note:
+            st.caption(_line(part.note))
+    elif isinstance(part, Bullets):
+        st.markdown("\n".join(f"- {_line(item)}" for item in part.items))
+    elif isinstance(part, Code):
+        st.code(part.text, language="toml")
+    else:
+        text = _line(part.text)
+        st.markdown(f"**{text}**" if part.strong else text)
+
+
+def _line(text: str) -> str:
+    """Return a text on one line, as text: a name that somebody wrote may hold a line's end."""
+    return plain(" ".join(text.split()))
+
+
+def _write_table(part: Table) -> str:
+    rule = f"|{' --- |' * len(part.head)}"
+    return "\n".join([_write_row(part.head), rule, *(_write_row(row) for row in part.rows)])
+
+
+def _write_row(cells: Sequence[Cell]) -> str:
+    return f"| {' | '.join(_line(show_cell(cell)) for cell in cells)} |"
+
+
+def _offer_quick(report: Report, name: str, form: Form) -> None:
+    st.download_button(
+        form.title,
+        data=partial(form.make, report, _silent),
+        file_name=_name_file(report, name, form),
+        mime=form.mime,
+        key=f"report_{name}",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+
+
+def _offer_slow(report: Report, name: str, form: Form) -> bool:
+    """Draw the button of a form that takes a browser; return whether it is to be made now."""
+    made = st.session_state.get(_MADE, {}).get(name)
+    if made is None or made[0] != hash(report.brief):
+        return st.button(form.title, key=f"report_{name}", icon=":material/print:")
+    st.download_button(
+        f"Save: {plain(form.title)}",
+        data=made[1],
+        file_name=_name_file(report, name, form),
+        mime=form.mime,
+        key=f"report_save_{name}",
+        on_click="ignore",
+        icon=":material/download:",
+        type="primary",
+    )
+    return False
+
+
+def _make(report: Report, name: str, form: Form) -> None:
+    """Make a form's bytes, saying how far it is, and draw the page again, which then offers them."""
+    with st.status(f"{plain(form.title)}: a browser on this machine draws it, some seconds.") as status:
+        content = attempt(lambda: form.make(report, lambda said: status.update(label=f"{form.title}: {said} …")))
+    if content is not None:
+        st.session_state[_MADE] = {**st.session_state.get(_MADE, {}), name: (hash(report.brief), content)}
+        st.rerun()
+
+
+def _name_file(report: Report, name: str, form: Form) -> str:
+    part = "report" if name in ("html", "pdf", "zip") else {"md": "model-card", "ipynb": "notebook"}.get(name, name)
+    return f"fairpriv-{part}-{report.audience}-{report.chosen[0].row.keys[0]}.{form.ending}"
+
+
+def _has_browser() -> bool:
+    try:
+        find_browser()
+    except FairprivError:
+        return False
+    return True
+
+
+def _silent(said: str) -> None:
+    """Say nothing: a button that saves at once shows its own progress."""

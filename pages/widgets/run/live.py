@@ -1,0 +1,149 @@
+"""A run as it is now: its state and brakes, what it has spent, its curves and its clipping histograms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.report import live
+from fairpriv_core.report.run_log import tell_run
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from pages.widgets.run.outcome import show_outcome
+from pages.widgets.run.run_numbers import draw_budget, draw_numbers
+from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.history import find_history
+
+_COLORS = {"running": "blue", "finished": "blue", "failed": "orange", "lost": "orange", "cancelled": "gray"}
+_STATES = {
+    "queued": "waiting for a worker",
+    "running": "training",
+    "stopping": "stopping",
+    "paused": "paused: it goes on where it was when resumed",
+    "finished": "finished",
+    "failed": "failed",
+    "cancelled": "stopped by hand",
+    "lost": "lost: its process is gone; Resume goes on from the last checkpoint",
+}
+_QUEUE_PATIENCE = 5.0
+
+
+def draw_run(store: RunStore, row: RunRow) -> None:
+    """Draw everything about one run."""
+    record = attempt(lambda: store.record(row.key))
+    history = find_history(store, row.key, try_number=row.attempt)
+    _draw_state(store, row)
+    draw_numbers(store, row, history, record)
+    draw_budget(row, record)
+    _draw_log(row)
+    if record is not None and row.ended:
+        show_outcome(store, row, record)
+    if not live.has_epochs(history):
+        _explain_missing(row)
+        return
+    _draw_curves(row, history)
+    _draw_clipping(store, row, history)
+
+
+def _explain_missing(row: RunRow) -> None:
+    if row.chunk is not None:
+        st.caption("Runs of a sweep that train in one loop keep no numbers of single epochs.")
+    elif row.ended:
+        st.caption("This run has no numbers of single epochs.")
+    else:
+        st.caption("The first numbers appear at the end of the first epoch.")
+
+
+def _draw_state(store: RunStore, row: RunRow) -> None:
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    with left:
+        asked = f", {plain(row.request)} asked for" if row.request and row.status == "running" else ""
+        st.badge(row.status + asked, color=_COLORS.get(row.status, "gray"))
+        share = min(1.0, row.step / row.steps) if row.steps and row.status != "finished" else float(row.step > 0)
+        st.progress(share, text=f"{_STATES[row.status]} · {_describe_steps(row)}{_describe_heartbeat(row)}")
+    with right.container(horizontal=True, horizontal_alignment="right", key="brakes"):
+        _offer(store, row, "pause", disabled=row.status not in ("queued", "running") or row.request is not None)
+        _offer(store, row, "resume", disabled=not _can_resume(row))
+        _offer(store, row, "stop", disabled=row.ended or row.status == "stopping")
+    if row.status == "queued" and time.time() - row.created > _QUEUE_PATIENCE:
+        st.warning(
+            "No worker has taken this run yet. Others may be ahead of it; if nothing moves, start the dashboard with "
+            "`./fairpriv app`, which starts the worker too.",
+            icon=":material/hourglass_empty:",
+        )
+
+
+def _offer(store: RunStore, row: RunRow, what: str, *, disabled: bool) -> None:
+    icons = {"pause": ":material/pause:", "resume": ":material/play_arrow:", "stop": ":material/stop:"}
+    ask = partial(_ask, store, row.key, what)
+    disabled = disabled or not store.database.writable or store.payer != row.owner
+    st.button(what.capitalize(), key=f"do_{what}", disabled=disabled, icon=icons[what], on_click=ask)
+
+
+def _ask(store: RunStore, key: str, what: str) -> None:
+    attempt(lambda: store.request(key, what))
+
+
+def _can_resume(row: RunRow) -> bool:
+    crashed = row.status == "failed" and row.error_kind == "crashed"
+    return row.status in ("paused", "lost") or crashed or (row.status == "running" and row.request == "pause")
+
+
+def _describe_heartbeat(row: RunRow) -> str:
+    if row.heartbeat is None or row.status not in ("running", "stopping", "lost"):
+        return ""
+    return f" · last sign of life {max(0.0, time.time() - row.heartbeat):.0f} s ago"
+
+
+def _describe_steps(row: RunRow) -> str:
+    if row.status == "finished":  # a search may end before its last step
+        return f"{row.step:,} steps" + (f", {row.epoch} epochs" if row.epoch else "")
+    return f"step {row.step:,} of {row.steps:,}, epoch {row.epoch}" if row.steps else f"step {row.step:,}"
+
+
+def _draw_log(row: RunRow) -> None:
+    with st.expander("Log", key="run_log", icon=":material/history:"):
+        for when, sentence in tell_run(row.to_json()):
+            st.markdown(f":small[{plain(f'{when} UTC') if when else '…'} &nbsp; {plain(sentence)}]")
+
+
+def _draw_curves(row: RunRow, history: live.History) -> None:
+    st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+    config: Mapping[str, Any] = row.config
+    method = config["method"]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        show_figure(live.live_quality(history, method=method["name"], notion=config["notion"]), "run_quality")
+    with right:
+        show_figure(live.live_groups(history), "run_groups")
+        if live.tells_classes(history):
+            show_figure(live.live_classes(history), "run_classes")
+        if any(name.startswith("multiplier/") for name in history):
+            show_figure(live.live_multipliers(history, limit=method.get("multiplier_max")), "run_multipliers")
+    if "epsilon" in history:
+        threat = methods()[method["name"]].info.threat_model
+        plan = {"budget": config["epsilon"], "delta": config["delta"], "threat_model": threat, "steps": row.steps}
+        with left:
+            show_figure(live.live_epsilon(history, **plan), "run_epsilon")
+
+
+def _draw_clipping(store: RunStore, row: RunRow, history: live.History) -> None:
+    """Draw what clipping does to each group now, and what it did over time."""
+    snapshot = attempt(lambda: store.snapshot(row.key))
+    histograms = {} if snapshot is None else snapshot["histograms"]
+    if not histograms:
+        return
+    clips = any(histogram.get("bound") is not None for histogram in histograms.values())
+    st.subheader("What clipping does" if clips else "Row by row", anchor=False)
+    columns = st.columns(2, gap="medium")
+    for column, (quantity, histogram) in zip(columns, histograms.items(), strict=False):
+        with column:
+            show_figure(live.clipping_histogram(histogram, quantity=quantity), f"run_{quantity}")
+    if any(name.startswith(("clipped/", "contribution/")) for name in history):
+        show_figure(live.live_clipping(history), "run_clipping")

@@ -1,0 +1,66 @@
+"""The numbers of a run: accuracy, gap with what it is held against, ε spent of its budget, time."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.report import live, wording
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import epsilon_text
+from pages.widgets.run.gap import say_reference
+from pages.widgets.run.outcome import say_raw
+from pages.widgets.shared.guard import plain
+
+
+def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: RunRecord | None) -> None:
+    """Draw the finished model's numbers, or the latest ones of the curves."""
+    notion = row.config["notion"]
+    found = {} if record is None else record.metrics or {}
+    accuracy, gap = (found.get(key, _last(history, f"test/{key}")) for key in ("accuracy", f"{notion}_gap"))
+    shown = {
+        "Accuracy": wording.percent(accuracy),
+        "Fairness gap": wording.points(gap),
+        "ε spent": "–" if (spent := _find_spent(row, record)) is None else epsilon_text(spent),
+        "Training time": f"{row.seconds:.0f} s",
+    }
+    with st.container(horizontal=True, gap="medium", key="run_numbers"):
+        for name, text in shown.items():
+            short = text.replace(" percentage points", " pp")
+            title = f"{wording.metric_title(f'{notion}_gap')}, in percentage points (pp)"
+            st.metric(name, short, width=150, help=title if short != text else None)
+    if accuracy is not None or gap is not None:
+        raw = wording.RAW if record is None or record.metrics is None else say_raw(record)
+        about = f"Accuracy and fairness gap: {plain(raw[0].lower() + raw[1:])}"
+        st.caption(f"{plain(say_reference(store, row.config))} {about}")
+
+
+def _find_spent(row: RunRow, record: RunRecord | None) -> float | None:
+    """Return the epsilon spent; None where none is proved, as after a choice by raw numbers."""
+    withdrawn = row.ended and record is not None and record.epsilon is None
+    return None if withdrawn else row.epsilon
+
+
+def draw_budget(row: RunRow, record: RunRecord | None) -> None:
+    """Draw what of the budget is spent, and how it was accounted."""
+    budget = row.config["epsilon"]
+    if budget and not (row.ended and _find_spent(row, record) is None):
+        spent = row.epsilon or 0.0
+        delta = wording.delta_text(row.config["delta"])
+        text = f"ε spent {epsilon_text(spent)} of {budget:g} · δ = {delta} · {_find_protection(row)}"
+        st.progress(min(1.0, spent / budget), text=text)
+    if record is not None:
+        paid = row.config.get("reuse")
+        shared = f" Run {paid} paid it: this one used that release and spent nothing more." if paid else ""
+        st.caption(plain(wording.epsilon_line(record.to_json()) + shared))
+
+
+def _find_protection(row: RunRow) -> str:
+    return f"protects {wording.protected(methods()[row.config['method']['name']].info.threat_model)}"
+
+
+def _last(history: live.History, name: str) -> float | None:
+    values = history.get(name, ((), ()))[1]
+    return next((item for item in reversed(values) if item is not None), None)

@@ -1,0 +1,69 @@
+"""The slider of the privacy budget, and what it means: a sentence in odds, 100 dots, and caution at both ends."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairpriv_core.privacy.explain import odds, sentence
+from fairpriv_core.report.figures import name_dots
+from pages.widgets.shared.guard import plain
+from pages.widgets.shared.state import keep, mount, value
+
+#: the budgets that the slider stops at, evenly spaced by eye on a log scale
+STOPS = tuple(
+    round(digit * scale, 3)
+    for scale in (0.01, 0.1, 1.0, 10.0)
+    for digit in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
+    if 0.05 <= digit * scale <= 20
+)
+#: outside of this the sentence stands in a box: so little noise that nobody hides, or so much that nothing is learned
+PLAIN_RANGE = (0.1, 7.5)
+
+
+def choose_epsilon(*, help: str | None = None) -> float:
+    """Draw the slider and return the budget that is chosen."""
+    nearest = min(STOPS, key=lambda stop: abs(stop - value("epsilon")))
+    label = "Privacy budget ε: smaller protects more"
+    chosen = st.select_slider(
+        label, STOPS, **mount("epsilon", STOPS, nearest), help=help, format_func=lambda stop: f"{stop:g}"
+    )
+    return float(keep("epsilon", chosen))
+
+
+def explain_epsilon(epsilon: float, delta: float, threat_model: str) -> None:
+    """Say what `epsilon` promises: the odds, the dots, and what is protected. Never that anything is safe."""
+    words = plain(sentence(epsilon, delta, threat_model))
+    st.html(draw_dots(odds(epsilon)))
+    with st.container(key="epsilon_sentence"):
+        if PLAIN_RANGE[0] <= epsilon <= PLAIN_RANGE[1]:
+            st.markdown(words)
+        else:
+            st.warning(words, icon=":material/warning:")
+
+
+def draw_dots(sure: int) -> str:
+    """Return 100 dots as HTML with their key: 50 for even odds, those that `sure` (50 to 100) adds, the rest.
+
+    >>> draw_dots(73).count(_PAINT["added"])  # one of them in the key
+    24
+    """
+    kinds = ["before"] * min(50, sure) + ["added"] * max(0, sure - 50)
+    dots = "".join(f'<span style="{_DOT}{_PAINT[kind]}"></span>' for kind in [*kinds, *["rest"] * (100 - len(kinds))])
+    label = f"100 dots: 50 for even odds before, {sure - 50} added at most, {100 - sure} left in doubt."
+    key = "".join(
+        f'<span style="{_ENTRY}"><i style="{_DOT}{_PAINT[kind]}width:0.8em"></i>{name}</span>'
+        for kind, name in zip(_PAINT, name_dots(sure), strict=True)
+    )
+    picture = f'<div role="img" aria-label="{label}" title="{label}" style="{_GRID}">{dots}</div>'
+    return f'{picture}<div style="{_KEY}">{key}</div>'
+
+
+_GRID = "display:grid;grid-template-columns:repeat(20,1fr);gap:4px;max-width:30rem"
+_KEY = "display:flex;flex-wrap:wrap;gap:2px 14px;margin-top:6px;max-width:30rem;font-size:0.875rem"
+_ENTRY = "display:inline-flex;align-items:center;gap:5px"
+_DOT = "display:block;aspect-ratio:1;border-radius:50%;box-sizing:border-box;"
+_PAINT = {
+    "before": "background:#8A939B;",
+    "added": "background:#2E86C8;",
+    "rest": "border:1.5px solid #8A939B;",
+}

@@ -1,0 +1,75 @@
+"""Which pages there are; and that a page stands in the frame of `app.py` also when its address is opened first."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import streamlit as st
+
+from pages.widgets.shared.guard import plain
+
+_FOLDER = Path(__file__).resolve().parents[2]
+#: file name -> (title, icon), in the order of the menu; the first one is shown at the root
+_PAGES = {
+    "start": ("Start", ":material/home:"),
+    "data": ("Data", ":material/table:"),
+    "train": ("Train", ":material/tune:"),
+    "run": ("Run", ":material/monitoring:"),
+    "compare": ("Compare", ":material/compare:"),
+    "tradeoffs": ("Trade-offs", ":material/scatter_plot:"),
+    "papers": ("Papers", ":material/menu_book:"),
+    "audit": ("Audit", ":material/policy:"),
+    "report": ("Report", ":material/description:"),
+    "learn": ("Learn", ":material/school:"),
+}
+
+
+def list_pages(*, icons: bool = True) -> list[st.Page]:
+    """Return the pages of the dashboard; an icon would otherwise become the browser tab's, fetched from elsewhere."""
+    return [
+        st.Page(_FOLDER / f"{name}.py", title=title, icon=icon if icons else None, default=name == "start")
+        for name, (title, icon) in _PAGES.items()
+    ]
+
+
+def mark_framed() -> None:
+    """Say, from the frame, that this session has it."""
+    st.session_state["framed"] = True
+
+
+def ask_for_frame() -> None:
+    """Start once more where the frame is missing.
+
+    Streamlit takes the files of pages/ for the whole app until `st.navigation` has been called once in the process; a
+    link opened before that would show its page bare. A page that runs on its own (a test) is left as it is.
+    """
+    if "framed" not in st.session_state:
+        st.session_state["framed"] = False
+        st.navigation(list_pages(icons=False), position="hidden")
+        st.rerun()
+
+
+@st.cache_resource(show_spinner=False)
+def set_aside(page: str) -> None:
+    """Take what the process holds once `page` has been drawn, its modules above all, out of garbage collection.
+
+    Streamlit collects after each run of a script, every second for each open run; through all modules that takes 50 ms.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def link_to(name: str, label: str) -> None:
+    """Draw a link to the page called `name`; a page that stands on its own has nowhere to link to."""
+    title, icon = _PAGES[name]
+    if st.session_state.get("framed"):
+        st.page_link(f"pages/{name}.py", label=label, icon=icon)
+    else:
+        st.caption(f"{plain(label)}: on the page {plain(title)}.")
+
+
+def go_to(name: str, **address: str | list[str]) -> None:
+    """Go to the page called `name`; a page that stands on its own stays."""
+    if st.session_state.get("framed"):
+        st.switch_page(f"pages/{name}.py", query_params=address)

@@ -1,0 +1,131 @@
+"""The ledger on a page: what all runs on a data set have spent so far, and for whom."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.ledger.launch import Effect, Page, foresee_launch, read_page
+from fairpriv_core.records.ledger_entry import call_data, identify_data
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import at_least_text, epsilon_text
+from pages.widgets.shared.called import call_files
+from pages.widgets.shared.guard import attempt, plain
+
+HELP = (
+    "Everything launched on the same people adds up, deleted and failed runs too. Runs that protect another thing "
+    "count as well, as far as they depend on it."
+)
+_REFUSED = (
+    "The cap does not let this launch through. Under a cap each run may be chosen after seeing the earlier ones, which "
+    "adds up to more than runs that were fixed beforehand: give this one a smaller ε, or see `fairpriv ledger cap`."
+)
+
+_STALE_SECONDS = 5.0
+
+Stamp = tuple[tuple[object, ...], ...]
+
+
+def call_people(data: Mapping[str, Any]) -> str:
+    """Return a config's data as a heading names it."""
+    return plain(call_files(call_data(data)))
+
+
+def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: float) -> None:
+    """Draw the ledger of every data set that these runs' configs are about."""
+    named = {identify_data(each["data"], each.get("file_id")): each["data"] for each in configs}
+    with st.expander("Ledger: what these data sets have spent", key="ledger"):
+        for data, people in named.items():
+            page = attempt(lambda data=data: find_page(store, data))
+            st.markdown(f"**{call_people(people)}**, at δ = {delta:g}", help=HELP)
+            if page is not None:
+                list_effects(foresee_launch(page, None, delta=delta), launched=False)
+
+
+def show_gauge(store: RunStore, data: Mapping[str, Any], file_id: str | None, *, delta: float) -> None:
+    """Draw a button that says what the people of `data` (a config's) have spent, and behind it each protected thing."""
+    effects = attempt(lambda: _find_spent(store, *_name_page(store, identify_data(data, file_id)), delta)) or []
+    counted = [effect for effect in effects if effect.runs]
+    bounded = [effect for effect in counted if math.isfinite(effect.planned)]
+    worst = max(bounded, key=lambda effect: effect.planned, default=None)
+    label = "no bound" if counted else "nothing spent"
+    label = label if worst is None else f"ε = {epsilon_text(worst.planned)} of {_name(worst)}"
+    with st.popover(f"Ledger: {label}", icon=":material/account_balance:", key="ledger_gauge"):
+        st.markdown(f"All runs on **{call_people(data)}** together, at δ = {delta:g}")
+        _list_lines(effects, launched=False)
+        for effect in effects:
+            if effect.cap is not None and math.isfinite(effect.planned):
+                share = min(1.0, effect.planned / effect.cap.epsilon)
+                st.progress(share, text=f"{_name(effect)}: {epsilon_text(effect.planned)} of {effect.cap.epsilon:g}")
+        _list_reasons(effects)
+        st.caption(HELP)
+
+
+def find_page(store: RunStore, data: str) -> Page:
+    """Return a data set's page of the ledger; what runs have spent that are at work may be some seconds old."""
+    return _read_page(store, *_name_page(store, data))
+
+
+def _name_page(store: RunStore, data: str) -> tuple[str, str, Stamp]:
+    """Return what a page is cached under: its store and who looks, its data set, and what changes when its lines do."""
+    stamp = store.ledger.stamp()
+    moving = any(row[0] == "running" for row in stamp)
+    turn = time.time() // _STALE_SECONDS if moving else 0.0
+    return f"{store.database.where} {store.owner}", data, (*stamp, (turn,))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _read_page(_store: RunStore, where: str, data: str, stamp: Stamp) -> Page:
+    return read_page(_store, data)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _find_spent(_store: RunStore, where: str, data: str, stamp: Stamp, delta: float) -> list[Effect]:
+    return foresee_launch(_read_page(_store, where, data, stamp), None, delta=delta)
+
+
+def list_effects(effects: Sequence[Effect], *, launched: bool) -> None:
+    """Draw what is spent of each thing that is protected; with what a launch adds where one is `launched`."""
+    _list_lines(effects, launched=launched)
+    if not all(effect.fits for effect in effects):
+        st.warning(_REFUSED, icon=":material/block:")
+    if any(effect.reason for effect in effects):
+        with st.popover("Why no bound", icon=":material/help:"):
+            _list_reasons(effects)
+
+
+def _list_lines(effects: Sequence[Effect], *, launched: bool) -> None:
+    st.markdown("\n".join(f"- :small[**{_name(each)}**: {_describe(each, launched=launched)}]" for each in effects))
+
+
+def _list_reasons(effects: Sequence[Effect]) -> None:
+    for effect in effects:
+        if effect.reason:
+            st.markdown(f"**{_name(effect)}**: {plain(effect.reason)}")
+
+
+def _describe(effect: Effect, *, launched: bool) -> str:
+    """Return one line: what is spent, what waits, what a launch makes of it, what a cap leaves."""
+    runs = "1 run" if effect.runs == 1 else f"{effect.runs:,} runs"
+    parts = [f"{_show(effect.spent)}, {runs}" if effect.runs else "nothing spent"]
+    if effect.planned != effect.spent:
+        parts.append(f"{_show(effect.planned)} with what waits and runs")
+    if launched:
+        same = effect.after == effect.planned
+        parts.append("the same with this launch" if same else f"**{_show(effect.after)}** with this launch")
+    if effect.cap is not None:
+        left = at_least_text(effect.remaining)
+        parts.append(f"cap {effect.cap.epsilon:g} at δ = {effect.cap.delta:g}, one more run may cost {left}")
+    return " · ".join(parts)
+
+
+def _name(effect: Effect) -> str:
+    return "whole records" if effect.column is None else plain(effect.column)
+
+
+def _show(epsilon: float) -> str:
+    return f"ε = {epsilon_text(epsilon)}" if math.isfinite(epsilon) else "no bound"

@@ -1,0 +1,105 @@
+"""Who looks: a person who has signed in, or, where no sign-in is set up, whoever sits at this machine.
+
+Sign-in is Streamlit's (OpenID Connect, the section [auth] of secrets.toml); whom it lets in is the list `allowed` of
+the section [people], since most providers vouch for anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.errors import StreamlitAuthError, StreamlitMissingAuthlibError
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.store.runs import LOCAL_OWNER
+from pages.widgets.shared.guard import plain, sentence
+
+_NO_SECRETS = "the file secrets.toml cannot be read, so nobody can sign in; its operator finds the reason in the log."
+_NOBODY = "nobody is let in yet: the operator lists whom under allowed in the section [people] of secrets.toml."
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person: `owner` is written to their runs and uploads, `name` is how a page calls them ("" where none is)."""
+
+    owner: str
+    name: str
+
+
+def find_person() -> Person:
+    """Return who looks; BadInput where a sign-in is set up and nobody who is let in has signed in."""
+    told: Mapping[str, Any] = st.user.to_dict()
+    if "is_logged_in" not in told:
+        if _has_unreadable_secrets():
+            raise BadInput(_NO_SECRETS)
+        return Person(LOCAL_OWNER, "")
+    if not told["is_logged_in"] or not told.get("sub"):
+        raise BadInput("sign in to use this dashboard.", field="person")
+    name = str(told.get("email") or told.get("name") or told["sub"])
+    allowed = _read_allowed()
+    if not is_allowed(told, allowed):
+        raise BadInput(f"you are signed in as {name}, who may not use this dashboard." if allowed else _NOBODY)
+    return Person(f"{told.get('iss', '')}#{told['sub']}", name)
+
+
+def is_allowed(told: Mapping[str, Any], allowed: Sequence[str]) -> bool:
+    """Return whether `allowed` names a person: by e-mail address, by "@domain", or all by "*".
+
+    An address that the provider says it has not checked names nobody.
+
+    >>> is_allowed({"email": "Ana@example.org"}, ["@example.org"])
+    True
+    >>> is_allowed({"email": "ana@example.org", "email_verified": False}, ["ana@example.org"])
+    False
+    """
+    if "*" in allowed:
+        return True
+    address = str(told.get("email") or "").casefold()
+    if "@" not in address or told.get("email_verified", True) is not True:
+        return False
+    known = {item.strip().casefold() for item in allowed}
+    return address in known or f"@{address.rpartition('@')[2]}" in known
+
+
+def admit() -> bool:
+    """Return whether the person may see the dashboard; where not, draw the page to sign in on, and nothing else."""
+    try:
+        find_person()
+    except BadInput as error:
+        st.header("fairpriv", anchor=False)
+        st.markdown(plain(sentence(str(error))))
+        if error.field == "person":
+            st.button("Sign in", key="sign_in", type="primary", icon=":material/login:", on_click=_sign_in)
+        elif st.user.to_dict().get("is_logged_in"):
+            st.button("Sign out", key="sign_out", icon=":material/logout:", on_click=st.logout)
+        return False
+    return True
+
+
+def show_person() -> None:
+    """Draw who is signed in, and the way out."""
+    with st.popover("Signed in", icon=":material/account_circle:", key="person"):
+        st.text(f"Signed in as {find_person().name}")
+        st.button("Sign out", key="sign_out", icon=":material/logout:", on_click=st.logout)
+
+
+def _sign_in() -> None:
+    try:
+        st.login()
+    except (StreamlitAuthError, StreamlitMissingAuthlibError) as error:
+        st.error(plain(f"Sign-in is not set up as it must be: {error}"), icon=":material/error:")
+
+
+def _read_allowed() -> list[str]:
+    found = st.secrets.get("people", {}).get("allowed", ()) if st.secrets.load_if_toml_exists() else ()
+    return [found] if isinstance(found, str) else [str(item) for item in found]
+
+
+def _has_unreadable_secrets() -> bool:
+    """Return whether there is a file of secrets that cannot be read: Streamlit then takes sign-in for not set up."""
+    there = any(Path(path).exists() for path in st.get_option("secrets.files"))
+    return there and not st.secrets.load_if_toml_exists()

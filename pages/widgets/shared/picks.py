@@ -1,0 +1,70 @@
+"""The runs that are compared: chosen by a link, by clicks in the table, or from a list; all are one choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from fairpriv_core.report.tables import TableRow
+from pages.widgets.shared.guard import plain
+from pages.widgets.shared.run_table import MOST_CHOSEN, Varied, name_row
+from pages.widgets.shared.state import choose, keep, mount_several, value
+
+
+def choose_usual(rows: Sequence[TableRow]) -> None:
+    """On a first visit choose the newest run and the newest other one on the same question, or the two newest."""
+    if not value("runs") and not st.session_state.get("compare_opened"):
+        first, *others = rows
+        same = [row for row in others if _question(row) == _question(first)]
+        choose("runs", tuple(row.keys[0] for row in (first, *(same or others)[:1])))
+    st.session_state["compare_opened"] = True
+
+
+def settle_runs(rows: Sequence[TableRow], most: int) -> None:
+    """Bring the runs that a link or a click chose to rows that are there, at most `most`; say which are not."""
+    unknown = settle("runs", rows)
+    if unknown:
+        many = "is" if len(unknown) == 1 else "are"
+        st.warning(
+            f"{plain(', '.join(unknown))} {many} not among the finished runs of this store: deleted, not finished, or "
+            "in another store.",
+            icon=":material/link_off:",
+        )
+    known = tuple(key for key in value("runs") if key not in unknown)
+    if len(known) > most:
+        st.warning(f"At most {most} runs fit here: these are the first {most}.")
+    if known[:most] != tuple(value("runs")):
+        choose("runs", known[:most])
+
+
+def settle(name: str, rows: Sequence[TableRow]) -> tuple[str, ...]:
+    """Let each key chosen under `name` be the first of its row, and return the keys that are in no row.
+
+    A link names a row by the key that was its first when the link was made; another seed that finishes can come first.
+    """
+    first = {key: row.keys[0] for row in rows for key in row.keys}
+    chosen = tuple(value(name))
+    settled = tuple(dict.fromkeys(first.get(key, key) for key in chosen))
+    if settled != chosen:
+        choose(name, settled)
+    return tuple(key for key in settled if key not in first)
+
+
+def choose_runs(rows: Sequence[TableRow], shown: Sequence[TableRow], varied: Varied) -> list[TableRow]:
+    """Draw the choice as a list and return its rows; each is named by the key of its first run."""
+    by_key = {row.keys[0]: row for row in rows}
+    listed = list(dict.fromkeys([*(row.keys[0] for row in shown), *value("runs")]))
+    picked = st.multiselect(
+        f"Runs to compare (2 to {MOST_CHOSEN})",
+        listed,
+        **mount_several("runs", listed, ()),
+        max_selections=MOST_CHOSEN,
+        format_func=lambda key: name_row(by_key[key], varied.get(key)),
+        help="The same choice as in the table; it stays when a filter hides a row.",
+    )
+    return [by_key[key] for key in keep("runs", tuple(picked))]
+
+
+def _question(row: TableRow) -> tuple[object, str]:
+    return row.data, row.notion

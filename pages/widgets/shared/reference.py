@@ -1,0 +1,138 @@
+"""Which data, as one short text that fits in an address: `adult:sex`, `adult:sex+race`, `age:25,60` for edges.
+
+Training rows thinned to a ratio of the groups' sizes: `adult:sex?group_ratio=0.8`; fewer rows: `adult:sex?rows=500`.
+A file of the user's own is named by the start of its id: `file-3fa94c0d12ab:sex?label=income&positive=%3E50K`.
+One in the data folder that the operator offers is named relative to it: `folder-2024/people.csv:sex?label=income`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.folder import find_named, name_in_folder
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.errors import BadInput
+from fairpriv_core.records.source import read_ratio, read_rows
+from pages.widgets.shared.called import call_files
+
+_DIGITS = 12
+_RATIO, _ROWS = "group_ratio", "rows"
+_UPLOAD, _FOLDER = "file-", "folder-"
+_ASKED = ("label", "positive", "image", "unreadable")
+
+
+def write_reference(spec: DataSpec) -> str:
+    """Return the text for `spec`.
+
+    >>> write_reference(DataSpec(dataset="adult", sensitive="sex"))
+    'adult:sex'
+    """
+    name = spec.dataset if spec.file is None else write_file(spec.file)
+    further = {name: getattr(spec, name) for name in _ASKED}
+    numbers = {_RATIO: spec.group_ratio, _ROWS: spec.rows}
+    told = {name: str(number) for name, number in numbers.items() if number is not None}
+    query = urlencode({key: text for key, text in {**further, **told}.items() if text})
+    sensitive = spec.sensitive.replace("%", "%25").replace("?", "%3F")  # where a reference is cut, and its own sign
+    return f"{name}:{sensitive}" + (f"?{query}" if query else "")
+
+
+def write_config(data: Mapping[str, Any]) -> str:
+    """Return the text for a config's data."""
+    return write_reference(DataSpec(**data))
+
+
+def write_file(path: str) -> str:
+    """Return the name by which a reference calls the file at `path`: by its id, or by its place in the folder."""
+    name = name_in_folder(path)
+    return f"{_UPLOAD}{Path(path).name[:_DIGITS]}" if name is None else f"{_FOLDER}{quote(name)}"
+
+
+def read_file(name: str, find_upload: Callable[[str], Path]) -> Path:
+    """Return the file that `write_file` called `name`; `find_upload` gives an upload by the start of its id.
+
+    Raises:
+        BadInput: there is no such file, or it is not for who asks.
+    """
+    if name.startswith(_FOLDER):
+        return find_named(unquote(name.removeprefix(_FOLDER)))
+    return find_upload(name.removeprefix(_UPLOAD))
+
+
+def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
+    """Return the data that `text` names; errors as `read_file`, and for an unknown data set."""
+    head, _, query = text.partition("?")
+    name, _, sensitive = head.partition(":")
+    further = dict(parse_qsl(query))
+    is_file = name.startswith((_UPLOAD, _FOLDER))
+    if not is_file and name not in problems():
+        raise BadInput(f"unknown data set '{name}'; choose from {', '.join(problems())}.", field="data")
+    return DataSpec(
+        dataset=None if is_file else name,
+        file=str(read_file(name, find_upload)) if is_file else None,
+        sensitive=unquote(sensitive),
+        group_ratio=read_ratio(further.get(_RATIO)),
+        rows=read_rows(further.get(_ROWS)),
+        **{asked: further.get(asked) for asked in _ASKED},
+    )
+
+
+def list_reference(text: str) -> str:
+    """Return the data as a list of them names it; of another label than the usual one it says what is predicted.
+
+    >>> list_reference("adult:sex?group_ratio=0.8"), list_reference("folder-people.csv:sex?label=hired&positive=yes")
+    ('adult:sex · group ratio 0.8', 'people.csv:sex · hired = yes')
+    """
+    head, _, query = text.partition("?")
+    label = dict(parse_qsl(query))
+    name, positive = label.get("label", ""), label.get("positive", "")
+    told = positive if ":" in name and positive.startswith(name.rpartition(":")[0]) else f"{name} = {positive}"
+    return call_files(unquote(head.removeprefix(_FOLDER)) + (f" · {told}" if name else "") + _tell_rows(text))
+
+
+def describe_reference(text: str) -> str:
+    """Return the data as the strip names it: title, sensitive attribute, and which rows where these are not all.
+
+    >>> describe_reference("adult:sex+race").split(" · ")[1]
+    'sex + race'
+    """
+    name, _, sensitive = text.partition("?")[0].partition(":")
+    return call_files(f"{_title(name)} · {unquote(sensitive).replace('+', ' + ')}{_tell_rows(text)}")
+
+
+def _tell_rows(text: str) -> str:
+    asked = dict(parse_qsl(text.partition("?")[2]))
+    ratio = f" · group ratio {asked[_RATIO]}" if _RATIO in asked else ""
+    return ratio + (f" · {asked[_ROWS]} rows" if _ROWS in asked else "")
+
+
+def _title(name: str) -> str:
+    if name in problems():
+        return problems()[name].title
+    return unquote(name.removeprefix(_FOLDER)) if name.startswith(_FOLDER) else name
+
+
+def describe_config(config: Mapping[str, Any]) -> str:
+    """Return a run's config as a list names it; seeds beyond the first are told.
+
+    >>> describe_config({"method": {"name": "none"}, "data": {"dataset": "adult", "sensitive": "sex"}, "epsilon": None})
+    'none · adult:sex'
+    """
+    parts = [config["method"]["name"]]
+    if config.get("replay_noise") is not None:
+        parts.append("replayed noise")
+    elif config.get("epsilon") is not None:
+        claim = " as published" if config["method"].get("variant") == "published" else ""
+        parts.append(f"ε = {config['epsilon']:g}{claim}")
+    reference = write_config(config["data"])
+    parts.append(unquote(reference.partition("?")[0]) + _tell_rows(reference))
+    if config.get("notion"):
+        parts.append(config["notion"].replace("_", " "))
+    if config.get("reuse"):
+        parts.append(f"release of {config['reuse'][:6]}")
+    if config.get("seed"):
+        parts.append(f"seed {config['seed']}")
+    return call_files(" · ".join(parts))

@@ -1,0 +1,51 @@
+"""The earlier results that the Start page shows, and how they were made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.report.figures import trade_off
+from fairpriv_core.report.start import StartResults, describe_settings, read_start_results, say_cost
+from fairpriv_core.report.wording import RAW
+from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.guard import plain
+
+_PUBLIC = "{name} is public. On your own data such numbers are raw, for the analyst: ε does not cover them."
+
+
+@st.cache_data
+def find_results() -> StartResults:
+    """Return the committed results."""
+    return read_start_results()
+
+
+def describe_results(results: StartResults) -> str:
+    """Return one sentence on what was trained."""
+    title, sensitive = plain(problems()[results.data["dataset"]].title), plain(results.data["sensitive"])
+    return (
+        f"Classifiers trained on **{title}** so that they treat the groups of **{sensitive}** alike "
+        "and give away little about any one person. Move the budget and read what an attacker could still learn."
+    )
+
+
+def show_results(results: StartResults, epsilon: float) -> None:
+    """Draw the trade-off with the budget `epsilon` marked, what it says, and what makes the results again."""
+    name = problems()[results.data["dataset"]].title
+    notion = notions()[results.notion].title
+    st.markdown(plain(say_cost(results, epsilon)))
+    figure = trade_off(results.outcomes, dataset=name, notion=notion, epsilon=epsilon)
+    words = figure.caption.removesuffix(RAW) + _PUBLIC.format(name=name)
+    show_figure(replace(figure, caption=words, raw=False), "start_trade_off")
+    with st.expander("How these results were made", key="start_made"):
+        st.markdown(
+            f"{len(results.outcomes)} runs of this software on {plain(results.made)}, with seeds "
+            f"{', '.join(f'{seed:d}' for seed in sorted({run.seed for run in results.outcomes}))}. "
+            "This makes the file again:"
+        )
+        st.code(results.command, language="sh")
+        told = describe_settings(results).items()
+        st.markdown("\n".join(f"- **{plain(title)}**: {plain(settings)}" for title, settings in told))

@@ -1,0 +1,216 @@
+"""What a person has chosen, kept across pages and in the address, so that a reload or a link shows the same view.
+
+A widget forgets its value when its page is left. Here every choice lives under one name: in the session, in the
+widget of that name, and (for those that a page publishes) in the address. The address wins when it was changed from
+outside: on opening, and on going back or forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.widgets.shared.frame import ask_for_frame
+
+#: every choice that a link carries, with its default; method parameters are `p.<name>` and have the method's default
+DEFAULTS: dict[str, Any] = {
+    "data": "synthetic:group",
+    "notion": "demographic_parity",
+    "method": "pf_ld",
+    "variant": "proved",
+    "epsilon": 1.0,
+    "delta": 1e-5,
+    "seed": 0,
+    "reuse": "new",
+    "private_evaluation": False,
+    "expert": False,
+    "typed": False,
+    "fairness": 5,
+    "source": "benchmark",
+    "run": "",
+    "runs": (),
+    "inverse": False,
+    "least_accuracy": 80.0,
+    "reference": "",
+    "rate": "positive_rate",
+    "only.data": (),
+    "only.notion": (),
+    "only.method": (),
+    "only.protects": (),
+    "audience": "analyst",
+    "of_data": "",
+    "of_notion": "",
+    "of_method": (),
+    "of_claim": (),
+    "view": "frontier",
+    "dominated": False,
+    "space_claim": "",
+    "map_of": "",
+    "map_quantity": "gap",
+    "map_x": "",
+    "map_y": "",
+    "wish_accuracy": 80.0,
+    "wish_gap": 5.0,
+    "points": (),
+    "sweep": "",
+    "card": "epsilon",
+    "paper": "",
+    "preset": "",
+    "size": "small",
+}
+
+
+def enter(page: str) -> None:
+    """Begin a page, in its frame: take choices from the address where it was changed from outside."""
+    ask_for_frame()
+    opened = _kept("page") != page
+    if opened:
+        _memory()["mounted"] = set()
+    _memory()["page"] = page
+    if opened or _went_back_or_forward():
+        for name in st.query_params:
+            if name in DEFAULTS or name.startswith("p."):
+                choose(name, _parse(name, tuple(st.query_params.get_all(name))))
+
+
+def value(name: str, default: Any = None) -> Any:
+    """Return the choice called `name`; the default where nothing valid was chosen."""
+    fallback = DEFAULTS.get(name, default)
+    chosen = _kept("choices").get(name, fallback)
+    return _like(chosen, fallback)
+
+
+def choose(name: str, chosen: Any) -> None:
+    """Set a choice from code; its widget, if it is shown later in this run, shows it."""
+    _kept("choices")[name] = chosen
+    _kept("mounted").discard(name)
+
+
+def forget(*names: str) -> None:
+    """Drop choices: their widgets start from their defaults. A name that ends in a stop is every choice below it."""
+    for name in list(_kept("choices")):
+        if name in names or name.partition(".")[0] + "." in names:
+            del _kept("choices")[name]
+            _kept("mounted").discard(name)
+
+
+def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) -> dict[str, Any]:
+    """Return the `key` and the `value` with which the widget called `name` is drawn.
+
+    A choice that is not among `options` (a link to something that is gone) becomes the default or the first option.
+    The value is also the widget's own default: a browser that draws the widget anew starts from it.
+    """
+    _kept("defaults")[name] = default
+    listed = None if options is None else list(options)
+    wanted = value(name, default)
+    if listed is not None and wanted not in listed:
+        wanted = default if default in listed else (listed[0] if listed else None)
+    if name in st.session_state:
+        held = st.session_state[name]
+        if name in _kept("mounted") and (listed is None or held in listed):
+            wanted = held
+        elif held != wanted:
+            st.session_state[name] = wanted
+    _kept("mounted").add(name)
+    return {"key": name, "value": wanted}
+
+
+def mount_index(name: str, options: Iterable[Any], default: Any = None) -> dict[str, Any]:
+    """Return the `key` and the `index` with which a list called `name` is drawn."""
+    listed = list(options)
+    mounted = mount(name, listed, default)
+    return {"key": name, "index": listed.index(mounted["value"]) if listed else None}
+
+
+def mount_default(name: str, options: Iterable[Any], default: Any = None) -> dict[str, Any]:
+    """Return the `key` and the `default` with which a row of buttons called `name` is drawn."""
+    return {"key": name, "default": mount(name, options, default)["value"]}
+
+
+def mount_several(name: str, options: Iterable[Any], default: Iterable[Any]) -> dict[str, Any]:
+    """Return the `key` and the `default` with which a list of several called `name` is drawn.
+
+    Of a choice, those that are not among `options` are left out; where none of them is, it becomes the default.
+    """
+    known = set(options)
+    chosen = list(_kept("choices").get(name, default))
+    wanted = [item for item in chosen if item in known]
+    if chosen and not wanted:
+        wanted = [item for item in default if item in known]
+    if name in st.session_state:
+        held = [item for item in st.session_state[name] or () if item in known]
+        wanted = held if name in _kept("mounted") and (held or not st.session_state[name]) else wanted
+        if st.session_state[name] != wanted:
+            st.session_state[name] = wanted
+    _kept("mounted").add(name)
+    return {"key": name, "default": wanted}
+
+
+def keep(name: str, chosen: Any) -> Any:
+    """Remember what the widget called `name` returned, and return it."""
+    _kept("choices")[name] = chosen
+    return chosen
+
+
+def publish(names: Iterable[str]) -> None:
+    """Write the choices into the address; method parameters that are at their default stay out."""
+    wanted = {name: _raw(value(name)) for name in names if value(name) not in (None, "", ()) and _told(name)}
+    current = {name: tuple(st.query_params.get_all(name)) for name in st.query_params}
+    others = {name: raw for name, raw in current.items() if name not in DEFAULTS and not name.startswith("p.")}
+    target = {**others, **wanted}
+    if current != target:
+        st.query_params.from_dict({name: list(raw) for name, raw in target.items()})
+
+
+def link(page_address: str) -> str:
+    """Return the address that shows this page with every choice; it names columns and settings, and holds no data."""
+    chosen: Mapping[str, Any] = _kept("choices")
+    pairs = [(name, text) for name, item in chosen.items() if item is not None and _told(name) for text in _raw(item)]
+    return f"{page_address}?{urlencode(pairs)}" if pairs else page_address
+
+
+def _went_back_or_forward() -> bool:
+    """Return whether this run follows the browser's history; any other address is one that a page wrote, maybe late."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def _told(name: str) -> bool:
+    return name in DEFAULTS or (name.startswith("p.") and value(name) != _kept("defaults").get(name))
+
+
+def _memory() -> dict[str, Any]:
+    if "memory" not in st.session_state:
+        st.session_state["memory"] = {"choices": {}, "mounted": set(), "defaults": {}, "page": ""}
+    memory: dict[str, Any] = st.session_state["memory"]
+    return memory
+
+
+def _kept(part: str) -> Any:
+    return _memory()[part]
+
+
+def _raw(item: Any) -> tuple[str, ...]:
+    if isinstance(item, list | tuple):
+        return tuple(str(part) for part in item)
+    return (f"{item:.12g}" if isinstance(item, float) else str(item),)
+
+
+def _parse(name: str, raw: tuple[str, ...]) -> Any:
+    return raw if isinstance(DEFAULTS.get(name), tuple) else raw[-1]
+
+
+def _like(chosen: Any, default: Any) -> Any:
+    """Return `chosen`, which may be the address's text, as the kind of thing that `default` is."""
+    if not isinstance(chosen, str) or isinstance(default, str) or default is None:
+        return chosen
+    try:
+        if isinstance(default, bool):
+            return chosen == "True"
+        return type(default)(float(chosen)) if isinstance(default, int | float) else default
+    except (ValueError, OverflowError):
+        return default

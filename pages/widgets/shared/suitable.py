@@ -1,0 +1,104 @@
+"""Which methods and notions go together with the data: these are offered, and of the others it is said why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import explain, say_undefined
+from fairpriv_core.records.plan import check_method
+from pages.widgets.shared.guard import plain, sentence
+from pages.widgets.shared.state import choose, keep, mount_index, value
+
+#: what the list of methods says behind each title, in the list's order
+PROTECTS = {"attribute": "attribute", "record": "whole record", None: "not private"}
+_METHOD_HELP = "Attribute: who is in which group. Whole record: all that a row says. Their ε cannot be compared."
+_USUAL, _OF_CLASSES = "pf_ld", "fairdp_adaptive"  # the method where none was chosen; on data that the first cannot take
+_ALIKE = "accuracy_parity"  # the notion where the groups are the classes: of the others each says how good the model is
+
+
+def settle_defaults(reference: str, dataset: Dataset) -> None:
+    """Where nothing else was chosen, take a method and a notion that newly chosen data can be used with."""
+    _prefer(reference, dataset)
+    if value("method") == _USUAL and _refuse(_USUAL, dataset):
+        choose("method", _OF_CLASSES)
+
+
+def choose_method(dataset: Dataset | None) -> str:
+    """Draw the list of methods that the data can be used with and return the chosen one."""
+    infos = {name: kind.info for name, kind in methods().items()}
+    unsuited = {} if dataset is None else {name: why for name in infos if (why := _refuse(name, dataset))}
+    names = [name for protected in PROTECTS for name, info in infos.items() if info.threat_model == protected]
+    able = [name for name in names if name not in unsuited]
+    titles = {name: f"{info.title} · {PROTECTS[info.threat_model]}" for name, info in infos.items()}
+    wanted = value("method")
+    mounted = mount_index("method", able, _USUAL if _USUAL in able else _OF_CLASSES)
+    chosen = st.selectbox(
+        "Method and what it protects", able, **mounted, format_func=titles.__getitem__, help=_METHOD_HELP
+    )
+    info = methods()[keep("method", chosen)].info
+    st.caption(plain(f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}."))
+    if wanted in unsuited and wanted != _USUAL:
+        st.info(plain(sentence(unsuited[wanted])), icon=":material/swap_horiz:")
+    if dataset is not None and unsuited:
+        st.caption(_say_unsuited([infos[name] for name in unsuited], dataset))
+    return str(chosen)
+
+
+def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
+    """Draw the list of notions that the method takes and that the data can be measured by; return the chosen one."""
+    _prefer(reference, dataset)
+    names = methods()[method].info.notions
+    labels = 2 if dataset is None else dataset.labels
+    able = [name for name in names if notions()[name].conditions_among(labels)]
+    titles = {name: notion.title for name, notion in notions().items()}
+    chosen = st.selectbox("Fairness notion", able, **mount_index("notion", able), format_func=titles.__getitem__)
+    notion = notions()[keep("notion", chosen)]
+    said = notion.sentence if labels == 2 else notion.ask_of_classes.format(groups="all groups")
+    st.caption(said, help=notion.misleads)
+    for name in [each for each in names if each not in able]:
+        st.caption(f"Not in the list: {say_undefined(notions()[name], labels)}")
+    return str(chosen)
+
+
+def explain_notion(name: str, dataset: Dataset) -> None:
+    """Say what the notion asks for on this data: which groups, which direction, the ideal value."""
+    st.markdown(plain(explain(notions()[name], dataset.group_names, dataset.label_names)))
+
+
+def _say_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:
+    """Say which kinds of methods are not in the list."""
+    kinds = []
+    if any(info.max_labels is not None and info.max_labels < dataset.labels for info in infos):
+        kinds.append(f"that take two labels (here are {dataset.labels:,})")
+    if dataset.classes_are_groups:
+        kinds.append("that protect the sensitive attribute (here it is the label, which they take as public)")
+    return f"Not in the list: methods {' and methods '.join(kinds)}."
+
+
+def _refuse(name: str, dataset: Dataset) -> str:
+    """Return why a method cannot be used on the data; "" where it can."""
+    try:
+        check_method(methods()[name].info, dataset)
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
+def _prefer(reference: str, dataset: Dataset | None) -> None:
+    """Where the groups of newly chosen data are its classes, choose the notion that is about such groups.
+
+    An address that names a notion is followed when it is opened.
+    """
+    before = value("notion.of", "")
+    if dataset is None or before == reference:
+        return
+    keep("notion.of", reference)
+    if dataset.classes_are_groups and (before or "notion" not in st.query_params):
+        choose("notion", _ALIKE)

@@ -1,0 +1,222 @@
+"""A sweep on a page: what it costs before anything starts, Launch, its progress, Cancel and Resume.
+
+A worker plans and launches, the run table keeps what was launched: the page may be reloaded or left at any time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.sweeps.launch import request_cost, request_launch
+from fairpriv_core.sweeps.prose import say_seconds
+from pages.widgets.shared.guard import attempt, plain, sentence
+from pages.widgets.shared.sweep_costs import show_costs_of_sweep
+
+_POLL_SECONDS = 1.0
+_QUEUE_PATIENCE = 8.0
+_SILENT_SECONDS = 5.0  # before that it is not known how fast it goes
+_REASONS = 3
+_WAITING = ("queued", "running")
+_ENDED = ("finished", "failed", "cancelled")
+_WORDS = {"running": "training", "queued": "waiting"}
+_CANCEL = "Finished runs stay, with their points. What is not finished is paused, and Resume goes on with it."
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """A sweep on a page: what was asked, under the key of its widgets.
+
+    What starts or stops something has a key of the sweep's own: a click that arrives together with a change of what is
+    asked does nothing to either.
+    """
+
+    store: RunStore
+    raw: Json
+    request: Json
+    key: str
+
+    @property
+    def own_key(self) -> str:
+        return f"{self.key}_{name_request(self.request)}"
+
+
+@dataclass(frozen=True)
+class _State:
+    """How it stands: what the worker told, how many runs have each status, how many runs' worth of steps are made."""
+
+    told: Json
+    launch: Json
+    counts: Mapping[str, int] = field(default_factory=dict)
+    made: float = 0.0
+
+    @property
+    def asking(self) -> bool:
+        return self.told["status"] in _WAITING
+
+    @property
+    def launching(self) -> bool:
+        return self.launch["status"] in _WAITING
+
+    @property
+    def training(self) -> bool:
+        return any(self.counts.get(status) for status in _WAITING)
+
+    @property
+    def moving(self) -> bool:
+        return self.asking or self.launching or self.training
+
+    @property
+    def missing(self) -> int:
+        return len((self.told["result"] or {}).get("keys", ())) - sum(self.counts.values())
+
+
+def offer_sweep(store: RunStore, raw: Mapping[str, Any], *, key: str) -> str | None:
+    """Draw the sweep `raw` (as for `build_sweep`) under `key`: its cost on demand, then Launch, then its progress.
+
+    What is wrong with it is said in a sentence. Nothing starts before its cost was shown. Another `raw` under the same
+    key is another sweep; the same one is found again after a reload, in whatever state it is. Returns the name by which
+    `SweepStore.launched` knows it; None where it is no sweep.
+    """
+    request = attempt(lambda: request_cost(raw, owner=store.payer))
+    if request is None:
+        return None
+    sweep = _Sweep(store, raw, request, key)
+    state = attempt(lambda: _look(sweep))
+    with st.container(border=True, key=f"{key}_sweep"):
+        if state is not None and state.moving:
+            st.fragment(_follow, run_every=_POLL_SECONDS)(sweep)
+        elif state is not None:
+            st.session_state.pop(f"{sweep.own_key}_seen", None)
+            _draw(sweep, state)
+    return name_request(request)
+
+
+def _follow(sweep: _Sweep) -> None:
+    """Draw the sweep while something moves; then let the whole page see what has come of it."""
+    state = attempt(lambda: _look(sweep))
+    if state is not None and not state.moving:
+        st.rerun()
+    if state is not None:
+        _draw(sweep, state)
+
+
+def _look(sweep: _Sweep) -> _State:
+    told = sweep.store.preview(name_request(sweep.request)) or {"status": "", "result": None, "error": None}
+    if not told["result"]:
+        return _State(told, {"status": "", "error": None})
+    launch = sweep.store.preview(name_request(_name_launch(sweep, told["result"]))) or {"status": "", "error": None}
+    return _State(told, launch, *SweepStore(sweep.store).progress(told["result"]["keys"]))
+
+
+def _name_launch(sweep: _Sweep, told: Json) -> Json:
+    return request_launch(sweep.raw, owner=sweep.store.payer, confirmed=told["cost"]["new"] > told["max_runs"])
+
+
+def _draw(sweep: _Sweep, state: _State) -> None:
+    if state.asking:
+        st.info(
+            "A worker is working out what this costs: it times a few steps of each kind of run, which takes some "
+            "seconds. `./fairpriv app` starts the worker.",
+            icon=":material/hourglass_empty:",
+        )
+    elif state.told["result"]:
+        show_costs_of_sweep(_tell_left(state))
+        _offer_launch(sweep, state)
+        if state.counts:
+            _show_progress(sweep, state)
+        _offer_cost(sweep, "Work it out again", kind="tertiary")
+    else:
+        if state.told["error"]:
+            st.error(plain(sentence(str(state.told["error"]))), icon=":material/error:")
+        _offer_cost(sweep, "Show runs, time and ε cost", kind="secondary")
+
+
+def _tell_left(state: _State) -> Json:
+    """Return the cost that was told, with the runs that are new and not finished as they are by now."""
+    going_on = sum(count for status, count in state.counts.items() if status not in _ENDED)
+    return {**state.told["result"]["cost"], "new": state.missing, "unfinished": going_on}
+
+
+def _offer_cost(sweep: _Sweep, label: str, *, kind: Any) -> None:
+    if st.button(label, key=f"{sweep.key}_cost", type=kind, icon=":material/calculate:"):
+        _do(partial(sweep.store.previews.ask, sweep.request, again=True))
+
+
+def _offer_launch(sweep: _Sweep, state: _State) -> None:
+    told = state.told["result"]
+    if state.launching:
+        st.info("Being launched: a worker puts the runs into the queue.", icon=":material/rocket_launch:")
+        return
+    if state.launch["error"]:
+        st.error(plain(sentence(str(state.launch["error"]))), icon=":material/error:")
+    if not state.missing:
+        return
+    if told["refusal"]:
+        st.error(plain(sentence(str(told["refusal"]))), icon=":material/block:")
+        return
+    many = told["cost"]["new"] > told["max_runs"]
+    words = f"More than {told['max_runs']:,} runs: yes, start all {told['cost']['new']:,}"
+    sure = not many or st.checkbox(words, key=f"{sweep.own_key}_sure")
+    label = f"Launch {state.missing:,} {'run' if state.missing == 1 else 'runs'}"
+    icon, own = ":material/rocket_launch:", f"{sweep.own_key}_launch"
+    if st.button(label, key=own, type="primary", icon=icon, disabled=not sure):
+        _do(partial(sweep.store.previews.ask, _name_launch(sweep, told), again=True))
+
+
+def _show_progress(sweep: _Sweep, state: _State) -> None:
+    total = len(state.told["result"]["keys"])
+    ended = sum(state.counts.get(status, 0) for status in _ENDED)
+    parts = [f"{count} {_WORDS.get(status, status)}" for status, count in state.counts.items()]
+    left = _say_left(sweep, state, total)
+    st.progress(min(1.0, state.made / total), text=f"{ended} of {total} ended: {', '.join(parts)}{left}")
+    keys, sweeps = state.told["result"]["keys"], SweepStore(sweep.store)
+    with st.container(horizontal=True):
+        own = sweep.own_key
+        if state.training and st.button("Cancel", key=f"{own}_cancel", icon=":material/stop:", help=_CANCEL):
+            _do(partial(sweeps.pause, keys, also_working=True))
+        if state.counts.get("paused") and st.button("Resume", key=f"{own}_resume", icon=":material/play_arrow:"):
+            _do(partial(sweeps.go_on, keys))
+    if state.counts.get("paused") and not state.training:
+        st.caption(
+            "Cancelled: finished runs and their points stay, and what they released is spent. The rest is paused."
+        )
+    if state.counts.get("failed"):
+        _list_reasons(sweeps, keys)
+
+
+def _say_left(sweep: _Sweep, state: _State, total: int) -> str:
+    """Return about how long it will take yet, by how fast it went since this page first saw it move."""
+    if not state.training:
+        return ""
+    begun, at_first = st.session_state.setdefault(f"{sweep.own_key}_seen", (time.monotonic(), state.made))
+    spent, gained = time.monotonic() - begun, state.made - at_first
+    if not gained and not state.counts.get("running") and spent > _QUEUE_PATIENCE:
+        return ". No worker has taken them yet: others may be ahead, or start it with ./fairpriv app"
+    if gained <= 0 or spent < _SILENT_SECONDS:
+        return ""
+    return f"; about {say_seconds(spent * (total - state.made) / gained)} left"
+
+
+def _list_reasons(sweeps: SweepStore, keys: list[str]) -> None:
+    rows = (attempt(lambda: sweeps.find(keys)) or {}).values()
+    reasons = Counter(row.error or "" for row in rows if row.status == "failed")
+    for reason, count in reasons.most_common(_REASONS):
+        st.markdown(f"- {count:,} failed: {plain(sentence(reason))}")
+
+
+def _do(action: Callable[[], object]) -> None:
+    """Do what was clicked, and show what has come of it."""
+    if attempt(lambda: (action(),)) is not None:
+        st.rerun()

@@ -1,0 +1,85 @@
+"""What a planned run will cost, in words, numbers and a curve: before anything trains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.report.figures import predicted_epsilon
+from fairpriv_core.runs.expect import expect_seconds
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.text import epsilon_text
+from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.epsilon import explain_epsilon
+from pages.widgets.shared.guard import plain
+from pages.widgets.train.plan import Plan
+
+
+def show_costs(config: RunConfig, plan: Plan) -> None:
+    """Draw what the run will spend and how much noise that takes."""
+    threat = plan.method.info.threat_model
+    if threat is None:
+        st.info("This method is not private: it adds no noise and has no ε.", icon=":material/info:")
+        return
+    budget = plan.epsilon[-1] if config.reuse and plan.epsilon else config.epsilon
+    if budget is not None and plan.unproved is None:
+        explain_epsilon(budget, config.delta, threat)
+    if config.reuse is not None:
+        st.caption(f"Run {plain(config.reuse)} has paid: ε = {epsilon_text(budget)}. This one releases nothing more.")
+        return
+    _say_what_is_spent(plan)
+    _show_levels(plan)
+    if plan.at_once:
+        st.caption("It is spent in one release, however long the training.")
+    elif plan.epochs:
+        figure = predicted_epsilon(
+            plan.epochs, plan.epsilon, budget=config.epsilon, delta=config.delta, threat_model=threat
+        )
+        show_figure(figure, "plan_epsilon")
+
+
+def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
+    """Say how long the run may take; `rows` are the store's, newest first."""
+    seconds, known = expect_seconds(config, n_train=plan.n_train, shape=plan.shape, rows=rows)
+    words = f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+    time = f"about {words}" if known else f"roughly {words}, the first run of its kind"
+    sizes = f"{plan.n_train:,} training rows · {plan.steps:,} steps · {plan.shape.size:,} parameters"
+    st.caption(f"Expected time: {time} · {sizes}")
+
+
+def warn_of_idling(plan: Plan) -> None:
+    """Warn where the settings leave a method that pursues a notion without anything to pursue."""
+    reason = plan.method.idle_reason()
+    if reason is not None:
+        st.warning(plain(reason), icon=":material/warning:")
+
+
+def warn_of_delta(config: RunConfig, plan: Plan) -> None:
+    """Warn where δ is so large that it would allow publishing somebody."""
+    if plan.method.info.threat_model is not None and config.delta * plan.n_train >= 1:
+        st.warning(
+            f"δ = {config.delta:g} is not below 1/n = {1 / plan.n_train:.2g}: it would allow publishing one person's "
+            "row at random; choose a smaller δ.",
+            icon=":material/warning:",
+        )
+
+
+def _say_what_is_spent(plan: Plan) -> None:
+    claim = "" if plan.published is None else f"claims {epsilon_text(plan.published)}"
+    if plan.unproved is not None:
+        beside = f" The paper's accounting {claim}." if claim else ""
+        st.warning(plain(f"No ε is proved. {plan.unproved}{beside}"), icon=":material/warning:")
+    elif plan.epsilon:
+        beside = f" The paper's accounting of the same noise {claim}." if claim else ""
+        st.caption(f"Will be spent: ε = {epsilon_text(plan.epsilon[-1])}, proved.{beside}")
+
+
+def _show_levels(plan: Plan) -> None:
+    with st.container(horizontal=True, gap="medium", key="plan_numbers"):
+        for title, level in plan.noise.items():
+            st.metric(plain(title), f"{level:.2f}", width=170, help="Scale of the noise over what it hides.")
+        for title, level in plan.sensitivities.items():
+            words = "How far one person can move this release. Group sizes are protected: taken as equal."
+            st.metric(f"Sensitivity, {plain(title)}", f"{level:.3g}", width=170, help=words)

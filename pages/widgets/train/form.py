@@ -1,0 +1,217 @@
+"""A method's hyper-parameters as a form, made from what the method declares: title, help, range, default, paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import Field
+from functools import partial
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+import streamlit as st
+
+from fairpriv_core.methods.base import Method, Parameter, parameters
+from pages.widgets.shared.guard import plain
+from pages.widgets.shared.state import keep, mount, mount_index, value
+
+_MIDDLE = 5
+_STEPS_A_DECADE = 12
+_WIDEST_SLIDER = 100
+
+
+def choose_parameters(
+    kind: type[Method], *, expert: bool, typed: bool, without: Collection[str] = ()
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Draw the parameters of `kind` and return (values by name, container under each field by name).
+
+    Simple mode leaves out those that are for experts; they keep their defaults, and so do those in `without`. `typed`
+    takes numbers as typed, out of range too: the core says what is wrong with them.
+    """
+    values: dict[str, Any] = {}
+    slots: dict[str, Any] = {}
+    apart = ("variant", *without)
+    shown = {name: item for name, item in parameters(kind).items() if name not in apart and len(item[0].choices) != 1}
+    usual = {name: item for name, item in shown.items() if not item[0].expert}
+    rare = {name: item for name, item in shown.items() if item[0].expert}
+    draw = partial(_draw_grid, may_be_empty=list_optional(kind), typed=typed)
+    draw(usual, values, slots)
+    if expert and rare:
+        with st.expander("More parameters", expanded=True, key="more_parameters"):
+            draw(rare, values, slots)
+    return values, slots
+
+
+def list_choices(kind: type[Method]) -> list[str]:
+    """Return the names under which the form keeps what was chosen."""
+    return [*(f"p.{name}" for name in parameters(kind)), *(f"p.{name}.automatic" for name in list_optional(kind))]
+
+
+def choose_fairness(kind: type[Method]) -> dict[str, Any]:
+    """Draw the one slider of simple mode and return the parameter that it sets; {} where the method has none."""
+    knob = next((name for name, (shown, _) in parameters(kind).items() if shown.fairer), None)
+    if knob is None:
+        st.caption("This method does not trade accuracy against fairness: simple mode has nothing to set for it.")
+        return {}
+    shown, field = parameters(kind)[knob]
+    position = keep(
+        "fairness",
+        st.slider(
+            "More accurate ↔ more fair",
+            0,
+            2 * _MIDDLE,
+            **mount("fairness", range(2 * _MIDDLE + 1), _MIDDLE),
+            help=f"Moves “{plain(shown.title)}” around its default. {plain(shown.help)}",
+        ),
+    )
+    chosen = turn_knob(float(field.default), position, shown)
+    st.caption(f"{plain(shown.title)} = {chosen:g}")
+    return {knob: chosen}
+
+
+def fit_batch(kind: type[Method], rows: int) -> dict[str, Any]:
+    """Return the batch size where the usual one is too large for data of so many rows: a quarter of them; else {}."""
+    usual = parameters(kind)["batch_size"][1].default if "batch_size" in parameters(kind) else None
+    if usual is None or usual <= rows // 2:
+        return {}
+    st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual:d} is too large for {rows:,} rows.")
+    return {"batch_size": max(rows // 4, 1)}
+
+
+def turn_knob(default: float, position: int, shown: Parameter) -> float:
+    """Return the knob's value at `position` (0 to 10): its default at 5, half again as fair a step, within its range.
+
+    >>> turn_knob(4.0, 5, Parameter("", "", fairer="more")), turn_knob(3.0, 6, Parameter("", "", fairer="less"))
+    (4.0, 2.0)
+    """
+    steps = position - _MIDDLE
+    turned = default * 1.5 ** (-steps if shown.fairer == "less" else steps)
+    low, high = -math.inf if shown.low is None else shown.low, math.inf if shown.high is None else shown.high
+    return float(f"{min(max(turned, low), high):.3g}")
+
+
+def build_stops(shown: Parameter, default: float) -> tuple[float, ...]:
+    """Return the stops of a log slider from low to high, the default among them; of whole numbers, powers of two.
+
+    >>> build_stops(Parameter("", "", low=0.1, high=10.0), 1.0)[0::12]
+    (0.1, 1.0, 10.0)
+    """
+    low, high = float(shown.low or 0), float(shown.high or 1)
+    first = low if low > 0 else high / 1e4
+    count = max(2, round(math.log10(high / first) * _STEPS_A_DECADE))
+    stops = {float(f"{first * (high / first) ** (step / count):.3g}") for step in range(count + 1)}
+    if isinstance(default, int):
+        stops = {float(2**power) for power in range(int(math.log2(first)), int(math.log2(high)) + 1)}
+    return tuple(sorted(stops | {float(default), low, high}))
+
+
+def list_optional(kind: type[Method]) -> set[str]:
+    """Return the parameters that may be left empty, for the method to set them itself."""
+    hints = get_type_hints(kind)
+    return {name for name in parameters(kind) if NoneType in get_args(hints[name])}
+
+
+def _draw_grid(
+    items: Mapping[str, tuple[Parameter, Field[Any]]],
+    values: dict[str, Any],
+    slots: dict[str, Any],
+    *,
+    may_be_empty: Collection[str],
+    typed: bool,
+) -> None:
+    listed = list(items.items())
+    for first in range(0, len(listed), 2):
+        for column, (name, (shown, field)) in zip(st.columns(2), listed[first : first + 2], strict=False):
+            with column:
+                optional = name in may_be_empty and field.default is not None
+                chosen = _draw(name, shown, field.default, typed=typed)
+                st.caption(_describe(shown, field.default))
+                slots[name] = st.container()
+                values[name] = None if optional and _choose_automatic(name, shown) else chosen
+
+
+def _choose_automatic(name: str, shown: Parameter) -> bool:
+    key = f"p.{name}.automatic"
+    return bool(keep(key, st.toggle("Set automatically", **mount(key, default=False), help=shown.help)))
+
+
+def _draw(name: str, shown: Parameter, default: Any, *, typed: bool) -> Any:
+    draw = _choose_widget(shown, default, typed=typed)
+    return keep(f"p.{name}", draw(f"p.{name}", shown, default))
+
+
+def _choose_widget(shown: Parameter, default: Any, *, typed: bool) -> Callable[[str, Parameter, Any], Any]:
+    if shown.choices:
+        return _draw_choice
+    if isinstance(default, bool):
+        return _draw_toggle
+    if default is None or isinstance(default, str | tuple):
+        return _draw_text
+    if typed or shown.low is None or shown.high is None:
+        return _draw_number
+    if shown.log:
+        return _draw_log_slider
+    return _draw_slider if shown.high - shown.low <= _WIDEST_SLIDER else _draw_number
+
+
+def _draw_choice(key: str, shown: Parameter, default: Any) -> Any:
+    return st.selectbox(shown.title, shown.choices, **mount_index(key, shown.choices, default), help=shown.help)
+
+
+def _draw_toggle(key: str, shown: Parameter, default: Any) -> Any:
+    return st.toggle(shown.title, **mount(key, default=default), help=shown.help)
+
+
+def _draw_text(key: str, shown: Parameter, default: Any) -> Any:
+    text = "" if default is None else ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+    if value(key, text) is None:
+        keep(key, text)
+    typed = st.text_input(shown.title, **mount(key, default=text), help=shown.help, placeholder="automatic")
+    return typed.strip() or None
+
+
+def _draw_number(key: str, shown: Parameter, default: Any) -> Any:
+    step = 1 if isinstance(default, int) else None
+    form = "%d" if isinstance(default, int) else "%.6g"
+    return st.number_input(shown.title, step=step, format=form, **mount(key, default=default), help=shown.help)
+
+
+def _draw_slider(key: str, shown: Parameter, default: Any) -> Any:
+    kind = type(default)
+    low, high = kind(shown.low), kind(shown.high)
+    inside = min(max(value(key, default), low), high)
+    step = 1 if kind is int else float(f"{(high - low) / 100:.1g}")
+    if inside != value(key, default):
+        keep(key, inside)
+    return st.slider(shown.title, low, high, step=step, **mount(key, default=default), help=shown.help)
+
+
+def _draw_log_slider(key: str, shown: Parameter, default: Any) -> Any:
+    stops = build_stops(shown, default)
+    wanted = float(value(key, default))
+    nearest = min(stops, key=lambda stop: abs(stop - wanted))
+    if wanted not in stops:
+        keep(key, nearest)
+    mounted = mount(key, stops, float(default))
+    chosen = st.select_slider(
+        shown.title, stops, **mounted, help=shown.help, format_func=lambda stop: f"{stop:g}{_unit(shown)}"
+    )
+    return int(chosen) if isinstance(default, int) else float(chosen)
+
+
+def _describe(shown: Parameter, default: Any) -> str:
+    parts = []
+    if shown.low is not None and shown.high is not None:
+        parts.append(f"{shown.low:g} to {shown.high:g}")
+    parts.append(f"default {'automatic' if default is None else plain(_show(default) + _unit(shown))}")
+    if shown.paper:
+        parts.append(f"paper {plain(str(shown.paper))}")
+    return " · ".join(parts)
+
+
+def _show(item: Any) -> str:
+    return f"{item:g}" if isinstance(item, int | float) and not isinstance(item, bool) else str(item)
+
+
+def _unit(shown: Parameter) -> str:
+    return f" {shown.unit}" if shown.unit else ""

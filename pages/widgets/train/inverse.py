@@ -1,0 +1,99 @@
+"""From the accuracy that is needed to the budget: the smallest ε among stored runs of the same question and method."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.records.record import accuracy_is_public
+from fairpriv_core.report.inverse import Answer, say_answer, smallest_epsilon
+from fairpriv_core.report.tables import TableRow, varied_settings
+from pages.widgets.shared.epsilon import STOPS
+from pages.widgets.shared.finished import find_rows
+from pages.widgets.shared.guard import plain
+from pages.widgets.shared.run_table import name_settings
+from pages.widgets.shared.session import find_store
+from pages.widgets.shared.state import choose, keep, mount, value
+
+_NONE = (
+    "No stored run yet on this data with this notion, method, accounting and δ. Launch some with several ε, or a "
+    "sweep: then the smallest ε that keeps the accuracy is read from them here."
+)
+_PUBLIC = (
+    "Accuracy needs only features and labels, which these methods take as public, and released models: choosing ε by "
+    "it costs nothing more. The gap is raw, for the analyst: no ε covers a choice by it."
+)
+_RAW = (
+    "Accuracy and gap are raw, for the analyst: which ε reaches an accuracy is itself told by what ε protects, and no "
+    "ε covers that choice."
+)
+_NAME = "least_accuracy"
+
+
+def offer_inverse(data: Mapping[str, Any], info: MethodInfo) -> None:
+    """Draw the slider of the accuracy that is needed, the answer of stored runs, and a button that sets ε to it.
+
+    `data` is a config's, `info` the method's; notion, accounting and δ are those that are chosen.
+    """
+    if not keep("inverse", st.toggle("Start from the accuracy I need", **mount("inverse"))):
+        return
+    store = find_store()
+    found = None if store is None else find_rows(store)
+    if found is None:
+        return
+    variant = value("variant") if value("variant") in info.variants else "proved"
+    rows = [row for row in found if (row.method, row.variant) == (info.name, variant) and _asks_the_same(row, data)]
+    shares = [row.accuracy.mean for row in rows if row.accuracy.mean is not None]
+    if not shares:
+        st.caption(_NONE)
+        return
+    least = _choose_accuracy(shares)
+    for answer in smallest_epsilon(rows, accuracy=least):
+        _show(answer, rows, least)
+    st.caption(_PUBLIC if all(_is_public(row, info) for row in rows) else _RAW)
+
+
+def _is_public(row: TableRow, info: MethodInfo) -> bool:
+    proved = row.epsilon if row.variant == "proved" else None
+    stated = {"threat_model": row.threat_model, "epsilon": proved}
+    return accuracy_is_public(stated, looks=info.needs_group_at_prediction)
+
+
+def _asks_the_same(row: TableRow, data: Mapping[str, Any]) -> bool:
+    same = row.notion == value("notion") and row.epsilon is not None and row.delta == value("delta")
+    return same and bool(json.loads(row.setting)["data"] == dict(data))
+
+
+def _choose_accuracy(shares: Sequence[float]) -> float:
+    """Draw the slider over what stored runs reach and return the share that is chosen."""
+    low, high = math.floor(100 * min(shares)), math.ceil(100 * max(shares)) + 1
+    inside = min(max(value(_NAME), float(low)), float(high))
+    if inside != value(_NAME):
+        keep(_NAME, inside)
+    wanted = st.slider("Accuracy of at least", float(low), float(high), step=0.1, format="%.1f %%", **mount(_NAME))
+    return float(keep(_NAME, wanted)) / 100
+
+
+def _show(answer: Answer, rows: Sequence[TableRow], least: float) -> None:
+    st.markdown(plain(say_answer(answer, accuracy=least)))
+    row = answer.nearest
+    if row is None:
+        return
+    settings = name_settings(varied_settings(rows).get(row.keys[0], {}))
+    if settings:
+        st.caption(f"Reached with {plain(settings)}; with other settings another ε may be needed.")
+    label = "Use" if answer.found is not None else "Use the nearest:"
+    st.button(f"{label} ε = {row.epsilon:g}", key="inverse_use", icon=":material/south:", on_click=_use, args=(row,))
+
+
+def _use(row: TableRow) -> None:
+    """Set the budget; typed where the slider does not stop there."""
+    choose("epsilon", row.epsilon)
+    if row.epsilon not in STOPS:
+        choose("expert", True)
+        choose("typed", True)

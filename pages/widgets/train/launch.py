@@ -1,0 +1,50 @@
+"""The right half of Train: what the settings on screen will cost, and Launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.store.runs import RunStore
+from pages.widgets.shared.guard import attempt
+from pages.widgets.shared.session import find_store, identify_file
+from pages.widgets.train.button import offer_launch
+from pages.widgets.train.clipping import show_clipping
+from pages.widgets.train.costs import show_costs, warn_of_delta, warn_of_idling
+from pages.widgets.train.launch_ledger import show_effect
+from pages.widgets.train.plan import Plan, make_plan
+
+
+def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]) -> None:
+    """Draw the plan of the config `raw`; what is wrong with it stands at its field, and nothing can be launched."""
+    store = find_store()
+    config = attempt(lambda: _build(raw, store), slots=slots)
+    plan = None if config is None else attempt(lambda: _plan(config, dataset, store), slots=slots)
+    if config is None or plan is None:
+        st.button("Launch", key="launch", type="primary", disabled=True, icon=":material/rocket_launch:")
+        st.caption("Correct what is marked, then launch.")
+        return
+    with slots.get("delta", st.container()):
+        warn_of_delta(config, plan)
+    warn_of_idling(plan)
+    if store is not None:
+        known = offer_launch(store, config, plan)
+        show_effect(store, config, plan, dataset, runs_already=known)
+    show_costs(config, plan)
+    if store is not None:
+        show_clipping(store, config, plan)
+
+
+def _build(raw: Mapping[str, Any], store: RunStore | None) -> RunConfig:
+    config = build_config(raw)
+    return config if store is None else replace(config, file_id=identify_file(config.data.file, store))
+
+
+def _plan(config: RunConfig, dataset: Dataset, store: RunStore | None) -> Plan:
+    source = None if config.reuse is None or store is None else store.source(config.reuse)
+    return make_plan(config, dataset, source)
