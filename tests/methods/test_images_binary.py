@@ -212,7 +212,7 @@ def test_another_network_trains_on_one_release() -> None:
 def test_the_curves_of_clipping_are_those_of_the_network_that_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
     data = make_faces()
     monkeypatch.setattr(previews, "load_dataset", lambda spec: data)
-    monkeypatch.setattr(previews, "split_dataset", lambda data, seed: (data, data))
+    monkeypatch.setattr(previews, "split_dataset", lambda data, seed, split: (data, data))
     spec = dataclasses.asdict(DataSpec(dataset="synthetic", sensitive="group"))
     request = {"data": spec, "notion": "demographic_parity", "hidden_layers": 0, "width": 64, "seed": 0}
     warmup = Warmup(**previews.compute({**request, "network": "cnn_small"}))
