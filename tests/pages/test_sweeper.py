@@ -22,8 +22,8 @@ RAW = {
 SCRIPT = """
 import json
 import streamlit as st
-from pages.widgets.session import find_store
-from pages.widgets.sweeper import offer_sweep
+from pages.widgets.shared.session import find_store
+from pages.widgets.shared.sweeper import offer_sweep
 offer_sweep(find_store(), json.loads({text!r}), key="s")
 """
 
