@@ -9,8 +9,8 @@ from typing import Any
 
 from fairpriv_core.cli.prose import describe_audit, describe_ledgers, describe_selection
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.download import confirm
 from fairpriv_core.data.problem import Problem
-from fairpriv_core.data.terms import confirm
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.report import Data, name_columns, report_ledger, report_ledgers
 from fairpriv_core.ledger.selection import Wish, select_run

@@ -16,7 +16,7 @@ from fairpriv_core.data.codebooks import (
     PARKINSONS,
     PARKINSONS_SUBJECT,
 )
-from fairpriv_core.data.image_catalog import MNIST_UNBALANCED, UTKFACE, UTKFACE_128
+from fairpriv_core.data.image_benchmarks import MNIST_UNBALANCED, UTKFACE, UTKFACE_128
 from fairpriv_core.data.problem import Categorical, Grouping, Keep, Label, Layout, Numeric, Problem, Source
 from fairpriv_core.data.synthetic import CONTRACTS, REGIONS, SHIFTS, generate
 

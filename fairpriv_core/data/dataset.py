@@ -10,12 +10,11 @@ import numpy as np
 
 from fairpriv_core.checks import one_of
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.features import name_features, write_schema
-from fairpriv_core.data.groups import Groups
 from fairpriv_core.data.mapped import select_rows
 from fairpriv_core.data.problem import Categorical, DataSpec
-from fairpriv_core.data.rows import Rows, assemble
-from fairpriv_core.data.thin import assume_thinned, thin_groups
+from fairpriv_core.data.roles import Groups
+from fairpriv_core.data.rows import Rows, assemble, assume_thinned, thin_groups
+from fairpriv_core.data.schema import name_features, write_schema
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 

@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-from fairpriv_core.data.features import encode_numbers, name_features, read_schema, to_raw, write_schema
 from fairpriv_core.data.gather import declare
 from fairpriv_core.data.mapped import ROWS_AT_ONCE, stack_blocks
-from fairpriv_core.data.plan import make_plan
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric, Schema
+from fairpriv_core.data.roles import make_plan
+from fairpriv_core.data.schema import encode_numbers, name_features, read_schema, to_raw, write_schema
 from fairpriv_core.data.table import Table, count_rows, take_rows
 from fairpriv_core.errors import BadInput
 

@@ -2,15 +2,158 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
+from python_calamine import CalamineWorkbook
 
 from fairpriv_core.checks import known_names
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.data.infer import read_own_file
-from fairpriv_core.data.material import Declared, Material, declare_problem
-from fairpriv_core.data.problem import DataSpec, Problem
-from fairpriv_core.data.readers import read_benchmark, read_pictures
-from fairpriv_core.data.terms import check_terms
+from fairpriv_core.data.download import check_terms, find_edition
+from fairpriv_core.data.faults import read_header
+from fairpriv_core.data.images import Pictures
+from fairpriv_core.data.own_file import read_own_file
+from fairpriv_core.data.problem import Categorical, DataSpec, Layout, Numeric, Problem, Source
+from fairpriv_core.data.read import read_csv, read_table
+from fairpriv_core.data.schema import Declared, Material, declare_problem
+from fairpriv_core.data.table import (
+    Codes,
+    Column,
+    Numbers,
+    Table,
+    canonical,
+    count_rows,
+    find_missing,
+    join_tables,
+    match_values,
+    take_rows,
+    to_codes,
+    to_numbers,
+)
+
+
+def read_benchmark(problem: Problem) -> Material:
+    """Return a benchmark after its filters; columns that it does not declare (names, birth dates, …) are never read."""
+    if problem.generate is not None:
+        table = problem.generate()
+        return Material(problem.name, table, declare_problem(problem), _seal_table(table), problem.caveats)
+    files = find_edition(problem.editions)
+    wanted = {**problem.columns, **{column.name: column for column in problem.extra}}
+    cuts = {label.column.name: label.above for label in problem.labels if label.above is not None}
+    tables = [_read_source(source, path, wanted, cuts) for source, path in files]
+    whole = join_tables(tables)
+    kept = _filter_rows(problem, whole)
+    rows = take_rows({name: whole[name] for name in problem.columns}, kept)
+    parts = [
+        np.full(count_rows(table), source.part == "test") for table, (source, _) in zip(tables, files, strict=True)
+    ]
+    return Material(
+        problem.name,
+        rows,
+        _note_filter(declare_problem(problem), published=len(kept), left=int(kept.sum())),
+        hashlib.sha256("".join(source.sha256 for source, _ in files).encode()).hexdigest(),
+        problem.caveats,
+        official_test=np.concatenate(parts)[kept] if any(source.part for source, _ in files) else None,
+        unit=None if problem.unit is None else to_numbers(whole[problem.unit])[kept].astype(np.int64),
+        unit_name=problem.unit or "",
+    )
+
+
+def read_pictures(problem: Problem, read: Callable[[Problem, bool], Pictures], *, skip: bool) -> Material:
+    """Return a benchmark of images; those that cannot be read are refused unless they are to be skipped."""
+    found = read(problem, skip)
+    return Material(
+        problem.name,
+        found.table,
+        declare_problem(problem),
+        found.digest,
+        (*problem.caveats, *found.notes),
+        official_test=found.official_test,
+        unit=found.unit,
+        unit_name="picture",
+        one_split=problem.one_split,
+        pixels=found.pixels,
+    )
+
+
+def _note_filter(declared: Declared, *, published: int, left: int) -> Declared:
+    if left == published:
+        return declared
+    note = f"The published row filter leaves {left:,} of {published:,} rows; each row is judged by itself."
+    return replace(declared, assumed=(*declared.assumed, note))
+
+
+def _read_source(
+    source: Source, path: Path, wanted: dict[str, Numeric | Categorical], cuts: dict[str, float]
+) -> dict[str, Column]:
+    rename = dict(source.layout.rename)
+    table = _read_file(path, source.layout, wanted, rename)
+    named = {rename.get(name, name): column for name, column in table.items()}
+    return {name: _apply(column, named[name], cuts.get(name)) for name, column in wanted.items()}
+
+
+def _read_file(path: Path, layout: Layout, wanted: Collection[str], rename: dict[str, str]) -> dict[str, Column]:
+    if layout.kind == "workbook":
+        return _read_sheet(path, layout)
+    return read_table(path).table if layout.kind == "parquet" else _read_text(path, layout, wanted, rename)
+
+
+def _read_text(path: Path, layout: Layout, wanted: Collection[str], rename: dict[str, str]) -> dict[str, Column]:
+    header = list(layout.columns) or read_header(path, separator=layout.separator)[1]
+    unique = [name if name not in header[:position] else f"{name}.{position}" for position, name in enumerate(header)]
+    columns = [name for name in unique if rename.get(name, name) in wanted]
+    return read_csv(path, header=unique, layout=layout, columns=columns).table
+
+
+def _read_sheet(path: Path, layout: Layout) -> dict[str, Column]:
+    """Return the first sheet of a workbook of numbers whose names stand in line `skip`."""
+    rows = CalamineWorkbook.from_path(str(path)).get_sheet_by_index(0).to_python()
+    names = [str(name) for name in rows[layout.skip]]
+    values = np.array(rows[layout.skip + 1 :], dtype=np.float32)
+    return {name: Numbers(values[:, position]) for position, name in enumerate(names)}
+
+
+def _apply(column: Numeric | Categorical, values: Column, above: float | None) -> Column:
+    """Return a column in the code book's terms: its categories as values, everything else missing."""
+    if isinstance(column, Numeric):
+        return Numbers(to_numbers(values).astype(np.float32))
+    if above is not None:
+        numbers = to_numbers(values).astype(np.float32)  # as exact as the rows: 27.576 is not above 27.576
+        return Codes(np.where(np.isfinite(numbers), numbers > np.float32(above), -1), column.categories)
+    return Codes(match_values(values, column.categories, dict(column.recode)), column.categories)
+
+
+def _filter_rows(problem: Problem, table: Table) -> np.ndarray:
+    """Return a mask (n,) of the rows that the published filter keeps; a missing value never passes a range."""
+    kept = np.ones(count_rows(table), dtype=bool)
+    for rule in problem.keep:
+        column = table[rule.column]
+        if rule.low is not None and rule.high is not None:
+            numbers = to_numbers(column)
+            kept &= (numbers >= rule.low) & (numbers <= rule.high)
+        if rule.without:
+            kept &= ~np.isin(_find_values(column), [canonical(value) for value in rule.without])
+    if problem.drop_missing:
+        kept &= ~np.logical_or.reduce([find_missing(table[name]) for name in problem.columns])
+    return kept
+
+
+def _find_values(column: Column) -> np.ndarray:
+    coded = to_codes(column)
+    assert coded is not None
+    found: np.ndarray = np.array([*(canonical(value) for value in coded.values), ""])[coded.codes]
+    return found
+
+
+def _seal_table(table: Table) -> str:
+    seal = hashlib.sha256()
+    for name, column in table.items():
+        seal.update(name.encode())
+        seal.update((column.codes if isinstance(column, Codes) else column.values).tobytes())
+    return seal.hexdigest()
 
 
 def gather(spec: DataSpec) -> Material:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairpriv_core import checks
-from fairpriv_core.data.pixels import Pictures
+from fairpriv_core.data.images import Pictures
 from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
 

@@ -15,12 +15,11 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset, describe_rows
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.guess import MOST_CODES, check_columns, guess_column, sort_values
 from fairpriv_core.data.mapped import ROWS_AT_ONCE
-from fairpriv_core.data.own_images import find_image_columns
+from fairpriv_core.data.own_file import MOST_CODES, check_columns, find_image_columns, guess_column, sort_values
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
+from fairpriv_core.data.read import read_table
 from fairpriv_core.data.rows import assemble
-from fairpriv_core.data.stream import read_table
 from fairpriv_core.data.table import Codes, Column, Table, find_missing, take_rows, to_codes
 from fairpriv_core.errors import BadInput
 from fairpriv_core.stats import wilson_interval

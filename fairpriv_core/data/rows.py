@@ -7,14 +7,93 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairpriv_core.data.few import assume_few, take_few
 from fairpriv_core.data.gather import gather
-from fairpriv_core.data.material import Material
-from fairpriv_core.data.plan import Plan, make_plan, seal_plan
 from fairpriv_core.data.problem import DataSpec, Grouping
-from fairpriv_core.data.sensitive import assign_groups
-from fairpriv_core.data.table import match_values, take_rows
+from fairpriv_core.data.roles import Plan, assign_groups, make_plan, seal_plan
+from fairpriv_core.data.schema import Material
+from fairpriv_core.data.table import count_rows, match_values, take_rows
 from fairpriv_core.errors import BadInput
+from fairpriv_core.seeds import public_generator
+
+#: with it rows are drawn: the same ones at every seed of a run
+FEW_SEED = 0
+
+
+def draw_few(n: int, rows: int) -> np.ndarray:
+    """Return the positions of `rows` of n rows, rising; they follow from the two numbers alone.
+
+    Fewer rows are among those of a larger number. BadInput where there are not as many.
+    """
+    if rows > n:
+        raise BadInput(f"rows must be at most {n:,}, the number of rows that there are, got {rows:,}.", field="rows")
+    return np.sort(public_generator(FEW_SEED, "rows").permutation(n)[:rows])
+
+
+def take_few(material: Material, rows: int) -> Material:
+    """Return the rows that are drawn, before any of them is looked at; BadInput where there are not as many."""
+    n = count_rows(material.table)
+    kept = draw_few(n, rows)
+    return replace(
+        material,
+        table=take_rows(material.table, kept),
+        official_test=None if material.official_test is None else material.official_test[kept],
+        unit=None if material.unit is None else material.unit[kept],
+        pixels=None if material.pixels is None else material.pixels.take(kept),
+        caveats=(*material.caveats, f"Of {n:,} rows {rows:,} are used, drawn with the constant seed {FEW_SEED}."),
+    )
+
+
+def assume_few(rows: int) -> str:
+    """Return what an epsilon on some of the rows takes as given, whatever it protects."""
+    return (
+        f"Which {rows:,} rows are used is public: they were drawn with the constant seed {FEW_SEED}, whatever they "
+        "hold. Nothing depends on the others but what is said of the data as a whole, and epsilon takes no credit for "
+        "leaving them out."
+    )
+
+
+def thin_groups(group: np.ndarray, ratio: float, groups: int, generator: np.random.Generator) -> np.ndarray:
+    """Return the positions of the rows that stay, in their order; `group` (n,) is in 0..`groups` - 1.
+
+    Of a group with more than m / ratio rows that many stay, rounded, where m is the size of the smallest group that has
+    rows. With generators alike the rows that stay at a higher ratio also stay at a lower one.
+
+    Raises:
+        BadInput: no group has rows to leave out at that ratio; how large the groups are is not said.
+    """
+    sizes = np.bincount(group, minlength=groups)
+    most = round(float(sizes[sizes > 0].min(initial=len(group))) / ratio)
+    if most >= sizes.max():
+        raise BadInput(
+            f"group_ratio {ratio:g} leaves no row out: the groups of the training rows are that much alike already; "
+            "choose a larger ratio, up to 1, or leave it out.",
+            field="group_ratio",
+        )
+    drawn = [generator.permutation(np.flatnonzero(group == place))[:most] for place in range(groups)]
+    return np.sort(np.concatenate(drawn))
+
+
+def match_groups(group: np.ndarray, like: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Return positions of rows of `group` (n,), as many as can be, whose groups have the shares that `like` (m,) has.
+
+    A group without rows on one of the two sides is left out of it.
+    """
+    k = int(max(group.max(), like.max())) + 1
+    sizes, wanted = np.bincount(group, minlength=k), np.bincount(like, minlength=k)
+    both = np.flatnonzero((sizes > 0) & (wanted > 0))
+    scarce = both[np.argmin(sizes[both] / wanted[both])]
+    kept = wanted * sizes[scarce] // wanted[scarce]
+    return np.sort(np.concatenate([generator.permutation(np.flatnonzero(group == one))[: kept[one]] for one in both]))
+
+
+def assume_thinned(ratio: float) -> str:
+    """Return what an epsilon on thinned rows takes as given, whatever it protects."""
+    return (
+        f"Which training rows are left out to reach a group ratio of {ratio:g} is taken as given, although it depends "
+        "on everyone's sensitive attribute and on how many rows each group has: epsilon compares data with the same "
+        "rows left out. Whoever is known to be left out is known to be of a larger group, and the number of training "
+        "rows tells the size of the smallest group; epsilon covers neither."
+    )
 
 
 @dataclass(frozen=True)

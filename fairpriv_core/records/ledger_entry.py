@@ -10,7 +10,7 @@ from typing import Any
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import Problem
-from fairpriv_core.data.sensitive import parse_label, parse_sensitive
+from fairpriv_core.data.roles import parse_label, parse_sensitive
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json

@@ -12,9 +12,9 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.groups import Groups
-from fairpriv_core.data.own_images import read_images
-from fairpriv_core.data.stream import read_table
+from fairpriv_core.data.own_file import read_images
+from fairpriv_core.data.read import read_table
+from fairpriv_core.data.roles import Groups
 from fairpriv_core.engine.predict import THRESHOLD, decision_thresholds, is_randomised, needs_group, predict_proba
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput

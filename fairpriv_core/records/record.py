@@ -15,8 +15,8 @@ from importlib import metadata
 from typing import Any
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.data.features import read_schema
-from fairpriv_core.data.groups import Groups
+from fairpriv_core.data.roles import Groups
+from fairpriv_core.data.schema import read_schema
 from fairpriv_core.methods.base import Method
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.accountants import epsilon as proved_epsilon

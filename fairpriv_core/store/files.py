@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.faults import check_file as check_readable
-from fairpriv_core.data.stream import digest_content
+from fairpriv_core.data.read import digest_content
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import find_published, is_published, name_bytes

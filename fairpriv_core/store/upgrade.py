@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import JSON, Column, Connection, RowMapping, Table, bindparam, delete, insert, select, text, update
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.data.groups import Groups
+from fairpriv_core.data.roles import Groups
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import Events, Parallel, SampledGaussian
 from fairpriv_core.records.config import name_config

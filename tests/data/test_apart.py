@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairpriv_core.data.apart import READER, Reader
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file, outline_data
+from fairpriv_core.data.reader_process import READER, Reader
 from fairpriv_core.errors import BadInput, DataUnavailable, RunFailed
 
 

@@ -9,8 +9,8 @@ import pytest
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.encode import load_encoder
 from fairpriv_core.data.gather import declare
-from fairpriv_core.data.plan import make_plan
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric, Problem
+from fairpriv_core.data.roles import make_plan
 from fairpriv_core.errors import BadInput
 
 OFFERED = [(name, sensitive) for name, problem in problems().items() for sensitive in problem.sensitive]

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairpriv_core.data import stream
-from fairpriv_core.data.stream import digest_content
+from fairpriv_core.data import read as stream
+from fairpriv_core.data.read import digest_content
 from fairpriv_core.errors import BadInput
 
 ROWS = 300

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.encode import Encoder, load_encoder
+from fairpriv_core.data.gather import read_benchmark
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
-from fairpriv_core.data.readers import read_benchmark
-from fairpriv_core.data.stream import read_table
+from fairpriv_core.data.read import read_table
 from fairpriv_core.data.table import Codes, Numbers
 from fairpriv_core.errors import BadInput
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import load_dataset, split_dataset
-from fairpriv_core.data.few import draw_few, take_few
 from fairpriv_core.data.gather import gather
-from fairpriv_core.data.pixels import Pixels
+from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import outline_data
+from fairpriv_core.data.rows import draw_few, take_few
 from fairpriv_core.errors import BadInput
 
 SPEC = DataSpec(dataset="synthetic", sensitive="region")

@@ -12,11 +12,11 @@ from PIL import Image
 from pyarrow import parquet
 
 from fairpriv_core.data import mapped
-from fairpriv_core.data.apart import READER
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
-from fairpriv_core.data.pixels import Pixels
+from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import count_classes, inspect_file, outline_data
+from fairpriv_core.data.reader_process import READER
 from fairpriv_core.errors import BadInput
 
 ROWS, HEIGHT, WIDTH = 60, 8, 9

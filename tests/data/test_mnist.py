@@ -11,7 +11,7 @@ import pytest
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
-from fairpriv_core.data.mnist import RARE, RARE_KEPT, keep_rare, read_idx
+from fairpriv_core.data.image_benchmarks import RARE, RARE_KEPT, keep_rare, read_idx
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput, DataUnavailable
 from fairpriv_core.methods.catalog import methods

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from fairpriv_core.data.dataset import Dataset, load_dataset
-from fairpriv_core.data.guess import guess_column, measure_column
+from fairpriv_core.data.own_file import guess_column, measure_column
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
 from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.data.table import Codes, Numbers
@@ -53,7 +53,7 @@ def test_a_caveat_quotes_no_cell_and_says_nothing_of_the_sensitive_column(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Data page's own reading of the file says where."""
-    monkeypatch.setattr("fairpriv_core.data.stream._BLOCK", 512)
+    monkeypatch.setattr("fairpriv_core.data.read._BLOCK", 512)
     odd = [*ROWS, "m,Jane Doe,1"]
     plain = load(path, odd, sensitive="sex")
     assert plain.caveats[0] == "column 'age' is read as text because of one of its values."

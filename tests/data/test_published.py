@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.gather import read_benchmark
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.readers import read_benchmark
 from fairpriv_core.data.table import Codes, Numbers
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairpriv_core.data.sensitive import Attribute, parse_sensitive
+from fairpriv_core.data.roles import Attribute, parse_sensitive
 from fairpriv_core.errors import BadInput
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.thin import match_groups, thin_groups
+from fairpriv_core.data.rows import match_groups, thin_groups
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 

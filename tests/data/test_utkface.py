@@ -14,9 +14,9 @@ from PIL import Image
 from fairpriv_core.cli.answers import confirm_terms
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.download import confirm, is_confirmed
+from fairpriv_core.data.image_benchmarks import AGE_EDGES, AGES
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.terms import confirm, is_confirmed
-from fairpriv_core.data.utkface import AGE_EDGES, AGES
 from fairpriv_core.errors import BadInput, DataUnavailable
 
 STAMP = "20170109{:09d}"

@@ -14,7 +14,7 @@ from PIL import Image
 from pyarrow import parquet
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.data.apart import READER
+from fairpriv_core.data.reader_process import READER
 from fairpriv_core.store.runs import open_store
 
 Open = Callable[..., AppTest]

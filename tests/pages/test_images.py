@@ -14,8 +14,8 @@ from PIL import Image
 from pyarrow import parquet
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.data.apart import READER
 from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.reader_process import READER
 from pages.widgets.shared.reference import read_reference, write_reference
 
 Open = Callable[..., AppTest]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairpriv_core.data.utkface import AGES
+from fairpriv_core.data.image_benchmarks import AGES
 from fairpriv_core.papers.dp_fermi import FIGURE_3, PAPER
 from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
 from fairpriv_core.papers.preset import Preset, Table

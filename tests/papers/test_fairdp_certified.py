@@ -6,7 +6,7 @@ import csv
 import gzip
 from pathlib import Path
 
-from fairpriv_core.data.utkface import OLDER_AGE
+from fairpriv_core.data.image_benchmarks import OLDER_AGE
 from fairpriv_core.papers.fairdp_certified import FIGURE_3, FIGURE_7, TABLE_3
 from fairpriv_core.papers.fairdp_certified_faces import FACES
 from fairpriv_core.papers.preset import ACCURACY, GAP, Compare, Part, Plot, Quantity

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset, load_dataset
-from fairpriv_core.data.features import write_schema
-from fairpriv_core.data.groups import Groups
 from fairpriv_core.data.problem import DataSpec, Numeric
-from fairpriv_core.data.stream import read_table
+from fairpriv_core.data.read import read_table
+from fairpriv_core.data.roles import Groups
+from fairpriv_core.data.schema import write_schema
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput

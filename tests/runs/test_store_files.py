@@ -21,10 +21,10 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, create_engin
 from fairpriv_core.cli.answers import answer_cap, answer_ledger
 from fairpriv_core.cli.main import cli
 from fairpriv_core.data.dataset import load_dataset
-from fairpriv_core.data.features import write_schema
-from fairpriv_core.data.groups import Groups
 from fairpriv_core.data.problem import Grouping, Numeric
-from fairpriv_core.data.stream import digest_content
+from fairpriv_core.data.read import digest_content
+from fairpriv_core.data.roles import Groups
+from fairpriv_core.data.schema import write_schema
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import SampledGaussian

@@ -25,9 +25,9 @@ from PIL import Image
 
 from fairpriv_core.data import catalog, gather
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.data.material import Material, declare_problem
-from fairpriv_core.data.pixels import Pixels
+from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import Categorical, Numeric, Problem
+from fairpriv_core.data.schema import Material, declare_problem
 from fairpriv_core.data.table import Codes, Column, Numbers
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.errors import BadInput

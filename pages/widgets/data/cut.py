@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from fairpriv_core.data.sensitive import parse_label
+from fairpriv_core.data.roles import parse_label
 from fairpriv_core.data.table import name_bins
 from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.state import keep, mount

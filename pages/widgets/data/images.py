@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairpriv_core.data.download import VARIABLE, confirm, is_confirmed
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.profile import FileReport
-from fairpriv_core.data.terms import VARIABLE, confirm, is_confirmed
 from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.state import keep, mount, mount_index

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from fairpriv_core.data.apart import READER
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
+from fairpriv_core.data.reader_process import READER
 from pages.widgets.data.cut import ask_cut, name_labels
 from pages.widgets.data.files import choose_given_file
 from pages.widgets.data.images import ask_skip, ask_terms, choose_images

@@ -13,7 +13,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
-from fairpriv_core.data.apart import READER
+from fairpriv_core.data.reader_process import READER
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.uploads import Upload
 from pages.widgets.shared.guard import attempt, plain

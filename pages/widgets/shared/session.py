@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from fairpriv_core.data.apart import READER
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import Outline
+from fairpriv_core.data.reader_process import READER
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.demo import check_offered
 from pages.widgets.shared.door import find_store

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from fairpriv_core.data import stream
-from fairpriv_core.data.stream import read_table
+from fairpriv_core.data import read as stream
+from fairpriv_core.data.read import read_table
 from fairpriv_core.data.table import Codes, Column, Numbers
 from fairpriv_core.errors import BadInput
 

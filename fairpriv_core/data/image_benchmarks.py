@@ -1,26 +1,65 @@
-"""UTK-Face: faces with age, gender and race in their file names, from a person's own folder of the original files.
-
-The pixels are what Pillow makes of each JPEG: converted to grey (or left in colour), resized by its bilinear filter,
-and nothing else. No face is stored by this project or leaves the process that reads it.
-"""
+"""The benchmarks of images: handwritten digits, their copy with a rare digit, and faces from a person's own folder."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from fairpriv_core.data.decode import Target, decode_images
-from fairpriv_core.data.download import find_local
-from fairpriv_core.data.pixels import Pictures, Pixels
-from fairpriv_core.data.problem import Layout, Problem, Source
+from fairpriv_core.data.download import find_edition, find_local
+from fairpriv_core.data.images import Pictures, Pixels, Target, decode_images
+from fairpriv_core.data.problem import Categorical, Label, Layout, Problem, Source
 from fairpriv_core.data.table import Codes
 from fairpriv_core.errors import BadInput, DataUnavailable
+from fairpriv_core.seeds import public_generator
+
+DIGITS = tuple("0123456789")
+#: of this digit's training images RARE_KEPT are kept, drawn with RARE_SEED
+RARE, RARE_KEPT, RARE_SEED = 8, 500, 8
+_MAGIC = {3: 2051, 1: 2049}
+
+
+def read_unbalanced(problem: Problem, _: bool) -> Pictures:
+    """Return all published images but those of the rare digit's training images that are not drawn."""
+    files = find_edition(problem.editions)
+    images = [read_idx(path, 3) for source, path in files if "images" in source.path]
+    labels = [read_idx(path, 1) for source, path in files if "labels" in source.path]
+    digits = np.concatenate(labels).astype(np.int64)
+    test = np.arange(len(digits)) >= len(labels[0])
+    kept = keep_rare(digits, test)
+    sealed = hashlib.sha256("".join(source.sha256 for source, _ in files).encode())
+    sealed.update(repr((RARE, RARE_KEPT, RARE_SEED)).encode())
+    return Pictures(
+        Pixels(np.concatenate(images)[:, None][kept]),
+        {problem.labels[0].column.name: Codes(digits[kept], DIGITS)},
+        sealed.hexdigest(),
+        official_test=test[kept],
+    )
+
+
+def keep_rare(digits: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """Return the positions that stay, rising; `digits` (n,) and `test` (n,), the mask of the published test images."""
+    rare = np.flatnonzero((digits == RARE) & ~test)
+    drawn = public_generator(RARE_SEED, "mnist_unbalanced").permutation(rare)[:RARE_KEPT]
+    return np.sort(np.concatenate([np.setdiff1d(np.arange(len(digits)), rare), drawn]))
+
+
+def read_idx(path: Path, dimensions: int) -> np.ndarray:
+    """Return the uint8 array of a gzipped idx file; DataUnavailable where it is none of `dimensions` dimensions."""
+    with gzip.open(path) as file:
+        content = file.read()
+    head = np.frombuffer(content, dtype=">i4", count=1 + dimensions) if len(content) >= 4 + 4 * dimensions else [0]
+    shape = tuple(int(size) for size in head[1:])
+    if head[0] != _MAGIC[dimensions] or len(content) != 4 + 4 * dimensions + int(np.prod(shape)):
+        raise DataUnavailable(f"{path} is no idx file of {dimensions} dimensions; delete it.", field="dataset")
+    return np.frombuffer(content, dtype=np.uint8, offset=4 + 4 * dimensions).reshape(shape)
+
 
 VARIABLE = "FAIRPRIV_UTKFACE"
 ADDRESS = "https://susanqq.github.io/UTKFace/"
@@ -173,3 +212,83 @@ def _count_twins(unit: np.ndarray, labels: np.ndarray) -> str:
 
 def _seal(pixels: Pixels, labels: np.ndarray) -> str:
     return hashlib.sha256(pixels.seal().encode() + labels.astype(np.int64).tobytes()).hexdigest()
+
+
+_MNIST_FILES = (
+    ("train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
+    ("train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+    ("t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+    ("t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
+)
+MNIST_UNBALANCED = Problem(
+    name="mnist_unbalanced",
+    title="Unbalanced MNIST",
+    summary="Which digit is it? 28 × 28 grey images, 54,649 for training with 500 of the digit 8, 10,000 for testing.",
+    citation="LeCun, Bottou, Bengio & Haffner (1998); unbalanced as in Bagdasaryan, Poursaeed & Shmatikov (2019)",
+    licence="CC BY-SA 3.0, as usually stated",
+    labels=(Label(Categorical("label", DIGITS), ""),),
+    sensitive=("label",),
+    schema=(),
+    editions=(
+        tuple(
+            Source(
+                path=f"mnist/{name}",
+                url=f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}",
+                sha256=sha256,
+                layout=Layout(kind="idx"),
+                part="test" if name.startswith("t10k") else "train",
+            )
+            for name, sha256 in _MNIST_FILES
+        ),
+    ),
+    pictures=read_unbalanced,
+    image=(1, 28, 28),
+    classes_are_groups=True,
+    split="official",
+    assumed=(
+        f"Which {RARE_KEPT} training images of the digit {RARE} are kept is taken as public; they were drawn with the "
+        f"constant seed {RARE_SEED}.",
+    ),
+    caveats=(
+        f"The training images of the digit {RARE} are cut from 5,851 to {RARE_KEPT}, at random with the constant seed "
+        f"{RARE_SEED}; the papers do not say which they kept. The test images are the published 10,000.",
+    ),
+)
+
+_RESEARCH = "The faces may be used for non-commercial research only, and their photographers keep all rights."
+UTKFACE = Problem(
+    name="utkface",
+    title="UTK-Face",
+    summary="How old is a person, or of which gender? 23,705 faces, 48 × 48 grey, from a folder of your own.",
+    citation="Zhang, Song & Qi (2017), Age progression/regression by conditional adversarial autoencoder",
+    licence="non-commercial research only; the rights in the photos stay with their owners",
+    labels=(
+        Label(Categorical("age", AGES), ""),
+        Label(Categorical("age_binary", HALVES), HALVES[1]),
+        Label(Categorical("age_36", OLDER), OLDER[1]),
+        Label(Categorical("gender", GENDERS), GENDERS[1]),
+    ),
+    sensitive=("race", "gender"),
+    schema=(Categorical("race", RACES),),
+    pictures=read_small,
+    split="people",
+    image=(1, 48, 48),
+    same=(("age", "age_binary", "age_36"),),
+    terms=_RESEARCH,
+    people="utkface",
+    assumed=("Where ages are parted into classes is taken as public.",),
+    caveats=(
+        "Age, gender and race are what a program and its correctors took people to be, not what people say they are.",
+        "Where the nine classes of age are parted is this project's choice: DP-FERMI speaks of nine and does not say.",
+        "A face shows race and gender: where epsilon protects the sensitive attribute it takes the face as public.",
+        "Whose face it is is not known: epsilon protects a row, not a person, who may be in several.",
+    ),
+)
+UTKFACE_128 = replace(
+    UTKFACE,
+    name="utkface_128",
+    title="UTK-Face in colour",
+    summary="The same faces, 128 × 128 in colour, as DP-FERMI takes them: 21 times as many numbers for each.",
+    pictures=read_large,
+    image=(3, 128, 128),
+)

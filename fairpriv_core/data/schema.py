@@ -1,16 +1,18 @@
-"""How a declared column becomes features: their names, their numbers, and the schema as JSON."""
+"""How declared columns become features, and what is known of a table's columns; benchmarks and own files share it."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from fairpriv_core.data.problem import Categorical, Numeric, Schema
-from fairpriv_core.data.table import Column, find_missing, match_values, name_bins, show_number, to_numbers
+from fairpriv_core.data.images import Pixels
+from fairpriv_core.data.problem import Categorical, Grouping, Label, Numeric, Problem, Schema
+from fairpriv_core.data.table import Column, Table, find_missing, match_values, name_bins, show_number, to_numbers
 from fairpriv_core.errors import BadInput
 
 _FORMAT = 1
@@ -78,3 +80,67 @@ def _read_column(stored: dict[str, Any]) -> Numeric | Categorical:
 
 def _freeze(value: Any) -> Any:
     return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
+
+
+_PIXELS = "Pixels are divided by 255, a public constant; the number of images is public."
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The columns of a data set: from a code book, or (`learned`) read from a person's file.
+
+    `columns` are all that may be named; `schema` those that are features unless they are label or sensitive.
+    `assumed` are the sentences that an epsilon under the threat model `record` takes as given. `image` is (channels,
+    height, width) where the features are pixels, whatever the columns; `classes_are_groups` as in `Problem`.
+    """
+
+    columns: Mapping[str, Numeric | Categorical]
+    schema: Schema
+    labels: tuple[Label, ...] = ()
+    groupings: tuple[Grouping, ...] = ()
+    same: tuple[tuple[str, ...], ...] = ()
+    assumed: tuple[str, ...] = ()
+    learned: bool = False
+    image: tuple[int, int, int] | None = None
+    classes_are_groups: bool = False
+
+
+@dataclass(frozen=True)
+class Material:
+    """The rows of a data set and what is declared of them. `digest` seals the bytes that they were read from.
+
+    `official_test` (n,) bool marks the published test part, None where there is none. `unit` (n,) int64 says whose each
+    row is, None where everyone has one; `unit_name` is what they are called. `one_split` as in `Problem`. `pixels` are
+    the images of the rows, None where the features are columns of `table`.
+    """
+
+    name: str
+    table: Table
+    declared: Declared
+    digest: str
+    caveats: tuple[str, ...] = ()
+    official_test: np.ndarray | None = None
+    unit: np.ndarray | None = None
+    unit_name: str = ""
+    one_split: bool = False
+    pixels: Pixels | None = None
+
+
+def declare_problem(problem: Problem) -> Declared:
+    """Return what the code book of a benchmark says."""
+    columns = (
+        "Ranges, bins and categories of the features are declared from the code book, not learned from rows; "
+        "the number of rows is public."
+    )
+    assumed = (columns if problem.pictures is None else _PIXELS, *problem.assumed)
+    schema = problem.schema if problem.pictures is None else ()
+    return Declared(
+        problem.columns,
+        schema,
+        problem.labels,
+        problem.groupings,
+        problem.same,
+        assumed,
+        image=problem.image,
+        classes_are_groups=problem.classes_are_groups,
+    )

@@ -1,18 +1,16 @@
-"""Reading in a process of its own, for one that lives long and has to stay small: the pages.
-
-What is read on the way (a file's columns, of which labels and groups remain) never becomes memory of the caller. An
-answer comes back as one npz archive of arrays and a JSON text, no pickle.
-"""
+"""Reading in a process of its own, for one that lives long and has to stay small: the pages. Both sides are here."""
 
 from __future__ import annotations
 
 import atexit
 import io
 import json
+import select
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +18,49 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.profile import ColumnReport, FileReport, Outline
-from fairpriv_core.errors import BadInput, DataUnavailable, RunFailed
+from fairpriv_core.data.profile import ColumnReport, FileReport, Outline, inspect_file, outline_data
+from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFailed
+
+IDLE_SECONDS = 60.0
+
+
+def answer(request: Mapping[str, Any]) -> bytes:
+    """Return the archive that answers `request`; an error is an answer too."""
+    told: dict[str, Any]
+    arrays: dict[str, np.ndarray] = {}
+    try:
+        if "inspect" in request:
+            told = asdict(inspect_file(request["inspect"], limit_bytes=request["limit_bytes"]))
+        else:
+            told, arrays = _outline(DataSpec(**request["outline"]))
+    except FairprivError as error:
+        told = {"error": str(error), "kind": type(error).__name__, "field": getattr(error, "field", None)}
+    archive = io.BytesIO()
+    text = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
+    np.savez(archive, allow_pickle=False, told=text, **arrays)
+    return archive.getvalue()
+
+
+def _outline(spec: DataSpec) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    outline = outline_data(spec)
+    known = vars(outline.dataset)
+    arrays = {name: value for name, value in known.items() if isinstance(value, np.ndarray) and name != "X"}
+    others = {name: value for name, value in known.items() if not isinstance(value, np.ndarray)}
+    return {"dataset": others, "revealing": outline.revealing}, arrays
+
+
+def main() -> None:
+    """Answer until the asking process ends, or asks nothing for a while."""
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    while select.select([source], [], [], IDLE_SECONDS)[0] and (line := source.readline()):
+        archive = answer(json.loads(line))
+        target.write(len(archive).to_bytes(8, "big") + archive)
+        target.flush()
+
+
+if __name__ == "__main__":
+    main()
+
 
 _ERRORS = {kind.__name__: kind for kind in (BadInput, DataUnavailable)}
 _LENGTH_BYTES = 8
@@ -30,7 +69,7 @@ _LENGTH_BYTES = 8
 class Reader:
     """The process that reads: started when it is asked, ends by itself when it is not asked for a while."""
 
-    def __init__(self, module: str = "fairpriv_core.data.apart_process") -> None:
+    def __init__(self, module: str = "fairpriv_core.data.reader_process") -> None:
         self._command = [sys.executable, "-m", module]
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None

@@ -1,0 +1,383 @@
+"""Which column is the label, which the sensitive attribute, which are features; and how rows are put into groups."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise, product
+
+import numpy as np
+
+from fairpriv_core.data.problem import Categorical, DataSpec, Grouping, Label, Numeric, Schema
+from fairpriv_core.data.schema import Declared, read_schema, write_schema
+from fairpriv_core.data.table import Column, Numbers, Table, canonical, match_values, name_bins, show_number, to_numbers
+from fairpriv_core.errors import BadInput
+
+#: more groups than this cannot be measured or constrained one by one
+MOST_GROUPS = 50
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column as a person named it, sensitive or label; `edges` are empty unless the person gave some."""
+
+    column: str
+    edges: tuple[float, ...] = ()
+
+
+def parse_sensitive(text: str, columns: Collection[str]) -> tuple[Attribute, ...]:
+    """Return the attributes that `text` names; `columns` are those that exist, and win over the grammar.
+
+    `sex` also finds a lone column `SEX`: names are told apart by case only where two columns differ by nothing else.
+    Raises BadInput for an unknown column, for edges that are not rising numbers and for a column named twice.
+    """
+    whole = text.strip()
+    parts = [whole] if whole in columns else [part.strip() for part in whole.split("+")]
+    attributes = tuple(_parse_attribute(part, columns) for part in parts)
+    names = [attribute.column for attribute in attributes]
+    if len(set(names)) < len(names):
+        raise BadInput(f"sensitive names a column twice in '{text}'; cross unlike columns.", field="sensitive")
+    return attributes
+
+
+def parse_label(text: str, columns: Collection[str]) -> Attribute:
+    """Return the column that the label `text` names, with one edge for `score:150`; `columns` win over the grammar.
+
+    Raises BadInput for an unknown column, and for anything but one finite number behind the colon.
+    """
+    column, edges = _find_cut(text.strip(), columns)
+    if column is None:
+        raise BadInput(f"unknown label column '{text}'; choose from {', '.join(columns)}.", field="label")
+    if edges is None:
+        return Attribute(column)
+    numbers = _read_edges(edges)
+    if len(numbers) != 1:
+        raise BadInput(
+            f"a label is cut at one value, got '{edges}'; write one number, like {column}:150.", field="label"
+        )
+    return Attribute(column, numbers)
+
+
+def declare_grouping(attribute: Attribute, column: Numeric | Categorical, declared: Mapping[str, Grouping]) -> Grouping:
+    """Return the groups of an attribute: a person's edges, else the declared grouping, else the listed categories."""
+    if isinstance(column, Categorical):
+        if attribute.edges:
+            raise BadInput(
+                f"'{column.name}' holds texts, so it cannot be cut at {_show(attribute.edges)}; "
+                f"write it without edges, or cut a numeric column.",
+                field="sensitive",
+            )
+        return declared.get(column.name, Grouping(column.name, values=column.categories))
+    edges = attribute.edges or declared.get(column.name, Grouping(column.name)).edges
+    if not edges:
+        raise BadInput(
+            f"'{column.name}' is a numeric column; say where to cut it, like {column.name}:25,60.", field="sensitive"
+        )
+    return Grouping(column.name, edges=edges)
+
+
+def name_groups(grouping: Grouping) -> tuple[str, ...]:
+    """Return the names of a grouping's groups, in the order of their numbers."""
+    if not grouping.edges:
+        return (*grouping.values, *((grouping.rest,) if grouping.rest else ()))
+    return name_bins(grouping.column, grouping.edges)
+
+
+def cross_names(groupings: Collection[Grouping]) -> tuple[str, ...]:
+    """Return the names of crossed groups, `Female, Black`; raises BadInput beyond MOST_GROUPS."""
+    names = tuple(", ".join(parts) for parts in product(*map(name_groups, groupings)))
+    if len(names) > MOST_GROUPS:
+        asked = "+".join(grouping.column for grouping in groupings)
+        raise BadInput(
+            f"'{asked}' has {len(names)} groups; at most {MOST_GROUPS} can be compared: cut or cross fewer values.",
+            field="sensitive",
+        )
+    return names
+
+
+def assign_groups(
+    table: Table, groupings: Sequence[Grouping], columns: Mapping[str, Numeric | Categorical]
+) -> np.ndarray:
+    """Return the group of each row, (n,) int64 in 0..k-1; -1 for a row that lacks one of the attributes.
+
+    `columns` needs those alone whose values are listed: one that is cut needs no more than its edges.
+    """
+    index = np.zeros(len(table[groupings[0].column]), dtype=np.int64)
+    missing = np.zeros(len(index), dtype=bool)
+    for grouping in groupings:
+        part = _assign(table, grouping, columns.get(grouping.column))
+        missing |= part < 0
+        index = index * len(name_groups(grouping)) + part
+    return np.where(missing, -1, index)
+
+
+def _assign(table: Table, grouping: Grouping, column: Numeric | Categorical | None) -> np.ndarray:
+    values = table[grouping.column]
+    if grouping.edges:
+        numbers = to_numbers(values)
+        found = np.searchsorted(_round_edges(grouping.edges, values), numbers, side="right").astype(np.int64)
+        return np.where(np.isfinite(numbers), found, -1)
+    assert isinstance(column, Categorical)
+    listed = match_values(values, column.categories, dict(column.recode))
+    position = {canonical(value): number for number, value in enumerate(grouping.values)}
+    other = len(grouping.values) if grouping.rest else -1
+    lookup = np.array([*(position.get(canonical(category), other) for category in column.categories), -1])
+    groups: np.ndarray = lookup[listed].astype(np.int64)
+    return groups
+
+
+def _round_edges(edges: tuple[float, ...], values: Column) -> np.ndarray:
+    """Return edges as exact as the column: 0.7 read as float32 must not fall below an edge of 0.7."""
+    kept = values.values.dtype if isinstance(values, Numbers) else np.dtype(np.float64)
+    return np.array(edges, dtype=kept).astype(np.float64)
+
+
+def _parse_attribute(part: str, columns: Collection[str]) -> Attribute:
+    column, edges = _find_cut(part, columns)
+    if column is None:
+        raise BadInput(f"unknown column '{part}' in sensitive; choose from {', '.join(columns)}.", field="sensitive")
+    return Attribute(column) if edges is None else Attribute(column, _parse_edges(edges, part))
+
+
+def _find_cut(part: str, columns: Collection[str]) -> tuple[str | None, str | None]:
+    """Return the column that `part` names, None for an unknown one, and what it says of edges, None for nothing."""
+    if (whole := _find_column(part, columns)) is not None:
+        return whole, None
+    name, colon, edges = part.rpartition(":")
+    return (_find_column(name.strip(), columns), edges) if colon else (None, None)
+
+
+def _find_column(name: str, columns: Collection[str]) -> str | None:
+    if name in columns:
+        return name
+    alike = [column for column in columns if column.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _parse_edges(text: str, part: str) -> tuple[float, ...]:
+    edges = _read_edges(text)
+    if not edges:
+        raise BadInput(f"the edges in '{part}' must be rising numbers, like age:25,60.", field="sensitive")
+    return edges
+
+
+def _read_edges(text: str) -> tuple[float, ...]:
+    """Return finite, rising numbers; none where `text` is anything else."""
+    try:
+        edges = tuple(float(edge) for edge in text.split(","))
+    except ValueError:
+        return ()
+    rising = all(low < high for low, high in pairwise(edges))
+    return edges if rising and all(math.isfinite(edge) for edge in edges) else ()
+
+
+def _show(edges: tuple[float, ...]) -> str:
+    return ",".join(show_number(edge) for edge in edges)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Crossed groupings, and the column of each that lists values; one that is cut is known by its edges alone."""
+
+    groupings: tuple[Grouping, ...]
+    columns: tuple[Categorical, ...]
+
+    def assign(self, table: Table) -> np.ndarray:
+        """Return the group of each row, (n,) int64; BadInput where a column or a row's value is missing or unknown."""
+        missing = [grouping.column for grouping in self.groupings if grouping.column not in table]
+        if missing:
+            raise BadInput(
+                f"the model decides by group, so every row needs a value of {' and '.join(missing)}; "
+                f"the file has only {', '.join(table)}.",
+                field="file",
+            )
+        found = assign_groups(table, self.groupings, {column.name: column for column in self.columns})
+        lost = np.flatnonzero(found < 0)
+        if len(lost):
+            asked = "; ".join(_say(grouping) for grouping in self.groupings)
+            raise BadInput(
+                f"row {lost[0] + 1} of the file is in no group that the model knows, so it cannot decide: {asked}.",
+                field="file",
+            )
+        return found
+
+    def to_json(self) -> str:
+        """Return the groups as JSON; `from_json` gives equal ones. Nothing that was measured of a column is in it."""
+        groupings = [asdict(grouping) for grouping in self.groupings]
+        return json.dumps({"groupings": groupings, "columns": write_schema(self.columns)}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | None) -> Groups:
+        """Return the groups that `to_json` wrote; raises BadInput for any other text.
+
+        Earlier versions also wrote what they measured of a column that is cut (range, mean, deciles): it is not read.
+        """
+        try:
+            stored = json.loads(text or "")
+            groupings = tuple(
+                Grouping(each["column"], tuple(each["values"]), each["rest"], tuple(each["edges"]))
+                for each in stored["groupings"]
+            )
+            columns = read_schema(stored["columns"])
+            return cls(groupings, tuple(column for column in columns if isinstance(column, Categorical)))
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(f"the model does not say which rows are in which group ({type(error).__name__}).") from error
+
+
+def _say(grouping: Grouping) -> str:
+    if grouping.edges:
+        return f"{grouping.column} must be a number"
+    return f"{grouping.column} must be one of {_list(name_groups(grouping))}"
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+
+
+#: more classes than this cannot be told apart
+MOST_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The decided roles. `features` holds no sensitive column, and none at all where they are pixels.
+
+    `label_names` are the negative and the `positive` label, or, with `positive` "", all of more than two classes.
+
+    With `label_edge` the label's rows hold numbers: those that are at least as large are its second category.
+    """
+
+    label: Categorical
+    positive: str
+    label_names: tuple[str, ...]
+    groupings: tuple[Grouping, ...]
+    group_names: tuple[str, ...]
+    features: Schema
+    label_edge: float | None = None
+
+
+def make_plan(spec: DataSpec, declared: Declared) -> Plan:
+    """Return the roles of the columns; raises BadInput for every choice that cannot be used, naming those that can."""
+    label = _choose_label(spec, declared)
+    positive, names = _choose_classes(spec, label, declared)
+    usual = set() if declared.image else {usual.column.name for usual in declared.labels}
+    others = [name for name in declared.columns if name not in usual]
+    attributes = parse_sensitive(spec.sensitive, [*dict.fromkeys([*others, label.column.name])])
+    hidden = _find_same({attribute.column for attribute in attributes}, declared.same)
+    if label.column.name in hidden and not declared.classes_are_groups:
+        raise BadInput(
+            f"'{label.column.name}' cannot be both the label and the sensitive attribute; choose another of the two.",
+            field="sensitive",
+        )
+    known = {grouping.column: grouping for grouping in declared.groupings}
+    groupings = tuple(declare_grouping(part, declared.columns[part.column], known) for part in attributes)
+    group_names = cross_names(groupings)
+    if len(group_names) < 2:
+        raise BadInput(
+            f"every row is in one group, '{group_names[0]}'; "
+            f"choose a sensitive attribute with at least two groups, got '{spec.sensitive}'.",
+            field="sensitive",
+        )
+    hidden |= _find_same({label.column.name}, declared.same)
+    features = tuple(column for column in declared.schema if column.name not in hidden)
+    if not features and not declared.image:
+        raise BadInput(
+            "no column is left to predict from once label and sensitive attribute are taken out.", field="label"
+        )
+    return Plan(label.column, positive, names, groupings, group_names, features, label.edge)
+
+
+def seal_plan(spec: DataSpec, files: str, plan: Plan) -> str:
+    """Return the SHA-256 of the files' seal, of what was asked of them and of how they are encoded."""
+    asked = {**spec.to_json(), "file": None, "positive": plan.positive, "label": plan.label.name}
+    text = json.dumps([files, asked, plan.group_names, write_schema(plan.features)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _choose_label(spec: DataSpec, declared: Declared) -> Label:
+    if spec.label is None:
+        return declared.labels[0]
+    for label in declared.labels:
+        if label.column.name == spec.label:
+            return label
+    asked = parse_label(spec.label, declared.columns)
+    column = declared.columns[asked.column]
+    if asked.edges:
+        return _cut_label(column, asked.edges[0])
+    if isinstance(column, Numeric):
+        raise BadInput(
+            f"label '{column.name}' is a numeric column with too many values; "
+            f"say where to cut it in two, like {column.name}:150.",
+            field="label",
+        )
+    if len(column.categories) < 2:
+        only = f" only one value, '{column.categories[0]}'," if column.categories else " no values,"
+        raise BadInput(f"label '{column.name}' has{only} so there is nothing to predict.", field="label")
+    return Label(column, column.categories[-1] if len(column.categories) == 2 else "")
+
+
+def _cut_label(column: Numeric | Categorical, edge: float) -> Label:
+    """Return the label of two values that an edge makes of numbers; the upper one, with the edge, is positive."""
+    shown = show_number(edge)
+    if isinstance(column, Categorical):
+        raise BadInput(
+            f"label '{column.name}' holds texts, so it cannot be cut at {shown}; "
+            f"write it without ':{shown}', or cut a numeric column.",
+            field="label",
+        )
+    low, high = show_number(column.low), show_number(column.high)
+    if not column.low < edge <= column.high:
+        raise BadInput(
+            f"label '{column.name}' cannot be cut at {shown}: its values go from {low} to {high}, "
+            "so all of them are on one side; cut it between the two.",
+            field="label",
+        )
+    names = name_bins(column.name, (edge,))
+    return Label(Categorical(column.name, names), names[1], edge=edge)
+
+
+def _choose_classes(spec: DataSpec, label: Label, declared: Declared) -> tuple[str, tuple[str, ...]]:
+    """Return the positive category and the names of the labels; "" and all categories where no one is positive."""
+    values = label.column.categories
+    if declared.image is None or len(values) == 2 or spec.positive is not None:
+        return _choose_positive(spec, label)
+    if len(values) > MOST_CLASSES:
+        raise BadInput(
+            f"label '{label.column.name}' has {len(values):,} values; at most {MOST_CLASSES} can be told apart.",
+            field="label",
+        )
+    return "", values
+
+
+def _choose_positive(spec: DataSpec, label: Label) -> tuple[str, tuple[str, str]]:
+    """Return the positive category and (negative, positive) as they are shown."""
+    values = label.column.categories
+    shown = ", ".join(values[:10]) + (", …" if len(values) > 10 else "")
+    asked = label.positive if spec.positive is None else _recoded(label.column, spec.positive)
+    matches = [value for value in values if canonical(value) == canonical(asked)]
+    if not asked:
+        raise BadInput(
+            f"label '{label.column.name}' has {len(values)} values ({shown}); "
+            f"say which one is the positive one with positive.",
+            field="positive",
+        )
+    if not matches:
+        raise BadInput(
+            f"positive '{spec.positive}' does not occur in '{label.column.name}'; choose from {shown}.",
+            field="positive",
+        )
+    positive = matches[0]
+    negative = [value for value in values if value != positive]
+    return positive, (negative[0] if len(negative) == 1 else f"not {positive}", positive)
+
+
+def _recoded(column: Categorical, value: str) -> str:
+    renamed = {canonical(old): new for old, new in column.recode}
+    return renamed.get(canonical(value), value)
+
+
+def _find_same(columns: set[str], same: tuple[tuple[str, ...], ...]) -> set[str]:
+    return columns.union(*(set(twins) for twins in same if columns & set(twins)))
