@@ -14,10 +14,9 @@ from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.noisy import measure_noisy
 from fairpriv_core.notions.rates import count_cells, decide
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.evaluation_cost import plan_evaluation, with_evaluation
 from fairpriv_core.records.plan import calibrate_method
-from fairpriv_core.records.record import draft_record, finished_record
-from fairpriv_core.runs.observer import name_measured
+from fairpriv_core.records.record import draft_record, finished_record, plan_evaluation, with_evaluation
+from fairpriv_core.runs.session import name_measured
 from fairpriv_core.store.claim import Beginning, Ending, Progress
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import WorkStore

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.cli.request import read_request
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
-from fairpriv_core.records.request import read_request
-from fairpriv_core.runs import journal, worker
+from fairpriv_core.runs import session, worker
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from tests.commands import Call
@@ -191,7 +191,7 @@ def test_a_store_of_something_else_is_a_sentence(call: Call, own_store: Path) ->
 
 
 def test_ctrl_c_pauses_and_resume_goes_on(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(session, "COMMIT_SECONDS", 0.0)
     command = (*TRAIN, "--method", "dp_sgd", "--epsilon", "1", "--set", "epochs=3", "--replay-noise", "1", "--json")
     whole = call(*command, "--again").json
 
@@ -203,11 +203,11 @@ def test_ctrl_c_pauses_and_resume_goes_on(call: Call, monkeypatch: pytest.Monkey
         real(work, claims, on_commit=stop)
 
     real = worker.work_on
-    monkeypatch.setattr("fairpriv_core.runs.holding.work_on", interrupt)
+    monkeypatch.setattr("fairpriv_core.runs.foreground.work_on", interrupt)
     stopped = call(*command, "--again")
     key = f"{whole['key']}-2"
     assert (stopped.code, stopped.out) == (1, "") and f"paused; fairpriv resume {key} goes on" in stopped.err
-    monkeypatch.setattr("fairpriv_core.runs.holding.work_on", real)
+    monkeypatch.setattr("fairpriv_core.runs.foreground.work_on", real)
     said = call("resume", key, "--json")
     assert said.code == 0 and said.json["resumed_from_step"] == 9 and "goes on from step 9" in said.err
     assert said.json["metrics"] == whole["metrics"] and said.json["event"] == whole["event"]

@@ -14,7 +14,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.estimator import FairPrivateClassifier, expected_failed_checks
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.records import record as records
+from fairpriv_core.records import record
 from fairpriv_core.records.parameters import method_to_json, noise_is_set
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
@@ -34,7 +34,7 @@ class Halved(FairPrivateClassifier):
 def quick_accounting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Account for equal fits once: scikit-learn's checks fit the same few sizes over and over."""
     for name in ("state_epsilon", "published_epsilon"):
-        monkeypatch.setattr(records, name, lru_cache(getattr(records, name)))
+        monkeypatch.setattr(record, name, lru_cache(getattr(record, name)))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import MISSING, Field, dataclass
 from pathlib import Path
 from typing import Any
 
+from fairpriv_core.cli.listing import curves_to_csv, list_runs
 from fairpriv_core.cli.prose import describe_audit, describe_ledgers, describe_selection
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.download import confirm
@@ -18,7 +19,7 @@ from fairpriv_core.methods.base import Method, Parameter, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
-from fairpriv_core.privacy.filter import Cap
+from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.ledger_entry import call_data, identify_data
 from fairpriv_core.records.model import DESCRIPTION, PARAMETERS, predict_file
@@ -26,7 +27,6 @@ from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import account, prose
 from fairpriv_core.runs.audit import AuditPlan, Report, audit_once
 from fairpriv_core.runs.certificate import describe_certificates, find_certificates
-from fairpriv_core.runs.listing import curves_to_csv, list_runs
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore, open_store
 

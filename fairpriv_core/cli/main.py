@@ -16,10 +16,10 @@ from fairpriv_core.cli import answers
 from fairpriv_core.cli.export import export
 from fairpriv_core.cli.output import Failed, check_folder, open_talk, print_answer, report, say
 from fairpriv_core.cli.papers import papers
+from fairpriv_core.cli.request import read_method_options, read_request
 from fairpriv_core.cli.sweep import sweep
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.ledger.selection import WAYS, Wish
-from fairpriv_core.records.request import read_method_options, read_request
 from fairpriv_core.runs import foreground
 from fairpriv_core.runs.audit import AuditPlan
 

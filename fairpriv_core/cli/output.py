@@ -10,7 +10,7 @@ import click
 
 from fairpriv_core.cli.answers import Answer
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.holding import Talk
+from fairpriv_core.runs.foreground import Talk
 
 
 class Failed(Exception):

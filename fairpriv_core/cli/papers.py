@@ -13,7 +13,7 @@ from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.runs import find_records, run_missing
 from fairpriv_core.report.paper_prose import describe_document, describe_papers, list_papers, to_document
 from fairpriv_core.runs.children import count_cores, use_one_thread
-from fairpriv_core.runs.crew import run_here
+from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.launch import Order
 

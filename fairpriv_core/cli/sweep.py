@@ -16,8 +16,8 @@ from fairpriv_core.cli.answers import Answer
 from fairpriv_core.cli.output import check_folder, open_talk, report
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.children import count_cores, use_one_thread
-from fairpriv_core.runs.crew import Executor, run_here
-from fairpriv_core.runs.holding import Talk
+from fairpriv_core.runs.foreground import Talk
+from fairpriv_core.runs.supervisor import Executor, run_here
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.cluster_sweep import Cluster
 from fairpriv_core.sweeps.launch import Launch, Order

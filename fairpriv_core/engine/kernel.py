@@ -20,8 +20,8 @@ from typing import Protocol
 
 import numpy as np
 
+from fairpriv_core.engine.clipping import layer_squares, with_bias
 from fairpriv_core.engine.networks import Shape, logits
-from fairpriv_core.engine.norms import layer_squares, with_bias
 from fairpriv_core.engine.products import by_stream, divide, expand, multiply, multiply_onto_rows, turn
 from fairpriv_core.privacy.sums import BLOCK, TOGETHER, add_products
 

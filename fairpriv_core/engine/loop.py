@@ -17,18 +17,32 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fairpriv_core.engine.kernel import Kernel, Pass
-from fairpriv_core.engine.layered import LayeredShape
+from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.networks import Shape
 from fairpriv_core.engine.optimizers import build_optimizer
-from fairpriv_core.engine.records import Feed, Indices, Records, count_streams
-from fairpriv_core.engine.sampling import public_batches, steps_per_epoch
+from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.engine.watch import build_snapshot
-from fairpriv_core.errors import RunFailed
+from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.privacy.sums import BLOCK
+from fairpriv_core.seeds import public_generator
 
-_ELSEWHERE = "fairpriv_core.engine.device"  # these need torch, which takes seconds to load
-_LAYERED = "fairpriv_core.engine.layered_kernel"
+
+def steps_per_epoch(n: int, batch_size: int) -> int:
+    """Return the number of batches that cover `n` rows; BadInput when a batch is larger than the data."""
+    if batch_size > n:
+        raise BadInput(f"batch_size must be at most the {n} training rows, got {batch_size}.", field="batch_size")
+    return -(-n // batch_size)
+
+
+def public_batches(seed: int, *, n: int, batch_size: int, epoch: int) -> list[np.ndarray]:
+    """Return one epoch's batches: row indices, each row once, the last batch possibly smaller."""
+    order = public_generator(seed, "batches", epoch).permutation(n)
+    return [order[start : start + batch_size] for start in range(0, n, batch_size)]
+
+
+_ELSEWHERE = "fairpriv_core.engine.torch.device"  # these need torch, which takes seconds to load
+_LAYERED = "fairpriv_core.engine.torch.kernel"
 
 
 @dataclass(frozen=True)

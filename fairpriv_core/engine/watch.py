@@ -11,7 +11,7 @@ import numpy as np
 
 from fairpriv_core.engine.clipping import share_clipped
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.records import Drawn, Feed, Records
+from fairpriv_core.engine.rows import Drawn, Feed, Records
 from fairpriv_core.engine.training import Histogram, Snapshot
 from fairpriv_core.seeds import public_generator
 

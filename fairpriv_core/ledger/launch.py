@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from fairpriv_core.ledger.report import join_reasons, list_protected
 from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
-from fairpriv_core.privacy.filter import Cap, admits, read_gauge
 from fairpriv_core.privacy.ledger import Entry, Total, compose, costs
+from fairpriv_core.privacy.rdp import Cap, admits, read_gauge
 from fairpriv_core.store.ledger import Line, count_lines
 from fairpriv_core.store.runs import RunStore
 

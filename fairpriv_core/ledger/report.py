@@ -13,8 +13,8 @@ from fairpriv_core.data.read import read_table
 from fairpriv_core.data.roles import parse_sensitive
 from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
 from fairpriv_core.privacy.event import Events, to_json
-from fairpriv_core.privacy.filter import Cap, read_gauge
 from fairpriv_core.privacy.ledger import Entry, Total, composable, compose, costs
+from fairpriv_core.privacy.rdp import Cap, read_gauge
 from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive, post_record
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.ledger import Line, count_lines

@@ -28,9 +28,9 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_factors
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.layered import LayeredShape
+from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.loop import OneSum, Sampled, Seeding
-from fairpriv_core.engine.records import Feed, Indices, Records, join_samples
+from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields, penalty

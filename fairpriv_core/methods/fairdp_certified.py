@@ -20,11 +20,11 @@ import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.norms import with_bias
-from fairpriv_core.engine.presets import AnyShape
-from fairpriv_core.engine.records import Feed, Indices, Records
+from fairpriv_core.engine.networks import AnyShape
+from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields

@@ -26,7 +26,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN, clip_factors, clip_weights
 from fairpriv_core.engine.kernel import Kernel, Pass
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.records import Drawn, Feed, Records
+from fairpriv_core.engine.rows import Drawn, Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, parameter

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.presets import MLP, NETWORKS
-from fairpriv_core.engine.sampling import steps_per_epoch
+from fairpriv_core.engine.loop import steps_per_epoch
+from fairpriv_core.engine.networks import MLP, NETWORKS
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import MethodInfo, Variant, parameter
 from fairpriv_core.notions.cells import LABELS

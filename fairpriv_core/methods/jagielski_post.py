@@ -9,8 +9,8 @@ import numpy as np
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.evaluate import decisions
 from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.predict import decisions
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo

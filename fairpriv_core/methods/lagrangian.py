@@ -14,7 +14,7 @@ import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum
-from fairpriv_core.engine.records import Feed, Indices, Records
+from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.notion import Target

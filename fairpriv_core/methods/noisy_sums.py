@@ -21,7 +21,7 @@ from fairpriv_core import checks
 from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.records import Feed, Indices, Records, join_samples
+from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter

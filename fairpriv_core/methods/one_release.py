@@ -36,7 +36,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.records import Feed, Indices, Records, count_streams
+from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter

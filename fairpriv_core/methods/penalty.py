@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairpriv_core.engine.clipping import MARGIN, clip_positive
-from fairpriv_core.engine.records import Records
+from fairpriv_core.engine.rows import Records
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import slope
 from fairpriv_core.privacy.sums import on_grid

@@ -23,7 +23,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum
-from fairpriv_core.engine.records import Feed, Indices, Records, join_samples
+from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields

@@ -22,9 +22,8 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN, clip_weights
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.records import Feed, Records
-from fairpriv_core.engine.sampling import steps_per_epoch
+from fairpriv_core.engine.loop import Sampled, steps_per_epoch
+from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter

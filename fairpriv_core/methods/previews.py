@@ -13,8 +13,8 @@ from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.loop import open_kernel
-from fairpriv_core.engine.presets import MLP, read_shape
-from fairpriv_core.engine.records import Feed
+from fairpriv_core.engine.networks import MLP, read_shape
+from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Training
 from fairpriv_core.methods.clipping_choice import Warmup, quantiles
 from fairpriv_core.methods.f_ld import FLd

@@ -12,8 +12,8 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_positive, clip_weights
 from fairpriv_core.engine.loop import Rule, Schedule, train
-from fairpriv_core.engine.presets import AnyShape, build_network
-from fairpriv_core.engine.records import Feed, Records
+from fairpriv_core.engine.networks import AnyShape, build_network
+from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.fields import (
     DrawsSamples,

@@ -10,11 +10,162 @@ from typing import Any
 import numpy as np
 
 from fairpriv_core.errors import RunFailed
-from fairpriv_core.notions import association, classes, inequality, rates
+from fairpriv_core.notions import rates
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion, say_undefined
 from fairpriv_core.notions.rates import TWO, Counts, Floats
 from fairpriv_core.stats import wilson_interval
+
+
+def ermi(joint: Counts) -> float:
+    """Return ERMI (DP-FERMI Definition 3.1) of counts (k, l) over group and decision: 0 if and only if independent.
+
+    An expectation over what occurs: an empty group or a decision never made adds nothing. NaN without rows.
+    """
+    total = joint.sum()
+    if total == 0:
+        return math.nan
+    product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    terms = np.where(product > 0, joint.astype(np.float64) ** 2 / np.where(product > 0, product, 1), 0.0)
+    return max(0.0, float(terms.sum() - 1.0))
+
+
+def ermi_by_label(counts: Counts) -> float:
+    """Return ERMI given the label (DP-FERMI eq. 5), weighted by the labels' shares; NaN where a label is absent."""
+    sizes = counts.sum(axis=(0, 2))
+    if bool((sizes == 0).any()):
+        return math.nan
+    return float(sum(size / sizes.sum() * ermi(counts[:, label]) for label, size in enumerate(sizes)))
+
+
+def roc_auc(labels: Counts, scores: Floats) -> float:
+    """Return P(a positive row scores above a negative one), ties one half; NaN unless both labels occur."""
+    positives = int(labels.sum())
+    negatives = len(labels) - positives
+    if positives == 0 or negatives == 0:
+        return math.nan
+    lower, upper = np.sort(scores[labels == 0]), np.sort(scores[labels == 1])
+    won = np.searchsorted(lower, upper, side="left") + np.searchsorted(lower, upper, side="right")  # in halves
+    return int(won.sum()) / 2.0 / (positives * negatives)
+
+
+def atkinson(values: Floats, aversion: float = 1.0) -> float:
+    """1 - [mean((v/mean)^(1-e))]^(1/(1-e)), in [0, 1]; at e = 1, one minus geometric over arithmetic mean.
+
+    `aversion` e > 0 weighs the low end. The Census Bureau prints e = 0.25, 0.5, 0.75; the paper's values are near
+    the mean log deviation, which is e = 1.
+    """
+    share = _relative(values)
+    if share is None:
+        return math.nan
+    if aversion >= 1.0 and bool((share == 0.0).any()):
+        return 1.0
+    if aversion == 1.0:
+        return float(-np.expm1(np.log(share).mean()))
+    return float(1.0 - (share ** (1.0 - aversion)).mean() ** (1.0 / (1.0 - aversion)))
+
+
+def gini(values: Floats) -> float:
+    """Mean absolute difference of two values over twice the mean, in [0, 1 - 1/k]."""
+    share = _relative(values)
+    if share is None:
+        return math.nan
+    return float(np.abs(share[:, None] - share[None, :]).mean() / 2.0)
+
+
+def mean_log_deviation(values: Floats) -> float:
+    """mean(log(mean/v)), >= 0; NaN where a value is 0 (it would be infinite)."""
+    share = _relative(values)
+    if share is None or bool((share == 0.0).any()):
+        return math.nan
+    return float(-np.log(share).mean())
+
+
+def theil(values: Floats) -> float:
+    """mean((v/mean) log(v/mean)), in [0, log k]; a value of 0 adds 0."""
+    share = _relative(values)
+    if share is None:
+        return math.nan
+    present = share[share > 0.0]
+    return float((present * np.log(present)).sum() / len(share))
+
+
+def _relative(values: Floats) -> Floats | None:
+    values = np.asarray(values, dtype=np.float64)
+    if values.size == 0 or not bool(np.isfinite(values).all()) or bool((values < 0).any()) or values.sum() == 0.0:
+        return None
+    return np.asarray(values / values.mean(), dtype=np.float64)
+
+
+BINARY_METRICS = ("roc_auc", "positive_rate", "base_rate")
+
+
+def overall(counts: Counts) -> dict[str, float]:
+    """Return the metrics of all rows of counts (k, l, l); what speaks of a positive label is NaN.
+
+    `balanced_accuracy` is the mean over classes of their accuracy, `constant_accuracy` what the most frequent class as
+    everybody's answer reaches, `largest_decided` the share of rows that are decided for the most decided class: near 1
+    the model tells nobody apart.
+    """
+    table = counts.sum(axis=0)
+    sizes, decided, right = table.sum(axis=1), table.sum(axis=0), np.diagonal(table)
+    whole = np.full(1, table.sum())
+    return {
+        "accuracy": float(rates.divide(right.sum(keepdims=True), whole)[0]),
+        "balanced_accuracy": float(rates.divide(right, sizes).mean()),
+        "roc_auc": float("nan"),
+        "positive_rate": float("nan"),
+        "base_rate": float("nan"),
+        "constant_accuracy": float(rates.divide(sizes.max(keepdims=True), whole)[0]),
+        "largest_decided": float(rates.divide(decided.max(keepdims=True), whole)[0]),
+        "ermi": ermi(counts.sum(axis=1)),
+        "ermi_equalized_odds": ermi_by_label(counts),
+    }
+
+
+def say_no_positive(labels: int) -> str:
+    """Say why a metric that speaks of the positive label is undefined."""
+    return f"it is about the positive label, and of {labels} labels none is positive."
+
+
+def describe_classes(counts: Counts, names: Sequence[str], reasons: dict[str, str]) -> list[dict[str, Any]]:
+    """Return each class of counts (k, l, l): its size, its accuracy, and how often it is decided."""
+    table = counts.sum(axis=0)
+    return [
+        {
+            **_describe_accuracy(f"classes/{name}", name, int(table[j].sum()), int(table[j, j]), reasons),
+            **_describe_share("decided", int(table[:, j].sum()), int(table.sum())),
+        }
+        for j, name in enumerate(names)
+    ]
+
+
+def describe_group(name: str, table: Counts, names: Sequence[str], reasons: dict[str, str]) -> dict[str, Any]:
+    """Return one group of counts (l, l): its accuracy, `decided`, the share of it that is decided for each class, and
+    `confusion`, its rows by label and decision (l, l)."""
+    size = int(table.sum())
+    shares = [_describe_share("share", int(rows), size) for rows in table.sum(axis=0)]
+    return {
+        **_describe_accuracy(f"groups/{name}", name, size, int(np.trace(table)), reasons),
+        "decided": {label: each["share"] for label, each in zip(names, shares, strict=True)},
+        "decided_interval": {label: each["share_interval"] for label, each in zip(names, shares, strict=True)},
+        "confusion": table.tolist(),
+    }
+
+
+def _describe_accuracy(path: str, name: str, size: int, correct: int, reasons: dict[str, str]) -> dict[str, Any]:
+    if size == 0:
+        reasons[f"{path}/accuracy"] = f"{'class' if path.startswith('classes') else 'group'} '{name}' has no rows."
+    return {"name": name, "size": size, "correct": correct, **_describe_share("accuracy", correct, size)}
+
+
+def _describe_share(name: str, part: int, whole: int) -> dict[str, Any]:
+    """Return a share with its 95 % interval, as a pair and by its ends alone; all None of nothing."""
+    ends = wilson_interval(part, whole) if whole else (None, None)
+    interval = list(ends) if whole else None
+    share = part / whole if whole else None
+    return {name: share, f"{name}_interval": interval, f"{name}_low": ends[0], f"{name}_high": ends[1]}
+
 
 GROUP_RATES: dict[str, rates.Rate] = {
     "positive_rate": rates.positive,
@@ -24,10 +175,10 @@ GROUP_RATES: dict[str, rates.Rate] = {
     "base_rate": rates.labelled_positive,
 }
 _INDICES: dict[str, Callable[[Floats], float]] = {
-    "atkinson": inequality.atkinson,
-    "gini": inequality.gini,
-    "mean_log_deviation": inequality.mean_log_deviation,
-    "theil": inequality.theil,
+    "atkinson": atkinson,
+    "gini": gini,
+    "mean_log_deviation": mean_log_deviation,
+    "theil": theil,
 }
 
 
@@ -60,7 +211,7 @@ def measure(
 
         Of more than two labels, differences are the largest over all classes, and equalized odds is within each true
         label (eq. 11 puts all labels but the decided one together); `groups` have other fields, and
-        `classes` say how each label fares (see classes.py).
+        `classes` say how each label fares.
 
     Raises:
         RunFailed: a score is not finite.
@@ -72,9 +223,9 @@ def measure(
     names = tuple(map(str, label_names or range(scores.shape[1] if scores.ndim == 2 else TWO)))
     counts = rates.count_cells(rates.decide(scores, threshold), labels, members, len(group_names), len(names))
     table = _Table(counts, tuple(map(str, group_names)), names)
-    values = _overall(counts) if table.binary else classes.overall(counts)
+    values = _overall(counts) if table.binary else overall(counts)
     if table.binary:
-        values["roc_auc"] = association.roc_auc(labels, scores[:, 1] if scores.ndim == 2 else scores)
+        values["roc_auc"] = roc_auc(labels, scores[:, 1] if scores.ndim == 2 else scores)
     return _state(table, values)
 
 
@@ -103,7 +254,7 @@ def _state(table: _Table, values: dict[str, float]) -> dict[str, Any]:
     """Return `metrics`, to which `values` of all rows belong."""
     reasons: dict[str, str] = {}
     if not table.binary:
-        reasons.update(dict.fromkeys(classes.BINARY_METRICS, classes.say_no_positive(len(table.labels))))
+        reasons.update(dict.fromkeys(BINARY_METRICS, say_no_positive(len(table.labels))))
     for notion in notions().values():
         values.update(_compare(notion, table, reasons))
     values.update(_inequality(table.counts, reasons, table.groups))
@@ -114,9 +265,9 @@ def _state(table: _Table, values: dict[str, float]) -> dict[str, Any]:
     if table.binary:
         measured["groups"] = [_describe(name, cell[None], reasons) for name, cell in table.each_group]
     else:
-        described = classes.describe_group
+        described = describe_group
         measured["groups"] = [described(name, cell, table.labels, reasons) for name, cell in table.each_group]
-        measured["classes"] = classes.describe_classes(table.counts, table.labels, reasons)
+        measured["classes"] = describe_classes(table.counts, table.labels, reasons)
     measured["reasons"] = reasons
     return measured
 
@@ -139,8 +290,8 @@ def _overall(counts: Counts) -> dict[str, float]:
         "positive_rate": share["positive_rate"],
         "base_rate": base,
         "constant_accuracy": max(base, 1.0 - base) if not math.isnan(base) else math.nan,
-        "ermi": association.ermi(counts.sum(axis=1)),
-        "ermi_equalized_odds": association.ermi_by_label(counts),
+        "ermi": ermi(counts.sum(axis=1)),
+        "ermi_equalized_odds": ermi_by_label(counts),
     }
 
 

@@ -1,23 +1,24 @@
-"""The lines of FairDP's (adaptive clipping) tables and figures, FairDP in four readings, and how they are compared."""
+"""The runs behind FairDP's (adaptive clipping) tables and figures: its settings, and ours where it prints none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from fairpriv_core.papers.preset import Compare, Part, Printed, Quantity, Value, of_method, published
 
-_NOISE = "config/method/bound_of_noise"  # said where noise stays at the C that is set
+_READING = "config/method/bound_of_noise"  # said where noise stays at the C that is set
 SGD, DPSGD, FEDAVG = of_method("SGD", "none"), of_method("DPSGD", "dp_sgd"), of_method("DP-FedAvg", "dp_fedavg")
-OPT_Q, DPSGD_F = published("Opt-Q", "opt_q", {_NOISE: None}), published("DPSGD-F", "dpsgd_f")
-OPT_Q_SET = replace(published("Opt-Q", "opt_q", {_NOISE: "set"}), name="Opt-Q, noise at C", variation=2)
+OPT_Q, DPSGD_F = published("Opt-Q", "opt_q", {_READING: None}), published("DPSGD-F", "dpsgd_f")
+OPT_Q_SET = replace(published("Opt-Q", "opt_q", {_READING: "set"}), name="Opt-Q, noise at C", variation=2)
 RIVALS = (DPSGD, FEDAVG, OPT_Q, DPSGD_F)
 
 
 def _fairdp(kind: str, variant: str, reading: str, noise: str | None = None) -> Part:
     chosen = {"config/method/name": "fairdp_adaptive", "config/method/clip_by": kind, "config/method/variant": variant}
     variation = 2 if noise else int(variant == "published")
-    return Part(f"FairDP by {kind}, {reading}", {**chosen, _NOISE: noise}, "fairdp_adaptive", variation)
+    return Part(f"FairDP by {kind}, {reading}", {**chosen, _READING: noise}, "fairdp_adaptive", variation)
 
 
 FAIRDP = _fairdp("class", "published", "as published (L = 1)")
@@ -83,3 +84,116 @@ def print_indices(
             own, shown = mean_of(part, INDEX_VALUES[name]), round(100.0 * number, 4)
             found.append(Printed(f"{shorten(part)}, {name}", shown, source, own, 0.1 * shown))
     return tuple(found)
+
+
+ADULT = {"dataset": "adult", "sensitive": "sex"}
+DUTCH = {"dataset": "dutch_census", "sensitive": "sex"}
+MNIST = {"dataset": "mnist_unbalanced", "sensitive": "label"}
+Method = dict[str, Any]
+Sweep = dict[str, Any]
+
+#: what the tables share: logistic regression, sigma = 1 and C = 0.5 are the paper's, the rest is ours
+_TABLE: dict[str, Any] = {"epochs": 20, "batch_size": 256, "learning_rate": 0.005, "optimizer": "sgd"}
+_NOISE: dict[str, Any] = {"clip_primal": 0.5, "noise_primal": 1.0}
+_DUTCH_RATE = 0.03
+#: the network, sigma = 1 and C = 1 are the paper's, the rest is ours
+_SHARED: dict[str, Any] = {
+    "network": "cnn_small",
+    "epochs": 16,
+    "batch_size": 128,
+    "learning_rate": 0.1,
+    "optimizer": "sgd",
+}
+_DIGITS: dict[str, Any] = {**_SHARED, "clip_primal": 1.0}
+_SLOW: dict[str, Any] = {"learning_rate": 0.02}  # where noise follows large bounds
+L_PRINTED, L_SHIPPED = 1.0, 1e-4
+
+
+def private(name: str, **changed: Any) -> Method:
+    """Return a private method with the paper's noise and bound."""
+    return {"name": name, **_TABLE, **_NOISE, **changed}
+
+
+def fairdp(kind: str, **changed: Any) -> list[Method]:
+    """Return FairDP with bounds by "class" or by "group": as printed, with L = 1, and proved, with the shipped L."""
+    common = private("fairdp_adaptive", clip_by=kind, **changed)
+    return [{**common, "variant": "published", "lipschitz": L_PRINTED}, {**common, "lipschitz": L_SHIPPED}]
+
+
+def rivals(**changed: Any) -> list[Method]:
+    """Return the private methods that FairDP is compared with; with logistic regression DP-FedAvg is DP-SGD."""
+    published = [private(name, variant="published", **changed) for name in ("opt_q", "dpsgd_f")]
+    return [private("dp_sgd", **changed), *published]
+
+
+def table_methods(**changed: Any) -> list[Method]:
+    """Return every row of the tables, FairDP's in four readings."""
+    plain = {"name": "none", **_TABLE, **changed}
+    layered = private("dp_fedavg", **changed)
+    return [plain, *rivals(**changed), layered, *fairdp("class", **changed), *fairdp("group", **changed)]
+
+
+def table(data: dict[str, Any], seeds: int) -> Sweep:
+    """Return the sweep of the tables: Adult by its published split, Dutch at the rate that suits it."""
+    methods = table_methods() if data is ADULT else table_methods(learning_rate=_DUTCH_RATE)
+    return _sweep(data, methods, seeds)
+
+
+def digits(seeds: int) -> Sweep:
+    """Return the sweep of the tables' columns of unbalanced MNIST, whose groups are its classes.
+
+    Opt-Q and FairDP stand there twice as published: with noise at the C that is set, and with noise at their bounds.
+    """
+    slow = {**_DIGITS, **_SLOW}
+    _, followed, _ = rivals(**slow)
+    printed, proved = fairdp("class", **_DIGITS)[0], fairdp("class", **slow)[1]
+    others = [private("dp_fedavg", **_DIGITS), followed, printed, proved]
+    return _sweep(MNIST, [{"name": "none", **_SHARED}, *_on_digits(_DIGITS), *others], seeds)
+
+
+def _on_digits(settings: dict[str, Any]) -> list[Method]:
+    """Return DPSGD, DPSGD-F, and Opt-Q and FairDP with noise at the C that is set."""
+    dp_sgd, opt_q, dpsgd_f = rivals(**settings)
+    printed, _ = fairdp("class", **settings)
+    at_c = [{**opt_q, "bound_of_noise": "set"}, {**printed, "bound_of_noise": "set", "lipschitz": L_SHIPPED}]
+    return [dp_sgd, dpsgd_f, *at_c]
+
+
+def digits_of_dpsgd(seeds: int) -> Sweep:
+    """Return the sweep of Figure 1(a): of the tables' runs those of SGD and DPSGD."""
+    return _sweep(MNIST, [{"name": "none", **_SHARED}, private("dp_sgd", **_DIGITS)], seeds)
+
+
+def digits_at(noises: list[float], seeds: int) -> Sweep:
+    """Return the sweep of Figure 1(b): DPSGD on unbalanced MNIST at each noise multiplier."""
+    methods = [private("dp_sgd", **{**_DIGITS, "noise_primal": noise}) for noise in noises]
+    return _sweep(MNIST, methods, seeds)
+
+
+def digits_varied(parameter: str, values: list[float], seeds: int, *, whole: bool) -> Sweep:
+    """Return the sweep of Figures 4 to 6 on unbalanced MNIST: DPSGD, FairDP and, if it is the `whole`, the rivals."""
+    methods: list[Method] = []
+    for value in values:
+        here = {**_DIGITS, parameter: value}
+        dp_sgd, dpsgd_f, opt_q, at_c = _on_digits(here)
+        _, proved = fairdp("class", **{**here, **({} if parameter == "learning_rate" else _SLOW)})
+        methods += [dp_sgd, at_c, proved, *([opt_q, dpsgd_f] if whole else [])]
+    return _sweep(MNIST, methods, seeds)
+
+
+def attacked(seeds: int) -> Sweep:
+    """Return the sweep of Figure 3 on Adult: some of the tables' runs."""
+    return _sweep(ADULT, [{"name": "none", **_TABLE}, *rivals(), *fairdp("class")], seeds)
+
+
+def varied(parameter: str, values: list[float], seeds: int) -> Sweep:
+    """Return the sweep of Figures 4 to 6 on Adult: every private method at each value of one hyper-parameter."""
+    settings: list[dict[str, Any]] = [{parameter: value} for value in values]
+    methods = [method for each in settings for method in (*rivals(**each), *fairdp("class", **each))]
+    return _sweep(ADULT, methods, seeds)
+
+
+def _sweep(data: dict[str, Any], methods: list[Method], seeds: int) -> Sweep:
+    split = "stratified" if data is DUTCH else "official"
+    axes = {"method": methods, "seed": list(range(seeds))}
+    return {"data": data, "notion": "accuracy_parity", "split": split, "axes": axes, "sweep": {"max_runs": 5000}}

@@ -9,7 +9,7 @@ many as the file's women (code 2), "Female" its men's 30,147: there the two name
 
 from __future__ import annotations
 
-from fairpriv_core.papers import fairdp_adaptive_runs as runs
+from fairpriv_core.papers import fairdp_adaptive_parts
 from fairpriv_core.papers.fairdp_adaptive_parts import (
     DPSGD,
     FAIRDP,
@@ -61,7 +61,7 @@ INDICES: dict[str, dict[str, tuple[float, ...]]] = {
         "MLD": (0.0150, 0.0478, 0.0478, 0.0251, 0.0304, 0.0152),
     },
 }
-_DATA = {"adult": ("Adult", runs.ADULT), "dutch": ("Dutch", runs.DUTCH)}
+_DATA = {"adult": ("Adult", fairdp_adaptive_parts.ADULT), "dutch": ("Dutch", fairdp_adaptive_parts.DUTCH)}
 
 _SETTINGS = (
     "From the paper: logistic regression, σ = 1, C = 0.5, δ = 1e-5, the loss taken as 1-Lipschitz. It prints neither "
@@ -125,8 +125,8 @@ def _table_1(name: str) -> Preset:
         title=f"Table 1: what privacy costs, {title}",
         shows="Accuracy of SGD for all, for men and for women, and what each private method loses against it.",
         settings=_RATES[name],
-        full=Version((runs.table(data, 10),), "10 seeds; how many the paper ran is not in our text"),
-        small=Version((runs.table(data, 3),), "3 seeds"),
+        full=Version((fairdp_adaptive_parts.table(data, 10),), "10 seeds; how many the paper ran is not in our text"),
+        small=Version((fairdp_adaptive_parts.table(data, 3),), "3 seeds"),
         drawing=Table(ROWS, tuple((Part(f"{people}, %"), value) for people, value in _PEOPLE[name].items())),
         printed=print_losses(f"Table 1, {title}", _PEOPLE[name], LOSSES[name]),
         claims=(
@@ -158,8 +158,8 @@ def _table_2(name: str) -> Preset:
         title=f"Table 2: inequality of accuracies, {title}",
         shows="Indices of inequality over the groups' accuracies; lower is more equal.",
         settings=_RATES[name] + _TEN,
-        full=Version((runs.table(data, 10),), "10 seeds; how many the paper ran is not in our text"),
-        small=Version((runs.table(data, 3),), "3 seeds"),
+        full=Version((fairdp_adaptive_parts.table(data, 10),), "10 seeds; how many the paper ran is not in our text"),
+        small=Version((fairdp_adaptive_parts.table(data, 3),), "3 seeds"),
         drawing=Table(ROWS, tuple((Part(f"{index}, thousandths"), value) for index, value in shown.items())),
         printed=print_indices(f"Table 2, {title}", INDICES[name]),
         claims=(

@@ -18,8 +18,8 @@ from fairpriv_core.audit.inference import guessed_advantage
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import share_clipped
 from fairpriv_core.engine.loop import open_kernel
-from fairpriv_core.engine.presets import read_shape
-from fairpriv_core.engine.records import Feed, Records
+from fairpriv_core.engine.networks import read_shape
+from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.methods.lagrangian import constraint_norms, finite
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.notions.catalog import notions

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.runs.holding import Talk
+from fairpriv_core.runs.foreground import Talk
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.launch import Launch, Order

@@ -28,7 +28,6 @@ from dp_accounting.rdp import RdpAccountant
 
 from fairpriv_core import checks
 from fairpriv_core.errors import Unsupported
-from fairpriv_core.privacy.dots import compose, find_epsilon, repeat
 from fairpriv_core.privacy.event import (
     Event,
     Events,
@@ -39,7 +38,16 @@ from fairpriv_core.privacy.event import (
     SampledGaussian,
     merge,
 )
-from fairpriv_core.privacy.losses import WIDEST, choose_cell, distribution, has_no_noise, resolved
+from fairpriv_core.privacy.pld import (
+    WIDEST,
+    choose_cell,
+    compose,
+    distribution,
+    find_epsilon,
+    has_no_noise,
+    repeat,
+    resolved,
+)
 
 FINE = 1e-4  # cells of the number that is shown
 COARSE = 8 * FINE  # unions of fine cells, so the bound is never below the fine one

@@ -9,7 +9,7 @@ are added (Higham, 2002, section 3.1), and a changed row is in one block. EXCESS
 
     2 (b + 2) b 2^-24     0.00198   the block, in both data sets
     2 n^2 / (64 b) 2^-53  0.00027   float64, of n = MOST_ROWS rows; 64 blocks are added up before they join the rest
-    (w + l + 4) 2^-24     0.00025   norms and clipping factors, of l layers of w = 4,096 units (engine/norms.py)
+    (w + l + 4) 2^-24     0.00025   norms and clipping factors, of l layers of w = 4,096 units (engine/clipping.py)
 
 It is a constant: the size of a sample is secret. `sensitivity` is what a mechanism is told.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -15,7 +16,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.catalog import default_split, problems
 from fairpriv_core.data.dataset import SPLITS, Dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.engine.presets import FOR_IMAGES, MLP, AnyShape, build_network
+from fairpriv_core.engine.networks import FOR_IMAGES, MLP, AnyShape, build_network
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
 from fairpriv_core.methods.fields import count_outputs, network_of
@@ -23,7 +24,39 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.parameters import method_to_json, noise_is_set, read_method
 from fairpriv_core.records.reuse import read_reuse
 from fairpriv_core.records.source import check_file, hash_own_file, key_split, name_split, read_data
-from fairpriv_core.records.toml import write_toml
+
+
+def read_toml(text: str, *, what: str = "the config") -> dict[str, Any]:
+    """Return the mapping that `text` holds; BadInput where it is not TOML, which calls the text `what`."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{what} is not valid TOML: {error}.", field="config") from error
+
+
+def write_toml(plain: Mapping[str, Any]) -> str:
+    """Return `plain` as TOML; None, which TOML does not have, is left out."""
+    own = {name: value for name, value in plain.items() if not isinstance(value, Mapping)}
+    lines = _assign(own)
+    for name, table in plain.items():
+        if isinstance(table, Mapping):
+            lines += ["", f"[{name}]", *_assign(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _assign(values: Mapping[str, Any]) -> list[str]:
+    return [f"{name} = {_value(value)}" for name, value in values.items() if value is not None]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_value(item) for item in value)}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
 
 DEFAULT_DELTA = 1e-5
 _ADDED_LATER = ("private_evaluation", "reuse", "share_samples")  # no part of a key unless they are set

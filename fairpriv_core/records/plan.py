@@ -8,8 +8,7 @@ from typing import Any
 
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.engine.footprint import estimate_memory, find_memory
-from fairpriv_core.engine.presets import AnyShape
+from fairpriv_core.engine.networks import AnyShape, estimate_memory, find_memory
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.base import Method, MethodInfo
 from fairpriv_core.methods.catalog import methods
@@ -17,9 +16,8 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import say_undefined
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.config import RunConfig, build_shape
-from fairpriv_core.records.evaluation_cost import plan_evaluation
 from fairpriv_core.records.ledger_entry import Post, post_record
-from fairpriv_core.records.record import RunRecord, draft_record
+from fairpriv_core.records.record import RunRecord, draft_record, plan_evaluation
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.records.source import find_seed
 

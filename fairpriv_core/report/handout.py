@@ -10,15 +10,15 @@ from typing import Any
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.ledger.report import add_up
+from fairpriv_core.records.config import write_toml
 from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.source import key_split
 from fairpriv_core.records.told import tell_data, tell_method, tell_notion, tell_odds
-from fairpriv_core.records.toml import write_toml
 from fairpriv_core.runs.certificate import describe_certificates
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.sweeps.write import write_sweep
+from fairpriv_core.sweeps.spec import write_sweep
 
 _MOST_RUNS = 500  # among the newest of which a reference is looked for
 

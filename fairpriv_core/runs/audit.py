@@ -33,8 +33,8 @@ from fairpriv_core.audit.one_run import best_bound, guess_coins
 from fairpriv_core.audit.sensitivity import measure_noise, measure_shapes, record_runs
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.rows import match_groups
+from fairpriv_core.engine.networks import MLP
 from fairpriv_core.engine.predict import predict_proba
-from fairpriv_core.engine.presets import MLP
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import FitsAlone, Method

@@ -16,8 +16,7 @@ from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.certificates import OF_PAPER
 from fairpriv_core.notions.certified import certify_gaps
-from fairpriv_core.records.evaluation_cost import certified_failure
-from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.record import RunRecord, certified_failure
 
 OF_EXPORTED = "exported model"  # what certificates of this kind are marked with
 ABOUT = (

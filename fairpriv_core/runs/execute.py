@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import numpy as np
+
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.evaluate import evaluate
+from fairpriv_core.engine.predict import decisions, evaluate
 from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.notions.noisy import measure_noisy
+from fairpriv_core.notions.rates import count_cells
+from fairpriv_core.privacy.event import Events, Gaussian, subtract
+from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.records.evaluation_cost import with_evaluation
 from fairpriv_core.records.plan import Plan, Record, Shelf, plan_run
-from fairpriv_core.records.record import RunRecord, finished_record
+from fairpriv_core.records.record import RunRecord, finished_record, with_evaluation
 from fairpriv_core.records.reuse import name_stream
 from fairpriv_core.runs.certificate import certify_exported
-from fairpriv_core.runs.evaluation import evaluate_privately
+
+_SHIFTS = {"attribute": math.sqrt(2.0), "record": 1.0}
+
+
+def evaluate_privately(
+    fitted: Fitted, test: Dataset, *, planned: Events, mechanism: Mechanism, threat_model: str | None
+) -> tuple[Events, dict[str, Any] | None]:
+    """Return what was released and the record's `metrics_private`; ((), None) where nothing is planned."""
+    if not planned:
+        return (), None
+    [release] = planned
+    assert isinstance(release, Gaussian)
+    shift = _SHIFTS[threat_model or "record"]
+    decided = decisions(fitted.network, fitted.parameters, test)
+    counts = count_cells(decided, test.y, test.group, test.groups, test.labels)
+    before = mechanism.events
+    noisy = mechanism.gaussian(
+        counts.ravel(), shift=shift, noise_multiplier=release.noise_multiplier, purpose="evaluation", index=0
+    )
+    deviation = shift * release.noise_multiplier
+    found = measure_noisy(np.reshape(noisy, counts.shape), deviation, test.group_names, test.label_names)
+    return subtract(mechanism.events, before), found
+
 
 UNSTORED = "unstored"  # the key of a run that no store keeps
 

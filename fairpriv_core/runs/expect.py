@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fairpriv_core.engine.layered import LayeredShape
-from fairpriv_core.engine.presets import AnyShape
+from fairpriv_core.engine.layers import LayeredShape
+from fairpriv_core.engine.networks import AnyShape
 from fairpriv_core.methods.base import Method
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.store.rows import RunRow

@@ -13,7 +13,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.plan import calibrate_method
 from fairpriv_core.records.record import draft_record, finished_record
 from fairpriv_core.runs.execute import UNSTORED, Outcome
-from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.runs.session import SilentJournal
 from fairpriv_core.text import epsilon_text
 
 #: what the config of such a run has in place of a data set

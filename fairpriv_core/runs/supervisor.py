@@ -1,8 +1,4 @@
-"""The process that trains: claims queued runs and previews, and gives each a process of its own.
-
-`python -m fairpriv_core.runs.supervisor` is started beside the pages. It holds nothing that the store does not:
-kill it, and its children end with it; the next one goes on from their last checkpoints.
-"""
+"""Running a sweep's chunks by processes of this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from fairpriv_core.errors import FairprivError, StoreError
@@ -18,6 +14,8 @@ from fairpriv_core.runs.children import Child, Nursery, count_cores
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import run_child
 from fairpriv_core.store.claim import Claim, LeaseLost
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import open_work
 
 POLL_SECONDS = 0.1
@@ -130,3 +128,23 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+#: runs the chunks of a store until none of their runs waits or is at work, calling back now and then
+Executor = Callable[[str | None, Sequence[str], Callable[[], None]], None]
+
+
+def run_here(place: str | None, chunks: Sequence[str], watch: Callable[[], None], *, workers: int) -> None:
+    """Run the chunks of the store at `place` with up to `workers` processes at a time.
+
+    Whatever ends it (Ctrl-C), runs that have not ended go back to the queue and on from their last checkpoints. Runs
+    that another process has taken up are waited for.
+    """
+    with open_store(place) as store:
+        sweeps, crew = SweepStore(store), Supervisor(place, slots=workers, chunks=chunks)
+        try:
+            while sweeps.waiting(chunks):
+                time.sleep(crew.attend())
+                watch()
+        finally:
+            crew.stop()

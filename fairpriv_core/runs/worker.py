@@ -12,7 +12,7 @@ from fairpriv_core.records.plan import Plan, Shelf, plan_run
 from fairpriv_core.records.record import failed_record
 from fairpriv_core.runs.children import live_with_parent
 from fairpriv_core.runs.execute import Outcome, train_together
-from fairpriv_core.runs.journal import Interrupted, Seat, StoreJournal, keep_lease
+from fairpriv_core.runs.session import Interrupted, Seat, StoreJournal, keep_lease
 from fairpriv_core.store.claim import Artifact, Claim, Ending, LeaseLost, Progress
 from fairpriv_core.store.work import WorkStore, open_work
 

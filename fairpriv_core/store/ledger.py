@@ -17,8 +17,8 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import from_json
-from fairpriv_core.privacy.filter import Cap, admits, count_against, read_gauge
 from fairpriv_core.privacy.ledger import Entry, compose
+from fairpriv_core.privacy.rdp import Cap, admits, count_against, read_gauge
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import Post, call_data, identify_data, list_counted, list_sensitive, post_record
 from fairpriv_core.records.plan import plan_post

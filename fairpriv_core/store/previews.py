@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from fairpriv_core.store.claim import identify, is_dead
 from fairpriv_core.store.database import Database, upsert
-from fairpriv_core.store.processes import identify, is_dead
 from fairpriv_core.store.tables import preview
 
 LEASE_SECONDS = 60.0

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairpriv_core.store.processes import is_dead
+from fairpriv_core.store.claim import is_dead
 from fairpriv_core.text import drop_folders
 
 STATUSES = ("queued", "running", "stopping", "paused", "finished", "failed", "cancelled", "lost")

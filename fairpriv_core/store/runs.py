@@ -17,13 +17,12 @@ from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord, cancelled_record, withdrawn_record
 from fairpriv_core.store.database import Database
-from fairpriv_core.store.files import FileStore
 from fairpriv_core.store.identity import find_renamed
 from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_withdrawn
 from fairpriv_core.store.previews import PreviewStore
 from fairpriv_core.store.rows import ENDED, RunRow, is_lost, read_row
 from fairpriv_core.store.tables import artifact, charge, checkpoint, metric, run, snapshot, tombstone
-from fairpriv_core.store.uploads import UploadStore
+from fairpriv_core.store.uploads import FileStore, UploadStore
 
 LOCAL_OWNER = "local"
 Stamp = tuple[int, int, int]

@@ -19,12 +19,12 @@ from fairpriv_core.records.record import RunRecord, failed_record
 from fairpriv_core.store.checkpoint import Checkpoint
 from fairpriv_core.store.claim import Beginning, Claim, Ending, LeaseLost, Progress, hold
 from fairpriv_core.store.database import Database, upsert
-from fairpriv_core.store.files import FileStore
 from fairpriv_core.store.ledger import admit_drafts
 from fairpriv_core.store.previews import PreviewStore
 from fairpriv_core.store.rows import ENDED, is_lost
 from fairpriv_core.store.runs import RunStore, end_cancelled
 from fairpriv_core.store.tables import artifact, checkpoint, metric, run, snapshot, whole_chunk
+from fairpriv_core.store.uploads import FileStore
 
 Claims = Sequence[Claim]
 

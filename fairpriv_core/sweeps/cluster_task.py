@@ -22,7 +22,7 @@ from fairpriv_core.records.record import library_versions
 from fairpriv_core.runs.children import use_one_thread
 from fairpriv_core.store.checkpoint import hash_code
 from fairpriv_core.store.database import Database, resolve
-from fairpriv_core.store.files import FileStore
+from fairpriv_core.store.uploads import FileStore
 from fairpriv_core.store.work import WorkStore
 
 #: (data set, file, id of its content) of each, one of the first two being None
@@ -104,7 +104,7 @@ def _load_trainer() -> Callable[..., None]:
 
 def _obey(token: str) -> None:
     if token in _HANDED_BACK:
-        interrupted: type[Exception] = resolve_name("fairpriv_core.runs.journal:Interrupted")
+        interrupted: type[Exception] = resolve_name("fairpriv_core.runs.session:Interrupted")
         raise interrupted
 
 

@@ -21,12 +21,10 @@ from fairpriv_core.records.config import DEFAULT_DELTA, RunConfig, read_delta
 from fairpriv_core.records.ledger_entry import Post
 from fairpriv_core.records.plan import Shelf, plan_run
 from fairpriv_core.runs.execute import fit_together
-from fairpriv_core.runs.noise import open_mechanisms
-from fairpriv_core.runs.observer import Watch
-from fairpriv_core.store.chunks import Chunk, name_kind
+from fairpriv_core.runs.session import Watch, open_mechanisms
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
-from fairpriv_core.sweeps.plan import SweepPlan
+from fairpriv_core.sweeps.plan import Chunk, SweepPlan, name_kind
 from fairpriv_core.sweeps.spec import Sweep
 
 Json = dict[str, Any]

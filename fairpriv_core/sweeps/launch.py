@@ -18,8 +18,8 @@ from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import Post
 from fairpriv_core.runs.children import count_cores
-from fairpriv_core.runs.crew import Executor
-from fairpriv_core.runs.holding import Talk
+from fairpriv_core.runs.foreground import Talk
+from fairpriv_core.runs.supervisor import Executor
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore

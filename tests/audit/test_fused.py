@@ -15,8 +15,8 @@ from fairpriv_core.audit.observe import SUM, RecordingMechanism
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.noise import AT_ONCE
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.privacy.step_noise import AT_ONCE
 from fairpriv_core.runs.audit import make_trainer
 from tests.noise import scale_noise
 

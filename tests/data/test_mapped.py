@@ -24,7 +24,7 @@ from fairpriv_core.data.read import read_table
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.execute import Outcome, execute
-from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.runs.session import SilentJournal
 
 BLOCKS = [np.arange(start, start + 3 * rows, dtype=np.float32).reshape(rows, 3) for start, rows in ((0, 5), (15, 2))]
 WHOLE = np.concatenate(BLOCKS)

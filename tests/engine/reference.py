@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairpriv_core.engine.layered import LayeredShape, Place
-from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, MaxPool, MeanPool, Relu
+from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, LayeredShape, MaxPool, MeanPool, Place, Relu
 
 #: every kind of layer; the first convolution keeps gradients, the second what they are made of
 SMALL = LayeredShape(

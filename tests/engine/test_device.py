@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fairpriv_core.engine.device import DeviceKernel
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.torch.device import DeviceKernel
 from fairpriv_core.engine.training import Training, Unwatched
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.pf_ld import PfLd

@@ -8,11 +8,11 @@ import torch
 from opacus import GradSampleModule
 from torch.nn import functional
 
-from fairpriv_core.engine import layered_kernel
-from fairpriv_core.engine.kept import Convolved, Outer, Whole
-from fairpriv_core.engine.layered import LayeredShape
-from fairpriv_core.engine.layered_kernel import LayeredKernel, LayeredPass
-from fairpriv_core.engine.presets import build_cnn_small, build_vgg9
+from fairpriv_core.engine.layers import LayeredShape
+from fairpriv_core.engine.networks import build_cnn_small, build_vgg9
+from fairpriv_core.engine.torch import kernel as layered_kernel
+from fairpriv_core.engine.torch.kernel import LayeredKernel, LayeredPass
+from fairpriv_core.engine.torch.layers import Convolved, Outer, Whole
 from tests.engine.reference import FLAT, SHAPES, SMALL, build_module, start
 
 MODELS, ROWS = 2, 11

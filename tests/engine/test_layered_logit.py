@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from fairpriv_core.engine import layered_kernel
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.layered import LayeredShape
-from fairpriv_core.engine.layered_kernel import LayeredKernel
-from fairpriv_core.engine.layers import Dense, Relu
-from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.layers import Dense, LayeredShape, Relu
+from fairpriv_core.engine.networks import NetworkShape, build_cnn_small, build_vgg9
 from fairpriv_core.engine.predict import count_labels, predict_proba
-from fairpriv_core.engine.presets import build_cnn_small, build_vgg9
-from fairpriv_core.engine.records import Feed, Records
+from fairpriv_core.engine.rows import Feed, Records
+from fairpriv_core.engine.torch import kernel as layered_kernel
+from fairpriv_core.engine.torch.kernel import LayeredKernel
 from tests.engine.reference import SMALL, build_module, score, start
 from tests.methods.harness import make_data
 

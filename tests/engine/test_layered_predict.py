@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from fairpriv_core.engine import layered_predict
-from fairpriv_core.engine.layered import LayeredShape
-from fairpriv_core.engine.layered_kernel import LayeredKernel
-from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, Layer, MaxPool, layer_from_json
+from fairpriv_core.engine import predict
+from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, Layer, LayeredShape, MaxPool, layer_from_json
+from fairpriv_core.engine.networks import build_cnn_small, build_image_network, build_mlp, build_vgg9
 from fairpriv_core.engine.predict import count_labels, count_parameters, predict_proba
-from fairpriv_core.engine.presets import build_cnn_small, build_image_network, build_mlp, build_vgg9
+from fairpriv_core.engine.torch.kernel import LayeredKernel
 from fairpriv_core.errors import BadInput
 from tests.engine.reference import SHAPES, score, start
 
@@ -31,7 +30,7 @@ def test_predictions_are_those_of_pytorch_and_of_the_kernel(
     assert ours.shape == (7, count_labels(network)) and ours.dtype == np.float64
     assert np.allclose(ours.sum(axis=1), 1.0, atol=1e-12)
     assert np.abs(ours - theirs).max() <= 1e-5 and np.abs(ours - kernel).max() <= 1e-5
-    monkeypatch.setattr(layered_predict, "_NUMBERS", 1)
+    monkeypatch.setattr(predict, "_NUMBERS", 1)
     assert np.allclose(predict_proba(network, flat[0], rows), ours, atol=1e-6)
 
 

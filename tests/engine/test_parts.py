@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairpriv_core.engine.clipping import clip_factors, clip_weights, share_clipped
+from fairpriv_core.engine.loop import public_batches, steps_per_epoch
 from fairpriv_core.engine.networks import NetworkShape, logits
 from fairpriv_core.engine.optimizers import build_optimizer
 from fairpriv_core.engine.predict import predict_proba
-from fairpriv_core.engine.sampling import public_batches, steps_per_epoch
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.surrogates import sigmoid
 

@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from fairpriv_core.engine.evaluate import decisions, evaluate
 from fairpriv_core.engine.predict import (
     count_parameters,
     decision_thresholds,
+    decisions,
+    evaluate,
     needs_group,
     predict_proba,
     toss_coins,

@@ -11,7 +11,7 @@ import pytest
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.engine.records import Columns, Feed, Records
+from fairpriv_core.engine.rows import Columns, Feed, Records
 from fairpriv_core.engine.training import Training
 from fairpriv_core.methods.dpsgd_f import DpsgdF, DpsgdFRule
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive, FairDpRule

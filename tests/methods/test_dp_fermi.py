@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.records import Records
-from fairpriv_core.engine.sampling import public_batches
+from fairpriv_core.engine.loop import public_batches
+from fairpriv_core.engine.rows import Records
 from fairpriv_core.errors import FairprivError, RunFailed
 from fairpriv_core.methods import dp_fermi as rule_module
 from fairpriv_core.methods import penalty as terms

@@ -11,8 +11,7 @@ import torch
 from torch.nn import functional
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.layered import LayeredShape
-from fairpriv_core.engine.layers import Dense
+from fairpriv_core.engine.layers import Dense, LayeredShape
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.setting import Setting

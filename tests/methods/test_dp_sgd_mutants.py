@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.records import Records
+from fairpriv_core.engine.rows import Records
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods import dpsgd_f, fairdp_adaptive, noisy_sums, opt_q
 from fairpriv_core.methods.dpsgd_f import DpsgdF

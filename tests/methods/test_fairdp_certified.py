@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset, split_dataset
-from fairpriv_core.engine.evaluate import decisions
-from fairpriv_core.engine.records import Records
+from fairpriv_core.engine.predict import decisions
+from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import fairdp_certified as releases
@@ -22,7 +22,7 @@ from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
 from fairpriv_core.runs.certificate import certify_exported
-from fairpriv_core.runs.evaluation import evaluate_privately
+from fairpriv_core.runs.execute import evaluate_privately
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
 
 MODELS = 8

@@ -15,7 +15,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.networks import NetworkShape, logits
-from fairpriv_core.engine.records import Feed
+from fairpriv_core.engine.rows import Feed
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fairlens as fairlens_trainers
 from fairpriv_core.methods import fairlens as rule_module

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine import loop
-from fairpriv_core.engine.layered import LayeredShape
+from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import BadInput

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.evaluate import decisions
-from fairpriv_core.engine.predict import predict_proba
+from fairpriv_core.engine.predict import decisions, predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import jagielski_post as rule

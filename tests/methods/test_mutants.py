@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.engine.records import Feed, Records
-from fairpriv_core.engine.sampling import public_batches
+from fairpriv_core.engine.loop import public_batches
+from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods import pf_ld as pf_ld_rule
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.lagrangian import constraint_norms
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.privacy import book
+from fairpriv_core.privacy import mechanism as book
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 from tests.noise import scale_noise
 

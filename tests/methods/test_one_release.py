@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.evaluate import evaluate
+from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import one_release as statistic_module

@@ -13,12 +13,11 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine import kernel as kernel_module
-from fairpriv_core.engine.device import DeviceKernel
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.layered import LayeredShape
-from fairpriv_core.engine.layered_kernel import LayeredKernel
-from fairpriv_core.engine.layers import Dense
+from fairpriv_core.engine.layers import Dense, LayeredShape
 from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.torch.device import DeviceKernel
+from fairpriv_core.engine.torch.kernel import LayeredKernel
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy import sums

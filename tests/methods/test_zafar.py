@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.evaluate import evaluate
+from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.zafar import BoundaryCovariance, Zafar

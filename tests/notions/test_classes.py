@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix
 
-from fairpriv_core.notions import classes
-from fairpriv_core.notions.association import ermi
+from fairpriv_core.notions import metrics
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL, build_cells
-from fairpriv_core.notions.metrics import measure, violation
+from fairpriv_core.notions.metrics import ermi, measure, violation
 from fairpriv_core.notions.rates import count_cells, decide
 
 NAMES = ("young", "middle", "old")
@@ -209,7 +208,7 @@ def test_a_class_that_never_occurs_adds_nothing_to_two(table: Any) -> None:
     same = ("accuracy", "constant_accuracy", "demographic_parity_gap", "demographic_parity_population", "ermi")
     for name in (*same, "accuracy_parity_gap", "accuracy_parity_ratio", "gini", "theil"):
         assert three[name] == pytest.approx(two[name], abs=1e-12), name
-    of_all = classes.overall(count_cells(decision, y, group, k))
+    of_all = metrics.overall(count_cells(decision, y, group, k))
     for name in ("accuracy", "balanced_accuracy", "constant_accuracy", "ermi", "ermi_equalized_odds"):
         assert of_all[name] == pytest.approx(np.nan if two[name] is None else two[name], abs=1e-12, nan_ok=True), name
 

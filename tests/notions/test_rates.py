@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from fairpriv_core.notions import inequality
+from fairpriv_core.notions import metrics
 from fairpriv_core.notions.rates import among, correct, count_cells, divide, positive, sum_rate
 
 
@@ -27,17 +27,17 @@ def test_a_rate_from_counts_is_the_mean_over_rows() -> None:
 def test_indices_of_two_values_in_closed_form() -> None:
     values = np.array([0.6, 0.9])
     share = values / 0.75
-    assert inequality.gini(values) == pytest.approx(0.3 / (2 * 1.5))
-    assert inequality.mean_log_deviation(values) == pytest.approx(-np.log(share).mean())
-    assert inequality.theil(values) == pytest.approx((share * np.log(share)).mean())
-    assert inequality.atkinson(values) == pytest.approx(1 - math.sqrt(0.6 * 0.9) / 0.75)
-    assert inequality.atkinson(values, 0.5) == pytest.approx(1 - ((0.6**0.5 + 0.9**0.5) / 2) ** 2 / 0.75)
-    assert inequality.atkinson(values, 2.0) == pytest.approx(1 - (2 / (1 / 0.6 + 1 / 0.9)) / 0.75)
+    assert metrics.gini(values) == pytest.approx(0.3 / (2 * 1.5))
+    assert metrics.mean_log_deviation(values) == pytest.approx(-np.log(share).mean())
+    assert metrics.theil(values) == pytest.approx((share * np.log(share)).mean())
+    assert metrics.atkinson(values) == pytest.approx(1 - math.sqrt(0.6 * 0.9) / 0.75)
+    assert metrics.atkinson(values, 0.5) == pytest.approx(1 - ((0.6**0.5 + 0.9**0.5) / 2) ** 2 / 0.75)
+    assert metrics.atkinson(values, 2.0) == pytest.approx(1 - (2 / (1 / 0.6 + 1 / 0.9)) / 0.75)
 
 
 @pytest.mark.parametrize("name", ["atkinson", "gini", "mean_log_deviation", "theil"])
 def test_index_properties(name: str) -> None:
-    index = getattr(inequality, name)
+    index = getattr(metrics, name)
     values = np.array([0.5, 0.8, 0.9])
     assert index(np.full(4, 0.7)) == pytest.approx(0.0, abs=1e-12)
     assert index(values) == pytest.approx(index(values[::-1] * 3)), "scale and order do not matter"
@@ -50,7 +50,7 @@ def test_index_properties(name: str) -> None:
 
 def test_a_group_at_zero() -> None:
     values = np.array([0.0, 1.0])
-    assert inequality.atkinson(values) == 1.0
-    assert inequality.gini(values) == pytest.approx(0.5)
-    assert inequality.theil(values) == pytest.approx(math.log(2))
-    assert math.isnan(inequality.mean_log_deviation(values)), "infinite, so not a number that can be stored"
+    assert metrics.atkinson(values) == 1.0
+    assert metrics.gini(values) == pytest.approx(0.5)
+    assert metrics.theil(values) == pytest.approx(math.log(2))
+    assert math.isnan(metrics.mean_log_deviation(values)), "infinite, so not a number that can be stored"

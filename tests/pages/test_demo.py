@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.ledger.selection import Wish, select_run
-from fairpriv_core.privacy.filter import Cap
+from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import build_config
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.database import Database

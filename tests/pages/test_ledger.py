@@ -8,7 +8,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.privacy.event import Gaussian
-from fairpriv_core.privacy.filter import Cap
+from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.store.runs import RunStore, open_store
 from tests.runs.launched import config, finish, measured
 

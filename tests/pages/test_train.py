@@ -13,8 +13,7 @@ from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import build_config
-from fairpriv_core.runs.foreground import train
-from fairpriv_core.runs.holding import Talk
+from fairpriv_core.runs.foreground import Talk, train
 from fairpriv_core.store.runs import open_store
 
 Open = Callable[..., AppTest]

@@ -14,8 +14,7 @@ from fairpriv_core.audit.inference import attackers, guessed_advantage
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.papers import fairdp_adaptive_images as images
-from fairpriv_core.papers.fairdp_adaptive import EFFECTS
-from fairpriv_core.papers.fairdp_adaptive_attacks import ATTACKERS, BY_CHANCE, FIGURE_3_DIGITS
+from fairpriv_core.papers.fairdp_adaptive import ATTACKERS, BY_CHANCE, EFFECTS, FIGURE_3_DIGITS
 from fairpriv_core.papers.fairdp_adaptive_parts import PRINTED_ROWS
 from fairpriv_core.papers.fairdp_adaptive_tables import INDICES, LOSSES
 from fairpriv_core.papers.preset import Preset, Version

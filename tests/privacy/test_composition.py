@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import brentq
 
 from fairpriv_core.errors import BadInput, Unsupported
-from fairpriv_core.privacy import composition as module
+from fairpriv_core.privacy import curve
 from fairpriv_core.privacy.accountants import epsilon
-from fairpriv_core.privacy.composition import epsilon_curve
+from fairpriv_core.privacy.curve import epsilon_curve
 from fairpriv_core.privacy.event import (
     Counted,
     Events,
@@ -70,7 +70,7 @@ def test_the_accountant_is_asked_only_where_it_must_be(monkeypatch: pytest.Monke
         asked.append(events)
         return 7.0
 
-    monkeypatch.setattr(module, "coarse_epsilon", answer)
+    monkeypatch.setattr(curve, "coarse_epsilon", answer)
     assert epsilon_curve([PLANS["record"]], 1e-5)[0] < 1.0
     assert not asked
     for odd, delta in (((Gaussian(0.0),), 1e-5), (PLANS["record"], 1e-12), ((Gaussian(0.02),), 1e-5), ((), 1e-5)):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairpriv_core.privacy import curve as module
+from fairpriv_core.privacy import curve
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.curve import LiveEpsilon, epsilon_over
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel, Relation, SampledGaussian
@@ -42,7 +42,7 @@ def test_nothing_released_shows_nothing() -> None:
 
 def test_the_grid_answers_without_accounting(monkeypatch: pytest.MonkeyPatch) -> None:
     live = LiveEpsilon(at_step(2000, "replace"), DELTA)
-    monkeypatch.setattr(module, "coarse_epsilon", None)
+    monkeypatch.setattr(curve, "coarse_epsilon", None)
     assert live.epsilon_at(at_step(777, "replace")) > 0
 
 
@@ -82,7 +82,7 @@ def test_parts_of_the_data_that_release_in_step_grow_with_the_plan(monkeypatch: 
     shares = epsilon_over(at(600), [0.0, 0.25, 1.0], DELTA)
     assert shares[0] == 0.0
     assert shares[1:] == pytest.approx([epsilon(at(step), DELTA) for step in (150, 600)], rel=0.01)
-    monkeypatch.setattr(module, "coarse_epsilon", None)
+    monkeypatch.setattr(curve, "coarse_epsilon", None)
     assert epsilon(at(100), DELTA) <= live.epsilon_at(at(100)) < 0.7 * shares[2]
 
 

@@ -20,8 +20,8 @@ from fairpriv_core.privacy import accountants as module
 from fairpriv_core.privacy import calibrate as search
 from fairpriv_core.privacy.accountants import COARSE, FINE, epsilon, rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
-from fairpriv_core.privacy.dots import compose, find_epsilon, gaussian_losses, laplace_losses, repeat
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Relation, SampledGaussian
+from fairpriv_core.privacy.pld import compose, find_epsilon, gaussian_losses, laplace_losses, repeat
 
 SAME = 1e-6  # relative: rounding in other orders of summation, and nothing else
 RELATIONS = {

@@ -12,9 +12,9 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import coarse_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel, SampledGaussian
-from fairpriv_core.privacy.filter import Cap, admits, read_gauge
 from fairpriv_core.privacy.gaussian import gaussian_epsilon
 from fairpriv_core.privacy.ledger import Entry, compose
+from fairpriv_core.privacy.rdp import Cap, admits, read_gauge
 
 DELTA = 1e-5
 

@@ -11,7 +11,6 @@ from scipy import stats
 
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.privacy.accountants import epsilon
-from fairpriv_core.privacy.counter import Counter
 from fairpriv_core.privacy.event import (
     Event,
     Gaussian,
@@ -21,7 +20,7 @@ from fairpriv_core.privacy.event import (
     SampledGaussian,
     merge,
 )
-from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.mechanism import Counter, Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 
 RATE = 0.1

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 
 from fairpriv_core.errors import BadInput, Unsupported
 from fairpriv_core.privacy.event import Event, Gaussian, Laplace, Parallel, RandomizedResponse, SampledGaussian
-from fairpriv_core.privacy.renyi import divergence
+from fairpriv_core.privacy.rdp import divergence
 
 ORDERS = (1.5, 3.0, 8.0, 40.0)
 

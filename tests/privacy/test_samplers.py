@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.privacy import samplers
+from fairpriv_core.privacy import noise as samplers
 from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.noise import UNIT, draw_laplace, draw_largest, draw_responses, release_laplace, survive
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.privacy.samplers import UNIT, draw_laplace, draw_largest, draw_responses, release_laplace, survive
 
 
 class Coins:

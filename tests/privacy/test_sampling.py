@@ -6,8 +6,8 @@ from scipy import stats
 
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.noise import draw_poisson_samples
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.privacy.sampling import draw_poisson_samples
 from fairpriv_core.seeds import public_generator
 
 N, STEPS = 400, 5000

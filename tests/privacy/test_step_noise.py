@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fairpriv_core.privacy.noise import AT_ONCE, StepNoise
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.privacy.step_noise import AT_ONCE, StepNoise
 
 SIZES = [1, 103, 1000, 7361, AT_ONCE // 2 + 1, AT_ONCE, AT_ONCE + 1, 3 * AT_ONCE - 5]
 STEPS = [0, 1, 2, 62, 63, 64, 65, 130]

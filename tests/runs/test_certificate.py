@@ -14,7 +14,7 @@ import pytest
 
 from fairpriv_core.cli.answers import answer_certificate
 from fairpriv_core.data.dataset import load_dataset, split_dataset
-from fairpriv_core.engine.evaluate import decisions, evaluate
+from fairpriv_core.engine.predict import decisions, evaluate
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, from_json
@@ -32,9 +32,8 @@ from fairpriv_core.runs.certificate import (
     certify_exported,
     describe_certificates,
 )
-from fairpriv_core.runs.foreground import train
-from fairpriv_core.runs.holding import Talk
-from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.runs.foreground import Talk, train
+from fairpriv_core.runs.session import SilentJournal
 from fairpriv_core.store.runs import open_store
 from tests.methods.harness import make_data
 

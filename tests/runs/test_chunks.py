@@ -19,13 +19,13 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import post_record
 from fairpriv_core.records.record import FAILED_SENTENCE, SHARED_SAMPLES_ASSUMED, RunRecord
 from fairpriv_core.records.reuse import SAMPLE_STREAM
-from fairpriv_core.runs import journal, worker
+from fairpriv_core.runs import session, worker
 from fairpriv_core.runs.worker import work_on
-from fairpriv_core.store.chunks import Chunk, form_chunks
 from fairpriv_core.store.claim import Claim, Progress
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import MOST_CRASHES, WorkStore
+from fairpriv_core.sweeps.plan import Chunk, form_chunks
 
 CHUNK, OTHER = "c" * 16, "d" * 16
 Configure = Callable[..., RunConfig]
@@ -34,8 +34,8 @@ NAMES = ("accuracy", "balanced_accuracy", "roc_auc", "demographic_parity_gap", "
 
 @pytest.fixture
 def commit_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "COMMIT_SECONDS", 0.0)
-    monkeypatch.setattr(journal, "MOST_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(session, "COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(session, "MOST_COMMIT_SECONDS", 0.0)
 
 
 def submit(store: RunStore, configs: Sequence[RunConfig]) -> list[str]:

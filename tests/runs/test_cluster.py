@@ -18,7 +18,7 @@ from fairpriv_core.data import download
 from fairpriv_core.errors import BadInput, RunFailed, StoreError
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.runs.session import SilentJournal
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps import cluster, cluster_sweep

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.cli.request import read_request
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel, from_json
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.evaluation_cost import plan_evaluation
-from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.request import read_request
-from fairpriv_core.runs import evaluation, execute, journal
-from fairpriv_core.runs.evaluation import evaluate_privately
-from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.records.record import RunRecord, plan_evaluation
+from fairpriv_core.runs import execute, session
+from fairpriv_core.runs import execute as evaluation
+from fairpriv_core.runs.execute import evaluate_privately
+from fairpriv_core.runs.session import SilentJournal
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import WorkStore
@@ -154,7 +154,7 @@ def test_a_crash_before_the_end_repeats_the_release_or_makes_another(
     committed: bool, local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From a checkpoint the same key gives the same counts; without one nothing had left, and the noise is new."""
-    monkeypatch.setattr(journal, "COMMIT_SECONDS", 0.0 if committed else math.inf)
+    monkeypatch.setattr(session, "COMMIT_SECONDS", 0.0 if committed else math.inf)
     seen: list[dict[str, Any]] = []
 
     def watch(*given: Any, **named: Any) -> tuple[Events, dict[str, Any] | None]:

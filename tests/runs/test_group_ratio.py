@@ -16,14 +16,13 @@ from fairpriv_core.data.dataset import split_dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.privacy.ledger import compose
-from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.config import RunConfig, build_config, read_toml
 from fairpriv_core.records.ledger_entry import post_record
 from fairpriv_core.records.plan import Shelf
 from fairpriv_core.records.reuse import use_release
-from fairpriv_core.records.toml import read_toml
 from fairpriv_core.runs import audit as audit_model
 from fairpriv_core.runs.execute import Outcome, execute
-from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.runs.session import SilentJournal
 
 DATA = {"dataset": "synthetic", "sensitive": "region"}
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "region", "--notion", "demographic_parity", "--json")

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.records.config import build_config
+from fairpriv_core.records.config import build_config, read_toml
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.told import tell_data, tell_odds
-from fairpriv_core.records.toml import read_toml
 from fairpriv_core.report.handout import gather_handout
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store

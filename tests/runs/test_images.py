@@ -17,14 +17,13 @@ import torch
 from PIL import Image
 
 from fairpriv_core.cli.answers import answer_prediction, answer_run
-from fairpriv_core.engine.layered import LayeredShape
+from fairpriv_core.cli.request import read_request
+from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.certified import CONDITIONS
 from fairpriv_core.papers.measured import measure_clipped
-from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.config import RunConfig, build_config, read_toml
 from fairpriv_core.records.plan import Shelf
-from fairpriv_core.records.request import read_request
-from fairpriv_core.records.toml import read_toml
 from fairpriv_core.runs.audit import audit_model
 from fairpriv_core.runs.certificate import find_certificates
 from fairpriv_core.runs.worker import work_on

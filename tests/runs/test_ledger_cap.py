@@ -7,8 +7,8 @@ import pytest
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.privacy.event import Events, Gaussian
-from fairpriv_core.privacy.filter import Cap, count_against
 from fairpriv_core.privacy.ledger import Entry
+from fairpriv_core.privacy.rdp import Cap, count_against
 from fairpriv_core.records.record import failed_record
 from fairpriv_core.store.claim import Ending, Progress
 from fairpriv_core.store.runs import RunStore

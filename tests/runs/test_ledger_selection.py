@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.cli.answers import answer_selection
+from fairpriv_core.cli.listing import list_runs
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.ledger.selection import (
     Wish,
@@ -25,11 +26,10 @@ from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel, RandomizedResponse, from_json
-from fairpriv_core.privacy.filter import Cap
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.runs.listing import list_runs
+from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.store.runs import RunStore
 from tests.runs.launched import DELTA, config, finish, measured, name
 

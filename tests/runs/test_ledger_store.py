@@ -15,8 +15,8 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian, from_json, to_json
-from fairpriv_core.privacy.filter import Cap
 from fairpriv_core.privacy.ledger import Total, compose
+from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.ledger_entry import identify_data, list_sensitive, post_record
 from fairpriv_core.records.record import failed_record

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.engine import evaluate as evaluation_of_a_model
+from fairpriv_core.engine import predict
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.records import plan as shelf
-from fairpriv_core.runs.evaluation import evaluate_privately
-from fairpriv_core.runs.observer import snapshot_values
+from fairpriv_core.runs.execute import evaluate_privately
+from fairpriv_core.runs.session import snapshot_values
 from pages.widgets.train.plan import make_plan
 from tests.many import AGES, ask, draw_scores, make_ages
 from tests.methods.harness import RecordingMechanism
@@ -26,7 +26,7 @@ NETWORK: dict[str, Any] = {"kind": "mlp"}
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every model answer with SCORE."""
-    monkeypatch.setattr(evaluation_of_a_model, "predict_proba", lambda *given: SCORE)
+    monkeypatch.setattr(predict, "predict_proba", lambda *given: SCORE)
 
 
 @pytest.mark.parametrize(("method", "field"), [("pf_ld", "method"), ("f_ld", "method"), ("dp_sgd", "notion")])

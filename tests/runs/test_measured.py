@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.engine.presets import build_mlp
+from fairpriv_core.engine.networks import build_mlp
 from fairpriv_core.papers.measured import MEASURES, compute, find_gradients, measure, with_measured
 from fairpriv_core.papers.preset import MEASURES as WORDS
 from fairpriv_core.records.config import RunConfig, build_config

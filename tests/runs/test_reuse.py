@@ -10,12 +10,11 @@ from fairpriv_core.cli.answers import answer_cap, answer_ledger
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.runs import journal
+from fairpriv_core.runs import session
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.foreground import train
-from fairpriv_core.runs.holding import Talk
+from fairpriv_core.runs.foreground import Talk, train
 from fairpriv_core.runs.prose import describe_record
-from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.runs.session import SilentJournal
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.claim import Progress
 from fairpriv_core.store.runs import open_store
@@ -67,7 +66,7 @@ def test_a_cap_that_is_used_up_lets_a_run_on_a_release_through() -> None:
 
 def test_a_paused_run_on_a_release_goes_on_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     first = _run(epsilon=0.5)
-    monkeypatch.setattr(journal, "COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(session, "COMMIT_SECONDS", 0.0)
     with open_store() as store:
         key = store.submit(build_config(_raw(reuse=first.key, notion="equalized_odds"))).key
         work = WorkStore(store.database)

@@ -20,6 +20,7 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, create_engin
 
 from fairpriv_core.cli.answers import answer_cap, answer_ledger
 from fairpriv_core.cli.main import cli
+from fairpriv_core.cli.request import read_request
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.problem import Grouping, Numeric
 from fairpriv_core.data.read import digest_content
@@ -30,9 +31,7 @@ from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import identify_data, name_bytes, post_record
-from fairpriv_core.records.request import read_request
-from fairpriv_core.runs.foreground import train
-from fairpriv_core.runs.holding import Talk
+from fairpriv_core.runs.foreground import Talk, train
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.database import resolve
@@ -347,7 +346,7 @@ def test_two_files_of_an_earlier_version_join_when_their_rows_are_the_same(
 ) -> None:
     monkeypatch.setenv("FAIRPRIV_STORE", old_place)
     own, gone = write(tmp_path / "own.csv", rows=OLD_ROWS), write(tmp_path / "gone.csv", 3, rows=OLD_ROWS)
-    monkeypatch.setattr("fairpriv_core.store.files.digest_content", lambda path: "the same rows")
+    monkeypatch.setattr("fairpriv_core.store.uploads.digest_content", lambda path: "the same rows")
     apart = {}
     with open_store(old_place) as store:
         for path in (own, gone):

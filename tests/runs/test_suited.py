@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.footprint import estimate_memory, find_memory
-from fairpriv_core.engine.layered import LayeredShape
+from fairpriv_core.engine.layers import LayeredShape
+from fairpriv_core.engine.networks import estimate_memory, find_memory
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records import plan as suited
 from fairpriv_core.records.config import RunConfig, build_config

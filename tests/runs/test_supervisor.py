@@ -17,8 +17,8 @@ import torch
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.runs.children import Nursery
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.silent import SilentJournal
-from fairpriv_core.store.processes import identify, is_dead
+from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.store.claim import identify, is_dead
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 

@@ -22,8 +22,8 @@ from fairpriv_core.cli.sweep import run_sweep
 from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.ledger_entry import identify_data
-from fairpriv_core.runs.crew import run_here
-from fairpriv_core.runs.holding import Talk
+from fairpriv_core.runs.foreground import Talk
+from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore

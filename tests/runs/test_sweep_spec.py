@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.records.toml import read_toml
-from fairpriv_core.store.chunks import form_chunks
-from fairpriv_core.sweeps.plan import plan_sweep
+from fairpriv_core.records.config import read_toml
+from fairpriv_core.sweeps.plan import form_chunks, plan_sweep
 from fairpriv_core.sweeps.spec import build_sweep, check_cells, expand, read_sweep
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.sweeps.spec import expand, read_sweep
-from fairpriv_core.sweeps.write import write_sweep
+from fairpriv_core.sweeps.spec import expand, read_sweep, write_sweep
 from tests.runs.launched import config
 
 

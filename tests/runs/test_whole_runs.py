@@ -23,6 +23,7 @@ import torch
 from _pytest.mark import ParameterSet
 from PIL import Image
 
+from fairpriv_core.cli.listing import list_runs
 from fairpriv_core.data import catalog, gather
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.images import Pixels
@@ -42,11 +43,10 @@ from fairpriv_core.report.brief import Audience
 from fairpriv_core.report.brief_forms import forms_of, open_report
 from fairpriv_core.report.brief_tables import write_runs
 from fairpriv_core.report.handout import gather_handout
-from fairpriv_core.runs import noise, prose, worker
-from fairpriv_core.runs.listing import list_runs
-from fairpriv_core.runs.observer import Watch
+from fairpriv_core.runs import prose, session, worker
+from fairpriv_core.runs.session import Watch
 from fairpriv_core.runs.worker import work_on
-from fairpriv_core.store import files as store_files
+from fairpriv_core.store import uploads
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from tests.methods.examples.catalog import EXAMPLES
@@ -94,7 +94,7 @@ def recorded(tape: list[Release] | None) -> Iterator[list[RecordingMechanism]]:
             made.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(noise, "Mechanism", Taped)
+        patch.setattr(session, "Mechanism", Taped)
         yield made
 
 
@@ -164,7 +164,7 @@ def browserless(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def one_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let both stores draw the same id for a person's file: one at random tells nothing."""
-    monkeypatch.setattr(store_files, "draw_id", lambda: "0" * 16)
+    monkeypatch.setattr(uploads, "draw_id", lambda: "0" * 16)
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.runs import journal, worker
+from fairpriv_core.runs import session, worker
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.runs.session import SilentJournal
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store import checkpoint
 from fairpriv_core.store.claim import Progress
@@ -30,7 +30,7 @@ Configure = Callable[..., RunConfig]
 
 @pytest.fixture(autouse=True)
 def commit_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(session, "COMMIT_SECONDS", 0.0)
 
 
 def run_to(store: RunStore, key: str, *, ask: str = "", at: int = 0) -> None:

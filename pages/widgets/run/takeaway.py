@@ -6,8 +6,8 @@ import streamlit as st
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.records.config import write_toml
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.toml import write_toml
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.guard import plain

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.records.toml import read_toml
+from fairpriv_core.records.config import read_toml
 from pages.widgets.shared.state import keep, mount
 
 _EXAMPLE = """notion = "demographic_parity"

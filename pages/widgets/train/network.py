@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.presets import FOR_IMAGES, MLP, NETWORKS
+from fairpriv_core.engine.networks import FOR_IMAGES, MLP, NETWORKS
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.records.config import OF_MLP
 from pages.widgets.shared.state import keep, mount_index

@@ -15,9 +15,8 @@ from fairpriv_core.privacy import accountants
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.curve import epsilon_over
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.evaluation_cost import plan_evaluation, with_evaluation
 from fairpriv_core.records.plan import calibrate_method, check_suited
-from fairpriv_core.records.record import published_epsilon
+from fairpriv_core.records.record import plan_evaluation, published_epsilon, with_evaluation
 from fairpriv_core.records.reuse import use_release
 
 _POINTS = 24

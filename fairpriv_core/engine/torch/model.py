@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fairpriv_core.engine.kept import Kept, keeps_whole
-from fairpriv_core.engine.layer_steps import (
+from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, LayeredShape, MaxPool, Place, Relu
+from fairpriv_core.engine.torch.layers import (
     ConvolutionStep,
     DenseStep,
     GroupNormStep,
+    Kept,
     MaxPoolStep,
     MeanPoolStep,
     ReluStep,
@@ -22,9 +23,8 @@ from fairpriv_core.engine.layer_steps import (
     Step,
     Tape,
     count_strip,
+    keeps_whole,
 )
-from fairpriv_core.engine.layered import LayeredShape, Place
-from fairpriv_core.engine.layers import Convolution, Dense, GroupNorm, MaxPool, Relu
 
 Seed = Callable[[Tensor], tuple[Tensor, Tensor]]  # scores (b, l) -> derivatives (b, l) and values (b,) of what is asked
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.config import RunConfig, build_config, read_toml
 from fairpriv_core.records.source import DATA_FIELDS
-from fairpriv_core.records.toml import read_toml
 
 _METHOD = ("method", "variant", "assignments")
 

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel, Pass
-from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.sums import BLOCK, TOGETHER
 

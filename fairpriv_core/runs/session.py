@@ -1,29 +1,165 @@
-"""The journal of runs that train together: what their fits are given, what they show, and the commits that keep both.
-
-Nothing that depends on protected data leaves the process before the transaction that commits it together with the
-checkpoint and the count of releases; the runs of a chunk commit in one. Each is given an equal share of its chunk's
-seconds. While nothing is committed (data is being read, noise calibrated, an epoch measured) a heartbeat keeps leases.
-"""
+"""What accompanies the fits of a run: mechanisms, what is watched, the journal that keeps both, and the lease."""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from typing import Any
 
-from fairpriv_core.engine.training import Snapshot, Training
-from fairpriv_core.errors import StoreError
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.predict import evaluate
+from fairpriv_core.engine.training import Observer, Snapshot, Training, Unwatched
+from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.privacy.curve import LiveEpsilon
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.randomness import Randomness
+from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.runs.noise import note_stream, open_mechanisms
-from fairpriv_core.runs.observer import Watch
+from fairpriv_core.records.reuse import count_shared, name_stream
 from fairpriv_core.store.checkpoint import Checkpoint, bind, check_binding, pack
 from fairpriv_core.store.claim import LEASE_SECONDS, Beginning, Claim, LeaseLost, Progress
 from fairpriv_core.store.work import WorkStore
+
+Arrays = Mapping[str, Any]
+
+
+def open_mechanisms(plans: Sequence[Plan], checkpoints: Sequence[Arrays | None]) -> list[Mechanism]:
+    """Return the mechanisms of runs that begin together: their checkpoints' (as arrays), else new ones.
+
+    New noise is under a fresh key or, in replay mode, a repeatable one. Runs that share samples draw them from one
+    stream a seed, under one key; their noise is independent.
+    """
+    restored = iter(Mechanism.from_states([held for held in checkpoints if held is not None]))
+    opened: dict[int | None, Randomness] = {}
+    found = []
+    for model, (plan, held) in enumerate(zip(plans, checkpoints, strict=True)):
+        found.append(next(restored) if held is not None else _open(plan, model, opened))
+    return found
+
+
+def note_stream(plan: Plan, mechanism: Mechanism) -> Plan:
+    """Return a plan whose draft says which secret samples the run shares."""
+    return replace(plan, draft=replace(plan.draft, notes={**plan.draft.notes, **name_stream(mechanism)}))
+
+
+def _open(plan: Plan, model: int, opened: dict[int | None, Randomness]) -> Mechanism:
+    config, released = plan.config, count_shared(plan.draft.notes)
+    if not config.share_samples:
+        return Mechanism(_open_randomness(config), released=released)
+    if config.replay_noise not in opened:
+        opened[config.replay_noise] = _open_randomness(config)
+    return Mechanism(opened[config.replay_noise], model=model, released=released, stream=config.seed)
+
+
+def _open_randomness(config: RunConfig) -> Randomness:
+    return Randomness.fresh() if config.replay_noise is None else Randomness.replay(config.replay_noise)
+
+
+_CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
+
+_OF_CLASS = ("accuracy", "accuracy_low", "accuracy_high", "decided")
+NOISE = "mechanism_"  # what names of arrays of `Mechanism.state` begin with
+
+Values = list[tuple[int, str, float | None]]
+
+
+class Watch:
+    """One run's plan while it trains; `values`, `histograms`, `epoch` are what it showed and is not stored yet.
+
+    Of a run that does not train `alone` nothing is shown on the way, and no epsilon is stated before its end.
+    """
+
+    def __init__(self, plan: Plan, *, alone: bool = True) -> None:
+        self.plan = plan
+        self.mechanism: Mechanism | None = None
+        self.values: Values = []
+        self.histograms: dict[str, Any] | None = None
+        self.epoch = 0
+        self._replayed = plan.config.replay_noise is not None
+        self._live: LiveEpsilon | None = None
+        planned = plan.method.event(plan.train.n)
+        if alone and planned and plan.method.unproved_reason() is None:
+            self._live = LiveEpsilon(planned, plan.config.delta)
+
+    def open(self, observer: Observer, mechanism: Mechanism, checkpoint: Mapping[str, Any] | None = None) -> Training:
+        """Return what the fit is given: `mechanism`, and the arrays that it goes on from (None: it begins)."""
+        self.mechanism = mechanism
+        return Training(
+            notion=notions()[self.plan.config.notion],
+            seed=self.plan.config.seed,
+            mechanism=mechanism,
+            observer=observer,
+            checkpoint=None if checkpoint is None or is_start(checkpoint) else checkpoint,
+        )
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Take the end of an epoch: scalars, clipped shares, and all that is measured on the test split."""
+        self.values += snapshot_values(snapshot, self.plan.test)
+        self.values += [(snapshot.step, name, value) for name, value in self._spent()]
+        self.histograms = {name: _plain(asdict(histogram)) for name, histogram in snapshot.histograms.items()}
+        self.epoch = snapshot.epoch
+
+    def spent(self) -> float | None:
+        """Return the epsilon spent by now; None where none may be stated."""
+        return dict(self._spent()).get("epsilon")
+
+    def _spent(self) -> list[tuple[str, float]]:
+        if self._live is None or self.mechanism is None:
+            return []
+        value = self._live.epsilon_at(self.mechanism.events)
+        return [("epsilon_if_secret" if self._replayed else "epsilon", value)] if math.isfinite(value) else []
+
+
+def is_start(checkpoint: Mapping[str, Any]) -> bool:
+    """Return whether a checkpoint holds the noise alone: the run begins anew, with the noise that it had."""
+    return all(name.startswith(NOISE) for name in checkpoint)
+
+
+def snapshot_values(snapshot: Snapshot, test: Dataset) -> Values:
+    """Return (step, name, value) of the end of an epoch."""
+    measured = evaluate(snapshot.network, snapshot.parameters, test)
+    named: dict[str, float | None] = {_name_scalar(name): value for name, value in snapshot.scalars.items()}
+    named |= name_measured(measured)
+    for name, histogram in snapshot.histograms.items():
+        named |= {f"clipped/{name}/{group}": share for group, share in histogram.clipped.items()}
+    return [(snapshot.step, name, _finite(value)) for name, value in named.items()]
+
+
+def _name_scalar(name: str) -> str:
+    return f"train/{name}" if name == "loss" else name
+
+
+def name_measured(measured: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return the numbers of `measure` as curves name them: of all rows, of each group and of each class."""
+    named = {f"test/{name}": value for name, value in measured.items() if _is_number(value)}
+    for group in measured["groups"]:
+        rates = {name: group[name] for name in group if _is_number(group[name]) and not name.startswith(_CONSTANT)}
+        named |= {f"group/{group['name']}/{name}": value for name, value in rates.items()}
+    for each in measured.get("classes", ()):
+        named |= {f"class/{each['name']}/{name}": each[name] for name in _OF_CLASS}
+    return named
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
 
 COMMIT_SECONDS = 0.2
 MOST_COMMIT_SECONDS = 5.0  # between two commits of a chunk
@@ -219,3 +355,26 @@ def _beat(work: WorkStore, journal: StoreJournal, done: threading.Event) -> None
                 journal.hurry()
         except (LeaseLost, StoreError):  # a run that has just ended, or whoever was overtaken: the next commit tells
             continue
+
+
+class SilentJournal:
+    """`execute(config, SilentJournal())` runs a config in memory and returns its outcome."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+        self._runs = 1
+
+    def find_record(self, key: str) -> Mapping[str, Any]:
+        """There is no other run: BadInput."""
+        raise BadInput(f"run {key} is not here: this run keeps no store.", field="reuse")
+
+    def begin(self, plans: Sequence[Plan]) -> list[Training]:
+        """Return what each fit is given."""
+        self._begun, self._runs = time.monotonic(), len(plans)
+        mechanisms = open_mechanisms(plans, [None] * len(plans))
+        each = zip(plans, mechanisms, strict=True)
+        return [Watch(plan, alone=False).open(Unwatched(), mechanism) for plan, mechanism in each]
+
+    def spent(self, place: int) -> dict[str, Any]:
+        """Return the record's `seconds`: an equal share of what all took."""
+        return {"seconds": round((time.monotonic() - self._begun) / self._runs, 3)}

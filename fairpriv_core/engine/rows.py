@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Pass, SeededPass
-from fairpriv_core.engine.norms import with_bias
 from fairpriv_core.engine.products import divide, expand
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.surrogates import output, sigmoid, softmax

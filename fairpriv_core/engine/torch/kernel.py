@@ -20,19 +20,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairpriv_core.engine.device import exactly, open_device
-from fairpriv_core.engine.kept import Kept, Outer
 from fairpriv_core.engine.kernel import Batch, Kernel, Pass, SeededPass
-from fairpriv_core.engine.layer_steps import Scratch
-from fairpriv_core.engine.layered import LayeredShape
-from fairpriv_core.engine.layered_model import (
-    LayeredModel,
-    Seed,
-    count_kept,
-    count_working,
-    seed_logit,
-    seed_losses,
-)
+from fairpriv_core.engine.layers import LayeredShape
+from fairpriv_core.engine.torch.device import exactly, open_device
+from fairpriv_core.engine.torch.layers import Kept, Outer, Scratch
+from fairpriv_core.engine.torch.model import LayeredModel, Seed, count_kept, count_working, seed_logit, seed_losses
 from fairpriv_core.privacy.sums import BLOCK
 
 _WORKING = 4 * 2**20  # bytes of activations at once: what a processor's cache holds
