@@ -1,4 +1,7 @@
-"""What a benchmark's owners ask of its users, and whether this machine's user has confirmed it."""
+"""Where a published file is: FAIRPRIV_DATA, else the user's cache, else its public address. Always verified.
+
+What its owners ask of its users is confirmed here too, once a machine.
+"""
 
 from __future__ import annotations
 

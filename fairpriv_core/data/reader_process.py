@@ -1,4 +1,9 @@
-"""Reading in a process of its own, for one that lives long and has to stay small: the pages. Both sides are here."""
+"""Reading in a process of its own, for one that lives long and has to stay small: the pages. Both sides are here.
+
+What is read on the way (a file's columns, of which labels and groups remain) never becomes memory of the caller. An
+answer comes back as one npz archive of arrays and a JSON text, no pickle. Before each archive stands its length (8
+bytes, the highest first).
+"""
 
 from __future__ import annotations
 

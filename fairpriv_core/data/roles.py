@@ -1,4 +1,8 @@
-"""Which column is the label, which the sensitive attribute, which are features; and how rows are put into groups."""
+"""Which column is the label, which the sensitive attribute, which are features; and how rows are put into groups.
+
+The sensitive attribute is `sex`, `age:25,60` (cut at edges) or `sex+race` (crossed); groups never depend on counts. A
+label is named alike: `paid`, or `score:150`, numbers cut in two.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
-"""Networks that are lists of layers: for images, and for more than two labels.
+"""What a network of layers is made of: sizes, numbers of parameters, where each lies and how it starts. Free of torch.
 
-They end in one logit, as `NetworkShape` does, or in l outputs and a softmax over them. Here too the parameters are one
-flat vector a model, those of the last layer at its end.
+A size is (channels, height, width) of an image, or (units,). Batch norm is not among the layers: it mixes the records
+of a batch, so that no record has a gradient of its own, and no clipping bounds what one adds. Group norm (Wu and He,
+2018) works on each record alone and stands in its place.
+
+A list of layers ends in one logit, as `NetworkShape` does, or in l outputs and a softmax over them. Its parameters are
+one flat vector a model, those of the last layer at its end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""How much memory training a network takes, and how much there is. Free of torch."""
+"""Network shapes: logistic regression and ReLU networks with one logit, kept as one flat parameter vector a model.
+
+The networks that a method can be asked for by name are here, and how much memory training takes. Free of torch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,18 @@
-"""A trained model on a data set: its decisions, and what a record says about them."""
+"""Predicting with a trained model, in numpy: pages and commands predict without loading torch.
+
+A model is a network's description (JSON) and flat parameters (P,). Its kinds:
+
+* "mlp": what `NetworkShape.to_json` gives; the score is the probability of label 1.
+* "layers": what `LayeredShape.to_json` gives; a probability for each of l labels.
+* "mixture": `members` are networks, `weights` (m,) sum to 1, the parameters lie one after the other. The score is the
+  mean of the members' scores; with `randomised`, of their decisions: the chance that a member drawn at random says 1.
+* "derived": `base` is a network, `table` (k, 2) the chance of a 1 for each group and base decision (Hardt et al.,
+  2016); the score is that chance. It needs the group of every row.
+
+A randomised model decides by a public coin that follows from the encoded row alone (`decision_thresholds`): the same
+row always gets the same decision, and over rows decisions are as frequent as the chances say. `evaluate` is what a
+record says of the decisions on a data set.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What a record says about a classifier's decisions: accuracy, every gap, every group. Computed on raw data."""
+"""What a record says about a classifier's decisions: accuracy, every gap, every group. Computed on raw data.
+
+Inequality indices are taken over per-group accuracies (FairDP adaptive clipping, appendix D.4; U.S. Census Bureau
+2016). Where the groups are the classes, as in that paper, these are the classes' accuracies. Each takes values (k,) >=
+0 and is 0 when all are equal. NaN where undefined: no value, a NaN among them, or all zero.
+"""
 
 from __future__ import annotations
 

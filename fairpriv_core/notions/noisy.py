@@ -52,7 +52,7 @@ def measure_noisy(
     `noise` is the standard deviation of each count's noise, > 0. `accuracy` and `positive_rate`, for each notion
     `<notion>_gap` and `<notion>_ratio`, and in `groups` each group's `size` and rates, each with a `…_interval`. What
     stands on fewer than 30 noisy rows, or on fewer than five standard deviations of their noise, is None with a
-    sentence under `reasons`. Of more than two labels there is no `positive_rate`, and as in classes.py groups have the
+    sentence under `reasons`. Of more than two labels there is no `positive_rate`, and as in metrics.py groups have the
     shares that are `decided` for each class, and `classes` are listed too.
     """
     table = _Table(np.asarray(counts, dtype=np.float64), float(noise), tuple(map(str, group_names)))

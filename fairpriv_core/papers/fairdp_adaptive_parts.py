@@ -1,4 +1,4 @@
-"""The runs behind FairDP's (adaptive clipping) tables and figures: its settings, and ours where it prints none."""
+"""The lines of FairDP's (adaptive clipping) tables and figures, FairDP in four readings, and how they are compared."""
 
 from __future__ import annotations
 

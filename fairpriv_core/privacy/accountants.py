@@ -1,7 +1,7 @@
 """From what was released to epsilon. Accountants read events and refuse what they do not know.
 
 `epsilon` is proved: the privacy-loss distribution (PLD) of the whole composition, discretised pessimistically by
-"connect the dots" (Doroshenko et al., 2022) with dp_accounting's formulas (dots.py). `rdp_epsilon` reproduces
+"connect the dots" (Doroshenko et al., 2022) with dp_accounting's formulas (pld.py). `rdp_epsilon` reproduces
 published figures.
 
 Which pair of distributions bounds each release (docs/privacy.md has the argument):

@@ -1,4 +1,9 @@
-"""Epsilon while a run goes on: close enough to plot, cheap enough for every commit, never below the proved value."""
+"""Epsilon while a run goes on: close enough to plot, cheap enough for every commit, never below the proved value.
+
+At many points of one plan each kind of release is transformed once, and a point is a product of powers. The
+distributions are the pessimistic ones of `accountants.epsilon` on wider cells, so that the numbers are never below its.
+What a transform of finite length may lose above its range is bounded by Chernoff and taken off delta.
+"""
 
 from __future__ import annotations
 

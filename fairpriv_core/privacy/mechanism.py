@@ -1,7 +1,10 @@
 """The one place where noise is added to what was computed from protected values. It counts its own releases.
 
-Noise is float64 from an AES counter generator; sum and noise are rounded to a grid (grid.py). Timing is outside the
+Noise is float64 from an AES counter generator; sum and noise are rounded to a grid (noise.py). Timing is outside the
 model.
+
+Noise is tied to (purpose, step). A step that repeats would reveal the difference of its two values, so steps must rise
+within each purpose; this holds across resumes too.
 """
 
 from __future__ import annotations

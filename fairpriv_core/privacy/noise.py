@@ -1,4 +1,15 @@
-"""Noise as fine in the tails as in the middle: exact discrete samplers, normals of many steps, a release's grid."""
+"""Noise as fine in the tails as in the middle: exact discrete samplers, normals of many steps, a release's grid.
+
+Sum and noise are rounded to a grid whose step is the power of two at or below std * 2**-20. The low bits of a float64
+sum depend on the value that the noise hides (Mironov, 2012); on the grid they are gone: a grid cell holds some 2**30 of
+the values that the noise can take, whatever the value, and the rounding adds at most 2**-21 standard deviations of
+error. The grid depends on the noise's scale alone, which is public.
+
+The discrete samplers are after Canonne, Kamath and Steinke (2020), The Discrete Gaussian for Differential Privacy,
+algorithms 1 and 2. A coin that falls with chance exp(-loss) is made of coins with rational chances alone, and those of
+whole numbers drawn evenly: nothing here rounds a chance or a draw. What is rounded is named, before anything is drawn:
+a loss, down to 2**-40, and Laplace's scale, up to whole grid steps.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Standard normal noise by inversion: faster than numpy's, and as fine in the tails.
 
 A uniform number u of 53 bits becomes sqrt(2) erfinv(2 u - 1). Far out, neighbouring u would give values further apart
-than the grid on which releases lie (grid.py), and which value came out would say more than a normal does. So a value
+than the grid on which releases lie (noise.py), and which value came out would say more than a normal does. So a value
 beyond TAIL only says that it lies there, and is drawn anew from the normal beyond TAIL: its chance of being exceeded is
 that of TAIL times exp(-e), e exponential, which is fine at any distance.
 """

@@ -1,4 +1,13 @@
-"""Rényi divergences of releases, and the filter behind a cap (Feldman and Zrnic, 2021; Lécuyer, 2021)."""
+"""Rényi divergences of releases, and the filter behind a cap (Feldman and Zrnic, 2021; Lécuyer, 2021).
+
+Closed forms where there are any; for sampled Gaussians the integral of P^a Q^(1 - a) over the pairs that bound them
+(accountants.py), both ways round. A pair that dominates in hockey-stick divergences dominates in Rényi divergences.
+
+Which run comes next may depend on what earlier ones released, so the cost of all of them is not that of a composition
+fixed beforehand. At one Rényi order that was fixed beforehand costs may still be added up, and a run is let in while
+the sum stays within what that order may spend. Here two orders are fixed by the cap alone, each with half of delta;
+either is enough, by the union of two bad events.
+"""
 
 from __future__ import annotations
 

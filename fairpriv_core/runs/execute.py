@@ -1,4 +1,11 @@
-"""Runs, from their configs to their records: the whole experiment. Runs of one chunk train in one loop."""
+"""Runs, from their configs to their records: the whole experiment. Runs of one chunk train in one loop.
+
+The private evaluation releases the joint counts of (decision, group, label) on the test split once, and they are paid
+for. A person is moved from one count to another (attribute) or leaves one (record): L2 sensitivity sqrt(2) or 1. Test
+people are not training people, so a run costs the larger of training and evaluation (records/record.py). The noise has
+a stream of its own under the run's key: a run that is interrupted between this release and its end, and goes on from
+its checkpoint, makes the identical release again; without a checkpoint nothing had left the process.
+"""
 
 from __future__ import annotations
 

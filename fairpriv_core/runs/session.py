@@ -1,4 +1,9 @@
-"""What accompanies the fits of a run: mechanisms, what is watched, the journal that keeps both, and the lease."""
+"""What accompanies the fits of a run: mechanisms, what is watched, the journal that keeps both, and the lease.
+
+Nothing that depends on protected data leaves the process before the transaction that commits it together with the
+checkpoint and the count of releases; the runs of a chunk commit in one. Each is given an equal share of its chunk's
+seconds. While nothing is committed (data is being read, noise calibrated, an epoch measured) a heartbeat keeps leases.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Running a sweep's chunks by processes of this machine."""
+"""The process that trains: claims queued runs and previews, and gives each a process of its own.
+
+`python -m fairpriv_core.runs.supervisor` is started beside the pages. It holds nothing that the store does not: kill
+it, and its children end with it; the next one goes on from their last checkpoints. `run_here` works on a sweep's chunks
+by the same processes, in the foreground.
+"""
 
 from __future__ import annotations
 

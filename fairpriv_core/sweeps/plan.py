@@ -1,4 +1,8 @@
-"""What a sweep will launch: its runs' chunks and releases, found out before anything is stored."""
+"""What a sweep will launch: its runs' chunks and releases, found out before anything is stored.
+
+Runs of one chunk differ only in what a loop takes model by model: seed, budget, real-valued hyper-parameters, and whose
+release they use. A hyper-parameter of 0 sets them apart, since it switches a part of a method off.
+"""
 
 from __future__ import annotations
 

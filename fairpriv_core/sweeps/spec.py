@@ -1,4 +1,7 @@
-"""Several runs' configs as the file of one sweep, where a sweep expands to exactly these."""
+"""A sweep's file: what all runs have in common, as for one run, and axes along which they differ; its combinations.
+
+The way back is here too: several configs as the file of a sweep that expands to exactly these.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 Images are held channels-last. Per-record norms are book-keeping (Bu et al., 2022, arXiv 2210.00038): a layer whose
 gradients take not much more than what they are made of keeps the gradients, another one keeps what they are made of.
+
+What is kept of a layer's gradients until their weights are known is enough to sum them, no more. Each has `squares`
+(b,), the squared L2 norm of every record's gradient of the layer, and sums w_j g_j over records.
 """
 
 from __future__ import annotations
