@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from typing import Any
 
 import dp_accounting
 import numpy as np
@@ -40,6 +39,7 @@ from fairpriv_core.privacy.event import (
 )
 from fairpriv_core.privacy.pld import (
     WIDEST,
+    Sides,
     choose_cell,
     compose,
     distribution,
@@ -180,7 +180,7 @@ def _case_epsilon(events: Events, delta: float, interval: float) -> float:
 
 
 @lru_cache(maxsize=4)  # for one composition at several deltas
-def _case_losses(events: Events, width: float) -> Any:
+def _case_losses(events: Events, width: float) -> Sides:
     return reduce(compose, [_composed(event, width) for event in _one_gaussian(events)])
 
 
@@ -193,7 +193,7 @@ def _one_gaussian(events: Events) -> Events:
     return (*rest, Gaussian(sum(event.count * event.noise_multiplier**-2 for event in gaussians) ** -0.5))
 
 
-def _composed(event: Event, interval: float) -> Any:
+def _composed(event: Event, interval: float) -> Sides:
     if isinstance(event, SampledGaussian | Gaussian | Laplace) and event.count > 1:
         return repeat(distribution(replace(event, count=1), interval), event.count)
     return distribution(event, interval)
@@ -230,8 +230,8 @@ def _renyi(events: Events, delta: float, orders: np.ndarray) -> np.ndarray:
     accountant = RdpAccountant(orders, dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE)
     for event in events:
         accountant.compose(_dp_event(event))
-    # no public reader of each order's; its get_epsilon has a newer conversion than the paper's
-    return np.asarray(accountant._rdp + math.log(1 / delta) / (orders - 1))
+    # its get_epsilon has a newer conversion than the paper's
+    return np.asarray(accountant.rdp + math.log(1 / delta) / (orders - 1))
 
 
 def _dp_event(event: Event) -> dp_accounting.DpEvent:

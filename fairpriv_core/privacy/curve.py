@@ -11,7 +11,6 @@ import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import fft
@@ -21,12 +20,13 @@ from fairpriv_core import checks
 from fairpriv_core.privacy.accountants import COARSE, coarse_epsilon, worst_cases
 from fairpriv_core.privacy.event import Counted, Event, Events, Parallel, merge
 from fairpriv_core.privacy.gaussian import approximate_mu
-from fairpriv_core.privacy.pld import WIDEST, choose_cell, distribution, has_no_noise, resolved
+from fairpriv_core.privacy.pld import WIDEST, Losses, choose_cell, distribution, has_no_noise, resolved
 
 _WIDE = 4 * COARSE
 _TAIL = 1e-4  # of delta: what may lie above the range
 # for a smaller delta, more cells or a loss whose exponential overflows, the accountant answers
 _LEAST_DELTA, _MOST_CELLS, _LARGEST_LOSS = 1e-9, 2**17, 600.0
+_POINTS = 32  # of a plan, that a run under way is compared with
 _ORDERS = np.geomspace(0.5, 20.0, 16)  # of Chernoff's bound, times 1 / mu
 
 
@@ -103,45 +103,37 @@ def _compose(cases: Sequence[Events], delta: float) -> _Composition | None:
     return _Composition(tuple(_transform(side, size) for side in sides), width, size, top, delta)
 
 
-def _list_sides(kinds: dict[Event, int], width: float) -> list[dict[Event, Any]]:
-    """Return the distributions by kind of release as a record leaves, and as one comes where that differs."""
+def _list_sides(kinds: dict[Event, int], width: float) -> list[dict[Event, Losses]]:
+    """Return the losses by kind of release as a record leaves, and as one comes where that differs."""
     found = {once: distribution(once, width) for once in kinds}
-    names = ["_pmf_remove"] if all(each._symmetric for each in found.values()) else ["_pmf_remove", "_pmf_add"]
-    return [{once: getattr(each, name).to_dense_pmf() for once, each in found.items()} for name in names]
+    both = range(max(map(len, found.values())))
+    return [{once: sides[side % len(sides)] for once, sides in found.items()} for side in both]
 
 
-def _reach(side: dict[Event, Any], most: dict[Event, int], orders: np.ndarray, tail: float) -> int:
+def _reach(side: dict[Event, Losses], most: dict[Event, int], orders: np.ndarray, tail: float) -> int:
     """Return how many cells above 0 (below it for orders < 0) hold all but `tail` of any composition up to `most`."""
     total = np.zeros(len(orders))
-    for once, pmf in side.items():
-        total += most[once] * np.maximum(logsumexp(np.outer(orders, _cells(pmf)), b=pmf._probs, axis=1), 0.0)
+    for once, losses in side.items():
+        total += most[once] * np.maximum(logsumexp(np.outer(orders, losses.places), b=losses.masses, axis=1), 0.0)
     return max(math.ceil(float(np.min((total - math.log(tail)) / np.abs(orders)))), 1)
 
 
-def _transform(side: dict[Event, Any], size: int) -> _Direction:
+def _transform(side: dict[Event, Losses], size: int) -> _Direction:
     """Return the transforms on `size` cells that are wrapped: losses below 0 are the last ones."""
     transforms, finite = {}, {}
-    for once, pmf in side.items():
+    for once, losses in side.items():
         wrapped = np.zeros(size)
-        np.add.at(wrapped, _cells(pmf) % size, pmf._probs)
+        np.add.at(wrapped, losses.places % size, losses.masses)
         transformed = fft.rfft(wrapped)
         transforms[once] = np.log(np.where(transformed == 0, np.finfo(float).tiny, transformed))
-        finite[once] = math.log1p(-pmf._infinity_mass)
+        finite[once] = math.log1p(-losses.infinite)
     return _Direction(transforms, finite)
-
-
-def _cells(pmf: Any) -> np.ndarray:
-    cells: np.ndarray = pmf._lower_loss + np.arange(pmf.size)  # dp_accounting has no public reader
-    return cells
 
 
 def _count_events(events: Events) -> dict[Event, int]:
     return {
         replace(event, count=1) if isinstance(event, Counted) else event: getattr(event, "count", 1) for event in events
     }
-
-
-_POINTS = 32
 
 
 def epsilon_over(events: Events, shares: Sequence[float], delta: float) -> list[float]:

@@ -1,21 +1,18 @@
 """Privacy losses on a grid, never below the true ones: "connect the dots" (Doroshenko et al., 2022).
 
 dp_accounting goes through cells, orders and tails one by one, which is most of what an epsilon costs. The formulas here
-are its own, on arrays; ranges and distribution functions stay its. A divergence is
-largest at the exact inverse of the loss, so rounding of an inverse moves it by the square of the rounding alone.
+are its own, on arrays; ranges and distribution functions stay its. A divergence is largest at the exact inverse of the
+loss, so rounding of an inverse moves it by the square of the rounding alone.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from dp_accounting.pld import common
-from dp_accounting.pld import privacy_loss_distribution as pld
-from dp_accounting.pld.pld_pmf import DensePLDPmf
-from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType, GaussianPrivacyLoss, LaplacePrivacyLoss
 from scipy import fft, signal
 
@@ -23,48 +20,75 @@ from fairpriv_core.errors import Unsupported
 from fairpriv_core.privacy.event import Event, Events, Gaussian, Laplace, RandomizedResponse, Relation, SampledGaussian
 from fairpriv_core.privacy.gaussian import approximate_mu
 
+WIDEST = 0.25  # cells this wide mean an epsilon of some 100,000: as good as none
+_MOST_CELLS = 2**20  # of a discretised distribution; beyond it the cells widen, and epsilon stays an upper bound
+_FOURIER_ERROR = 2.0**-50  # of delta, a release: thirty times what we measured against the closed form
+_FINEST = 12  # halvings of the interval at most
+_LEAST_NOISE = 1e-3  # below it, and above the largest pure epsilon, a release counts as one without noise
+_LARGEST_PURE = 500.0
 _TAIL = 1e-15  # of the probability: what a composition with itself may leave out, counted as an infinite loss
 _ORDERS = np.concatenate([np.arange(-20, 0), np.arange(1, 21)])  # of Chernoff's bound, over the number of cells
 
 
-def gaussian_losses(noise: float, interval: float, *, rate: float = 1.0, relation: Relation = "add_remove") -> Any:
-    """Return the distribution of one release, sampled at `rate`; `noise` as `SampledGaussian` has it."""
+@dataclass(frozen=True)
+class Losses:
+    """Privacy losses of one direction: `masses` (m,) at (`lowest` + 0 ... m - 1) times `width`, and one at infinity."""
+
+    width: float
+    lowest: int
+    masses: np.ndarray
+    infinite: float
+
+    @property
+    def places(self) -> np.ndarray:
+        """Each mass's loss over the width (m,), whole numbers."""
+        return self.lowest + np.arange(len(self.masses))
+
+
+Sides = tuple[Losses, ...]  # as a record leaves; and as one comes, where that differs
+
+
+def gaussian_losses(noise: float, interval: float, *, rate: float = 1.0, relation: Relation = "add_remove") -> Sides:
+    """Return the losses of one release, sampled at `rate`; `noise` as `SampledGaussian` has it."""
     if relation == "replace":
         sides = [AdjacencyType.REPLACE]
     else:
         sides = [AdjacencyType.REMOVE] if rate == 1 else [AdjacencyType.REMOVE, AdjacencyType.ADD]
     losses = [GaussianPrivacyLoss(noise, sampling_prob=rate, adjacency_type=side) for side in sides]
-    return PrivacyLossDistribution(*(_discretise(loss, interval) for loss in losses))
+    return tuple(_discretise(loss, interval) for loss in losses)
 
 
-def laplace_losses(scale: float, interval: float) -> Any:
-    """Return the distribution of one release; `scale` is over the full shift."""
-    return PrivacyLossDistribution(_discretise(LaplacePrivacyLoss(scale), interval))
+def laplace_losses(scale: float, interval: float) -> Sides:
+    """Return the losses of one release; `scale` is over the full shift."""
+    return (_discretise(LaplacePrivacyLoss(scale), interval),)
 
 
-def repeat(losses: Any, count: int) -> Any:
-    """Return the distribution of `count` releases of `gaussian_losses` or `laplace_losses`."""
-    return PrivacyLossDistribution(*(_repeat(side, count) for side in _list_sides(losses)))
+def response_losses(pure: float, interval: float) -> Sides:
+    """Return the losses of binary randomised response, which bound every release of that pure epsilon."""
+    lowest, highest = math.ceil(-pure / interval), math.ceil(pure / interval)
+    masses = np.zeros(highest - lowest + 1)
+    masses[0] += 1.0 / (1.0 + math.exp(pure))
+    masses[-1] += math.exp(pure) / (1.0 + math.exp(pure))
+    return (Losses(interval, lowest, masses, 0.0),)
 
 
-def compose(left: Any, right: Any) -> Any:
-    """Return the distribution of both releases."""
-    symmetric = left._symmetric and right._symmetric
-    pairs = [(left._pmf_remove, right._pmf_remove), (left._pmf_add, right._pmf_add)][: 1 if symmetric else 2]
-    return PrivacyLossDistribution(*(_convolve(one.to_dense_pmf(), other.to_dense_pmf()) for one, other in pairs))
+def repeat(losses: Sides, count: int) -> Sides:
+    """Return the losses of `count` releases of `gaussian_losses` or `laplace_losses`."""
+    return tuple(_repeat(side, count) for side in losses)
 
 
-def find_epsilon(losses: Any, delta: float) -> float:
+def compose(left: Sides, right: Sides) -> Sides:
+    """Return the losses of both releases."""
+    pairs = [(left[0], right[0]), (left[-1], right[-1])][: max(len(left), len(right))]
+    return tuple(_convolve(one, other) for one, other in pairs)
+
+
+def find_epsilon(losses: Sides, delta: float) -> float:
     """Return the least epsilon >= 0 at which the hockey-stick divergence is `delta` or less; maybe infinite."""
-    return max(_find_epsilon(side.to_dense_pmf(), delta) for side in _list_sides(losses))
+    return max(_find_epsilon(side, delta) for side in losses)
 
 
-def _list_sides(losses: Any) -> list[Any]:
-    """Return the losses as a record leaves, and as it comes where that differs."""
-    return [losses._pmf_remove] if losses._symmetric else [losses._pmf_remove, losses._pmf_add]  # no public reader
-
-
-def _discretise(loss: Any, interval: float) -> DensePLDPmf:
+def _discretise(loss: Any, interval: float) -> Losses:
     bounds = loss.connect_dots_bounds()
     lower, upper = math.floor(bounds.epsilon_lower / interval), math.ceil(bounds.epsilon_upper / interval)
     epsilons = np.arange(lower, upper + 1) * interval
@@ -77,7 +101,7 @@ def _discretise(loss: Any, interval: float) -> DensePLDPmf:
     probabilities[0] = 1.0 - deltas[0]
     probabilities[:-1] += steps / math.expm1(interval)
     probabilities[1:] += steps / math.expm1(-interval)
-    return DensePLDPmf(interval, lower, np.maximum(probabilities, 0.0), deltas[-1], True)
+    return Losses(interval, lower, np.maximum(probabilities, 0.0), deltas[-1])
 
 
 def _invert(loss: Any, losses: np.ndarray) -> np.ndarray:
@@ -111,41 +135,39 @@ def _invert_laplace(loss: Any, losses: np.ndarray) -> np.ndarray:
     return np.where(shifts > 1, -math.inf, np.where(shifts <= -1, math.inf, -0.5 - 0.5 * shifts))
 
 
-def _repeat(pmf: DensePLDPmf, count: int) -> DensePLDPmf:
-    """Return the composition of `pmf` with itself: by Fourier transform, on the range that Chernoff's bound leaves."""
-    cells = np.arange(pmf.size)
-    low, high = 0.0, float((pmf.size - 1) * count)
-    for order in _ORDERS / pmf.size:
-        bound = (count * math.log(np.sum(np.exp(order * cells) * pmf._probs)) + math.log(2.0 / _TAIL)) / order
+def _repeat(losses: Losses, count: int) -> Losses:
+    """Return the composition of `losses` with themselves: by Fourier transform, on the range that Chernoff leaves."""
+    size = len(losses.masses)
+    low, high = 0.0, float((size - 1) * count)
+    for order in _ORDERS / size:
+        total = np.sum(np.exp(order * np.arange(size)) * losses.masses)
+        bound = (count * math.log(total) + math.log(2.0 / _TAIL)) / order
         low, high = (low, min(high, math.ceil(bound))) if order > 0 else (max(low, math.floor(bound)), high)
-    first, size = int(low), int(high - low) + 1
-    length = fft.next_fast_len(max(size, pmf.size), real=True)
-    wrapped = fft.irfft(fft.rfft(pmf._probs, length) ** count, length)
-    infinite = _TAIL - math.expm1(count * math.log1p(-pmf._infinity_mass))
-    kept = np.roll(wrapped, -first)[:size]
-    return DensePLDPmf(pmf._discretization, pmf._lower_loss * count + first, kept, infinite, True)
+    first, kept = int(low), int(high - low) + 1
+    length = fft.next_fast_len(max(kept, size), real=True)
+    wrapped = fft.irfft(fft.rfft(losses.masses, length) ** count, length)
+    infinite = _TAIL - math.expm1(count * math.log1p(-losses.infinite))
+    return Losses(losses.width, losses.lowest * count + first, np.roll(wrapped, -first)[:kept], infinite)
 
 
-def _convolve(one: DensePLDPmf, other: DensePLDPmf) -> DensePLDPmf:
+def _convolve(one: Losses, other: Losses) -> Losses:
     """Return the composition without its tails: the lower one rounded up to what is kept, the upper one infinite."""
-    masses = signal.fftconvolve(one._probs, other._probs)
+    masses = signal.fftconvolve(one.masses, other.masses)
     first = int(np.argmax(np.cumsum(masses) > _TAIL / 2))
     last = max(len(masses) - int(np.argmax(np.cumsum(masses[::-1]) > _TAIL / 2)), first + 1)
-    infinite = one._infinity_mass + other._infinity_mass - one._infinity_mass * other._infinity_mass
+    infinite = one.infinite + other.infinite - one.infinite * other.infinite
     kept = masses[first:last]
     kept[0] += np.sum(masses[:first])
-    lower = one._lower_loss + other._lower_loss + first
-    return DensePLDPmf(one._discretization, lower, kept, infinite + np.sum(masses[last:]), True)
+    return Losses(one.width, one.lowest + other.lowest + first, kept, infinite + np.sum(masses[last:]))
 
 
-def _find_epsilon(pmf: DensePLDPmf, delta: float) -> float:
+def _find_epsilon(side: Losses, delta: float) -> float:
     """Add masses up from the largest loss until epsilon is past the next one, or that one's exponential underflows."""
-    if pmf._infinity_mass > delta:
+    if side.infinite > delta:
         return math.inf
-    start = max(-pmf._lower_loss, 0)
-    masses = pmf._probs[start:][::-1]
-    losses = (pmf._lower_loss + np.arange(pmf.size - 1, start - 1, -1)) * pmf._discretization
-    above = np.cumsum(np.concatenate([[pmf._infinity_mass], masses]))  # [i]: of the i largest losses
+    start = max(-side.lowest, 0)
+    masses, losses = side.masses[start:][::-1], side.places[start:][::-1] * side.width
+    above = np.cumsum(np.concatenate([[side.infinite], masses]))  # [i]: of the i largest losses
     scaled = np.concatenate([[0.0], np.cumsum(masses * np.exp(-losses))])
     with np.errstate(invalid="ignore", divide="ignore"):
         found = np.log(above - delta) - np.log(scaled)
@@ -158,17 +180,9 @@ def _find_epsilon(pmf: DensePLDPmf, delta: float) -> float:
     return float(found[last]) if above[last] > scaled[last] + delta else 0.0
 
 
-_MOST_CELLS = 2**20  # of a discretised distribution; beyond it the cells widen, and epsilon stays an upper bound
-_FOURIER_ERROR = 2.0**-50  # of delta, a release: thirty times what we measured against the closed form
-_FINEST = 12  # halvings of the interval at most
-WIDEST = 0.25  # cells this wide mean an epsilon of some 100,000: as good as none
-_LEAST_NOISE = 1e-3  # below it, and above the largest pure epsilon, a release counts as one without noise
-_LARGEST_PURE = 500.0
-
-
 @lru_cache(maxsize=16)
-def distribution(event: Event, interval: float) -> Any:
-    """Return the pessimistic privacy-loss distribution of one release."""
+def distribution(event: Event, interval: float) -> Sides:
+    """Return the losses of one release, never below the true ones."""
     match event:
         case SampledGaussian(noise, rate, _, relation):
             return gaussian_losses(noise, interval, rate=rate, relation=relation)
@@ -177,7 +191,7 @@ def distribution(event: Event, interval: float) -> Any:
         case Laplace(scale):
             return laplace_losses(scale, interval)
         case RandomizedResponse(pure):
-            return pld.from_privacy_parameters(common.DifferentialPrivacyParameters(pure, 0), interval)
+            return response_losses(pure, interval)
     raise Unsupported(f"no accountant knows the event {type(event).__name__}.")
 
 
