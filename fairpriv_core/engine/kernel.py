@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from fairpriv_core.engine.clipping import layer_squares, with_bias
-from fairpriv_core.engine.networks import Shape, logits
+from fairpriv_core.engine.networks import Shape, logits, pass_hidden
 from fairpriv_core.engine.products import by_stream, divide, expand, multiply, multiply_onto_rows, turn
 from fairpriv_core.privacy.sums import BLOCK, TOGETHER, add_products
 
@@ -131,10 +131,7 @@ class Kernel:
         hidden, deltas, scratch = self._block(rows.shape[1])
         below = rows
         for (weights, biases), output in zip(self._layers, hidden, strict=False):
-            multiply(below, turn(weights, self._turned), output)
-            output += biases
-            np.maximum(output, 0.0, out=output)
-            below = output
+            below = pass_hidden(below, turn(weights, self._turned), biases, output)
         self._fill_deltas(deltas, hidden, scratch)
         return Pass(rows, with_bias(rows) if squares is None else squares, hidden, deltas, self._logits(below))
 

@@ -62,14 +62,16 @@ class Schedule:
 class Rule(Protocol):
     """What a method adds to the one training step."""
 
-    uses_batches: bool
+    @property
+    def uses_batches(self) -> bool:
+        """Whether public batches are drawn."""
+
+    @property
+    def samples_batches(self) -> bool:
+        """Whether what is sampled is the public batch, as published: `secret_update` is then the whole update."""
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
-        """Return the secret samples of an epoch, [step][stream] -> row indices; None when nothing will be released.
-
-        A step may be the public batch itself (the same object), which published variants sample from: the whole update
-        is then `secret_update`'s.
-        """
+        """Return the secret samples of an epoch, [step][stream] -> row indices; None when nothing will be released."""
 
     def public_weights(self, records: Records) -> np.ndarray:
         """Return each batch record's weight (K, B): the update is the weighted sum of the logit's gradients."""
@@ -207,7 +209,7 @@ class _Loop:
         self.step += 1
 
     def _update(self, batch: Indices | None, sample: Indices | None) -> np.ndarray:
-        if sample is not None and (batch is None or sample is batch):
+        if sample is not None and (batch is None or self._rule.samples_batches):
             return self._learn_secretly(sample)
         assert batch is not None, "a rule draws batches, samples or both"
         if sample is None:

@@ -26,11 +26,11 @@ from fairpriv_core.engine.layers import (
     MeanPool,
     Relu,
 )
-from fairpriv_core.engine.predict import NETWORK_KIND
 from fairpriv_core.engine.products import multiply
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
+NETWORK_KIND = "mlp"
 _CHUNK = 1024  # rows whose activations a processor keeps at hand
 
 
@@ -115,8 +115,16 @@ def logits(shape: Shape, flat: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the logits (K, n) of K models (K, P) on `rows` (n, d), evaluated in chunks."""
     layers = shape.views(flat)
     hidden = [(np.ascontiguousarray(weights.transpose(0, 2, 1)), biases) for weights, biases in layers[:-1]]
-    starts = range(0, len(rows), _CHUNK)
+    starts = range(0, max(len(rows), 1), _CHUNK)
     return np.concatenate([_forward(hidden, layers[-1], rows[start : start + _CHUNK]) for start in starts], axis=1)
+
+
+def pass_hidden(below: np.ndarray, turned: np.ndarray, biases: np.ndarray, output: np.ndarray) -> np.ndarray:
+    """Write max(`below` times `turned` (K, in, out) + `biases`, 0) into `output` (K, n, out), and return it."""
+    multiply(below, turned, output)
+    output += biases
+    np.maximum(output, 0.0, out=output)
+    return output
 
 
 def _forward(
@@ -125,9 +133,7 @@ def _forward(
     below = rows[None]
     for turned, biases in hidden:
         output = np.empty((len(turned), len(rows), turned.shape[2]), dtype=turned.dtype)
-        multiply(below, turned, output)
-        output += biases
-        below = np.maximum(output, 0.0, out=output)
+        below = pass_hidden(below, turned, biases, output)
     weights, biases = last
     if len(below) == 1:
         scores: np.ndarray = np.matmul(weights[:, 0], below[0].T)

@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import reduce
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from fairpriv_core.engine.layers import (
     MeanPool,
     Place,
 )
+from fairpriv_core.engine.networks import NETWORK_KIND, NetworkShape, logits
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.rates import decide
@@ -137,7 +137,7 @@ def _count_seen(place: Place) -> int:
     return int(np.prod(sizes[1:])) * side * side * place.size[0]
 
 
-NETWORK_KIND, MIXTURE_KIND, DERIVED_KIND = "mlp", "mixture", "derived"
+MIXTURE_KIND, DERIVED_KIND = "mixture", "derived"
 _KINDS = (NETWORK_KIND, LAYERED_KIND, MIXTURE_KIND, DERIVED_KIND)
 THRESHOLD = 0.5  # of a model that is not randomised
 _CHUNK = 16384
@@ -181,7 +181,7 @@ def count_parameters(network: Mapping[str, Any]) -> int:
         return count_parameters(network["base"])
     if network["kind"] == LAYERED_KIND:
         return LayeredShape.from_json(network).size
-    return sum(units * (columns + 1) for columns, units in pairwise(_sizes(network)))
+    return _read_mlp(network).size
 
 
 def count_labels(network: Mapping[str, Any]) -> int:
@@ -258,36 +258,18 @@ def _mixed(
 
 
 def _network_score(network: Mapping[str, Any], parameters: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    sizes = _sizes(network)
-    if rows.shape[1] != network["inputs"]:
-        raise BadInput(f"the model takes {network['inputs']} encoded columns, got {rows.shape[1]}.")
-    layers = _layers(sizes, parameters)
-    positive: np.ndarray = 0.5 * (1.0 + np.tanh(0.5 * _logits(layers, rows)))
+    shape = _read_mlp(network)
+    if rows.shape[1] != shape.inputs:
+        raise BadInput(f"the model takes {shape.inputs} encoded columns, got {rows.shape[1]}.")
+    scores = logits(shape, parameters[None], np.asarray(rows, dtype=np.float32))[0].astype(np.float64)
+    positive: np.ndarray = 0.5 * (1.0 + np.tanh(0.5 * scores))
     return positive
 
 
-def _sizes(network: Mapping[str, Any]) -> list[int]:
+def _read_mlp(network: Mapping[str, Any]) -> NetworkShape:
     if network["kind"] != NETWORK_KIND:
         raise BadInput(f"network kind must be one of {', '.join(_KINDS)}, got '{network['kind']}'.")
-    return [network["inputs"], *[network["width"]] * network["hidden_layers"], 1]
-
-
-def _layers(sizes: list[int], parameters: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    layers, start = [], 0
-    for columns, units in pairwise(sizes):
-        weights = parameters[start : start + units * columns].reshape(units, columns)
-        start += units * columns
-        layers.append((weights, parameters[start : start + units]))
-        start += units
-    return layers
-
-
-def _logits(layers: list[tuple[np.ndarray, np.ndarray]], rows: np.ndarray) -> np.ndarray:
-    hidden = np.asarray(rows, dtype=np.float32)
-    for weights, biases in layers[:-1]:
-        hidden = np.maximum(hidden @ weights.T + biases, 0.0)
-    weights, biases = layers[-1]
-    return np.asarray(hidden @ weights.T + biases, dtype=np.float64)[:, 0]
+    return NetworkShape.from_json(network)
 
 
 def evaluate(network: Mapping[str, Any], parameters: np.ndarray, data: Dataset) -> dict[str, Any]:

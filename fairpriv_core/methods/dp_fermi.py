@@ -287,6 +287,7 @@ class FermiRule(OneSum):
     setting: Setting[DpFermi]
     relation: ClassVar[Relation] = "replace"
     jacobian: ClassVar[float] = JACOBIAN  # of F, over the gradient that `clip` bounds: with one logit, that of h
+    samples_batches: ClassVar[bool] = False
     uses_batches: bool = True
     conditions: penalty.Conditions = field(init=False)
     pursued: list[int] = field(init=False)
@@ -433,6 +434,7 @@ class PublishedFermiRule(FermiRule):
     docs/methods/dp_fermi.md says what this leaves unprotected.
     """
 
+    samples_batches: ClassVar[bool] = True
     relation: ClassVar[Relation] = "add_remove"
 
     def sizes(self, k: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class LagrangianRule(OneSum):
 
     setting: Setting[Any]
     private: bool
+    samples_batches: ClassVar[bool] = True
     uses_batches: bool = True
     _cells: Cells = field(init=False)
     _table: CellTable = field(init=False)

@@ -227,6 +227,7 @@ class NoisySumsRule:
     """
 
     setting: Setting[Any]
+    samples_batches: ClassVar[bool] = False
     uses_batches: bool = False
     kept: dict[str, np.ndarray] = field(init=False, default_factory=dict)
     _noises: list[float] = field(init=False)

@@ -65,6 +65,7 @@ class PlainRule:
     """weight = (p - y) / batch."""
 
     setting: Setting[Any]
+    samples_batches: ClassVar[bool] = False
     uses_batches: bool = True
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:

@@ -272,6 +272,7 @@ class PfLdRule(OneSum):
     """Public batch: loss, population terms and the public remainder. Secret sample: the group terms, noised."""
 
     setting: Setting[PfLd]
+    samples_batches: ClassVar[bool] = False
     uses_batches: bool = True
     _cells: Cells = field(init=False)
     _counts: np.ndarray = field(init=False)

@@ -16,7 +16,8 @@ from fairpriv_core.audit.sensitivity import measure_shapes
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.layers import LAYERED_KIND, Dense, Layer, LayeredShape, Relu
-from fairpriv_core.engine.predict import NETWORK_KIND, predict_proba
+from fairpriv_core.engine.networks import NETWORK_KIND
+from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fairdp_certified as certified_rule
