@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.commands import Call, make_call
+from tests.cli.commands import Call, make_call
 
+pytest_plugins = ["tests.stores"]
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch loads; more threads than cores stall each other
 if "CI" not in os.environ:  # where it is set, hypothesis is patient, and repeatable too, by itself
     settings.register_profile("patient", deadline=None)

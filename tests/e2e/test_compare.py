@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import CHART, keyed, launch, open_page, wait_for_state
-from tests.runs.launched import config, finish, measured
+from tests.launched import config, finish, measured
 
 TABLE = "run_table"
 ROW, HEAD = 35, 37  # pixels

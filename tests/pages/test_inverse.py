@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.store.runs import open_store
-from tests.runs.launched import config, finish, measured
+from tests.launched import config, finish, measured
 
 Open = Callable[..., AppTest]
 PF_LD = (Gaussian(9.0),)

@@ -21,7 +21,7 @@ Charts = Callable[[AppTest], list[dict[str, Any]]]
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 
 
-OLD = Path(__file__).parents[1] / "runs" / "store_v4.db.gz"
+OLD = Path(__file__).parents[1] / "store" / "store_v4.db.gz"
 OLD_KEY = "55a1b43fe88df304"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairpriv_core.papers import catalog
-from tests.commands import Call
+from tests.cli.commands import Call
 from tests.papers import tiny
 
 

@@ -31,7 +31,7 @@ from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.store.runs import RunStore
-from tests.runs.launched import DELTA, config, finish, measured, name
+from tests.launched import DELTA, config, finish, measured, name
 
 PF_LD: Events = (Gaussian(9.0),)
 GAP = "demographic_parity_gap"

@@ -20,8 +20,8 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, from_json
 from fairpriv_core.store.runs import RunStore
-from tests.commands import Call
-from tests.runs.launched import DELTA, begin, commit, config, evaluated, finish
+from tests.cli.commands import Call
+from tests.launched import DELTA, begin, commit, config, evaluated, finish
 
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity")
 PF_LD = (Gaussian(9.0),)

@@ -23,7 +23,7 @@ from fairpriv_core.store.database import Database, resolve
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.tables import SCHEMA_VERSION, store_info
 from fairpriv_core.store.work import WorkStore
-from tests.runs.launched import begin, config
+from tests.launched import begin, config
 
 Configure = Callable[..., RunConfig]
 

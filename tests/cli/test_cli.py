@@ -23,7 +23,7 @@ from fairpriv_core.privacy.event import from_json
 from fairpriv_core.runs import session, worker
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
-from tests.commands import Call
+from tests.cli.commands import Call
 
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity")
 FIELDS = (

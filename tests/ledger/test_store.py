@@ -25,7 +25,7 @@ from fairpriv_core.store.claim import Beginning, Ending, Progress
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.tables import SCHEMA_VERSION
 from fairpriv_core.store.work import MOST_CRASHES, WorkStore
-from tests.runs.launched import DELTA, begin, commit, config, evaluated, finish, name
+from tests.launched import DELTA, begin, commit, config, evaluated, finish, name
 
 PF_LD: Events = (Gaussian(9.0), SampledGaussian(9.0, 0.02, 100, "replace"))
 DP_SGD: Events = (SampledGaussian(2.0, 0.02, 100),)

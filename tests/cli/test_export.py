@@ -24,7 +24,7 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 TRAIN = ("--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity", "--set", "epochs=2")
 

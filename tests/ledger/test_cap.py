@@ -12,7 +12,7 @@ from fairpriv_core.privacy.rdp import Cap, count_against
 from fairpriv_core.records.record import failed_record
 from fairpriv_core.store.claim import Ending, Progress
 from fairpriv_core.store.runs import RunStore
-from tests.runs.launched import DELTA, begin, config, finish, name
+from tests.launched import DELTA, begin, config, finish, name
 
 COUNTS: Events = (Gaussian(60.0),)
 

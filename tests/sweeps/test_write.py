@@ -10,7 +10,7 @@ import pytest
 
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.sweeps.spec import expand, read_sweep, write_sweep
-from tests.runs.launched import config
+from tests.launched import config
 
 
 def expand_text(text: str, folder: Path) -> list[str]:

@@ -24,8 +24,8 @@ from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps import cluster, cluster_sweep
 from fairpriv_core.sweeps.cluster_sweep import Cluster
 from fairpriv_core.sweeps.cluster_task import Terms, Unfit, find_fault, read_versions, work_on_chunk
-from tests.commands import Call
-from tests.runs.clusters import ROOT, Processes
+from tests.cli.commands import Call
+from tests.sweeps.clusters import ROOT, Processes
 
 Configure = Callable[..., RunConfig]
 PASSWORD = "hush-hush"  # the server takes any
