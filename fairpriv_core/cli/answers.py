@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.ledger_entry import call_data, identify_data
-from fairpriv_core.records.model import DESCRIPTION, PARAMETERS, predict_file
+from fairpriv_core.records.model import Model
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import account, prose
 from fairpriv_core.runs.audit import AuditPlan, Report, audit_once
@@ -90,8 +91,8 @@ def answer_prediction(key: str, source: str, target: str) -> Answer:
     """Predict a file's rows with a run's model."""
     with open_store() as store:
         key = store.row(key).key
-        files = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
-    found = {"key": key, **predict_file(files, source, target)}
+        model = Model.read(partial(store.artifact, key))
+    found = {"key": key, **model.predict_file(source, target)}
     decided = [f"{count:,} {name}" for name, count in found.get("decided", {"positive": found["positive"]}).items()]
     return Answer(found, f"{found['rows']:,} rows predicted, {', '.join(decided)}, written to {target}")
 

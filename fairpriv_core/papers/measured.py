@@ -7,9 +7,8 @@ run's bound clips (PF-LD, Figure 4); the bias and variance term of DP-SGD (FairD
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from fairpriv_core.audit.inference import guessed_advantage
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import share_clipped
+from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import open_kernel
 from fairpriv_core.engine.networks import read_shape
 from fairpriv_core.engine.rows import Feed, Records
@@ -25,7 +25,7 @@ from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.runs import attach
 from fairpriv_core.records.config import build_config
-from fairpriv_core.records.model import DESCRIPTION, PARAMETERS
+from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import Shelf, calibrate_method
 from fairpriv_core.runs.audit import attack_membership
 from fairpriv_core.store.runs import RunStore, open_store
@@ -59,8 +59,7 @@ def measure_membership(store: RunStore, key: str, shelf: Shelf) -> dict[str, dic
     Raises BadInput for a run that has no model.
     """
     config = build_config(store.row(key).config)
-    files = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
-    found = attack_membership(files, *shelf.parts(config), seed=config.seed)
+    found = attack_membership(Model.read(partial(store.artifact, key)), *shelf.parts(config), seed=config.seed)
     attacks = {one.attacker: {"auc": one.auc, "advantage": one.advantage} for one in found.attackers}
     return {**attacks, "chance": {"auc": 0.5, "advantage": guessed_advantage(found.judged)}}
 
@@ -74,9 +73,7 @@ def measure_clipped(store: RunStore, key: str, shelf: Shelf) -> dict[str, float]
     row = store.row(key)
     config = build_config(row.config)
     train, _ = shelf.parts(config)
-    network = json.loads(store.artifact(key, DESCRIPTION))["network"]
-    with np.load(io.BytesIO(store.artifact(key, PARAMETERS)), allow_pickle=False) as stored:
-        kernel = open_kernel(read_shape(network), stored["parameters"].reshape(1, -1), "cpu")
+    kernel = _open(Model.read(partial(store.artifact, key)))
     norms = finite(constraint_norms(0, target=notions()[config.notion].target, kernel=kernel, feed=Feed([train])))
     bound = float(row.config["method"]["clip_primal"])
     return {name: share_clipped(norms[train.group == g], bound) for g, name in enumerate(train.group_names)}
@@ -95,9 +92,7 @@ def measure_bias_variance(store: RunStore, key: str, shelf: Shelf) -> dict[str, 
     config = build_config(store.row(key).config)
     train, _ = shelf.parts(config)
     method: Any = calibrate_method(config, train.n)
-    network = json.loads(store.artifact(key, DESCRIPTION))["network"]
-    with np.load(io.BytesIO(store.artifact(key, PARAMETERS)), allow_pickle=False) as stored:
-        norms, mean = find_gradients(network, stored["parameters"], train)
+    norms, mean = find_gradients(Model.read(partial(store.artifact, key)), train)
     lost = float(np.maximum(norms - method.clip_primal, 0.0).mean())
     slope = 2.0 * (1.0 + 1.0 / (method.learning_rate * _LIPSCHITZ))
     clipping = slope * float(np.linalg.norm(mean)) * lost + lost**2
@@ -105,10 +100,14 @@ def measure_bias_variance(store: RunStore, key: str, shelf: Shelf) -> dict[str, 
     return {"tau": clipping + noise, "clipping": clipping, "noise": noise}
 
 
-def find_gradients(network: Mapping[str, Any], parameters: np.ndarray, train: Dataset) -> tuple[np.ndarray, np.ndarray]:
+def _open(model: Model) -> Kernel:
+    return open_kernel(read_shape(model.network), model.parameters.reshape(1, -1), "cpu")
+
+
+def find_gradients(model: Model, train: Dataset) -> tuple[np.ndarray, np.ndarray]:
     """Return the norm of the loss's gradient at each row (n,) and the mean gradient (P,), float64."""
-    kernel = open_kernel(read_shape(network), parameters.reshape(1, -1), "cpu")
-    feed, norms, total = Feed([train]), [], np.zeros(parameters.size)
+    kernel = _open(model)
+    feed, norms, total = Feed([train]), [], np.zeros(model.parameters.size)
     for start in range(0, feed.n, _CHUNK):
         drawn = feed.draw([np.arange(start, min(start + _CHUNK, feed.n))])
         passed = kernel.take(drawn)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,61 +26,91 @@ PARAMETERS, DESCRIPTION = "model.npz", "model.json"
 FORMAT = 1
 
 
-def model_files(fitted: Fitted, train: Dataset) -> dict[str, bytes]:
-    """Return the artifact's files by name; of the data they hold what the model's parameters hold."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, parameters=fitted.parameters)
-    description = {
-        "format": FORMAT,
-        "network": dict(fitted.network),
-        "encoder": train.encoder,
-        "grouping": train.grouping if needs_group(fitted.network) else None,
-        "threshold": None if is_randomised(fitted.network) else THRESHOLD,
-        "label_names": list(train.label_names),
-        "feature_names": list(train.feature_names),
-        **({} if train.image is None else {"image": list(train.image)}),
-    }
-    return {PARAMETERS: buffer.getvalue(), DESCRIPTION: json.dumps(description, indent=1).encode()}
+@dataclass(frozen=True)
+class Model:
+    """What one takes away of a run: a network, its parameters (P,), and how a file's rows become its features.
 
-
-def predict_file(files: Mapping[str, bytes], source: str, target: str) -> dict[str, Any]:
-    """Predict the rows of the CSV or Parquet file `source`; write row number, probability and prediction to `target`.
-
-    A model of images takes those of the file's one column of images.
-
-    The probability is that of the positive label; of more than two labels that of the predicted one. Returns {"rows",
-    "positive", "out"}, where `positive` is None for more than two labels, and `decided` counts each.
-
-    Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides by
-    group), for images of another size, a target that cannot be written, or a model of another format.
+    `encoder` is `Encoder.to_json`'s text, `grouping` `Groups.to_json`'s where the model decides by group, `image` the
+    size (channels, height, width) of images.
     """
-    description = json.loads(files[DESCRIPTION])
-    if description["format"] != FORMAT:
-        raise BadInput(f"the model has format {description['format']}; this version reads format {FORMAT}.")
-    network = description["network"]
-    features, group = _read_rows(description, Path(source))
-    with np.load(io.BytesIO(files[PARAMETERS]), allow_pickle=False) as stored:
-        score = predict_proba(network, stored["parameters"], features, group)
-    names, decided = description["label_names"], decide(score, decision_thresholds(network, features))
-    binary = len(names) == TWO
-    probability = score[:, 1] if binary else score.max(axis=1)
-    try:
-        with Path(target).open("w", newline="", encoding="utf-8") as stream:
-            rows = enumerate(zip(probability.tolist(), decided.tolist(), strict=True), start=1)
-            told = ((row, f"{share:.6g}", names[label]) for row, (share, label) in rows)
-            write_lines(stream, ("row", "probability", "prediction"), told)
-    except OSError as error:
-        raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
-    counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))
-    found = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
-    return found if binary else {**found, "decided": counts}
 
+    network: Mapping[str, Any]
+    parameters: np.ndarray
+    encoder: str
+    grouping: str | None
+    label_names: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    image: tuple[int, int, int] | None = None
 
-def _read_rows(description: Mapping[str, Any], path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return features (n, d) as the model was trained on, and groups (n,) where it decides by them."""
-    if description.get("image") is not None:  # no network of layers decides by group
-        return read_images(path, tuple(description["image"])).encode(), None
-    table = read_table(path).table
-    grouped = needs_group(description["network"])
-    group = Groups.from_json(description.get("grouping")).assign(table) if grouped else None
-    return Encoder.from_json(description["encoder"]).transform(table), group
+    @classmethod
+    def of(cls, fitted: Fitted, train: Dataset) -> Model:
+        """Return the model of a fit on `train`; of the data it holds what the parameters hold."""
+        grouping = train.grouping if needs_group(fitted.network) else None
+        names = train.label_names, train.feature_names
+        return cls(dict(fitted.network), fitted.parameters, train.encoder, grouping, *names, train.image)
+
+    @classmethod
+    def read(cls, find: Callable[[str], bytes]) -> Model:
+        """Return the model whose files `find` gives by name; BadInput for one of another format."""
+        told = json.loads(find(DESCRIPTION))
+        if told["format"] != FORMAT:
+            raise BadInput(f"the model has format {told['format']}; this version reads format {FORMAT}.")
+        with np.load(io.BytesIO(find(PARAMETERS)), allow_pickle=False) as stored:
+            parameters = stored["parameters"]
+        names = tuple(told["label_names"]), tuple(told["feature_names"])
+        image = tuple(told["image"]) if told.get("image") is not None else None
+        return cls(told["network"], parameters, told["encoder"], told.get("grouping"), *names, image)
+
+    def write(self) -> dict[str, bytes]:
+        """Return the model's files by name."""
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, parameters=self.parameters)
+        description = {
+            "format": FORMAT,
+            "network": self.network,
+            "encoder": self.encoder,
+            "grouping": self.grouping,
+            "threshold": None if is_randomised(self.network) else THRESHOLD,
+            "label_names": list(self.label_names),
+            "feature_names": list(self.feature_names),
+            **({} if self.image is None else {"image": list(self.image)}),
+        }
+        return {PARAMETERS: buffer.getvalue(), DESCRIPTION: json.dumps(description, indent=1).encode()}
+
+    def score(self, data: Dataset) -> np.ndarray:
+        """Return the scores (n, l) of the labels on encoded data."""
+        return predict_proba(self.network, self.parameters, data.X, data.group)
+
+    def predict_file(self, source: str, target: str) -> dict[str, Any]:
+        """Predict the rows of the CSV or Parquet file `source`; write their numbers and predictions to `target`.
+
+        A model of images takes those of the file's one column of images. Beside each prediction stands a probability:
+        that of the positive label, or of more than two labels that of the predicted one. Returns {"rows", "positive",
+        "out"}, where `positive` is None for more than two labels, and `decided` counts each.
+
+        Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides
+        by group), for images of another size, and for a target that cannot be written.
+        """
+        features, group = self._read_rows(Path(source))
+        score = predict_proba(self.network, self.parameters, features, group)
+        names, decided = self.label_names, decide(score, decision_thresholds(self.network, features))
+        binary = len(names) == TWO
+        probability = score[:, 1] if binary else score.max(axis=1)
+        try:
+            with Path(target).open("w", newline="", encoding="utf-8") as stream:
+                rows = enumerate(zip(probability.tolist(), decided.tolist(), strict=True), start=1)
+                told = ((row, f"{share:.6g}", names[label]) for row, (share, label) in rows)
+                write_lines(stream, ("row", "probability", "prediction"), told)
+        except OSError as error:
+            raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
+        counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))
+        found = {"rows": len(decided), "positive": counts[names[1]] if binary else None, "out": target}
+        return found if binary else {**found, "decided": counts}
+
+    def _read_rows(self, path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return features (n, d) as the model was trained on, and groups (n,) where it decides by them."""
+        if self.image is not None:  # no network of layers decides by group
+            return read_images(path, self.image).encode(), None
+        table = read_table(path).table
+        group = Groups.from_json(self.grouping).assign(table) if needs_group(self.network) else None
+        return Encoder.from_json(self.encoder).transform(table), group

@@ -8,12 +8,12 @@ event. The model is audited with the people it was trained on, by membership and
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -34,7 +34,6 @@ from fairpriv_core.audit.sensitivity import measure_noise, measure_shapes, recor
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.rows import match_groups
 from fairpriv_core.engine.networks import MLP
-from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import FitsAlone, Method
@@ -44,7 +43,7 @@ from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
 from fairpriv_core.privacy.event import Events, Parallel, SampledGaussian, to_json
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.records.config import build_config
-from fairpriv_core.records.model import DESCRIPTION, PARAMETERS
+from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.record import RunRecord, library_versions, method_of
 from fairpriv_core.seeds import public_generator
@@ -62,11 +61,11 @@ def audit_run(store: RunStore, key: str, plan: AuditPlan, report: Report) -> dic
     if record is None or record.status != "finished":
         raise BadInput(f"run {key} is {store.row(key).status}; only a finished run can be audited.", field="key")
     report("attacking the trained model")
-    files = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
+    model = Model.read(partial(store.artifact, key))
     method, notion = method_of(record), record.config["notion"]
     code = None  # where nothing is promised there is nothing to hold it to
     store.files.check(record.config["data"]["file"], record.config.get("file_id"))
-    model = audit_model(record, files, seed=plan.seed)
+    answers = audit_model(record, model, seed=plan.seed)
     if method.info.threat_model is not None:
         code = audit_method(method, notion=notion, delta=record.delta, plan=plan, report=report)
     found = {
@@ -74,7 +73,7 @@ def audit_run(store: RunStore, key: str, plan: AuditPlan, report: Report) -> dic
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": library_versions(),
         "run": {name: getattr(record, name) for name in ("threat_model", "epsilon", "epsilon_published", "delta")},
-        "model": model,
+        "model": answers,
         "code": code,
     }
     plain: dict[str, Any] = json.loads(json.dumps(found, allow_nan=False))
@@ -301,7 +300,7 @@ _MOST = 4000  # records of a kind that attackers learn from and are judged on
 _MOST_PIXELS = 1024
 
 
-def audit_model(record: RunRecord, files: Mapping[str, bytes], *, seed: int) -> dict[str, Any]:
+def audit_model(record: RunRecord, model: Model, *, seed: int) -> dict[str, Any]:
     """Return what four attack models find out from the answers of a run's model, as JSON.
 
     Members are the run's training rows, the others its test rows. `attribute` is None where the label, which attackers
@@ -310,30 +309,30 @@ def audit_model(record: RunRecord, files: Mapping[str, bytes], *, seed: int) -> 
     """
     config = build_config(record.config)
     train, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
-    membership = attack_membership(files, train, test, seed=seed)
+    membership = attack_membership(model, train, test, seed=seed)
     limit = None
     if record.threat_model == "record" and record.epsilon is not None:
         limit = advantage_limit(record.epsilon, record.delta)
     told = train.label_names == train.group_names and np.array_equal(train.y, train.group)
     return {
         "membership": {**asdict(membership), "limit": limit},
-        "attribute": None if told else attack_attribute(files, train, seed=seed),
+        "attribute": None if told else attack_attribute(model, train, seed=seed),
         "note": RAW_ATTACKS,
     }
 
 
-def attack_membership(files: Mapping[str, bytes], train: Dataset, test: Dataset, *, seed: int) -> MembershipInference:
-    """Return how well four attack models tell training rows from test rows by the answers of the model in `files`.
+def attack_membership(model: Model, train: Dataset, test: Dataset, *, seed: int) -> MembershipInference:
+    """Return how well four attack models tell training rows from test rows by the answers of `model`.
 
     Where larger groups of the training rows were thinned, so are those of the test rows here: else whoever is of a
     larger group would count as found out. So they are where the published split has its groups in unlike shares.
     """
     if train.group_ratio is not None or train.one_split:
         test = test.take(match_groups(test.group, train.group, public_generator(seed, "membership by group")))
-    return infer_membership(_see(files, train), _see(files, test), most=_MOST, seed=seed)
+    return infer_membership(_see(model, train), _see(model, test), most=_MOST, seed=seed)
 
 
-def attack_attribute(files: Mapping[str, bytes], train: Dataset, *, seed: int) -> dict[str, Any]:
+def attack_attribute(model: Model, train: Dataset, *, seed: int) -> dict[str, Any]:
     """Return how often four attack models name a training row's group, as JSON.
 
     They know its features, of large images every so many pixels, and its label.
@@ -342,13 +341,11 @@ def attack_attribute(files: Mapping[str, bytes], train: Dataset, *, seed: int) -
     binary = part.labels == TWO
     features = part.X[:, :: math.ceil(part.d / _MOST_PIXELS)] if part.image is not None else part.X
     known = np.hstack([features, part.y[:, None] if binary else np.eye(part.labels)[part.y]])
-    answers = _see(files, part)[:, : TWO if binary else 2 * part.labels]  # probabilities and logits
+    answers = _see(model, part)[:, : TWO if binary else 2 * part.labels]  # probabilities and logits
     return {**asdict(infer_attribute(known, answers, part.group, seed=seed)), "sensitive": train.sensitive}
 
 
-def _see(files: Mapping[str, bytes], part: Dataset) -> np.ndarray:
+def _see(model: Model, part: Dataset) -> np.ndarray:
     """Return what an attacker sees of each row (n, f): the model's scores of the labels, and what follows from them."""
-    with np.load(io.BytesIO(files[PARAMETERS]), allow_pickle=False) as stored:
-        network = json.loads(files[DESCRIPTION])["network"]
-        score = predict_proba(network, stored["parameters"], part.X, part.group)
+    score = model.score(part)
     return describe_answers(score[:, 1] if part.labels == TWO else score, part.y)

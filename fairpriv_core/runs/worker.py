@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.config import build_config
-from fairpriv_core.records.model import model_files
+from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import Plan, Shelf, plan_run
 from fairpriv_core.records.record import failed_record
 from fairpriv_core.runs.children import live_with_parent
@@ -78,7 +78,7 @@ def _give_up(work: WorkStore, journal: StoreJournal, error: Exception) -> None:
 
 
 def _end(journal: StoreJournal, seat: Seat, outcome: Outcome) -> Ending:
-    artifacts = [Artifact(*item) for item in model_files(outcome.fitted, outcome.train).items()]
+    artifacts = [Artifact(*item) for item in Model.of(outcome.fitted, outcome.train).write().items()]
     return Ending(outcome.record, journal.leftover(seat, outcome.record), artifacts)
 
 

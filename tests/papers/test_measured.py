@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from fairpriv_core.engine.networks import build_mlp
+from fairpriv_core.engine.training import Fitted
 from fairpriv_core.papers.measured import MEASURES, compute, find_gradients, measure, with_measured
 from fairpriv_core.papers.preset import MEASURES as WORDS
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.model import DESCRIPTION, PARAMETERS
+from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import Shelf, calibrate_method
 from fairpriv_core.runs.audit import audit_model
 from fairpriv_core.runs.preview import run_preview
@@ -50,8 +51,8 @@ def test_membership_is_the_audits_attack_and_repeats(local: RunStore, key: str) 
     assert found == measure(local, "membership", [key])[key]
     record = local.record(key)
     assert record is not None
-    files = {name: local.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}
-    audit = audit_model(record, files, seed=record.config["seed"])["membership"]
+    model = Model.read(partial(local.artifact, key))
+    audit = audit_model(record, model, seed=record.config["seed"])["membership"]
     expected = {one["attacker"]: {name: one[name] for name in ("auc", "advantage")} for one in audit["attackers"]}
     assert list(found) == [*expected, "chance"] and {name: found[name] for name in expected} == expected
     assert found["chance"]["auc"] == 0.5 and 0.0 < found["chance"]["advantage"] < audit["chance"]
@@ -67,8 +68,7 @@ def test_bias_and_variance_are_those_of_equation_4(local: RunStore, key: str) ->
     config = build_config(local.row(key).config)
     train, _ = Shelf().parts(config)
     method: Any = calibrate_method(config, train.n)
-    with np.load(io.BytesIO(local.artifact(key, PARAMETERS)), allow_pickle=False) as stored:
-        *weights, bias = stored["parameters"].reshape(-1).astype(np.float64)
+    *weights, bias = Model.read(partial(local.artifact, key)).parameters.astype(np.float64)
     chance = 1.0 / (1.0 + np.exp(-(train.X @ np.array(weights) + bias)))
     gradients = (chance - train.y)[:, None] * np.column_stack([train.X, np.ones(train.n)])  # of a logistic regression
     lost = np.maximum(np.linalg.norm(gradients, axis=1) - method.clip_primal, 0.0).mean()
@@ -82,9 +82,9 @@ def test_bias_and_variance_are_those_of_equation_4(local: RunStore, key: str) ->
 def test_gradients_of_a_network_of_layers_are_those_of_its_losses() -> None:
     ages, shape = make_ages(20), build_mlp(4, 1, 6, outputs=3)
     data = replace(ages, X=np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32))
-    network, start = shape.to_json(), shape.initial(0)
-    norms, mean = find_gradients(network, start, data)
-    alone = [find_gradients(network, start, data.take(np.array([row])))[1] for row in range(data.n)]
+    model = Model.of(Fitted(shape.to_json(), shape.initial(0), (), 0), data)
+    norms, mean = find_gradients(model, data)
+    alone = [find_gradients(model, data.take(np.array([row])))[1] for row in range(data.n)]
     assert norms == pytest.approx(np.linalg.norm(alone, axis=1), rel=1e-4)
     assert mean == pytest.approx(np.mean(alone, axis=0), abs=1e-6)
 

@@ -19,7 +19,7 @@ from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records import model as predict
-from fairpriv_core.records.model import model_files, predict_file
+from fairpriv_core.records.model import Model
 
 TABLE = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
 
@@ -36,13 +36,13 @@ def _train(tmp_path: Path, sensitive: str = "side", label: str = "good") -> Data
     return load_dataset(DataSpec(file=path, label=label, positive=None, sensitive=sensitive))
 
 
-def _model(train: Dataset) -> dict[str, bytes]:
+def _model(train: Dataset) -> Model:
     """Return a model that refuses the first group, takes the second and asks the third for a score of 9."""
     shape = NetworkShape(train.d)
     weights = [float(name == "score = 9") for name in train.feature_names]
     parameters = np.array([*weights, 0.0], dtype=np.float32)
     network = {"kind": "derived", "base": shape.to_json(), "table": TABLE}
-    return model_files(Fitted(network, parameters, (), 1), train)
+    return Model.of(Fitted(network, parameters, (), 1), train)
 
 
 def _predictions(path: Path) -> list[str]:
@@ -53,21 +53,21 @@ def _predictions(path: Path) -> list[str]:
 def test_rows_are_decided_by_their_group(tmp_path: Path) -> None:
     files, out = _model(_train(tmp_path)), tmp_path / "out.csv"
     new = _write(tmp_path / "new.csv", "age,score,side", "1,9,left", "1,0,mid", "1,9,right", "1,0,right")
-    assert predict_file(files, new, str(out))["positive"] == 2
+    assert model.predict_file(new, str(out))["positive"] == 2
     assert _predictions(out) == ["0", "1", "1", "0"]
 
 
 def test_a_cut_number_gives_the_group(tmp_path: Path) -> None:
     files, out = _model(_train(tmp_path, "age:20,40")), tmp_path / "out.csv"
     new = _write(tmp_path / "new.csv", "score,side,age", "9,mid,19.5", "0,left,20", "9,left,40", "0,left,69")
-    predict_file(files, new, str(out))
+    model.predict_file(new, str(out))
     assert _predictions(out) == ["0", "1", "1", "0"]
 
 
 def test_a_label_that_is_cut_names_what_is_predicted(tmp_path: Path) -> None:
     files, out = _model(_train(tmp_path, label="age:40")), tmp_path / "out.csv"
     new = _write(tmp_path / "new.csv", "score,good,side", "9,1,left", "0,1,mid")
-    predict_file(files, new, str(out))
+    model.predict_file(new, str(out))
     assert _predictions(out) == ["age < 40", "age ≥ 40"]
 
 
@@ -96,7 +96,7 @@ def test_a_missing_sensitive_column_is_said_in_one_sentence(tmp_path: Path) -> N
         BadInput,
         match=r"^the model decides by group, so every row needs a value of side; the file has only age, score\.$",
     ):
-        predict_file(files, new, str(tmp_path / "out.csv"))
+        model.predict_file(new, str(tmp_path / "out.csv"))
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -111,16 +111,16 @@ def test_a_missing_sensitive_column_is_said_in_one_sentence(tmp_path: Path) -> N
 def test_a_row_in_no_group_is_named(tmp_path: Path, sensitive: str, row: str, says: str) -> None:
     new = _write(tmp_path / "new.csv", "score,side,age", "9,mid,1", row)
     with pytest.raises(BadInput, match=rf"^row 2 of the file is in no group that the model knows, .*: {says}\.$"):
-        predict_file(_model(_train(tmp_path, sensitive)), new, str(tmp_path / "out.csv"))
+        _model(_train(tmp_path, sensitive)).predict_file(new, str(tmp_path / "out.csv"))
 
 
 def test_a_model_that_does_not_decide_by_group_stores_no_groups(tmp_path: Path) -> None:
     train = _train(tmp_path)
     shape = NetworkShape(train.d)
-    files = model_files(Fitted(shape.to_json(), shape.initial(0), (), 1), train)
-    assert b'"grouping": null' in files["model.json"]
+    model = Model.of(Fitted(shape.to_json(), shape.initial(0), (), 1), train)
+    assert b'"grouping": null' in model.write()["model.json"]
     new = _write(tmp_path / "new.csv", "age,score", "1,9")
-    assert predict_file(files, new, str(tmp_path / "out.csv"))["rows"] == 1
+    assert model.predict_file(new, str(tmp_path / "out.csv"))["rows"] == 1
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"groupings": [{}], "columns": "{}"}'])
@@ -136,9 +136,9 @@ def test_of_many_labels_the_largest_score_decides_and_each_is_counted(
     monkeypatch.setattr(predict, "predict_proba", lambda *given: score)
     train, out = replace(_train(tmp_path), label_names=("young", "middle", "old")), tmp_path / "out.csv"
     network = {**NetworkShape(train.d).to_json()}
-    files = model_files(Fitted(network, np.zeros(train.d + 1, dtype=np.float32), (), 1), train)
+    model = Model.of(Fitted(network, np.zeros(train.d + 1, dtype=np.float32), (), 1), train)
     new = _write(tmp_path / "new.csv", "age,score,side", *["1,9,left"] * 4)
-    found = predict_file(files, new, str(out))
+    found = model.predict_file(new, str(out))
     assert found["positive"] is None and found["decided"] == {"young": 1, "middle": 2, "old": 1}
     assert _predictions(out) == ["middle", "young", "old", "middle"]
     with out.open(encoding="utf-8") as stream:

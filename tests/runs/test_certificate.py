@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, from_json
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.model import DESCRIPTION, PARAMETERS
+from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import read_method
 from fairpriv_core.records.record import CERTIFICATE_OF_CHOSEN, CERTIFICATES_WITHDRAWN, RunRecord, withdrawn_record
 from fairpriv_core.report.handout import gather_handout
@@ -111,17 +111,15 @@ def test_what_is_exported_is_what_is_measured_and_certified(method: dict[str, An
     raw = {**_config("none"), "method": method, "epsilon": None if method["name"] == "fairsmooth" else 1}
     key = _run(raw)
     with open_store() as store:
-        files, record = {name: store.artifact(key, name) for name in (PARAMETERS, DESCRIPTION)}, store.record(key)
+        model, record = Model.read(partial(store.artifact, key)), store.record(key)
     assert record is not None and record.metrics is not None
     config = build_config(raw)
     _, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
-    network = json.loads(files[DESCRIPTION])["network"]
-    parameters = _read_parameters(files[PARAMETERS])
-    measured = evaluate(network, parameters, test)
+    measured = evaluate(model.network, model.parameters, test)
     assert measured["accuracy"] == record.metrics["accuracy"]
     assert measured["demographic_parity_gap"] == record.metrics["demographic_parity_gap"]
     if record.metrics_private is not None:
-        decided = decisions(network, parameters, test)
+        decided = decisions(model.network, model.parameters, test)
         cells = np.zeros((2, 2, 2))
         np.add.at(cells, (test.group, test.y, decided), 1)
         assert np.abs(np.asarray(record.metrics_private["counts"]) - cells).max() < 7 * record.metrics_private["noise"]

@@ -35,6 +35,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.records import release
 from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord
@@ -285,14 +286,14 @@ def plant_in_record(field: str, value: Callable[[Plan], Any]) -> Callable[[pytes
 
 def plant_in_model(patch: pytest.MonkeyPatch) -> None:
     """The groups' exact sizes in `model.json`."""
-    honest = worker.model_files
 
-    def tell(fitted: Fitted, train: Dataset) -> dict[str, bytes]:
-        files = honest(fitted, train)
-        described = {**json.loads(files["model.json"]), "group_sizes": np.bincount(train.group).tolist()}
-        return {**files, "model.json": json.dumps(described).encode()}
+    class Telling(Model):
+        @classmethod
+        def of(cls, fitted: Fitted, train: Dataset) -> Model:
+            sizes = np.bincount(train.group).tolist()
+            return super().of(replace(fitted, network={**fitted.network, "group_sizes": sizes}), train)
 
-    patch.setattr(worker, "model_files", tell)
+    patch.setattr(worker, "Model", Telling)
 
 
 PLANTED = {
