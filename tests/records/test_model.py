@@ -51,21 +51,21 @@ def _predictions(path: Path) -> list[str]:
 
 
 def test_rows_are_decided_by_their_group(tmp_path: Path) -> None:
-    files, out = _model(_train(tmp_path)), tmp_path / "out.csv"
+    model, out = _model(_train(tmp_path)), tmp_path / "out.csv"
     new = _write(tmp_path / "new.csv", "age,score,side", "1,9,left", "1,0,mid", "1,9,right", "1,0,right")
     assert model.predict_file(new, str(out))["positive"] == 2
     assert _predictions(out) == ["0", "1", "1", "0"]
 
 
 def test_a_cut_number_gives_the_group(tmp_path: Path) -> None:
-    files, out = _model(_train(tmp_path, "age:20,40")), tmp_path / "out.csv"
+    model, out = _model(_train(tmp_path, "age:20,40")), tmp_path / "out.csv"
     new = _write(tmp_path / "new.csv", "score,side,age", "9,mid,19.5", "0,left,20", "9,left,40", "0,left,69")
     model.predict_file(new, str(out))
     assert _predictions(out) == ["0", "1", "1", "0"]
 
 
 def test_a_label_that_is_cut_names_what_is_predicted(tmp_path: Path) -> None:
-    files, out = _model(_train(tmp_path, label="age:40")), tmp_path / "out.csv"
+    model, out = _model(_train(tmp_path, label="age:40")), tmp_path / "out.csv"
     new = _write(tmp_path / "new.csv", "score,good,side", "9,1,left", "0,1,mid")
     model.predict_file(new, str(out))
     assert _predictions(out) == ["age < 40", "age ≥ 40"]
@@ -90,7 +90,7 @@ def test_of_a_column_that_is_cut_the_edges_alone_are_stored(tmp_path: Path) -> N
 
 
 def test_a_missing_sensitive_column_is_said_in_one_sentence(tmp_path: Path) -> None:
-    files = _model(_train(tmp_path))
+    model = _model(_train(tmp_path))
     new = _write(tmp_path / "new.csv", "age,score", "1,9")
     with pytest.raises(
         BadInput,
