@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 import numpy as np
-from sklearn.compose import ColumnTransformer
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from fairpriv_core.data.gather import declare
 from fairpriv_core.data.mapped import ROWS_AT_ONCE, stack_blocks
@@ -13,6 +14,10 @@ from fairpriv_core.data.roles import make_plan
 from fairpriv_core.data.schema import encode_numbers, name_features, read_schema, to_raw, write_schema
 from fairpriv_core.data.table import Table, count_rows, take_rows
 from fairpriv_core.errors import BadInput
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+    from sklearn.compose import ColumnTransformer
 
 
 class Encoder:
@@ -26,7 +31,6 @@ class Encoder:
         named = [(column.name, name) for column in schema for name in name_features(column)]
         self.sources = tuple(source for source, _ in named)
         self.feature_names = tuple(name for _, name in named)
-        self._transformer = _build_transformer(schema)
 
     def transform(self, table: Table) -> np.ndarray:
         """Return the features, (n, d) float32; a value that the schema does not list gives zeros.
@@ -45,6 +49,10 @@ class Encoder:
         encoded: np.ndarray = self._transformer.transform(raw)
         return encoded
 
+    @cached_property
+    def _transformer(self) -> ColumnTransformer:
+        return _build_transformer(self.schema)
+
     def to_json(self) -> str:
         """Return the schema as JSON; `from_json` gives an encoder with the same bits."""
         return write_schema(self.schema)
@@ -61,12 +69,15 @@ def load_encoder(spec: DataSpec) -> Encoder:
 
 
 def _build_transformer(schema: Schema) -> ColumnTransformer:
-    parts = [(str(index), _build_part(column), [index]) for index, column in enumerate(schema)]
+    """Return a transformer that learned nothing; scikit-learn, which takes a second to load, is loaded here."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+
+    def build_part(column: Numeric | Categorical) -> BaseEstimator:
+        if isinstance(column, Numeric):
+            return FunctionTransformer(encode_numbers, kw_args={"column": column})
+        codes = np.arange(len(name_features(column)), dtype=np.float64)
+        return OneHotEncoder(categories=[codes], handle_unknown="ignore", sparse_output=False, dtype=np.float32)
+
+    parts = [(str(index), build_part(column), [index]) for index, column in enumerate(schema)]
     return ColumnTransformer(parts, sparse_threshold=0.0).fit(np.zeros((1, len(schema))))
-
-
-def _build_part(column: Numeric | Categorical) -> FunctionTransformer | OneHotEncoder:
-    if isinstance(column, Numeric):
-        return FunctionTransformer(encode_numbers, kw_args={"column": column})
-    codes = np.arange(len(name_features(column)), dtype=np.float64)
-    return OneHotEncoder(categories=[codes], handle_unknown="ignore", sparse_output=False, dtype=np.float32)

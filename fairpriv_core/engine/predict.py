@@ -17,7 +17,7 @@ record says of the decisions on a data set.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -270,6 +270,22 @@ def _read_mlp(network: Mapping[str, Any]) -> NetworkShape:
     if network["kind"] != NETWORK_KIND:
         raise BadInput(f"network kind must be one of {', '.join(_KINDS)}, got '{network['kind']}'.")
     return NetworkShape.from_json(network)
+
+
+def build_mixture(members: Sequence[np.ndarray], weights: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
+    """Return (network, parameters) of the classifier that draws member j with chance weights_j for each row.
+
+    `members` are parameters (d + 1,): the weights of d features, then the intercept. Members of weight 0 are left out.
+    """
+    drawn = np.flatnonzero(weights > 0)
+    shares = weights[drawn] / weights[drawn].sum()
+    network = {
+        "kind": MIXTURE_KIND,
+        "members": [NetworkShape(len(members[0]) - 1).to_json() for _ in drawn],
+        "weights": shares.tolist(),
+        "randomised": True,
+    }
+    return network, np.stack(members)[drawn].ravel().astype(np.float32)
 
 
 def evaluate(network: Mapping[str, Any], parameters: np.ndarray, data: Dataset) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linprog
 
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.notions.notion import Notion
@@ -22,6 +21,8 @@ def equalise(
     of each answer for each group where the new decision is drawn from an answer and not from the group itself: the
     result is then its product with chances (k, 2) by answer. Always feasible: a fair coin is.
     """
+    from scipy.optimize import linprog
+
     groups = len(counts)
     mixed = np.eye(groups) if response is None else response
     # of the variables (k, 2): group a's new decisions are mixed[a] @ x

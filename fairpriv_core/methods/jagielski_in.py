@@ -27,11 +27,11 @@ from scipy.linalg import solve_triangular
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN
+from fairpriv_core.engine.predict import build_mixture
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, parameter
 from fairpriv_core.methods.cell_counts import require_rows
-from fairpriv_core.methods.reductions import build_mixture
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, NO_CELL, build_cells
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu

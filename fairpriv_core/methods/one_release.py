@@ -29,7 +29,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from fairpriv_core import checks
@@ -479,6 +478,8 @@ def _fit(features: PublicFeatures, sums: np.ndarray, *, noise: float) -> np.ndar
     that minimises the squared error of such a weight, and a rare feature, all noise, gets none. L-BFGS in the
     coordinates in which that curvature is the identity.
     """
+    from scipy.optimize import minimize
+
     rows = features.rows
     shares = np.maximum(sums[:, features.intercept], 1.0)
     shares /= shares.sum()

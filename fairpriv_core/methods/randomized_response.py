@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, parameter
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.equalise import equalise
-from fairpriv_core.methods.reductions import Answers, NotionMoment, Reduced, reduce
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, RandomizedResponse
 from fairpriv_core.seeds import public_generator
+
+if TYPE_CHECKING:
+    from fairpriv_core.methods.exponentiated_gradient import Answers, Reduced
 
 PROCEDURES = ("one_step", "two_step")
 
@@ -119,6 +121,8 @@ class ResponseReductions(FitsAlone):
 
 def learn_from_answers(method: ResponseReductions, train: Dataset, training: Training) -> Fitted:
     """Return the model of one step, or of two; RunFailed where the answers leave a group of too few people."""
+    from fairpriv_core.methods.exponentiated_gradient import Answers
+
     responses = release_responses(train, training, method.response())
     require_rows(responses.estimate(1.0 - train.y, train.y), training.notion, train.group_names)
     answers = Answers(training, {"responses": responses.answers})
@@ -138,6 +142,8 @@ def _reduce(
     method: ResponseReductions, part: Dataset, responses: Responses, *, training: Training, answers: Answers
 ) -> Reduced:
     """Step 1: the reduction on answers, its bounds corrected."""
+    from fairpriv_core.methods.exponentiated_gradient import NotionMoment, reduce
+
     moment = NotionMoment(training.notion, method.difference_bound, responses.misreport)
     return reduce(part, responses.answers, moment, iterations=method.iterations, answers=answers)
 

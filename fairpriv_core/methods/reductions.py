@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
-
-import numpy as np
-import pandas as pd
-from fairlearn.reductions import ExponentiatedGradient, UtilityParity
-from pandas.errors import Pandas4Warning
-from sklearn.linear_model import LogisticRegression
+from typing import ClassVar
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.engine.training import Fitted, Snapshot, Training
+from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, NotPrivate
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.notion import Notion
 
 
 @dataclass(frozen=True)
@@ -49,176 +39,9 @@ class Reductions(NotPrivate, FitsAlone):
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model."""
+        from fairpriv_core.methods.exponentiated_gradient import Answers, NotionMoment, reduce
 
         answers = Answers(training, {})
         moment = NotionMoment(training.notion, self.difference_bound)
         found = reduce(train, train.group, moment, iterations=self.iterations, answers=answers)
         return answers.finish(found.network, found.parameters, found.notes)
-
-
-_CONSTANT_LOGIT = 10.0
-
-
-@dataclass(frozen=True)
-class Reduced:
-    """The randomised classifier that a reduction ends in, and how it got there (JSON)."""
-
-    network: dict[str, Any]
-    parameters: np.ndarray
-    notes: dict[str, float]
-
-
-def reduce(train: Dataset, group: np.ndarray, moment: NotionMoment, *, iterations: int, answers: Answers) -> Reduced:
-    """Return the classifier of least error among those that keep `moment`'s constraints between the groups (n,)."""
-    reduction = ExponentiatedGradient(Learner(answers), moment, max_iter=iterations)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Pandas4Warning)  # fairlearn 0.15 writes Series in a way that pandas deprecates
-        reduction.fit(train.X, train.y, sensitive_features=group)
-    weights = reduction.weights_.sort_index()
-    members = [_parameters(reduction.predictors_[index], train.d) for index in weights.index]
-    network, parameters = build_mixture(members, weights.to_numpy())
-    gap = float(reduction.best_gap_)
-    return Reduced(network, parameters, {"rounds": int(reduction.last_iter_) + 1, "duality_gap": gap})
-
-
-def _parameters(predictor: Any, features: int) -> np.ndarray:
-    """Return a member's parameters; fairlearn answers a question with one label by a constant of its own."""
-    if isinstance(predictor, Learner):
-        return predictor.parameters
-    return np.append(np.zeros(features), _CONSTANT_LOGIT * (2 * float(predictor.constant) - 1))
-
-
-_TOLERANCE = 1e-3  # of the gradient of the mean loss: decisions no longer change, and a fit takes 0.1 s on 34,000 rows
-_MOST_STEPS = 1000
-
-
-class Answers:
-    """The learner's answers in the order in which they were asked for, and the run that watches them come.
-
-    The reduction asks the same questions again after a resume; those that a checkpoint holds the answers to are not
-    solved again. `kept` is what else a checkpoint has to hold.
-    """
-
-    def __init__(self, training: Training, kept: Mapping[str, np.ndarray]) -> None:
-        held = training.checkpoint or {}
-        self._training, self._kept = training, kept
-        self._known: list[np.ndarray] = list(held["answers"]) if "answers" in held else []
-        self.count = 0
-
-    def next(self, rows: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return the parameters (d + 1,) of the weighted problem, its rows (n, d), 0/1 labels and weights (n,)."""
-        self.count += 1
-        if self.count > len(self._known):
-            self._known.append(_solve(rows, labels, weight))
-            self._report()
-        return self._known[self.count - 1]
-
-    def finish(self, network: dict[str, Any], parameters: np.ndarray, notes: Mapping[str, object]) -> Fitted:
-        """Show what the answers came to, as one more step, and return it."""
-        steps = self.count + 1
-        self._training.observer.show(Snapshot(steps, steps, network, parameters, {}, {}))
-        return Fitted(network, parameters, self._training.mechanism.events, steps, notes)
-
-    def commit(self) -> None:
-        """Store what is known by now, in a transaction of the run."""
-        mechanism = self._training.mechanism
-        answers = {"answers": np.stack(self._known)} if self._known else {}
-        checkpoint = {**self._kept, **answers, **mechanism.state()}
-        self._training.observer.commit(step=self.count, events=mechanism.events, checkpoint=checkpoint)
-
-    def _report(self) -> None:
-        """Show the mixture of all answers so far, each as likely, which is what the algorithm averages; commit."""
-        network, parameters = build_mixture(self._known, np.ones(len(self._known)))
-        self._training.observer.show(Snapshot(self.count, self.count, network, parameters, {}, {}))
-        if self._training.observer.due():
-            self.commit()
-
-
-class Learner:
-    """What fairlearn calls an estimator: `fit` with sample weights, `predict` hard decisions."""
-
-    def __init__(self, answers: Answers) -> None:
-        self._answers = answers
-        self.parameters = np.zeros(0)
-
-    def __sklearn_clone__(self) -> Learner:
-        return Learner(self._answers)
-
-    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray) -> Self:
-        """Take the next answer."""
-        self.parameters = self._answers.next(X, np.asarray(y), np.asarray(sample_weight))
-        return self
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return decisions (n,), 0 or 1."""
-        decided: np.ndarray = (X @ self.parameters[:-1] + self.parameters[-1] > 0).astype(np.int64)
-        return decided
-
-
-def _solve(rows: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    solved = LogisticRegression(tol=_TOLERANCE, max_iter=_MOST_STEPS).fit(rows, labels, sample_weight=weight)
-    return np.concatenate([solved.coef_[0], solved.intercept_])
-
-
-_EVERYONE = "all"
-
-
-class NotionMoment(UtilityParity):  # type: ignore[misc]  # fairlearn has no types
-    """|mean of u in a group - mean of u in the population| <= bound, in each of the notion's populations.
-
-    u is the decision, or for a notion on the loss the 0/1 error. With `misreport` > 0 the groups are answers of k-ary
-    randomised response and `misreport` is the chance of each answer that is not the truth: what is bounded by
-    `difference_bound` is then the gap of the groups themselves (see `bound`).
-    """
-
-    def __init__(self, notion: Notion, difference_bound: float, misreport: float = 0.0) -> None:
-        super().__init__(difference_bound=difference_bound)
-        self.notion, self.misreport = notion, misreport
-
-    def load_data(self, X: np.ndarray, y: np.ndarray, *, sensitive_features: np.ndarray) -> None:
-        """Take the features (n, d), labels (n,) and groups (n,)."""
-        labels = pd.Series(np.asarray(y))
-        conditions = self.notion.conditions
-        populations = {value: _EVERYONE if None in conditions else f"label={value}" for value in (0, 1)}
-        inside = labels.isin(conditions) | (None in conditions)
-        errors = np.column_stack([labels, 1 - labels]).astype(np.float64)
-        super().load_data(
-            X,
-            labels,
-            event=labels.map(populations).where(inside),
-            utilities=errors if self.notion.target == "loss" else None,
-            sensitive_features=pd.Series(np.asarray(sensitive_features)),
-        )
-
-    def bound(self) -> pd.Series:
-        """Return the bound of each constraint, in the index's order.
-
-        Let g_a be the gap of group a, P_a its share of the population, Z the answer, kept with chance p and each other
-        one with chance m. Sum_a P_a g_a = 0, so P(Z=z) g_z = sum_a P(Z=z | a) P_a g_a = (p - m) P_z g_z(true), and
-        (p - m) P_z = P(Z=z) - m since p + (k - 1) m = 1. So |g(true)| <= b is |g| <= b (P(Z=z) - m) / P(Z=z): the
-        correction of Mozannar et al. (2020), who invert the response's matrix, without an inverse.
-        """
-        share = self.prob_group_event.div(self.prob_event, level=self.prob_event.index.name)
-        kept = self.eps * (share - self.misreport).clip(lower=0.0) / share
-        bounds: pd.Series = pd.concat([kept, kept], keys=["+", "-"], names=self.index.names).reindex(self.index)
-        return bounds
-
-    def project_lambda(self, lambda_vec: pd.Series) -> Any:
-        """Return multipliers that are no worse: fairlearn's projection, which needs bounds that are all equal."""
-        return lambda_vec if self.misreport else super().project_lambda(lambda_vec)
-
-
-def build_mixture(members: Sequence[np.ndarray], weights: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
-    """Return (network, parameters) of the classifier that draws member j with chance weights_j for each row.
-
-    `members` are parameters (d + 1,): the weights of d features, then the intercept. Members of weight 0 are left out.
-    """
-    drawn = np.flatnonzero(weights > 0)
-    shares = weights[drawn] / weights[drawn].sum()
-    network = {
-        "kind": "mixture",
-        "members": [NetworkShape(len(members[0]) - 1).to_json() for _ in drawn],
-        "weights": shares.tolist(),
-        "randomised": True,
-    }
-    return network, np.stack(members)[drawn].ravel().astype(np.float32)

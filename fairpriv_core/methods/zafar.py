@@ -17,7 +17,6 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from fairpriv_core import checks
@@ -135,6 +134,8 @@ class _Search:
 
     def _minimise(self, bound: ConvexBound | None) -> np.ndarray:
         """Return the minimiser of the mean cross-entropy and the penalty, from the parameters of before."""
+        from scipy.optimize import minimize
+
         label = self._train.y
 
         def value_and_slope(point: np.ndarray) -> tuple[float, np.ndarray]:

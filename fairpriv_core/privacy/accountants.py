@@ -20,10 +20,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
+from typing import TYPE_CHECKING
 
-import dp_accounting
 import numpy as np
-from dp_accounting.rdp import RdpAccountant
 
 from fairpriv_core import checks
 from fairpriv_core.errors import Unsupported
@@ -48,6 +47,9 @@ from fairpriv_core.privacy.pld import (
     repeat,
     resolved,
 )
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 FINE = 1e-4  # cells of the number that is shown
 COARSE = 8 * FINE  # unions of fine cells, so the bound is never below the fine one
@@ -227,14 +229,19 @@ def _renyi(events: Events, delta: float, orders: np.ndarray) -> np.ndarray:
     it falls, then rises. At whole orders the series is exact, so halving finds the best of them, and what lies beyond
     two of them around it is worse than one of the two; elsewhere the series is a bound from above, or infinite.
     """
-    accountant = RdpAccountant(orders, dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE)
+    from dp_accounting import NeighboringRelation  # loaded where it is asked: it takes a second
+    from dp_accounting.rdp import RdpAccountant
+
+    accountant = RdpAccountant(orders, NeighboringRelation.ADD_OR_REMOVE_ONE)
     for event in events:
         accountant.compose(_dp_event(event))
     # its get_epsilon has a newer conversion than the paper's
     return np.asarray(accountant.rdp + math.log(1 / delta) / (orders - 1))
 
 
-def _dp_event(event: Event) -> dp_accounting.DpEvent:
+def _dp_event(event: Event) -> DpEvent:
+    import dp_accounting
+
     match event:
         case SampledGaussian(noise, rate, count, "add_remove"):
             once = dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(noise))

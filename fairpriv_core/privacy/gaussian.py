@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from fairpriv_core import checks
@@ -27,6 +26,8 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """Return the smallest epsilon >= 0 of the Gaussian mechanism at `delta`."""
+    from scipy.optimize import brentq
+
     checks.not_negative(mu=mu)
     checks.open_unit(delta=delta)
     if gaussian_delta(mu, 0.0) <= delta:
@@ -40,6 +41,8 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
     Gaussian releases compose by the sum of mu squared, so shares of mu**2 are shares of the budget.
     """
+    from scipy.optimize import brentq
+
     checks.positive(epsilon=epsilon)
     checks.open_unit(delta=delta)
     high = 1.0

@@ -8,13 +8,13 @@ loss, so rounding of an inverse moves it by the square of the rounding alone.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType, GaussianPrivacyLoss, LaplacePrivacyLoss
-from scipy import fft, signal
+from scipy import fft
 
 from fairpriv_core.errors import Unsupported
 from fairpriv_core.privacy.event import Event, Events, Gaussian, Laplace, RandomizedResponse, Relation, SampledGaussian
@@ -50,17 +50,21 @@ Sides = tuple[Losses, ...]  # as a record leaves; and as one comes, where that d
 
 def gaussian_losses(noise: float, interval: float, *, rate: float = 1.0, relation: Relation = "add_remove") -> Sides:
     """Return the losses of one release, sampled at `rate`; `noise` as `SampledGaussian` has it."""
+    from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType, GaussianPrivacyLoss
+
     if relation == "replace":
         sides = [AdjacencyType.REPLACE]
     else:
         sides = [AdjacencyType.REMOVE] if rate == 1 else [AdjacencyType.REMOVE, AdjacencyType.ADD]
     losses = [GaussianPrivacyLoss(noise, sampling_prob=rate, adjacency_type=side) for side in sides]
-    return tuple(_discretise(loss, interval) for loss in losses)
+    return tuple(_discretise(loss, interval, partial(_invert, loss)) for loss in losses)
 
 
 def laplace_losses(scale: float, interval: float) -> Sides:
     """Return the losses of one release; `scale` is over the full shift."""
-    return (_discretise(LaplacePrivacyLoss(scale), interval),)
+    from dp_accounting.pld.privacy_loss_mechanism import LaplacePrivacyLoss
+
+    return (_discretise(LaplacePrivacyLoss(scale), interval, partial(_invert_laplace, scale)),)
 
 
 def response_losses(pure: float, interval: float) -> Sides:
@@ -88,11 +92,11 @@ def find_epsilon(losses: Sides, delta: float) -> float:
     return max(_find_epsilon(side, delta) for side in losses)
 
 
-def _discretise(loss: Any, interval: float) -> Losses:
+def _discretise(loss: Any, interval: float, invert: Callable[[np.ndarray], np.ndarray]) -> Losses:
     bounds = loss.connect_dots_bounds()
     lower, upper = math.floor(bounds.epsilon_lower / interval), math.ceil(bounds.epsilon_upper / interval)
     epsilons = np.arange(lower, upper + 1) * interval
-    cutoffs = _invert_laplace(loss, epsilons) if isinstance(loss, LaplacePrivacyLoss) else _invert(loss, epsilons)
+    cutoffs = invert(epsilons)
     above, below = loss.mu_upper_cdf(cutoffs), loss.mu_lower_log_cdf(cutoffs)
     deltas = np.clip(above - np.exp(epsilons + below), 0.0, 1.0)
     deltas = np.maximum.accumulate(deltas[::-1])[::-1]  # it falls but for rounding
@@ -106,10 +110,10 @@ def _discretise(loss: Any, interval: float) -> Losses:
 
 def _invert(loss: Any, losses: np.ndarray) -> np.ndarray:
     """Return up to where the loss of Gaussian noise, which falls, is at least each of `losses`; maybe infinite."""
-    rate, variance = loss.sampling_prob, loss.standard_deviation**2
-    if loss.adjacency_type == AdjacencyType.ADD:
+    rate, variance, side = loss.sampling_prob, loss.standard_deviation**2, loss.adjacency_type.name
+    if side == "ADD":
         return np.asarray(0.5 + variance * _without_sampling(-losses, rate))
-    if loss.adjacency_type == AdjacencyType.REMOVE:
+    if side == "REMOVE":
         return np.asarray(-0.5 - variance * _without_sampling(losses, rate))
     if rate == 1:
         return np.asarray(-0.5 * variance * losses)
@@ -130,8 +134,8 @@ def _without_sampling(losses: np.ndarray, rate: float) -> np.ndarray:
         return np.where(above > 0, losses - math.log(rate) + np.log(-np.expm1(-above)), -math.inf)
 
 
-def _invert_laplace(loss: Any, losses: np.ndarray) -> np.ndarray:
-    shifts = losses * loss.parameter
+def _invert_laplace(scale: float, losses: np.ndarray) -> np.ndarray:
+    shifts = losses * scale
     return np.where(shifts > 1, -math.inf, np.where(shifts <= -1, math.inf, -0.5 - 0.5 * shifts))
 
 
@@ -152,7 +156,9 @@ def _repeat(losses: Losses, count: int) -> Losses:
 
 def _convolve(one: Losses, other: Losses) -> Losses:
     """Return the composition without its tails: the lower one rounded up to what is kept, the upper one infinite."""
-    masses = signal.fftconvolve(one.masses, other.masses)
+    size = len(one.masses) + len(other.masses) - 1
+    length = fft.next_fast_len(size, real=True)
+    masses = fft.irfft(fft.rfft(one.masses, length) * fft.rfft(other.masses, length), length)[:size]
     first = int(np.argmax(np.cumsum(masses) > _TAIL / 2))
     last = max(len(masses) - int(np.argmax(np.cumsum(masses[::-1]) > _TAIL / 2)), first + 1)
     infinite = one.infinite + other.infinite - one.infinite * other.infinite
