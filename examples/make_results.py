@@ -20,7 +20,7 @@ from fairpriv_core.errors import RunFailed
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.report.results import Records, configs_of, read_records, read_spec, render_results
 from fairpriv_core.runs import foreground
-from fairpriv_core.runs.foreground import Talk
+from fairpriv_core.runs.foreground import Reporter
 
 FOLDER = Path(__file__).parent.parent / "docs" / "results"
 SPEC, RECORDS, PAGE = FOLDER / "rows.toml", FOLDER / "records.json", FOLDER.with_suffix(".md")
@@ -76,7 +76,7 @@ def run_missing(spec: Mapping[str, Any], chosen: set[str]) -> None:
 
 def measure(config: RunConfig) -> dict[str, Any]:
     """Run `config` in the store and return what the page and a reader need of its record; RunFailed if it failed."""
-    row, found = foreground.train(config, Talk(say=_say, show=_ignore))
+    row, found = foreground.train(config, Reporter(say=_say, show=_ignore))
     if found is None or row.status != "finished" or found.metrics is None:
         raise RunFailed(f"run {row.key} is {row.status}: {row.error}")
     record = found.to_json()

@@ -14,7 +14,7 @@ import click
 
 from fairpriv_core.cli import answers
 from fairpriv_core.cli.export import export
-from fairpriv_core.cli.output import Failed, check_folder, open_talk, print_answer, report, say
+from fairpriv_core.cli.output import Failed, check_folder, open_reporter, print_answer, report, say
 from fairpriv_core.cli.papers import papers
 from fairpriv_core.cli.request import read_method_options, read_request
 from fairpriv_core.cli.sweep import sweep
@@ -105,7 +105,7 @@ def notions(as_json: bool) -> None:
 def train(out: str | None, again: bool, as_json: bool, **given: Any) -> None:
     """Train a model and print its record."""
     check_folder(out)
-    row, record = foreground.train(read_request(given), open_talk(), again=again)
+    row, record = foreground.train(read_request(given), open_reporter(), again=again)
     report(answers.answer_run(row, record), out, as_json)
 
 
@@ -116,7 +116,7 @@ def train(out: str | None, again: bool, as_json: bool, **given: Any) -> None:
 def resume(key: str, out: str | None, as_json: bool) -> None:
     """Go on with an interrupted run and print its record."""
     check_folder(out)
-    row, record = foreground.resume(key, open_talk())
+    row, record = foreground.resume(key, open_reporter())
     report(answers.answer_run(row, record), out, as_json)
 
 

@@ -10,7 +10,7 @@ import click
 
 from fairpriv_core.cli.answers import Answer
 from fairpriv_core.errors import BadInput
-from fairpriv_core.runs.foreground import Talk
+from fairpriv_core.runs.foreground import Reporter
 
 
 class Failed(Exception):
@@ -52,7 +52,7 @@ def check_folder(out: str | None) -> None:
         raise BadInput(f"out must be a file in a folder that exists, got {out}.", field="out")
 
 
-def open_talk() -> Talk:
+def open_reporter() -> Reporter:
     """Return how a command that takes long speaks: lines that replace each other on a terminal alone."""
     live = sys.stderr.isatty()
 
@@ -60,7 +60,7 @@ def open_talk() -> Talk:
         if live:
             click.echo(f"\r\033[K{line}", err=True, nl=False)
 
-    return Talk(say=say, show=show)
+    return Reporter(say=say, show=show)
 
 
 def say(text: str) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from fairpriv_core.cli.answers import Answer
-from fairpriv_core.cli.output import open_talk, print_answer
+from fairpriv_core.cli.output import open_reporter, print_answer
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.runs import find_records, run_missing
@@ -48,7 +48,7 @@ def run(name: str, version: str, workers: int | None, yes: bool, as_json: bool) 
     count = workers or count_cores()
     order = Order(partial(run_here, workers=count), count, resume=True, yes=yes or version == "small")
     command = f"fairpriv papers run {name} --{version}"
-    keys = run_missing(sweeps, order, open_talk(), again=command)
+    keys = run_missing(sweeps, order, open_reporter(), again=command)
     with open_store() as store:
         records = with_measured(store, preset.measured, find_records(store, keys))
     document = to_document(preset, version, records)

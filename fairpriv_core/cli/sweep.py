@@ -13,10 +13,10 @@ from functools import partial
 import click
 
 from fairpriv_core.cli.answers import Answer
-from fairpriv_core.cli.output import check_folder, open_talk, report
+from fairpriv_core.cli.output import check_folder, open_reporter, report
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.children import count_cores, use_one_thread
-from fairpriv_core.runs.foreground import Talk
+from fairpriv_core.runs.foreground import Reporter
 from fairpriv_core.runs.supervisor import Executor, run_here
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.cluster_sweep import Cluster
@@ -38,9 +38,9 @@ from fairpriv_core.sweeps.spec import read_sweep
 def sweep(file: str, workers: int | None, scheduler: str | None, out: str | None, as_json: bool, **asked: bool) -> None:
     """Train all runs that FILE asks for, and say before what they cost."""
     check_folder(out)
-    talk = open_talk()
-    with _open_executor(workers, scheduler, talk.say) as (executor, count):
-        answer = run_sweep(file, Order(executor, count, **asked), talk)
+    reporter = open_reporter()
+    with _open_executor(workers, scheduler, reporter.say) as (executor, count):
+        answer = run_sweep(file, Order(executor, count, **asked), reporter)
     report(answer, out, as_json)
 
 
@@ -62,7 +62,7 @@ def _open_executor(
         yield cluster.run, cluster.threads
 
 
-def run_sweep(path: str, order: Order, talk: Talk) -> Answer:
+def run_sweep(path: str, order: Order, reporter: Reporter) -> Answer:
     """Run the sweep of the file at `path` in the default store; say what it costs before it starts.
 
     Raises:
@@ -72,7 +72,9 @@ def run_sweep(path: str, order: Order, talk: Talk) -> Answer:
     """
     sweep = read_sweep(path)
     with open_store() as store:
-        launch = Launch(store, plan_sweep(sweep, find_record=store.source, identify=store.files.identify), order, talk)
+        launch = Launch(
+            store, plan_sweep(sweep, find_record=store.source, identify=store.files.identify), order, reporter
+        )
         cost = launch.prepare(path, sweep)
         launch.run(f"fairpriv sweep {path} --resume")
         results = list_results(store, launch.plan)

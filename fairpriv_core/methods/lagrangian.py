@@ -18,7 +18,7 @@ from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.notion import Target
-from fairpriv_core.notions.surrogates import output, sigmoid, slope
+from fairpriv_core.notions.surrogates import derivative, output, sigmoid
 
 
 @dataclass
@@ -129,7 +129,7 @@ class LagrangianRule(OneSum):
         return batch_terms(self._table, multipliers=self._multipliers, records=records, values=values)
 
     def _slope(self, records: Records) -> np.ndarray:
-        return slope(self.setting.target, records.probability, records.label)
+        return derivative(self.setting.target, records.probability, records.label)
 
     def _violation(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> np.ndarray:
         method, mechanism = self.setting.methods[k], self.setting.trainings[k].mechanism
@@ -227,7 +227,7 @@ def constraint_norms(model: int, *, target: Target, kernel: Kernel, feed: Feed) 
     for start in range(0, feed.n, _CHUNK):
         rows = slice(start, start + _CHUNK)
         passed = alone.run(columns.features[rows][None])
-        parts.append(np.abs(slope(target, sigmoid(passed.logits[0]), columns.labels[rows])) * passed.norms[0])
+        parts.append(np.abs(derivative(target, sigmoid(passed.logits[0]), columns.labels[rows])) * passed.norms[0])
     return np.concatenate(parts).astype(np.float64)
 
 

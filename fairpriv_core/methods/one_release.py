@@ -45,7 +45,7 @@ from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.rates import divide, rates_of, sum_rate
-from fairpriv_core.notions.surrogates import slope
+from fairpriv_core.notions.surrogates import derivative
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian
@@ -223,7 +223,7 @@ class OneReleaseRule(PlainRule):
     def public_weights(self, records: Records) -> np.ndarray:
         drawn = self._batches[self._step % len(self._batches)]
         self._step += 1
-        weights = slope("score", records.probability, records.label)
+        weights = derivative("score", records.probability, records.label)
         weights *= self._factors(drawn)
         weights += records.deviation
         weights /= np.float32(records.count)
@@ -498,8 +498,8 @@ def _fit(features: PublicFeatures, sums: np.ndarray, *, noise: float) -> np.ndar
         partition = logsumexp(scores, axis=1, keepdims=True)
         shrunk = weights @ penalty
         value = partition.sum() - (targets * weights).sum() + 0.5 * (shrunk * weights).sum()
-        slope = np.exp(scores - partition).T @ turned - targets + shrunk
-        return float(value), slope.ravel()
+        derivative = np.exp(scores - partition).T @ turned - targets + shrunk
+        return float(value), derivative.ravel()
 
     found = minimize(loss, np.zeros(sums.size), jac=True, method="L-BFGS-B", options=_HOW)
     weights: np.ndarray = solve_triangular(factor, found.x.reshape(sums.shape).T, lower=True, trans="T").T

@@ -14,7 +14,7 @@ import numpy as np
 from fairpriv_core.engine.clipping import MARGIN, clip_positive
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
-from fairpriv_core.notions.surrogates import slope
+from fairpriv_core.notions.surrogates import derivative
 from fairpriv_core.privacy.sums import on_grid
 
 _SMALL = 1e-300
@@ -120,7 +120,7 @@ class Conditions:
 
 def slopes(records: Records) -> np.ndarray:
     """Return each record's dh/do (K, B), o the logit."""
-    return slope("score", records.probability, records.label)
+    return derivative("score", records.probability, records.label)
 
 
 def clipped_slopes(records: Records, bound: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ from fairpriv_core.methods.lagrangian import LagrangianRule, cell_means, constra
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
-from fairpriv_core.notions.surrogates import output, slope
+from fairpriv_core.notions.surrogates import derivative, output
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
@@ -309,7 +309,7 @@ class PfLdRule(OneSum):
         loss = records.deviation / np.float32(records.count)
         if not any(self._radius):
             return loss
-        slopes = slope(self.setting.target, records.probability, records.label)
+        slopes = derivative(self.setting.target, records.probability, records.label)
         remainder = self.setting.clip_slopes(slopes, records, self._clip)
         remainder *= records.look_up(self._remainder * np.float32(self.setting.n / records.count))
         slopes *= self._population_terms(records)
@@ -329,7 +329,7 @@ class PfLdRule(OneSum):
         return records.look_up(np.tile(factors, len(self._cells.of)).astype(np.float32))
 
     def secret_weights(self, records: Records) -> np.ndarray:
-        slopes = slope(self.setting.target, records.probability, records.label)
+        slopes = derivative(self.setting.target, records.probability, records.label)
         weights = self.setting.clip_slopes(slopes, records, self._clip)
         weights *= records.look_up(self._centred)
         return records.keep(weights)
@@ -360,7 +360,7 @@ class PfLdRule(OneSum):
         self._set_tables()
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
-        norms = np.abs(slope(self.setting.target, records.probability, records.label)) * records.norms
+        norms = np.abs(derivative(self.setting.target, records.probability, records.label)) * records.norms
         values = output(self.setting.target, records.logits, records.label)
         bound = float(self._clip[0, 0])
         return {

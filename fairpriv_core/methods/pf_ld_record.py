@@ -33,7 +33,7 @@ from fairpriv_core.methods.noisy_sums import NoisySumsRule
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL
-from fairpriv_core.notions.surrogates import output, slope
+from fairpriv_core.notions.surrogates import derivative, output
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
@@ -259,7 +259,7 @@ class PfLdRecordRule(NoisySumsRule):
 
     def _slopes(self, records: Records) -> np.ndarray:
         """Return each record's derivative of its share of the Lagrangian with respect to the logit (K, B)."""
-        slopes = slope(self.setting.target, records.probability, records.label)
+        slopes = derivative(self.setting.target, records.probability, records.label)
         slopes_of_all: np.ndarray = records.deviation + slopes * records.look_up(self._factors)
         return slopes_of_all
 

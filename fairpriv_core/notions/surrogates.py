@@ -31,7 +31,7 @@ def output(target: Target, logits: np.ndarray, labels: np.ndarray) -> np.ndarray
     return loss
 
 
-def slope(target: Target, probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def derivative(target: Target, probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return dh/do, the derivative of h with respect to the logit o, from `probability` = sigmoid(o)."""
     if target == "score":
         return probability * (1.0 - probability)

@@ -26,7 +26,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.runs import attach
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.model import Model
-from fairpriv_core.records.plan import Shelf, calibrate_method
+from fairpriv_core.records.plan import DatasetCache, calibrate_method
 from fairpriv_core.runs.audit import attack_membership
 from fairpriv_core.store.runs import RunStore, open_store
 
@@ -41,8 +41,8 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def measure(store: RunStore, name: str, keys: Sequence[str]) -> dict[str, Numbers]:
     """Return what a measure finds of finished runs, by their keys. Raises BadInput for a run that has no model."""
-    shelf = Shelf(check=store.files.check)
-    return {key: MEASURES[name](store, key, shelf) for key in keys}
+    datasets = DatasetCache(check=store.files.check)
+    return {key: MEASURES[name](store, key, datasets) for key in keys}
 
 
 def with_measured(store: RunStore, name: str, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -52,19 +52,19 @@ def with_measured(store: RunStore, name: str, records: Sequence[Mapping[str, Any
     return attach(records, name, measure(store, name, [record["key"] for record in records]))
 
 
-def measure_membership(store: RunStore, key: str, shelf: Shelf) -> dict[str, dict[str, float]]:
+def measure_membership(store: RunStore, key: str, datasets: DatasetCache) -> dict[str, dict[str, float]]:
     """Return AUC and advantage, in [0, 1], by the attacker's name; at "chance" those that guessing has on average.
 
     Which records are attacked follows from the run's seed, so that runs of one seed and split are attacked on the same.
     Raises BadInput for a run that has no model.
     """
     config = build_config(store.row(key).config)
-    found = attack_membership(Model.read(partial(store.artifact, key)), *shelf.parts(config), seed=config.seed)
+    found = attack_membership(Model.read(partial(store.artifact, key)), *datasets.parts(config), seed=config.seed)
     attacks = {one.attacker: {"auc": one.auc, "advantage": one.advantage} for one in found.attackers}
     return {**attacks, "chance": {"auc": 0.5, "advantage": guessed_advantage(found.judged)}}
 
 
-def measure_clipped(store: RunStore, key: str, shelf: Shelf) -> dict[str, float]:
+def measure_clipped(store: RunStore, key: str, datasets: DatasetCache) -> dict[str, float]:
     """Return the share in [0, 1] of each group's training rows that the run's C_p clips.
 
     The norm is that of the gradient of the notion's h at the trained model. Raises BadInput for a run that has no
@@ -72,7 +72,7 @@ def measure_clipped(store: RunStore, key: str, shelf: Shelf) -> dict[str, float]
     """
     row = store.row(key)
     config = build_config(row.config)
-    train, _ = shelf.parts(config)
+    train, _ = datasets.parts(config)
     kernel = _open(Model.read(partial(store.artifact, key)))
     norms = finite(constraint_norms(0, target=notions()[config.notion].target, kernel=kernel, feed=Feed([train])))
     bound = float(row.config["method"]["clip_primal"])
@@ -83,14 +83,14 @@ _LIPSCHITZ = 1.0  # the paper's L
 _CHUNK = 2048
 
 
-def measure_bias_variance(store: RunStore, key: str, shelf: Shelf) -> dict[str, float]:
+def measure_bias_variance(store: RunStore, key: str, datasets: DatasetCache) -> dict[str, float]:
     """Return τ of a run with a clipping bound C and noise σ C, and its two parts, "clipping" and "noise".
 
     τ = 2 (1 + 1/(μ L)) |∇f| η + η² + σ² C² P / n², with η the mean over rows of how far a gradient's norm lies above C,
     n the batch size, P the number of parameters and L = 1. Raises BadInput for a run that has no model.
     """
     config = build_config(store.row(key).config)
-    train, _ = shelf.parts(config)
+    train, _ = datasets.parts(config)
     method: Any = calibrate_method(config, train.n)
     norms, mean = find_gradients(Model.read(partial(store.artifact, key)), train)
     lost = float(np.maximum(norms - method.clip_primal, 0.0).mean())
@@ -117,7 +117,7 @@ def find_gradients(model: Model, train: Dataset) -> tuple[np.ndarray, np.ndarray
     return np.concatenate(norms), total / feed.n
 
 
-MEASURES: Mapping[str, Callable[[RunStore, str, Shelf], Numbers]] = {
+MEASURES: Mapping[str, Callable[[RunStore, str, DatasetCache], Numbers]] = {
     "bias_variance": measure_bias_variance,
     "clipped": measure_clipped,
     "membership": measure_membership,

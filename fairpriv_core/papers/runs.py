@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.runs.foreground import Talk
+from fairpriv_core.runs.foreground import Reporter
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.launch import Launch, Order
@@ -33,7 +33,7 @@ def attach(records: Sequence[Json], measure: str, found: Mapping[str, Json]) -> 
     return [{**record, measure: found.get(record["key"], {})} for record in records]
 
 
-def run_missing(sweeps: Iterable[Json], order: Order, talk: Talk, *, again: str) -> list[str]:
+def run_missing(sweeps: Iterable[Json], order: Order, reporter: Reporter, *, again: str) -> list[str]:
     """Run what the default store does not have of sweeps, one after the other, and return the keys of their configs.
 
     `again` is the command that goes on where this is broken off; errors as `run_sweep`.
@@ -42,7 +42,7 @@ def run_missing(sweeps: Iterable[Json], order: Order, talk: Talk, *, again: str)
     with open_store() as store:
         for raw in sweeps:
             sweep = build_sweep(raw)
-            launch = Launch(store, plan_sweep(sweep, find_record=store.source), order, talk)
+            launch = Launch(store, plan_sweep(sweep, find_record=store.source), order, reporter)
             launch.prepare(again, sweep)
             launch.run(again)
             keys += launch.plan.keys

@@ -20,7 +20,7 @@ from fairpriv_core import checks
 from fairpriv_core.privacy.accountants import COARSE, coarse_epsilon, worst_cases
 from fairpriv_core.privacy.event import Counted, Event, Events, Parallel, merge
 from fairpriv_core.privacy.gaussian import approximate_mu
-from fairpriv_core.privacy.pld import WIDEST, Losses, choose_cell, distribution, has_no_noise, resolved
+from fairpriv_core.privacy.pld import WIDEST, LossDistribution, choose_cell, distribution, has_no_noise, resolved
 
 _WIDE = 4 * COARSE
 _TAIL = 1e-4  # of delta: what may lie above the range
@@ -103,14 +103,14 @@ def _compose(cases: Sequence[Events], delta: float) -> _Composition | None:
     return _Composition(tuple(_transform(side, size) for side in sides), width, size, top, delta)
 
 
-def _list_sides(kinds: dict[Event, int], width: float) -> list[dict[Event, Losses]]:
+def _list_sides(kinds: dict[Event, int], width: float) -> list[dict[Event, LossDistribution]]:
     """Return the losses by kind of release as a record leaves, and as one comes where that differs."""
     found = {once: distribution(once, width) for once in kinds}
     both = range(max(map(len, found.values())))
     return [{once: sides[side % len(sides)] for once, sides in found.items()} for side in both]
 
 
-def _reach(side: dict[Event, Losses], most: dict[Event, int], orders: np.ndarray, tail: float) -> int:
+def _reach(side: dict[Event, LossDistribution], most: dict[Event, int], orders: np.ndarray, tail: float) -> int:
     """Return how many cells above 0 (below it for orders < 0) hold all but `tail` of any composition up to `most`."""
     total = np.zeros(len(orders))
     for once, losses in side.items():
@@ -118,7 +118,7 @@ def _reach(side: dict[Event, Losses], most: dict[Event, int], orders: np.ndarray
     return max(math.ceil(float(np.min((total - math.log(tail)) / np.abs(orders)))), 1)
 
 
-def _transform(side: dict[Event, Losses], size: int) -> _Direction:
+def _transform(side: dict[Event, LossDistribution], size: int) -> _Direction:
     """Return the transforms on `size` cells that are wrapped: losses below 0 are the last ones."""
     transforms, finite = {}, {}
     for once, losses in side.items():

@@ -50,7 +50,7 @@ from fairpriv_core.privacy.randomness import Randomness
 _WHOLE = ""
 
 
-class Counter:
+class ReleaseCounter:
     """Counts releases by their parameters; `released` is what was released before and is counted in."""
 
     def __init__(self, released: Events = ()) -> None:
@@ -117,7 +117,7 @@ def _collect(events: Events) -> dict[Event, int]:
 _SAMPLE = "sample"
 
 
-class Book:
+class MechanismState:
     """Samples, noise and count of one model; see `Mechanism`, which releases."""
 
     def __init__(
@@ -128,7 +128,7 @@ class Book:
         self._randomness = randomness
         self._model = model
         self._stream = stream
-        self._counter = Counter(released)
+        self._counter = ReleaseCounter(released)
         self._last: dict[str, int] = {}
         self._drawn: tuple[float, int] | None = None  # rate of the latest samples, and how many there are
         self._used: dict[str, int] = {}  # of the latest samples, by part
@@ -205,7 +205,7 @@ class Book:
         if stream >= 0:
             held[master] = randomness
         mechanism = cls(randomness, model=int(state["mechanism_model"]), stream=None if stream < 0 else stream)
-        mechanism._counter = Counter.from_json(json.loads(state["mechanism_counted"].tobytes()))
+        mechanism._counter = ReleaseCounter.from_json(json.loads(state["mechanism_counted"].tobytes()))
         mechanism._last = json.loads(state["mechanism_last"].tobytes())
         if _SAMPLE in mechanism._last:
             mechanism._last[_SAMPLE] -= 1  # the epoch that was under way is drawn again
@@ -273,7 +273,7 @@ _SUM = "sampled_gaussian"
 _FEW = 2048  # parameters up to which the noise of several models is added at once
 
 
-class Mechanism(Book):
+class Mechanism(MechanismState):
     """Adds noise for one model and counts what was released.
 
     `released` is what earlier attempts of the run have released; it is counted in. One mechanism a (randomness,

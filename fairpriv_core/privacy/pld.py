@@ -31,7 +31,7 @@ _ORDERS = np.concatenate([np.arange(-20, 0), np.arange(1, 21)])  # of Chernoff's
 
 
 @dataclass(frozen=True)
-class Losses:
+class LossDistribution:
     """Privacy losses of one direction: `masses` (m,) at (`lowest` + 0 ... m - 1) times `width`, and one at infinity."""
 
     width: float
@@ -45,7 +45,7 @@ class Losses:
         return self.lowest + np.arange(len(self.masses))
 
 
-Sides = tuple[Losses, ...]  # as a record leaves; and as one comes, where that differs
+Sides = tuple[LossDistribution, ...]  # as a record leaves; and as one comes, where that differs
 
 
 def gaussian_losses(noise: float, interval: float, *, rate: float = 1.0, relation: Relation = "add_remove") -> Sides:
@@ -73,7 +73,7 @@ def response_losses(pure: float, interval: float) -> Sides:
     masses = np.zeros(highest - lowest + 1)
     masses[0] += 1.0 / (1.0 + math.exp(pure))
     masses[-1] += math.exp(pure) / (1.0 + math.exp(pure))
-    return (Losses(interval, lowest, masses, 0.0),)
+    return (LossDistribution(interval, lowest, masses, 0.0),)
 
 
 def repeat(losses: Sides, count: int) -> Sides:
@@ -92,7 +92,7 @@ def find_epsilon(losses: Sides, delta: float) -> float:
     return max(_find_epsilon(side, delta) for side in losses)
 
 
-def _discretise(loss: Any, interval: float, invert: Callable[[np.ndarray], np.ndarray]) -> Losses:
+def _discretise(loss: Any, interval: float, invert: Callable[[np.ndarray], np.ndarray]) -> LossDistribution:
     bounds = loss.connect_dots_bounds()
     lower, upper = math.floor(bounds.epsilon_lower / interval), math.ceil(bounds.epsilon_upper / interval)
     epsilons = np.arange(lower, upper + 1) * interval
@@ -105,7 +105,7 @@ def _discretise(loss: Any, interval: float, invert: Callable[[np.ndarray], np.nd
     probabilities[0] = 1.0 - deltas[0]
     probabilities[:-1] += steps / math.expm1(interval)
     probabilities[1:] += steps / math.expm1(-interval)
-    return Losses(interval, lower, np.maximum(probabilities, 0.0), deltas[-1])
+    return LossDistribution(interval, lower, np.maximum(probabilities, 0.0), deltas[-1])
 
 
 def _invert(loss: Any, losses: np.ndarray) -> np.ndarray:
@@ -139,7 +139,7 @@ def _invert_laplace(scale: float, losses: np.ndarray) -> np.ndarray:
     return np.where(shifts > 1, -math.inf, np.where(shifts <= -1, math.inf, -0.5 - 0.5 * shifts))
 
 
-def _repeat(losses: Losses, count: int) -> Losses:
+def _repeat(losses: LossDistribution, count: int) -> LossDistribution:
     """Return the composition of `losses` with themselves: by Fourier transform, on the range that Chernoff leaves."""
     size = len(losses.masses)
     low, high = 0.0, float((size - 1) * count)
@@ -151,10 +151,10 @@ def _repeat(losses: Losses, count: int) -> Losses:
     length = fft.next_fast_len(max(kept, size), real=True)
     wrapped = fft.irfft(fft.rfft(losses.masses, length) ** count, length)
     infinite = _TAIL - math.expm1(count * math.log1p(-losses.infinite))
-    return Losses(losses.width, losses.lowest * count + first, np.roll(wrapped, -first)[:kept], infinite)
+    return LossDistribution(losses.width, losses.lowest * count + first, np.roll(wrapped, -first)[:kept], infinite)
 
 
-def _convolve(one: Losses, other: Losses) -> Losses:
+def _convolve(one: LossDistribution, other: LossDistribution) -> LossDistribution:
     """Return the composition without its tails: the lower one rounded up to what is kept, the upper one infinite."""
     size = len(one.masses) + len(other.masses) - 1
     length = fft.next_fast_len(size, real=True)
@@ -164,10 +164,10 @@ def _convolve(one: Losses, other: Losses) -> Losses:
     infinite = one.infinite + other.infinite - one.infinite * other.infinite
     kept = masses[first:last]
     kept[0] += np.sum(masses[:first])
-    return Losses(one.width, one.lowest + other.lowest + first, kept, infinite + np.sum(masses[last:]))
+    return LossDistribution(one.width, one.lowest + other.lowest + first, kept, infinite + np.sum(masses[last:]))
 
 
-def _find_epsilon(side: Losses, delta: float) -> float:
+def _find_epsilon(side: LossDistribution, delta: float) -> float:
     """Add masses up from the largest loss until epsilon is past the next one, or that one's exponential underflows."""
     if side.infinite > delta:
         return math.inf

@@ -41,9 +41,9 @@ class Plan:
     source: Record | None
 
 
-def plan_run(config: RunConfig, key: str, *, shelf: Shelf, find_record: Callable[[str], Record]) -> Plan:
-    """Return the plan of the run `key`; reads the data, from `shelf` where it is there. Errors as `execute`."""
-    train, test = shelf.parts(config)
+def plan_run(config: RunConfig, key: str, *, datasets: DatasetCache, find_record: Callable[[str], Record]) -> Plan:
+    """Return the plan of the run `key`; reads the data, from `datasets` where it is there. Errors as `execute`."""
+    train, test = datasets.parts(config)
     source = None if config.reuse is None else find_record(config.reuse)
     notes: dict[str, Any] = {}
     if source is None:
@@ -65,7 +65,7 @@ def calibrate_method(config: RunConfig, n_train: int) -> Method:
 Check = Callable[[str | None, str | None], None]
 
 
-class Shelf:
+class DatasetCache:
     """Data sets and their splits as they were read, kept as long as it is; `splits`: no more than the last few.
 
     With `check`, of a person's file and its id, a file that is not what a config says is refused.
@@ -80,7 +80,7 @@ class Shelf:
         """Return (train, test) of a config. BadInput, for data that its method cannot train on too; DataUnavailable."""
         source = (config.data, config.file_id)
         whole = self._load(*source)
-        check_suited(config, whole)
+        check_settings(config, whole)
         drawn = not whole.one_split or config.data.group_ratio is not None
         name = (*source, config.split, find_seed(config.to_json()) if drawn else None)
         if name not in self._parts:
@@ -108,7 +108,7 @@ class Shelf:
 _GIB = 2**30
 
 
-def check_suited(config: RunConfig, data: Dataset) -> AnyShape:
+def check_settings(config: RunConfig, data: Dataset) -> AnyShape:
     """Return the network that `config` trains on `data`, which may be without `X`; BadInput where it cannot."""
     check_method(config.method.info, data)
     check_notion(config.notion, config.method.info, data.labels)
@@ -159,11 +159,11 @@ def check_network(method: Method, data: Dataset) -> AnyShape:
 
 
 def plan_post(
-    config: RunConfig, *, find_record: Callable[[str], Mapping[str, Any]], shelf: Shelf | None = None
+    config: RunConfig, *, find_record: Callable[[str], Mapping[str, Any]], datasets: DatasetCache | None = None
 ) -> Post:
-    """Return the ledger's line of a run of `config` under its key; reads the data, from `shelf` where it is there.
+    """Return the ledger's line of a run of `config` under its key; reads the data, from `datasets` where it is there.
 
     `find_record` returns the JSON of the record of the run whose release it uses. Errors as `execute`.
     """
-    plan = plan_run(config, config.key, shelf=shelf or Shelf(), find_record=find_record)
+    plan = plan_run(config, config.key, datasets=datasets or DatasetCache(), find_record=find_record)
     return post_record(plan.draft.to_json())

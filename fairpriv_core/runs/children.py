@@ -17,7 +17,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _PR_SET_PDEATHSIG = 1
 
 
-class Nursery:
+class ChildProcesses:
     """Starts children; making one starts the fork server, single-threaded so that runs do not fight for cores.
 
     `ready` says whether the server has torch loaded: on a busy machine that takes longer than a claim's lease lasts.

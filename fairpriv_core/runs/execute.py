@@ -24,7 +24,7 @@ from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.privacy.event import Events, Gaussian, subtract
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.records.plan import Plan, Record, Shelf, plan_run
+from fairpriv_core.records.plan import DatasetCache, Plan, Record, plan_run
 from fairpriv_core.records.record import RunRecord, finished_record, with_evaluation
 from fairpriv_core.records.reuse import name_stream
 from fairpriv_core.runs.certificate import certify_exported
@@ -79,7 +79,7 @@ class Journal(Protocol):
 
 def execute(config: RunConfig, journal: Journal) -> Outcome:
     """Run `config` alone; raises BadInput for what a person gave, RunFailed where training cannot go on."""
-    plan = plan_run(config, UNSTORED, shelf=Shelf(), find_record=journal.find_record)
+    plan = plan_run(config, UNSTORED, datasets=DatasetCache(), find_record=journal.find_record)
     return train_together([plan], journal.begin([plan]), journal)[0]
 
 

@@ -21,14 +21,14 @@ _POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
-class Talk:
+class Reporter:
     """How the foreground speaks to a person: sentences, and a line on each commit."""
 
     say: Callable[[str], None]
     show: Callable[[str], None]
 
 
-def work_in_foreground(store: RunStore, key: str, talk: Talk) -> RunRow:
+def work_in_foreground(store: RunStore, key: str, reporter: Reporter) -> RunRow:
     """Work on the queued run `key` until it ends, and return its row; where another process was faster, wait for it.
 
     A crash is tried again from the last checkpoint, as the supervisor does. Raises KeyboardInterrupt after handing
@@ -38,36 +38,36 @@ def work_in_foreground(store: RunStore, key: str, talk: Talk) -> RunRow:
     work = WorkStore(store.database)
     while (row := store.row(key)).status == "queued":
         for claim in work.claim(key):
-            _hold(work, claim, talk)
+            _hold(work, claim, reporter)
     if row.status in ("running", "stopping"):
-        talk.say(f"run {key} is at work in another process; waiting for it.")
+        reporter.say(f"run {key} is at work in another process; waiting for it.")
     while row.status in ("queued", "running", "stopping"):
         time.sleep(_POLL_SECONDS)
         row = store.row(key)
     return row
 
 
-def _hold(work: WorkStore, claim: Claim, talk: Talk) -> None:
+def _hold(work: WorkStore, claim: Claim, reporter: Reporter) -> None:
     going_on = f"fairpriv resume {claim.key} goes on from the last checkpoint."
     try:
-        work_on(work, [claim], on_commit=lambda progress: talk.show(describe_progress(progress)))
+        work_on(work, [claim], on_commit=lambda progress: reporter.show(describe_progress(progress)))
     except KeyboardInterrupt:
         try:
             work.hand_back([claim], "paused")
         except LeaseLost:
-            talk.say("the run had just ended.")
+            reporter.say("the run had just ended.")
         else:
-            talk.say(f"paused; {going_on}")
+            reporter.say(f"paused; {going_on}")
         raise
     except FairprivError:
-        talk.say(going_on)
+        reporter.say(going_on)
         raise
 
 
 Ended = tuple[RunRow, RunRecord | None]
 
 
-def train(config: RunConfig, talk: Talk, *, again: bool = False) -> Ended:
+def train(config: RunConfig, reporter: Reporter, *, again: bool = False) -> Ended:
     """Run `config` in the default store and return its row and record; a finished one is returned as it is stored.
 
     An interrupted run of the same config goes on from its last checkpoint. `again` makes a new attempt, with fresh
@@ -77,34 +77,34 @@ def train(config: RunConfig, talk: Talk, *, again: bool = False) -> Ended:
         config = store.files.settle(config)
         found = None if again else store.find(config.key)
         if found is not None and found.status == "finished":
-            talk.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")
+            reporter.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")
             return found, store.record(found.key)
         if found is not None and found.status in ("paused", "lost"):
-            return _go_on(store, found, talk)
-        return _work(store, store.submit(config, again=again).key, talk)
+            return _go_on(store, found, reporter)
+        return _work(store, store.submit(config, again=again).key, reporter)
 
 
-def resume(key: str, talk: Talk) -> Ended:
+def resume(key: str, reporter: Reporter) -> Ended:
     """Go on with an interrupted run from its last checkpoint, at once if its process on this host is gone."""
     with open_store() as store:
         row = store.row(key)
         if row.status == "finished":
-            talk.say(f"run {key} is finished, so nothing ran.")
+            reporter.say(f"run {key} is finished, so nothing ran.")
             return row, store.record(key)
         if row.status in ("running", "stopping"):
             raise BadInput(f"run {key} is {row.status} in another process; pause or stop it first.", field="key")
-        return _go_on(store, row, talk)
+        return _go_on(store, row, reporter)
 
 
-def _go_on(store: RunStore, row: RunRow, talk: Talk) -> Ended:
+def _go_on(store: RunStore, row: RunRow, reporter: Reporter) -> Ended:
     if row.status != "queued":
         store.request(row.key, "resume")
-    talk.say(f"run {row.key} goes on from step {row.step}.")
-    return _work(store, row.key, talk)
+    reporter.say(f"run {row.key} goes on from step {row.step}.")
+    return _work(store, row.key, reporter)
 
 
-def _work(store: RunStore, key: str, talk: Talk) -> Ended:
-    row = work_in_foreground(store, key, talk)
+def _work(store: RunStore, key: str, reporter: Reporter) -> Ended:
+    row = work_in_foreground(store, key, reporter)
     record = store.record(key)
     if row.error_kind == "bad_input" and (record is None or not record.released):
         store.delete(key)

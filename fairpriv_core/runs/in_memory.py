@@ -13,7 +13,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.plan import calibrate_method
 from fairpriv_core.records.record import draft_record, finished_record
 from fairpriv_core.runs.execute import UNSTORED, Outcome
-from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.text import epsilon_text
 
 #: what the config of such a run has in place of a data set
@@ -23,7 +23,7 @@ IN_MEMORY = DataSpec(dataset="in memory", sensitive="sensitive_features")
 def run_in_memory(config: RunConfig, train: Dataset) -> Outcome:
     """Train on all of `train`; errors as `execute`. The record's metrics are None; its noise cannot be repeated."""
     method = calibrate_method(config, train.n)
-    journal = SilentJournal()
+    journal = MemoryJournal()
     nobody = train.take(train.y[:0])
     draft = draft_record(key=UNSTORED, config=config, method=method, train=train, test=nobody)
     training = Training(notions()[config.notion], config.seed, Mechanism(Randomness.fresh()), Unwatched())

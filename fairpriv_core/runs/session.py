@@ -75,7 +75,7 @@ NOISE = "mechanism_"  # what names of arrays of `Mechanism.state` begin with
 Values = list[tuple[int, str, float | None]]
 
 
-class Watch:
+class FitObserver:
     """One run's plan while it trains; `values`, `histograms`, `epoch` are what it showed and is not stored yet.
 
     Of a run that does not train `alone` nothing is shown on the way, and no epsilon is stated before its end.
@@ -175,13 +175,13 @@ class Interrupted(Exception):
     """A person asked for a pause or a stop of one of the runs; everything up to the last commit is stored."""
 
 
-class Seat:
+class RunSession:
     """One run's place in a journal, and the observer of its fit."""
 
     def __init__(self, journal: StoreJournal, claim: Claim, saved: Checkpoint | None, *, watches: bool) -> None:
         self.claim, self.saved = claim, saved
         self.watches = watches
-        self.watch: Watch | None = None
+        self.watch: FitObserver | None = None
         self.step = self.resumed_from = saved.step if saved else 0
         self.taken: Checkpoint | None = None
         self._journal = journal
@@ -192,7 +192,7 @@ class Seat:
     def bind(self, plan: Plan, seal: Callable[[str], str]) -> None:
         """Take the run's plan; RunFailed where its checkpoint is of something else. `seal` keys its data's digest."""
         self._binding = bind(settings=self.claim.config, data=seal(plan.train.digest))
-        self.watch = Watch(plan, alone=self.watches)
+        self.watch = FitObserver(plan, alone=self.watches)
         if self.saved is not None:
             check_binding(self.saved, self._binding, self.claim.key)
 
@@ -234,13 +234,13 @@ class Seat:
 
 
 class StoreJournal:
-    """The journal of claimed runs. `claims` are those that it holds, `seats` the same runs in the same order."""
+    """The journal of claimed runs. `claims` are those that it holds, `sessions` the same runs in the same order."""
 
     def __init__(
         self, work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Progress], None] | None = None
     ) -> None:
         alone = len(claims) == 1
-        self.seats = [Seat(self, claim, work.checkpoint(claim), watches=alone) for claim in claims]
+        self.sessions = [RunSession(self, claim, work.checkpoint(claim), watches=alone) for claim in claims]
         self._work, self._on_commit = work, on_commit
         self._begun = self._committed = time.monotonic()
         self._interval, self._due = COMMIT_SECONDS, False
@@ -248,7 +248,7 @@ class StoreJournal:
     @property
     def claims(self) -> list[Claim]:
         """The claims on the runs that have not ended."""
-        return [seat.claim for seat in self.seats]
+        return [session.claim for session in self.sessions]
 
     def find_record(self, key: str) -> Mapping[str, Any]:
         """Return the JSON of another run's record in the store; BadInput where there is none."""
@@ -257,27 +257,27 @@ class StoreJournal:
     def begin(self, plans: Sequence[Plan]) -> list[Training]:
         """Store the drafts; return what the fits are given. BadInput where that is beyond a cap."""
         self._begun = time.monotonic()
-        held = [None if seat.saved is None else seat.saved.arrays() for seat in self.seats]
-        opened = zip(self.seats, open_mechanisms(plans, held), held, strict=True)
-        trainings = [seat.open(mechanism, checkpoint) for seat, mechanism, checkpoint in opened]
-        known = [seat.watch.plan for seat in self.seats if seat.watch is not None]
+        held = [None if session.saved is None else session.saved.arrays() for session in self.sessions]
+        opened = zip(self.sessions, open_mechanisms(plans, held), held, strict=True)
+        trainings = [session.open(mechanism, checkpoint) for session, mechanism, checkpoint in opened]
+        known = [session.watch.plan for session in self.sessions if session.watch is not None]
         self._work.begin(self.claims, [Beginning(plan.draft, plan.method.steps(plan.train.n)) for plan in known])
-        for seat in self.seats:
-            seat.begun = True
+        for session in self.sessions:
+            session.begun = True
         return trainings
 
     def spent(self, place: int) -> dict[str, Any]:
         """Return the record's `seconds` (all attempts) and `resumed_from_step`."""
-        seat = self.seats[place]
-        return {"seconds": round(self._seconds(seat), 3), "resumed_from_step": seat.resumed_from}
+        session = self.sessions[place]
+        return {"seconds": round(self._seconds(session), 3), "resumed_from_step": session.resumed_from}
 
     def hurry(self) -> None:
         """Make the next commit come at once."""
         self._interval = 0.0
 
-    def due(self, seat: Seat) -> bool:
+    def due(self, session: RunSession) -> bool:
         """Return whether a commit is due: the first run of a step asks the clock, and all do as it does."""
-        if seat is self.seats[0]:
+        if session is self.sessions[0]:
             self._due = time.monotonic() - self._committed >= self._interval
         return self._due
 
@@ -287,11 +287,14 @@ class StoreJournal:
         Interrupted where a person asked for it, LeaseLost if overtaken. A store that cannot be written for a while is
         tried again at the next commit, until the lease is over.
         """
-        saved = [seat.taken for seat in self.seats if seat.taken is not None]
-        if len(saved) < len(self.seats):
+        saved = [session.taken for session in self.sessions if session.taken is not None]
+        if len(saved) < len(self.sessions):
             return
         now = time.monotonic()
-        progress = [self._progress(seat, None if seat.watch is None else seat.watch.spent()) for seat in self.seats]
+        progress = [
+            self._progress(session, None if session.watch is None else session.watch.spent())
+            for session in self.sessions
+        ]
         try:
             asked = self._work.commit(self.claims, progress, saved)
         except StoreError:
@@ -304,33 +307,33 @@ class StoreJournal:
         if asked:
             raise Interrupted
 
-    def leftover(self, seat: Seat, record: RunRecord) -> Progress:
+    def leftover(self, session: RunSession, record: RunRecord) -> Progress:
         """Return what is not stored yet, to be stored with `record`; the epsilon curve ends in its epsilon."""
-        assert seat.watch is not None
+        assert session.watch is not None
         if record.status == "finished" and record.epsilon is not None:
-            seat.watch.values.append((record.steps, "epsilon", record.epsilon))
-        seat.step = record.steps
-        return self._progress(seat, record.epsilon)
+            session.watch.values.append((record.steps, "epsilon", record.epsilon))
+        session.step = record.steps
+        return self._progress(session, record.epsilon)
 
     def _note_commit(self, begun: float) -> None:
         """Take note of a commit that was begun at `begun`: a chunk's next one is the later the longer this one took."""
         self._committed = time.monotonic()
-        for seat in self.seats:
-            assert seat.watch is not None
-            seat.saved, seat.taken = seat.taken, None
-            seat.watch.values, seat.watch.histograms = [], None
+        for session in self.sessions:
+            assert session.watch is not None
+            session.saved, session.taken = session.taken, None
+            session.watch.values, session.watch.histograms = [], None
         took = self._committed - begun
         grown = min(max(COMMIT_SECONDS, took / _COMMIT_SHARE), MOST_COMMIT_SECONDS)
-        self._interval = COMMIT_SECONDS if len(self.seats) == 1 else grown
+        self._interval = COMMIT_SECONDS if len(self.sessions) == 1 else grown
 
-    def _progress(self, seat: Seat, spent: float | None) -> Progress:
-        assert seat.watch is not None
-        watch = seat.watch
+    def _progress(self, session: RunSession, spent: float | None) -> Progress:
+        assert session.watch is not None
+        watch = session.watch
         values = list({(at, name): (at, name, value) for at, name, value in watch.values}.values())
-        return Progress(seat.step, watch.epoch, self._seconds(seat), spent, values, watch.histograms)
+        return Progress(session.step, watch.epoch, self._seconds(session), spent, values, watch.histograms)
 
-    def _seconds(self, seat: Seat) -> float:
-        return seat.claim.seconds + (time.monotonic() - self._begun) / len(self.seats)
+    def _seconds(self, session: RunSession) -> float:
+        return session.claim.seconds + (time.monotonic() - self._begun) / len(self.sessions)
 
 
 HEARTBEAT_SECONDS = 2.0
@@ -362,8 +365,8 @@ def _beat(work: WorkStore, journal: StoreJournal, done: threading.Event) -> None
             continue
 
 
-class SilentJournal:
-    """`execute(config, SilentJournal())` runs a config in memory and returns its outcome."""
+class MemoryJournal:
+    """`execute(config, MemoryJournal())` runs a config in memory and returns its outcome."""
 
     def __init__(self) -> None:
         self._begun = time.monotonic()
@@ -378,7 +381,7 @@ class SilentJournal:
         self._begun, self._runs = time.monotonic(), len(plans)
         mechanisms = open_mechanisms(plans, [None] * len(plans))
         each = zip(plans, mechanisms, strict=True)
-        return [Watch(plan, alone=False).open(Unwatched(), mechanism) for plan, mechanism in each]
+        return [FitObserver(plan, alone=False).open(Unwatched(), mechanism) for plan, mechanism in each]
 
     def spent(self, place: int) -> dict[str, Any]:
         """Return the record's `seconds`: an equal share of what all took."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from fairpriv_core.errors import FairprivError, StoreError
-from fairpriv_core.runs.children import Child, Nursery, count_cores
+from fairpriv_core.runs.children import Child, ChildProcesses, count_cores
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import run_child
 from fairpriv_core.store.claim import Claim, LeaseLost
@@ -44,7 +44,7 @@ class Supervisor:
         self._most_previews = MOST_PREVIEWS if chunks is None else 0
         self._trouble = ""
         self._work = open_work(place)
-        self._nursery = Nursery()
+        self._nursery = ChildProcesses()
         self._jobs: dict[tuple[Claim, ...], Child] = {}
         self._previews: list[Child] = []
         self._recovered = 0.0

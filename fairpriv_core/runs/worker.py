@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.model import Model
-from fairpriv_core.records.plan import Plan, Shelf, plan_run
+from fairpriv_core.records.plan import DatasetCache, Plan, plan_run
 from fairpriv_core.records.record import failed_record
 from fairpriv_core.runs.children import live_with_parent
 from fairpriv_core.runs.execute import Outcome, train_together
-from fairpriv_core.runs.session import Interrupted, Seat, StoreJournal, keep_lease
+from fairpriv_core.runs.session import Interrupted, RunSession, StoreJournal, keep_lease
 from fairpriv_core.store.claim import Artifact, Claim, Ending, LeaseLost, Progress
 from fairpriv_core.store.work import WorkStore, open_work
 
@@ -36,7 +36,7 @@ def work_on(work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Pr
         except Exception as error:
             _give_up(work, journal, error)
         else:
-            endings = [_end(journal, *one) for one in zip(journal.seats, outcomes, strict=True)]
+            endings = [_end(journal, *one) for one in zip(journal.sessions, outcomes, strict=True)]
             if endings:
                 work.finish(journal.claims, endings)
 
@@ -52,42 +52,44 @@ def run_child(place: str | None, claims: Sequence[Claim]) -> None:
 
 def _plan_each(work: WorkStore, journal: StoreJournal) -> list[Plan]:
     """Return the plans of a journal's runs; those that have none have failed and left the journal."""
-    shelf, plans = Shelf(check=work.files.check), []
-    for seat in list(journal.seats):
+    datasets, plans = DatasetCache(check=work.files.check), []
+    for session in list(journal.sessions):
         try:
-            plan = plan_run(build_config(seat.claim.config), seat.claim.key, shelf=shelf, find_record=work.find_record)
-            seat.bind(plan, work.files.seal)
+            plan = plan_run(
+                build_config(session.claim.config), session.claim.key, datasets=datasets, find_record=work.find_record
+            )
+            session.bind(plan, work.files.seal)
             plans.append(plan)
         except FairprivError as error:
             if isinstance(error, StoreError):
                 raise
-            _fail(work, journal, seat, error)
-            journal.seats.remove(seat)
+            _fail(work, journal, session, error)
+            journal.sessions.remove(session)
     return plans
 
 
 def _give_up(work: WorkStore, journal: StoreJournal, error: Exception) -> None:
     """End a run that cannot go on, or queue its chunk as two halves."""
-    if len(journal.seats) > 1:
-        work.split(journal.claims, [seat.start() for seat in journal.seats])
+    if len(journal.sessions) > 1:
+        work.split(journal.claims, [session.start() for session in journal.sessions])
     elif isinstance(error, FairprivError):
-        _fail(work, journal, journal.seats[0], error)
+        _fail(work, journal, journal.sessions[0], error)
     else:
         traceback.print_exception(error)
         work.crash(journal.claims, f"of {type(error).__name__}: {error}")
 
 
-def _end(journal: StoreJournal, seat: Seat, outcome: Outcome) -> Ending:
+def _end(journal: StoreJournal, session: RunSession, outcome: Outcome) -> Ending:
     artifacts = [Artifact(*item) for item in Model.of(outcome.fitted, outcome.train).write().items()]
-    return Ending(outcome.record, journal.leftover(seat, outcome.record), artifacts)
+    return Ending(outcome.record, journal.leftover(session, outcome.record), artifacts)
 
 
-def _fail(work: WorkStore, journal: StoreJournal, seat: Seat, error: FairprivError) -> None:
+def _fail(work: WorkStore, journal: StoreJournal, session: RunSession, error: FairprivError) -> None:
     """End a run as failed; it has paid for what it released, the counts behind its message included."""
     kind = "bad_input" if isinstance(error, BadInput) else "failed"
-    if seat.watch is None:
-        work.refuse(seat.claim, str(error), kind)
+    if session.watch is None:
+        work.refuse(session.claim, str(error), kind)
         return
-    plan, spent = seat.watch.plan, journal.spent(journal.seats.index(seat))
-    record = failed_record(plan.draft, released=seat.released, error=str(error), steps=seat.step, **spent)
-    work.finish([seat.claim], [Ending(record, journal.leftover(seat, record), error_kind=kind)])
+    plan, spent = session.watch.plan, journal.spent(journal.sessions.index(session))
+    record = failed_record(plan.draft, released=session.released, error=str(error), steps=session.step, **spent)
+    work.finish([session.claim], [Ending(record, journal.leftover(session, record), error_kind=kind)])

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, RowMapping, case, func, insert, select, updat
 
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import Post
-from fairpriv_core.records.plan import Shelf
+from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.store.ledger import admit
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.rows import ENDED, RunRow, is_lost, read_row
@@ -71,14 +71,18 @@ class SweepStore:
 
     def _plan(self, runs: Runs, planned: Mapping[str, Post]) -> dict[str, Post]:
         """Return what the new ones of `runs` will release, by key, where a cap asks for it."""
-        known, shelf, ledger = self.find([config.key for config, _ in runs]), Shelf(splits=1), self._store.ledger
+        known, datasets, ledger = (
+            self.find([config.key for config, _ in runs]),
+            DatasetCache(splits=1),
+            self._store.ledger,
+        )
         found: dict[str, Post | None] = {}
         for config in [config for config, _ in runs if config.key not in known]:
             if config.key in planned:
                 post = planned[config.key]
                 found[config.key] = post if ledger.caps(post.data) else None
             else:
-                found[config.key] = ledger.plan(config, find_record=self._store.source, shelf=shelf)
+                found[config.key] = ledger.plan(config, find_record=self._store.source, datasets=datasets)
         return {key: post for key, post in found.items() if post is not None}
 
     def launched(self, limit: int = 20) -> dict[str, Mapping[str, Any]]:

@@ -116,7 +116,7 @@ class Link:
         return self._client
 
 
-class Crew:
+class Workers:
     """The workers of a cluster: `fit` are those that may work (address -> threads), `refused` the others and why."""
 
     def __init__(self, terms: Terms) -> None:

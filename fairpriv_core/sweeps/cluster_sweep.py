@@ -22,7 +22,7 @@ from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps.cluster_task import Terms, name_data, read_versions
 
 if TYPE_CHECKING:
-    from fairpriv_core.sweeps.cluster import Crew, Link
+    from fairpriv_core.sweeps.cluster import Link, Workers
 
 WORKER_SECONDS = 120.0
 STORE_SECONDS = 300.0
@@ -60,11 +60,11 @@ class Cluster:
         with ExitStack() as undo:
             undo.callback(self._store.close)
             _refuse_file(self._store)
-            make_link, make_crew = _load()
+            make_link, make_workers = _load()
             self._link: Link = make_link(address, say)
             undo.callback(self._link.close)
             self._generation = self._link.generation
-            self._crew: Crew = make_crew(_state_terms(self._store))
+            self._workers: Workers = make_workers(_state_terms(self._store))
             self._muster()
             self._undo = undo.pop_all()
 
@@ -77,7 +77,7 @@ class Cluster:
     @property
     def threads(self) -> int:
         """How many chunks can be worked on at a time just now."""
-        return sum(self._crew.fit.values())
+        return sum(self._workers.fit.values())
 
     def run(self, place: str | None, chunks: Sequence[str], watch: Callable[[], None]) -> None:
         """Have all runs of `chunks` worked on until none waits or is at work; `watch` is called again and again.
@@ -92,7 +92,7 @@ class Cluster:
         """
         assert place is None
         try:
-            self._crew.require(tuple(dict.fromkeys(name_data(config) for config in self._sweeps.configs(chunks))))
+            self._workers.require(tuple(dict.fromkeys(name_data(config) for config in self._sweeps.configs(chunks))))
             self._muster()
             while self._attend(chunks, watch):
                 self._news.wait(POLL_SECONDS)
@@ -127,46 +127,46 @@ class Cluster:
             return
         if self._link.generation != self._generation:
             self._generation = self._link.generation
-            self._crew.forget()
+            self._workers.forget()
             self._tasks = {}
         with self._link.breaking():
-            for sentence in self._crew.update(client):
+            for sentence in self._workers.update(client):
                 self._say(f"{sentence} It is left out.")
-            self._check_crew()
+            self._check_workers()
             self._collect()
             self._give_out(client, chunks)
 
     def _give_out(self, client: Any, chunks: Sequence[str]) -> None:
         """Give out what waits, so that each thread has a chunk and each worker one in reserve."""
         now = time.monotonic()
-        room = sum(self._crew.fit.values()) + len(self._crew.fit) - len(self._tasks)
+        room = sum(self._workers.fit.values()) + len(self._workers.fit) - len(self._tasks)
         queued = self._sweeps.queued(chunks)
         waiting = [chunk for chunk in queued if chunk not in self._tasks and self._resting.get(chunk, 0.0) <= now]
         for chunk in waiting[: max(room, 0)]:
-            self._tasks[chunk] = self._crew.give(client, chunk.partition(".")[0])
+            self._tasks[chunk] = self._workers.give(client, chunk.partition(".")[0])
             self._tasks[chunk].add_done_callback(lambda _: self._news.set())
 
-    def _check_crew(self) -> None:
+    def _check_workers(self) -> None:
         """Raise RunFailed where there has been no fit worker for IDLE_SECONDS."""
-        if self._crew.fit:
+        if self._workers.fit:
             self._idle = None
             return
         if self._idle is None:
             self._idle = time.monotonic()
             self._say(f"no worker of {self._link.address} may work; waiting for one for {IDLE_SECONDS:.0f} seconds.")
         if time.monotonic() - self._idle > IDLE_SECONDS:
-            why = next((f"worker {name} {fault}" for name, fault in self._crew.refused.items()), "there is none.")
+            why = next((f"worker {name} {fault}" for name, fault in self._workers.refused.items()), "there is none.")
             raise RunFailed(f"no worker of {self._link.address} may work; {why}")
 
     def _collect(self) -> None:
         """Let go of tasks that ended. A chunk that no worker took is given out again later, but not for ever."""
         for chunk, task in [one for one in self._tasks.items() if one[1].status != "pending"]:
             del self._tasks[chunk]
-            outcome = self._crew.read(task)
+            outcome = self._workers.read(task)
             self._misses[chunk] = 0 if isinstance(outcome, int) and outcome else self._misses[chunk] + 1
             self._resting[chunk] = time.monotonic() + min(self._misses[chunk] * POLL_SECONDS, _MOST_REST_SECONDS)
             if isinstance(outcome, str):
-                self._crew.forget()
+                self._workers.forget()
                 if outcome not in self._told:
                     self._told.add(outcome)
                     self._say(f"a worker could not work on a chunk: {outcome}")
@@ -176,10 +176,10 @@ class Cluster:
     def _muster(self) -> None:
         """Wait until each worker was asked; BadInput where there is none, or one is found not fit."""
         end, told = time.monotonic() + WORKER_SECONDS, False
-        while not self._crew.settled:
+        while not self._workers.settled:
             client = self._link.client()
             with self._link.breaking():
-                refused = [] if client is None else self._crew.update(client)
+                refused = [] if client is None else self._workers.update(client)
                 if refused:
                     raise BadInput(refused[0], field="scheduler")
             if time.monotonic() > end:
@@ -199,7 +199,7 @@ class Cluster:
         client = self._link.current
         with suppress(OSError, FairprivError):
             if client is not None:
-                self._crew.dismiss(client)
+                self._workers.dismiss(client)
                 client.cancel(list(self._tasks.values()))
             end = time.monotonic() + HAND_BACK_SECONDS
             while self._sweeps.at_work(chunks) and time.monotonic() < end:
@@ -220,10 +220,10 @@ def _state_terms(store: RunStore) -> Terms:
     return Terms(uuid4().hex, code, versions, store.database.identify(), store.database.where)
 
 
-def _load() -> tuple[Callable[..., Link], Callable[..., Crew]]:
-    """Return what makes a link and a crew; BadInput where Dask is not installed."""
+def _load() -> tuple[Callable[..., Link], Callable[..., Workers]]:
+    """Return what makes a link and the workers; BadInput where Dask is not installed."""
     try:
-        return resolve_name("fairpriv_core.sweeps.cluster:Link"), resolve_name("fairpriv_core.sweeps.cluster:Crew")
+        return resolve_name("fairpriv_core.sweeps.cluster:Link"), resolve_name("fairpriv_core.sweeps.cluster:Workers")
     except ModuleNotFoundError as error:
         raise BadInput(
             f"a cluster needs the package '{error.name}'; install fairpriv with the extra 'cluster'.", field="scheduler"

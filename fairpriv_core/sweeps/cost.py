@@ -19,9 +19,9 @@ from fairpriv_core.privacy.accountants import coarse_epsilon
 from fairpriv_core.privacy.ledger import Entry, compose
 from fairpriv_core.records.config import DEFAULT_DELTA, RunConfig, read_delta
 from fairpriv_core.records.ledger_entry import Post
-from fairpriv_core.records.plan import Shelf, plan_run
+from fairpriv_core.records.plan import DatasetCache, plan_run
 from fairpriv_core.runs.execute import fit_together
-from fairpriv_core.runs.session import Watch, open_mechanisms
+from fairpriv_core.runs.session import FitObserver, open_mechanisms
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.plan import Chunk, SweepPlan, name_kind
@@ -163,11 +163,11 @@ def _time(configs: Sequence[RunConfig], find_record: Find) -> float | None:
     """Return about how long a chunk takes, reading its data included; None where its steps cannot be timed."""
     if isinstance(configs[0].method, FitsAlone):
         return None
-    begun, shelf, watch = time.monotonic(), Shelf(), _Stopwatch()
-    plans = [plan_run(config, config.key, shelf=shelf, find_record=find_record) for config in configs]
+    begun, datasets, watch = time.monotonic(), DatasetCache(), _Stopwatch()
+    plans = [plan_run(config, config.key, datasets=datasets, find_record=find_record) for config in configs]
     observers = [watch, *[Unwatched() for _ in plans[1:]]]
     each = zip(plans, observers, open_mechanisms(plans, [None] * len(plans)), strict=True)
-    trainings = [Watch(plan, alone=False).open(observer, mechanism) for plan, observer, mechanism in each]
+    trainings = [FitObserver(plan, alone=False).open(observer, mechanism) for plan, observer, mechanism in each]
     try:
         fit_together(plans, trainings)
     except _Enough:

@@ -18,7 +18,7 @@ from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import Post
 from fairpriv_core.runs.children import count_cores
-from fairpriv_core.runs.foreground import Talk
+from fairpriv_core.runs.foreground import Reporter
 from fairpriv_core.runs.supervisor import Executor
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import RunStore
@@ -46,10 +46,10 @@ class Order:
 class Launch:
     """One run of the command, on a plan."""
 
-    def __init__(self, store: RunStore, plan: SweepPlan, order: Order, talk: Talk) -> None:
+    def __init__(self, store: RunStore, plan: SweepPlan, order: Order, reporter: Reporter) -> None:
         self.plan = plan
         self._store, self._sweeps = store, SweepStore(store)
-        self._order, self._talk = order, talk
+        self._order, self._talk = order, reporter
         self._begun, self._shown, self._at_first = time.monotonic(), 0.0, 0.0
 
     def prepare(self, path: str, sweep: Sweep) -> Json:

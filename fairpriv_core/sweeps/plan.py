@@ -20,7 +20,7 @@ from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.config import RunConfig, draws_samples
 from fairpriv_core.records.ledger_entry import Post, post_record
-from fairpriv_core.records.plan import Shelf, plan_run
+from fairpriv_core.records.plan import DatasetCache, plan_run
 from fairpriv_core.records.source import find_seed
 from fairpriv_core.store.tables import CHUNK_DIGITS
 from fairpriv_core.sweeps.spec import Cell, Identify, Sweep, check_cells, expand
@@ -183,14 +183,14 @@ def plan_sweep(sweep: Sweep, *, find_record: Find, identify: Identify | None = N
 
 def _look_at_each(configs: Mapping[str, RunConfig], find_record: Find) -> dict[str, _Look | str]:
     """Return what planning each run has shown, or the reason why it cannot run; splits are read one after the other."""
-    shelf = Shelf(splits=1)
+    datasets = DatasetCache(splits=1)
     ordered = sorted(configs.items(), key=lambda item: (str(item[1].data), item[1].split, item[1].seed))
-    return {key: _look_at(config, shelf, find_record) for key, config in ordered}
+    return {key: _look_at(config, datasets, find_record) for key, config in ordered}
 
 
-def _look_at(config: RunConfig, shelf: Shelf, find_record: Find) -> _Look | str:
+def _look_at(config: RunConfig, datasets: DatasetCache, find_record: Find) -> _Look | str:
     try:
-        plan = plan_run(config, config.key, shelf=shelf, find_record=find_record)
+        plan = plan_run(config, config.key, datasets=datasets, find_record=find_record)
         plan.method.steps(plan.train.n)  # says what does not fit this many rows
     except DataUnavailable:
         raise

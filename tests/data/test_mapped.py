@@ -24,7 +24,7 @@ from fairpriv_core.data.read import read_table
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.execute import Outcome, execute
-from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.runs.session import MemoryJournal
 
 BLOCKS = [np.arange(start, start + 3 * rows, dtype=np.float32).reshape(rows, 3) for start, rows in ((0, 5), (15, 2))]
 WHOLE = np.concatenate(BLOCKS)
@@ -129,7 +129,7 @@ def test_a_run_is_the_same_run(folder: Path, monkeypatch: pytest.MonkeyPatch, me
 
 
 def run(raw: dict[str, Any]) -> Outcome:
-    return execute(build_config(raw), SilentJournal())
+    return execute(build_config(raw), MemoryJournal())
 
 
 def test_only_its_owner_could_read_it_and_it_has_no_name(folder: Path) -> None:

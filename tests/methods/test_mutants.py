@@ -16,7 +16,7 @@ from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.lagrangian import constraint_norms
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.privacy import mechanism as book
+from fairpriv_core.privacy import mechanism
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 from tests.noise import scale_noise
 
@@ -83,7 +83,7 @@ def test_a_fixed_size_sample_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def fixed(stream: np.random.Generator, *, n: int, rate: float, steps: int) -> list[np.ndarray]:
         return [np.sort(stream.permutation(n)[: round(rate * n)]) for _ in range(steps)]
 
-    monkeypatch.setattr(book, "draw_poisson_samples", fixed)
+    monkeypatch.setattr(mechanism, "draw_poisson_samples", fixed)
     assert _size_spread(_samples()) < 0.01
 
 

@@ -13,7 +13,7 @@ from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import build_config
-from fairpriv_core.runs.foreground import Talk, train
+from fairpriv_core.runs.foreground import Reporter, train
 from fairpriv_core.store.runs import open_store
 
 Open = Callable[..., AppTest]
@@ -200,7 +200,7 @@ def test_unknown_data_gives_a_sentence(open_page: Open) -> None:
 def test_a_release_that_is_paid_for_can_be_trained_on_again(open_page: Open) -> None:
     asked = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity"}
     config = build_config({**asked, "method": {"name": "one_release", "epochs": 1}, "epsilon": 0.5})
-    row, _ = train(config, Talk(say=lambda _: None, show=lambda _: None))
+    row, _ = train(config, Reporter(say=lambda _: None, show=lambda _: None))
     page = open_page("train", method="one_release")
     assert [option for option in page.selectbox("reuse").options if row.key in option]
     page.selectbox("reuse").set_value(row.key).run()

@@ -16,7 +16,7 @@ from fairpriv_core.papers.measured import MEASURES, compute, find_gradients, mea
 from fairpriv_core.papers.preset import MEASURES as WORDS
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.model import Model
-from fairpriv_core.records.plan import Shelf, calibrate_method
+from fairpriv_core.records.plan import DatasetCache, calibrate_method
 from fairpriv_core.runs.audit import audit_model
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import work_on
@@ -66,7 +66,7 @@ def test_clipped_is_a_share_of_each_group(local: RunStore, key: str) -> None:
 def test_bias_and_variance_are_those_of_equation_4(local: RunStore, key: str) -> None:
     found = measure(local, "bias_variance", [key])[key]
     config = build_config(local.row(key).config)
-    train, _ = Shelf().parts(config)
+    train, _ = DatasetCache().parts(config)
     method: Any = calibrate_method(config, train.n)
     *weights, bias = Model.read(partial(local.artifact, key)).parameters.astype(np.float64)
     chance = 1.0 / (1.0 + np.exp(-(train.X @ np.array(weights) + bias)))

@@ -20,7 +20,7 @@ from fairpriv_core.privacy.event import (
     SampledGaussian,
     merge,
 )
-from fairpriv_core.privacy.mechanism import Counter, Mechanism
+from fairpriv_core.privacy.mechanism import Mechanism, ReleaseCounter
 from fairpriv_core.privacy.randomness import Randomness
 
 RATE = 0.1
@@ -111,11 +111,11 @@ def test_randomised_response_refuses_what_it_cannot_protect() -> None:
 
 
 def test_a_counter_survives_its_json() -> None:
-    counter = Counter((Laplace(2.0, 3),))
+    counter = ReleaseCounter((Laplace(2.0, 3),))
     each: list[tuple[Event, str]] = [(Gaussian(1.0), ""), (SampledGaussian(2.0, 0.5), "part/x"), (Gaussian(1.0), "")]
     for event, part in [*each, (RandomizedResponse(1.0), ""), (RandomizedResponse(1.0), "")]:
         counter.add(event, part)
-    again = Counter.from_json(json.loads(json.dumps(counter.to_json())))
+    again = ReleaseCounter.from_json(json.loads(json.dumps(counter.to_json())))
     assert again.events == counter.events
     again.add(SampledGaussian(2.0, 0.5), "part/x")
     assert Parallel(((SampledGaussian(2.0, 0.5, 2),),)) in again.events

@@ -24,7 +24,7 @@ from fairpriv_core.privacy.accountants import COARSE, FINE, epsilon, rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Relation, SampledGaussian
 from fairpriv_core.privacy.pld import (
-    Losses,
+    LossDistribution,
     Sides,
     compose,
     find_epsilon,
@@ -60,7 +60,9 @@ def to_ours(theirs: Any) -> Sides:
     """Return dp_accounting's losses as ours; it has no public reader of them."""
     found = [theirs._pmf_remove] if theirs._symmetric else [theirs._pmf_remove, theirs._pmf_add]
     dense = [side.to_dense_pmf() for side in found]
-    return tuple(Losses(each._discretization, each._lower_loss, each._probs, each._infinity_mass) for each in dense)
+    return tuple(
+        LossDistribution(each._discretization, each._lower_loss, each._probs, each._infinity_mass) for each in dense
+    )
 
 
 def to_theirs(ours: Sides) -> Any:

@@ -15,7 +15,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.records import plan as suited
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.parameters import method_to_json
-from fairpriv_core.records.plan import check_method, check_notion, check_suited
+from fairpriv_core.records.plan import check_method, check_notion, check_settings
 from tests.many import make_ages, make_digits
 
 TABLE = {"dataset": "synthetic", "sensitive": "group"}
@@ -51,9 +51,9 @@ def test_methods_for_two_labels_train_a_network_that_ends_in_one_logit(name: str
     config = ask(name, faces, "demographic_parity")
     data = dataclasses.replace(make_images(48), y=np.arange(3000) % 2, label_names=("male", "female"), sensitive="race")
     assert config.to_json()["method"]["network"] == "cnn_small"
-    shape = check_suited(config, data)
+    shape = check_settings(config, data)
     assert isinstance(shape, LayeredShape) and (shape.outputs, shape.labels) == (1, 2)
-    softmax = check_suited(ask("dp_sgd", faces), data)
+    softmax = check_settings(ask("dp_sgd", faces), data)
     assert softmax.size == shape.size + 33, "methods for any number of labels have an output for each"
 
 
@@ -62,7 +62,7 @@ def test_memory_counts_the_rows_of_a_sample_that_is_a_share_of_all(monkeypatch: 
     monkeypatch.setattr(suited, "estimate_memory", lambda shape, rows: seen.append(rows) or 0)
     data = dataclasses.replace(make_images(), y=np.arange(3000) % 2, label_names=("no", "yes"), sensitive="race")
     for method in ({"name": "pf_ld_record", "sampling_rate": 0.1}, {"name": "pf_ld", "batch_size": 64}):
-        check_suited(ask(method, notion="demographic_parity"), data)
+        check_settings(ask(method, notion="demographic_parity"), data)
     assert seen == [300, 64]
 
 
@@ -89,7 +89,7 @@ def test_more_labels_than_a_method_takes_are_refused_with_those_that_take_them()
         "method 'pf_ld' takes data with at most 2 labels, and this has 3; choose from none, fairsmooth, dp_fermi, "
         "dp_sgd, dp_fedavg, opt_q, dpsgd_f, dpsgd_global_adapt, dp_is_sgd, fairdp_adaptive, dpsgd_smooth."
     )
-    check_suited(ask("fairdp_adaptive", TABLE), make_ages())
+    check_settings(ask("fairdp_adaptive", TABLE), make_ages())
 
 
 def test_a_notion_of_the_positive_label_is_refused_where_there_is_none() -> None:
@@ -105,26 +105,26 @@ def test_a_notion_of_the_positive_label_is_refused_where_there_is_none() -> None
 
 
 def test_a_network_that_does_not_fit_the_rows_is_refused() -> None:
-    assert check_suited(ask("dp_sgd"), make_images()).size == 26_010
+    assert check_settings(ask("dp_sgd"), make_images()).size == 26_010
     with pytest.raises(BadInput, match=r"needs images of at least 14 x 14 pixels, got 8 x 8; take mlp\."):
-        check_suited(ask("dp_sgd"), make_images(8))
+        check_settings(ask("dp_sgd"), make_images(8))
     with pytest.raises(BadInput, match=r"needs images, and these data are a table; take mlp\."):
-        check_suited(ask({"name": "dp_sgd", "network": "vgg9"}, TABLE), make_ages())
+        check_settings(ask({"name": "dp_sgd", "network": "vgg9"}, TABLE), make_ages())
 
 
 def test_a_network_beyond_the_memory_is_refused_with_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suited, "find_memory", lambda: 8 * 2**30)
-    check_suited(ask("dp_sgd"), make_images(96, channels=3))
+    check_settings(ask("dp_sgd"), make_images(96, channels=3))
     with pytest.raises(BadInput) as refused:
-        check_suited(ask("dp_sgd"), make_images(4000, channels=3))
+        check_settings(ask("dp_sgd"), make_images(4000, channels=3))
     said = str(refused.value)
     assert refused.value.field == "network" and "rows of 48,000,000 values" in said
     assert "GiB of memory, and 8.0 GiB are here" in said
     monkeypatch.setattr(suited, "find_memory", lambda: None)
-    check_suited(ask("dp_sgd"), make_images(4000, channels=3))
+    check_settings(ask("dp_sgd"), make_images(4000, channels=3))
 
 
 def test_memory_grows_with_the_network_and_the_batch() -> None:
-    shape = check_suited(ask("dp_sgd"), make_images())
+    shape = check_settings(ask("dp_sgd"), make_images())
     assert estimate_memory(shape, 256) < estimate_memory(shape, 512)
     assert (find_memory() or 0) > 2**28

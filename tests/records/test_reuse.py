@@ -12,9 +12,9 @@ from fairpriv_core.records.config import build_config
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import session
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.foreground import Talk, train
+from fairpriv_core.runs.foreground import Reporter, train
 from fairpriv_core.runs.prose import describe_record
-from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.claim import Progress
 from fairpriv_core.store.runs import open_store
@@ -29,7 +29,7 @@ def _raw(**given: Any) -> dict[str, Any]:
 
 
 def _run(**given: Any) -> RunRecord:
-    record = train(build_config(_raw(**given)), Talk(say=lambda _: None, show=lambda _: None))[1]
+    record = train(build_config(_raw(**given)), Reporter(say=lambda _: None, show=lambda _: None))[1]
     assert record is not None and record.status == "finished"
     return record
 
@@ -107,7 +107,7 @@ def test_only_a_release_about_the_same_rows_with_a_proved_epsilon_can_be_used() 
 
 def test_a_run_without_a_store_has_no_other_run_to_ask() -> None:
     with pytest.raises(BadInput, match="run any is not here: this run keeps no store"):
-        execute(build_config(_raw(reuse="any")), SilentJournal())
+        execute(build_config(_raw(reuse="any")), MemoryJournal())
 
 
 def test_a_config_without_it_keeps_its_key() -> None:

@@ -32,8 +32,8 @@ from fairpriv_core.runs.certificate import (
     certify_exported,
     describe_certificates,
 )
-from fairpriv_core.runs.foreground import Talk, train
-from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.runs.foreground import Reporter, train
+from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store
 from tests.methods.harness import make_data
 
@@ -58,11 +58,11 @@ def _config(method: str, **settings: object) -> dict[str, Any]:
 
 
 def _finish(raw: Mapping[str, Any]) -> RunRecord:
-    return execute.execute(build_config(raw), SilentJournal()).record
+    return execute.execute(build_config(raw), MemoryJournal()).record
 
 
 def _run(raw: dict[str, object]) -> str:
-    return train(build_config(raw), Talk(say=lambda _: None, show=lambda _: None))[0].key
+    return train(build_config(raw), Reporter(say=lambda _: None, show=lambda _: None))[0].key
 
 
 def test_a_certified_run_says_what_it_certifies_and_how_accurate_it_is() -> None:
@@ -196,7 +196,7 @@ def test_on_adult_the_exported_model_keeps_to_its_certificate(real_data: Path, m
     for seed, ensemble in ((0, 100), (1, 10_000)):
         raw = _config("fairdp_certified", epochs=10, ensemble=ensemble)
         config: RunConfig = build_config({**raw, "data": {"dataset": "adult", "sensitive": "sex"}, "seed": seed})
-        record = execute.execute(config, SilentJournal()).record
+        record = execute.execute(config, MemoryJournal()).record
         assert record.metrics is not None
         for notion, bound in record.notes["certificates"]["bounds"].items():
             assert record.metrics[f"{notion}_gap"] < bound < record.metrics[f"{notion}_gap"] + 0.16

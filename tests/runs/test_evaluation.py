@@ -24,7 +24,7 @@ from fairpriv_core.records.record import RunRecord, plan_evaluation
 from fairpriv_core.runs import execute, session
 from fairpriv_core.runs import execute as evaluation
 from fairpriv_core.runs.execute import evaluate_privately
-from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import WorkStore
@@ -42,7 +42,7 @@ def ask(config: RunConfig) -> RunConfig:
 
 
 def finish(config: RunConfig) -> RunRecord:
-    return execute.execute(config, SilentJournal()).record
+    return execute.execute(config, MemoryJournal()).record
 
 
 def release(

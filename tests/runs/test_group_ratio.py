@@ -18,11 +18,11 @@ from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.config import RunConfig, build_config, read_toml
 from fairpriv_core.records.ledger_entry import post_record
-from fairpriv_core.records.plan import Shelf
+from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs import audit as audit_model
 from fairpriv_core.runs.execute import Outcome, execute
-from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.runs.session import MemoryJournal
 
 DATA = {"dataset": "synthetic", "sensitive": "region"}
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "region", "--notion", "demographic_parity", "--json")
@@ -36,7 +36,7 @@ def build(ratio: Any = None, method: str = "dp_sgd", **given: Any) -> RunConfig:
 
 
 def run(**given: Any) -> Outcome:
-    return execute(build(**given), SilentJournal())
+    return execute(build(**given), MemoryJournal())
 
 
 def test_configs_without_a_ratio_keep_the_keys_that_they_had() -> None:
@@ -107,7 +107,7 @@ def test_a_release_is_not_used_for_rows_that_are_thinned_otherwise() -> None:
     source = run(ratio=1.0, method="one_release").record
     for given in ({}, {"ratio": 0.9}, {"ratio": 1.0, "seed": 1}):
         config = build(**given, method="one_release", epsilon=None, reuse="k")
-        digest = Shelf().parts(config)[0].digest
+        digest = DatasetCache().parts(config)[0].digest
         with pytest.raises(BadInput, match="about other training rows"):
             use_release(config.method, source.to_json(), config.to_json(), digest)
 
@@ -121,9 +121,9 @@ def test_a_published_split_that_is_thinned_is_read_for_each_seed(monkeypatch: py
 
     monkeypatch.setattr("fairpriv_core.records.plan.split_dataset", split)
     for ratio in (None, 1.0):
-        shelf = Shelf()
+        datasets = DatasetCache()
         for seed in (0, 1, 1):
-            shelf.parts(build(ratio, split="official", seed=seed))
+            datasets.parts(build(ratio, split="official", seed=seed))
     assert asked == [0, 0, 1]
 
 
@@ -136,7 +136,7 @@ def test_members_are_told_from_others_of_the_same_groups(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(audit_model, "_see", see)
     monkeypatch.setattr(audit_model, "_MOST", 200)
-    audit_model.attack_membership({}, *Shelf().parts(build(1.0)), seed=0)
+    audit_model.attack_membership({}, *DatasetCache().parts(build(1.0)), seed=0)
     assert all(len(set(sizes)) == 1 for sizes in seen) and len(seen) == 2
 
 
@@ -149,7 +149,7 @@ def test_members_of_a_published_split_are_told_from_others_in_the_same_shares(mo
 
     monkeypatch.setattr(audit_model, "_see", see)
     monkeypatch.setattr(audit_model, "_MOST", 200)
-    whole = Shelf().parts(build())[0]
+    whole = DatasetCache().parts(build())[0]
     rare = np.flatnonzero((whole.group != 0) | (np.arange(whole.n) % 10 == 0))  # of group 0 a tenth is trained on
     for one_split in (False, True):
         audit_model.attack_membership({}, replace(whole.take(rare), one_split=one_split), whole, seed=0)

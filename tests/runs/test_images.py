@@ -23,7 +23,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.certified import CONDITIONS
 from fairpriv_core.papers.measured import measure_clipped
 from fairpriv_core.records.config import RunConfig, build_config, read_toml
-from fairpriv_core.records.plan import Shelf
+from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.runs.audit import audit_model
 from fairpriv_core.runs.certificate import find_certificates
 from fairpriv_core.runs.worker import work_on
@@ -148,7 +148,7 @@ def test_methods_for_two_labels_end_in_a_record_of_two_labels(name: str, pets: P
     if name == "fairdp_certified":
         assert find_certificates(record)["bounds"].keys() == CONDITIONS.keys()
     if name == "pf_ld":
-        assert set(measure_clipped(local, key, Shelf())) == set(SEXES)
+        assert set(measure_clipped(local, key, DatasetCache())) == set(SEXES)
 
 
 def test_where_the_group_is_the_label_no_attribute_is_left_to_guess(pets: Path, local: RunStore) -> None:

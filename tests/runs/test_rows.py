@@ -14,7 +14,7 @@ from fairpriv_core.records.config import RunConfig, build_config, read_toml
 from fairpriv_core.records.ledger_entry import post_record
 from fairpriv_core.report.tables import run_table
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.runs.session import MemoryJournal
 from pages.widgets.compare.differences import TITLES
 from pages.widgets.shared.filters import name_data
 
@@ -42,7 +42,7 @@ def test_a_wrong_number_is_a_sentence(rows: Any) -> None:
 
 
 def test_a_record_says_which_rows_and_runs_on_others_do_not_share_a_split() -> None:
-    records = [execute(build(rows), SilentJournal()).record.to_json() for rows in (None, 500, 600)]
+    records = [execute(build(rows), MemoryJournal()).record.to_json() for rows in (None, 500, 600)]
     assert [record["data"]["n_train"] + record["data"]["n_test"] for record in records[1:]] == [500, 600]
     assert [sum("rows are used is public" in said for said in record["assumptions"]) for record in records] == [0, 1, 1]
     posts = [post_record(record) for record in records]

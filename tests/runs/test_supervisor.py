@@ -15,9 +15,9 @@ import pytest
 import torch
 
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.runs.children import Nursery
+from fairpriv_core.runs.children import ChildProcesses
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.claim import identify, is_dead
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
@@ -100,7 +100,7 @@ def test_killed_worker_and_killed_supervisor_lose_no_metric_and_leave_no_orphan(
     assert set(shown) <= set(stored)
     assert len([name for _, name, _ in stored if name == "test/accuracy"]) == 40
     torch.set_num_threads(1)
-    expected = execute(config, SilentJournal()).record
+    expected = execute(config, MemoryJournal()).record
     assert (record.metrics, record.event, record.notes) == (expected.metrics, expected.event, expected.notes)
 
 
@@ -147,12 +147,12 @@ def test_a_child_that_does_not_obey_is_ended(
 def test_a_child_has_the_environment_of_this_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fork server's may be an older one: of another store, say, or with another folder of data."""
     monkeypatch.setenv("FAIRPRIV_DATA_FOLDER", "here")
-    nursery = Nursery()
+    processes = ChildProcesses()
     monkeypatch.delenv("FAIRPRIV_DATA_FOLDER")
     for store in ("one", "another"):
         monkeypatch.setenv("FAIRPRIV_STORE", store)
         asked = f'test "$FAIRPRIV_STORE" = {store} && test -z "$FAIRPRIV_DATA_FOLDER" && test "$OMP_NUM_THREADS" = 1'
-        assert nursery.start(subprocess.check_call, ["sh", "-c", asked]).mishap() is None
+        assert processes.start(subprocess.check_call, ["sh", "-c", asked]).mishap() is None
 
 
 def test_a_reused_process_id_is_not_taken_for_the_process() -> None:

@@ -45,7 +45,7 @@ from fairpriv_core.report.brief_forms import forms_of, open_report
 from fairpriv_core.report.brief_tables import write_runs
 from fairpriv_core.report.handout import gather_handout
 from fairpriv_core.runs import prose, session, worker
-from fairpriv_core.runs.session import Watch
+from fairpriv_core.runs.session import FitObserver
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store import uploads
 from fairpriv_core.store.runs import open_store
@@ -259,19 +259,19 @@ def with_draft(plan: Plan, **given: Any) -> Plan:
 
 def plant_curve(patch: pytest.MonkeyPatch) -> None:
     """|S| of the last step, among the curves."""
-    drawn, sample, show = [0], RecordingMechanism.sample, Watch.show
+    drawn, sample, show = [0], RecordingMechanism.sample, FitObserver.show
 
     def draw(mechanism: RecordingMechanism, **how: Any) -> list[np.ndarray]:
         found = sample(mechanism, **how)
         drawn[0] = len(found[-1])
         return found
 
-    def tell(watch: Watch, snapshot: Snapshot) -> None:
+    def tell(watch: FitObserver, snapshot: Snapshot) -> None:
         show(watch, snapshot)
         watch.values.append((snapshot.step, "sample_size", float(drawn[0])))
 
     patch.setattr(RecordingMechanism, "sample", draw)
-    patch.setattr(Watch, "show", tell)
+    patch.setattr(FitObserver, "show", tell)
 
 
 def plant_in_record(field: str, value: Callable[[Plan], Any]) -> Callable[[pytest.MonkeyPatch], None]:

@@ -18,7 +18,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import session, worker
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store import checkpoint
 from fairpriv_core.store.claim import Progress
@@ -111,7 +111,7 @@ def test_a_replayed_run_has_no_epsilon_and_says_what_it_would_be(local: RunStore
 
 
 def test_one_seed_gives_one_start_and_split_but_other_noise(configure: Configure) -> None:
-    first, second = (execute(configure("pf_ld", seed=4), SilentJournal()) for _ in range(2))
+    first, second = (execute(configure("pf_ld", seed=4), MemoryJournal()) for _ in range(2))
     assert first.train.digest == second.train.digest and np.array_equal(first.train.X, second.train.X)
     assert first.record.event == second.record.event
     assert not np.array_equal(first.fitted.parameters, second.fitted.parameters)
@@ -188,7 +188,7 @@ def test_a_checkpoint_serves_no_other_code(
 
 
 def test_a_delta_that_lets_a_row_out_is_warned_of(configure: Configure) -> None:
-    record = execute(replace(configure("dp_sgd"), delta=1e-3), SilentJournal()).record
+    record = execute(replace(configure("dp_sgd"), delta=1e-3), MemoryJournal()).record
     assert record.warnings and "delta = 0.001 is not below 1/n" in record.warnings[0]
 
 

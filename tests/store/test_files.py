@@ -31,7 +31,7 @@ from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import identify_data, name_bytes, post_record
-from fairpriv_core.runs.foreground import Talk, train
+from fairpriv_core.runs.foreground import Reporter, train
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.database import resolve
@@ -39,7 +39,7 @@ from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.tables import artifact, run, schema, store_info, tombstone
 from fairpriv_core.store.work import WorkStore
 
-TALK = Talk(lambda _: None, lambda _: None)
+TALK = Reporter(lambda _: None, lambda _: None)
 OLD_ROWS = 240
 OLD = Path(__file__).with_name("store_v4.db.gz")
 #: runs of the old store, and what its files were called

@@ -18,7 +18,7 @@ from fairpriv_core.data import download
 from fairpriv_core.errors import BadInput, RunFailed, StoreError
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps import cluster, cluster_sweep
@@ -104,7 +104,7 @@ def test_each_run_ends_once_though_a_worker_and_the_scheduler_are_killed(
         assert record is not None and record.status == "finished" and record.steps == row.step
         assert shared.artifact(row.key, "model.json") and shared.artifact(row.key, "model.npz")
     for config, _ in runs[-LONE:]:
-        expected, record = execute(config, SilentJournal()).record, shared.record(config.key)
+        expected, record = execute(config, MemoryJournal()).record, shared.record(config.key)
         assert record is not None and record.metrics == expected.metrics
         assert len([name for _, name, _ in shared.metrics(config.key) if name == "test/accuracy"]) == 12
 
@@ -171,7 +171,7 @@ def refuse_dask(name: str) -> None:
 
 
 class Useless:
-    """In place of a link and a crew: workers that are there and take nothing, or are gone."""
+    """In place of a link and its workers: those that are there and take nothing, or are gone."""
 
     address, generation, settled, refused = "tcp://host:8786", 1, True, {"tcp://host:1": "has torch 1.0."}
 

@@ -22,7 +22,7 @@ from fairpriv_core.cli.sweep import run_sweep
 from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.ledger_entry import identify_data
-from fairpriv_core.runs.foreground import Talk
+from fairpriv_core.runs.foreground import Reporter
 from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
@@ -63,7 +63,7 @@ class Here:
                 watch()
 
 
-class Said(Talk):
+class Said(Reporter):
     """Keeps what is said."""
 
     def __init__(self) -> None:

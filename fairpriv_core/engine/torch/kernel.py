@@ -23,7 +23,7 @@ from torch import Tensor
 from fairpriv_core.engine.kernel import Batch, Kernel, Pass, SeededPass
 from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.torch.device import exactly, open_device
-from fairpriv_core.engine.torch.layers import Kept, Outer, Scratch
+from fairpriv_core.engine.torch.layers import LayerCache, Outer, Scratch
 from fairpriv_core.engine.torch.model import LayeredModel, Seed, count_kept, count_working, seed_logit, seed_losses
 from fairpriv_core.privacy.sums import BLOCK
 
@@ -49,7 +49,7 @@ class LayeredPass(SeededPass):
     of_losses: bool
     seeds: Seeds | None
     kernel: LayeredKernel
-    kept: list[list[list[Kept]]] = field(default_factory=list)
+    kept: list[list[list[LayerCache]]] = field(default_factory=list)
 
     @property
     def losses(self) -> np.ndarray | None:
@@ -177,7 +177,7 @@ class LayeredKernel(Kernel):
                 total += torch.cat([layer.sum(own, inside, mask) for layer, own in zip(kept, by, strict=True)])
         return total
 
-    def _kept(self, passed: LayeredPass, model: int) -> Iterator[tuple[slice, list[Kept]]]:
+    def _kept(self, passed: LayeredPass, model: int) -> Iterator[tuple[slice, list[LayerCache]]]:
         """Yield each part of the records with what is kept of it, or made again."""
         parts = self._parts(passed.rows.shape[1])
         if passed.kept:
@@ -195,7 +195,7 @@ class LayeredKernel(Kernel):
         keeps = passed.values.size * count_kept(self.shape) * self.parameters.itemsize <= _KEPT
         with exactly(self._place):
             for model in range(len(self.parameters)):
-                network, held = self._open(model), list[list[Kept]]()
+                network, held = self._open(model), list[list[LayerCache]]()
                 for part in self._parts(rows.shape[1]):
                     learnt = network.learn(self._own(rows, model, part), seeds(model, part))
                     passed.logits[model, part] = learnt.scores.squeeze(1).cpu().numpy()  # the one of one logit

@@ -30,7 +30,7 @@ def keeps_whole(weights: int, made_of: int) -> bool:
     return weights <= _WORTH * made_of
 
 
-class Kept(Protocol):
+class LayerCache(Protocol):
     """The gradients of one layer."""
 
     squares: Tensor
@@ -117,7 +117,7 @@ class Step(Protocol):
     def backward(self, tape: Tape, delta: Tensor) -> Tensor:
         """Return the derivative with respect to `below` from that of what came out, which it may use up."""
 
-    def keep(self, tape: Tape, delta: Tensor) -> Kept | None:
+    def keep(self, tape: Tape, delta: Tensor) -> LayerCache | None:
         """Return the gradients of the layer's parameters; None where it has none."""
 
 
@@ -208,7 +208,7 @@ class GroupNormStep:
         )[0]
         return found
 
-    def keep(self, tape: Tape, delta: Tensor) -> Kept:
+    def keep(self, tape: Tape, delta: Tensor) -> LayerCache:
         below, mean, scale = tape
         each = below.shape[1] // self._layer.groups
         centre, wide = (part.repeat_interleave(each, dim=1)[:, :, None, None] for part in (mean, scale))
@@ -232,7 +232,7 @@ class DenseStep:
     def backward(self, tape: Tape, delta: Tensor) -> Tensor:
         return (delta @ self._weights).view(tape[1].shape).contiguous(memory_format=_format(tape[1]))
 
-    def keep(self, tape: Tape, delta: Tensor) -> Kept:
+    def keep(self, tape: Tape, delta: Tensor) -> LayerCache:
         fed = tape[0]
         squares = ((fed * fed).sum(dim=1) + 1.0) * (delta * delta).sum(dim=1)
         return Outer(squares, fed, delta)
@@ -264,7 +264,7 @@ class ConvolutionStep:
     def backward(self, tape: Tape, delta: Tensor) -> Tensor:
         return spread(delta, tape[0], self._filters, **self._how)
 
-    def keep(self, tape: Tape, delta: Tensor) -> Kept:
+    def keep(self, tape: Tape, delta: Tensor) -> LayerCache:
         fed, out = tape[0], delta.permute(0, 2, 3, 1).flatten(1, 2)
         if keeps_whole(self._filters[0].numel() * len(self._filters), fed[0].numel() + delta[0].numel()):
             return self._derive(fed, delta)

@@ -15,7 +15,7 @@ from fairpriv_core.engine.torch.layers import (
     ConvolutionStep,
     DenseStep,
     GroupNormStep,
-    Kept,
+    LayerCache,
     MaxPoolStep,
     MeanPoolStep,
     ReluStep,
@@ -35,7 +35,7 @@ class Learnt:
 
     scores: Tensor
     values: Tensor
-    kept: list[Kept]
+    kept: list[LayerCache]
 
     @property
     def squares(self) -> Tensor:
@@ -73,7 +73,7 @@ class LayeredModel:
         delta, values = seed(scores)
         if filled:
             delta = functional.pad(delta, (0, 0, 0, filled))
-        kept: list[Kept] = []
+        kept: list[LayerCache] = []
         for index in range(len(self._steps) - 1, self._first - 1, -1):
             step, tape = self._steps[index], tapes.pop()
             own = step.keep(tape, delta)

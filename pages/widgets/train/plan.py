@@ -15,7 +15,7 @@ from fairpriv_core.privacy import accountants
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.curve import epsilon_over
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.plan import calibrate_method, check_suited
+from fairpriv_core.records.plan import calibrate_method, check_settings
 from fairpriv_core.records.record import plan_evaluation, published_epsilon, with_evaluation
 from fairpriv_core.records.reuse import use_release
 
@@ -61,7 +61,7 @@ def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | N
 
     `source` is the JSON of the record of the run whose release the config uses, if it uses one.
     """
-    shape = check_suited(config, dataset)
+    shape = check_settings(config, dataset)
     train = split_dataset(dataset, seed=config.seed, split=config.split)[0]
     asked = replace(config, seed=0)
     notes: dict[str, Any] = {}
