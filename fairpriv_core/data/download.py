@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
+from functools import lru_cache
 from pathlib import Path
 
 import pooch
@@ -16,6 +18,7 @@ from fairpriv_core.errors import BadInput, DataUnavailable
 
 FOLDER_VARIABLE = "FAIRPRIV_DATA"
 _SECONDS = 30
+_SETTLED_NS = 2 * 10**9  # after a change: within one tick of a clock two contents may have the same times
 
 
 def find_edition(editions: tuple[tuple[Source, ...], ...]) -> list[tuple[Source, Path]]:
@@ -48,7 +51,19 @@ def cache_folder() -> Path:
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, as hexadecimal digits."""
+    """Return the SHA-256 of a file's bytes, as hexadecimal digits; a file that did not change is read once."""
+    found = path.stat()
+    if time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) < _SETTLED_NS:
+        return _hash(path)
+    return _hash_once(path, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))
+
+
+@lru_cache(maxsize=64)
+def _hash_once(path: Path, state: tuple[int, ...]) -> str:
+    return _hash(path)
+
+
+def _hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +15,7 @@ from threading import Thread
 
 import pytest
 
+from fairpriv_core.data import download
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.download import find_edition, find_local, hash_file
@@ -122,3 +125,26 @@ def test_the_checksums_are_those_of_the_real_files(real_data: Path) -> None:
     assert len(sources) == 15
     for source in sources:
         assert hash_file(real_data / source.path) == source.sha256
+
+
+def test_a_file_is_hashed_once_and_again_when_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever sets the time back after a change is found out by the time of the change itself."""
+    path = tmp_path / "people.csv"
+    path.write_bytes(b"a,b\n1,2\n")
+    monkeypatch.setattr(download, "_SETTLED_NS", 0)
+    with monkeypatch.context() as patched:
+        first = hash_file(path)
+        patched.setattr(download, "_hash", lambda path: pytest.fail("read again"))
+        assert hash_file(path) == first == hashlib.sha256(b"a,b\n1,2\n").hexdigest()
+    before = path.stat()
+    time.sleep(0.05)
+    path.write_bytes(b"a,b\n1,3\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert hash_file(path) == hashlib.sha256(b"a,b\n1,3\n").hexdigest()
+
+
+def test_a_file_that_has_just_changed_is_read_each_time(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    for content in (b"a\n1\n", b"a\n2\n"):
+        path.write_bytes(content)
+        assert hash_file(path) == hashlib.sha256(content).hexdigest()
