@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 
 RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."
 RAW_BUT_ACCURACY = (
@@ -66,15 +66,6 @@ def share_text(found: Mapping[str, Any], name: str) -> str:
     ends = found.get(f"{name}_interval")
     spread = "" if ends is None else f" ({number(100 * ends[0])} to {number(100 * ends[1])})"
     return f"{number(100 * found[name])}{spread}"
-
-
-def delta_text(delta: float) -> str:
-    """Return delta as odds.
-
-    >>> delta_text(1e-5)
-    '1 in 100,000'
-    """
-    return f"1 in {round(1 / delta):,}"
 
 
 def epsilon_line(record: Mapping[str, Any]) -> str:
