@@ -33,6 +33,8 @@ from fairpriv_core.data.schema import Material, declare_problem
 from fairpriv_core.data.table import Codes, Column, Numbers
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.errors import BadInput
+from fairpriv_core.ledger.launch import foresee_launch, read_page
+from fairpriv_core.ledger.report import report_ledgers
 from fairpriv_core.methods.base import Method
 from fairpriv_core.records import release
 from fairpriv_core.records.config import RunConfig, build_config
@@ -225,6 +227,23 @@ def test_nothing_of_the_records_leaves(method: Method, tmp_path: Path, rows: Cal
     rows(make_table(seed=9))
     replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
     assert_same(honest, replayed)
+
+
+@pytest.mark.parametrize("method", [case for case in PROVED if str(case.id).endswith("-0")])
+def test_a_ledger_of_one_run_says_what_the_run_says(
+    method: Method, tmp_path: Path, rows: Callable[[Table], None]
+) -> None:
+    config, place = ask(method, {"dataset": "synthetic", "sensitive": "group"}), tmp_path / "runs.db"
+    rows(make_table())
+    left, _ = run_whole(config, place)
+    with open_store(str(place)) as store:
+        [ledger] = report_ledgers(store, delta=config.delta)
+        effects = foresee_launch(read_page(store, ledger["id"]), None, delta=config.delta)
+    column = None if method.info.threat_model == "record" else "group"
+    of_page = {effect.column: {effect.spent, effect.planned, effect.after} for effect in effects}
+    of_ledger = {each["column"]: {each["epsilon"], each["epsilon_planned"]} for each in ledger["protected"]}
+    of_report = {each["column"]: {each["epsilon"]} for each in left.handout["together"]}
+    assert of_page[column] == of_ledger[column] == of_report[column] == {left.record["epsilon"]}
 
 
 WARMUP: Mapping[str, Any] = {
