@@ -15,6 +15,7 @@ RAW_BUT_ACCURACY = (
 )
 PAID = "From noisy counts that ε covers. Whiskers: 95 % interval over the noise and the sampling of the test rows."
 DECIDED = "decided/"  # and a class's name: the share of a group that is decided for it
+THINNED = "It takes as given which training rows a group ratio left out, although that depends on everyone's group."
 ONE_SEED = "One seed: no interval can be given."
 _PROTECTED = {
     "attribute": "the sensitive attribute of each person",
@@ -75,6 +76,11 @@ def epsilon_line(record: Mapping[str, Any]) -> str:
     """
     if record.get("threat_model") is None:
         return "No ε: this method is not private."
+    given = "" if record["config"]["data"].get("group_ratio") is None else f" {THINNED}"
+    return f"{_tell_epsilon(record)}{given}"
+
+
+def _tell_epsilon(record: Mapping[str, Any]) -> str:
     value, published = record.get("epsilon"), record.get("epsilon_published")
     protects = f"protects {protected(record['threat_model'])}"
     delta = f"δ = {delta_text(record['delta'])}"
