@@ -19,7 +19,7 @@ from fairpriv_core.store.runs import open_store
 from pages.widgets.compare.differences import TITLES
 from pages.widgets.shared.filters import name_data
 from pages.widgets.shared.reference import describe_reference, list_reference, read_reference, write_reference
-from tests.runs.launched import config, finish, measured
+from tests.launched import config, finish, measured
 
 Open = Callable[..., AppTest]
 DATA = {"dataset": "synthetic", "file": None, "label": None, "positive": None, "sensitive": "region"}

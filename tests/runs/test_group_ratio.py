@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from fairpriv_core.audit import inference
 from fairpriv_core.cli.answers import answer_ledger
+from fairpriv_core.cli.listing import list_runs
 from fairpriv_core.cli.main import cli
 from fairpriv_core.data.dataset import split_dataset
 from fairpriv_core.errors import BadInput
@@ -23,7 +24,7 @@ from fairpriv_core.records.plan import Shelf
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs import audit as audit_model
 from fairpriv_core.runs.execute import Outcome, execute
-from fairpriv_core.runs.foreground import train
+from fairpriv_core.runs.foreground import Talk, train
 from fairpriv_core.runs.prose import describe_record, describe_runs
 from fairpriv_core.runs.session import SilentJournal
 from fairpriv_core.store.runs import open_store
