@@ -41,6 +41,15 @@ def at_least_text(value: float) -> str:
     return _show(value if value >= _LEAST else 0.0, ROUND_FLOOR)
 
 
+def delta_text(delta: float) -> str:
+    """Return a chance in (0, 1) in words, rounded up, so that it is never shown smaller than it is.
+
+    >>> delta_text(1e-5), delta_text(2.9e-5)
+    ('1 in 100,000', '1 in 34,482')
+    """
+    return f"1 in {int(1 / Decimal(repr(float(delta)))):,}"
+
+
 def _show(value: float, rounding: str) -> str:
     exact = Decimal(repr(float(value)))  # as it is written: 1.1 is 1.1 and not the next float64
     if not exact:

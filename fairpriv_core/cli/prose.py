@@ -91,6 +91,7 @@ _BY = {
     "noisy": "gaps with noise, paid for in the ledger",
     "raw": "raw numbers on protected data",
 }
+_GIVEN = "What a run's epsilon takes as given, such as which rows were left out, these sums take as given too."
 _LINE_COLUMNS = ("key", "status", "what", "protects", "of", "epsilon alone")
 
 
@@ -98,7 +99,7 @@ def describe_ledgers(ledgers: Sequence[Mapping[str, Any]]) -> str:
     """Return each data set's ledger: what it has spent, for whom, and the runs that count."""
     if not ledgers:
         return "nothing has been launched in this store yet"
-    return "\n\n".join(_describe(ledger) for ledger in ledgers)
+    return "\n\n".join([*(_describe(ledger) for ledger in ledgers), _GIVEN])
 
 
 def describe_protected(item: Mapping[str, Any], delta: float) -> str:

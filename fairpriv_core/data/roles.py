@@ -332,11 +332,10 @@ def _cut_label(column: Numeric | Categorical, edge: float) -> Label:
             f"write it without ':{shown}', or cut a numeric column.",
             field="label",
         )
-    low, high = show_number(column.low), show_number(column.high)
-    if not column.low < edge <= column.high:
+    if not column.low < edge <= column.high:  # which they are is not said: another run may protect this column
         raise BadInput(
-            f"label '{column.name}' cannot be cut at {shown}: its values go from {low} to {high}, "
-            "so all of them are on one side; cut it between the two.",
+            f"label '{column.name}' cannot be cut at {shown}: all of its values are on one side; "
+            "cut it above its smallest value, and not above its largest one.",
             field="label",
         )
     names = name_bins(column.name, (edge,))

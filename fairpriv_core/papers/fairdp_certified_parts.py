@@ -42,14 +42,11 @@ PRIVACY = (
     "one more record, and the certificate's noise ignores its divisors. Neither do those of DP-IS-SGD, which does not "
     "pay for the group sizes, and DPSGDF, which counts one sample twice. The ε of “proved” is proved."
 )
-CERTIFIED = (
+PUBLISHED_CERTIFIED = (
     "The certificate of “as published” is the paper's Proposition 3: it is about a classifier whose last layer is "
-    "drawn anew, not about the model whose gap stands beside it. That of “proved” bounds the very model's gap."
+    "drawn anew, not about the model whose gap stands beside it."
 )
-WITHDRAWN = (  # until a figure's small version has been run again
-    " The certificates of “proved” that stood here were withdrawn: they were about a classifier drawn at random, not "
-    "about the model whose gap stands beside them."
-)
+CERTIFIED = PUBLISHED_CERTIFIED + " That of “proved” bounds the very model's gap."
 PAID = " The certificate of “proved” comes from noisy counts of test rows that its ε pays for."
 LOST = "The numbers of this figure are not in the text that we have"
 

@@ -18,7 +18,6 @@ from fairpriv_core.papers.fairdp_certified_parts import (
     PRIVACY,
     PROVED,
     SETTINGS,
-    WITHDRAWN,
     certificate,
     of,
     stays_below,
@@ -76,8 +75,7 @@ FIGURE_7 = Preset(
     + " Which ratios the paper drew, and whether it thinned test rows too, is lost: ours go from just above the data's "
     "own (0.48 on Adult, 0.66 on Default-CCC) to 1, training rows alone are left out, and test rows stay as drawn, so "
     "that all points of a seed are judged on the same people. The level line is the clean model on all training rows. "
-    "Proposition 3 fails with a chance of β = 0.05 for each group, the certificate of “proved” with 0.05 in all."
-    + WITHDRAWN,
+    "Proposition 3 fails with a chance of β = 0.05 for each group, the certificate of “proved” with 0.05 in all.",
     full=Version(
         runs.thinned([0.5, 0.6, 0.7, 0.8, 0.9, 1.0], [0.7, 0.8, 0.9, 1.0], _EPSILONS, 10),
         "10 seeds, 5 budgets, 6 and 4 ratios",

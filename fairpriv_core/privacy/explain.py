@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from fairpriv_core import checks
+from fairpriv_core.text import delta_text
 
 _PROTECTED: Mapping[str, str] = {
     "attribute": "one person's sensitive attribute; everything else about them is taken as public",
@@ -16,12 +17,21 @@ _VERY_LOW = 0.05
 
 
 def odds(epsilon: float) -> int:
-    """Return how sure, in 100, an attacker can end who began at even odds: e^epsilon / (1 + e^epsilon), rounded.
+    """Return how sure, in 100, an attacker can end at most who began at even odds: e^epsilon / (1 + e^epsilon).
 
-    At most 50 for 0 and 100 from about 5.3 on; the bound holds but for a failure with chance of about delta.
+    Rounded up, so that it holds: 50 for 0 and 100 from about 4.6 on, but for a failure with chance of about delta.
     """
+    return math.ceil(_sureness(epsilon))
+
+
+def odds_shown(epsilon: float) -> int:
+    """Return how sure, in 100, an attacker can end at least where `epsilon` is a lower bound: rounded down."""
+    return math.floor(_sureness(epsilon))
+
+
+def _sureness(epsilon: float) -> float:
     checks.not_negative(epsilon=epsilon)
-    return round(100 / (1 + math.exp(-epsilon)))
+    return 100 / (1 + math.exp(-epsilon))
 
 
 def sentence(epsilon: float | None, delta: float, threat_model: str) -> str:
@@ -38,7 +48,7 @@ def sentence(epsilon: float | None, delta: float, threat_model: str) -> str:
     sure = "almost certain" if odds(epsilon) > 99 else f"at most {odds(epsilon)} in 100 sure"
     parts = [
         f"From even odds an attacker ends {sure}, whatever else they know.",
-        f"This can fail with a chance of about {one_in(delta)}.",
+        f"This can fail with a chance of about {delta_text(delta)}.",
         protects,
     ]
     if epsilon >= _ALMOST_NONE:
@@ -46,9 +56,3 @@ def sentence(epsilon: float | None, delta: float, threat_model: str) -> str:
     if epsilon <= _VERY_LOW:
         parts.append("With so much noise the model may learn little about fairness.")
     return " ".join(parts)
-
-
-def one_in(delta: float) -> str:
-    """Return a chance as words: 1e-5 as "1 in 100,000"."""
-    checks.open_unit(delta=delta)
-    return f"1 in {round(1 / delta):,}"

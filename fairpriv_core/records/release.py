@@ -78,6 +78,9 @@ BESIDE = (
     Piece("audit of the method", "public", "attacks on made-up rows"),
     Piece("references", "raw", "accuracy and gap of runs without privacy on the same question"),
     Piece("certificates", "released", "sentences on `notes`"),
+    Piece("preview of clipping", "public", "from features and labels, of a method that takes them as public"),
+    Piece("preview of a sweep", "public", "its keys, cost and refusal, from settings, number of rows and ledger"),
+    Piece("measure of a paper", "raw", "attacks on training rows and how many of them are clipped"),
 )
 
 

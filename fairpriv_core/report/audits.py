@@ -9,7 +9,7 @@ from typing import Any
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero
-from fairpriv_core.text import at_least_text, epsilon_text
+from fairpriv_core.text import at_least_text, delta_text, epsilon_text
 
 PATH = Path(__file__).with_name("audit_results.json")
 FOUND = "Attacks show at least"
@@ -124,7 +124,7 @@ def bound_bars(code: Mapping[str, Any]) -> FigureData:
         x=Axis("ε of the audited releases", range=from_zero([each.y[0] for each in series])),
         panels=(Panel(Axis("")),),
         series=tuple(series),
-        caption=f"δ = {wording.delta_text(first['delta'])}. Lower bounds hold with {100 * found['confidence']:g} % "
+        caption=f"δ = {delta_text(first['delta'])}. Lower bounds hold with {100 * found['confidence']:g} % "
         f"confidence; {found['runs']:,} runs on each of two data sets. The true ε lies at or above them."
         + ("" if curve_bound(found) is None else f" {ASSUMED}"),
         alt=f"ε of the audited releases: {words}.",
@@ -184,7 +184,7 @@ def demonstration_bars(found: Mapping[str, Any]) -> FigureData:
             Series(FOUND, "bar", names, shown, look="found"),
             Series("Stated: at most", "bar", names, said, look="budget"),
         ),
-        caption=f"δ = {wording.delta_text(first[0]['delta'])}; {found['published']['runs']:,} runs on each of two data "
+        caption=f"δ = {delta_text(first[0]['delta'])}; {found['published']['runs']:,} runs on each of two data "
         "sets of made-up people. Every step uses all rows, so no amplification by sampling is in question.",
         alt=f"ε shown by attacks and ε stated, by variant of PF-LD. {each}.",
         horizontal=True,

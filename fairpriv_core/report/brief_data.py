@@ -10,7 +10,7 @@ from fairpriv_core.report.brief import Bullets, Cell, Part, Section, Table, Text
 from fairpriv_core.report.brief_runs import Beside, Chosen, Told
 from fairpriv_core.report.figures import epsilon_dots
 from fairpriv_core.report.tables import REPLAYED
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 
 _PICKED = "Which runs are reported: if somebody picked them by their raw numbers, no ε covers that choice."
 _ALONE = (
@@ -191,7 +191,7 @@ def _list_privacy(each: Chosen) -> tuple[Cell, ...]:
         else wording.protected(record["threat_model"]),
         None if each.row.epsilon is None else f"{each.row.epsilon:g}",
         epsilon_text(record["epsilon"]) if private else "not private",
-        wording.delta_text(record["delta"]) if private else None,
+        delta_text(record["delta"]) if private else None,
         None if published is None else epsilon_text(published),
     )
 
@@ -207,7 +207,7 @@ def _list_totals(said: str, totals: Sequence[Told]) -> list[Part]:
 
 def _list_total(one: Told) -> tuple[Cell, ...]:
     epsilon = "no bound" if one["epsilon"] is None else epsilon_text(one["epsilon"])
-    return one["data"], _name_column(one["column"]), one["runs"], epsilon, wording.delta_text(one["delta"])
+    return one["data"], _name_column(one["column"]), one["runs"], epsilon, delta_text(one["delta"])
 
 
 def _explain_total(one: Told) -> str:

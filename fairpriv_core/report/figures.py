@@ -11,7 +11,7 @@ from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Seri
 from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.tables import Outcome
 from fairpriv_core.stats import Mean, mean_interval
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)
 ACCURACY = Axis("Accuracy", "%")
@@ -184,7 +184,7 @@ def predicted_epsilon(
         x=Axis("Epoch"),
         panels=(Panel(Axis("ε spent", range=from_zero([*epsilon, *published], budget))),),
         series=tuple(series),
-        caption=f"{ends} δ = {wording.delta_text(delta)}; protects {wording.protected(threat_model)}.",
+        caption=f"{ends} δ = {delta_text(delta)}; protects {wording.protected(threat_model)}.",
         alt=f"Predicted ε over epochs. {ends}",
         references=marks,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 
 History = Mapping[str, tuple[Sequence[float], Sequence[Value]]]
 STEP = Axis("Step")
@@ -170,7 +170,7 @@ def live_epsilon(
         x=STEP if steps is None else Axis("Step", range=(0.0, float(steps))),
         panels=(Panel(Axis("ε spent", range=from_zero(y, budget))),),
         series=(line("ε spent", x, y, look="budget"),),
-        caption=f"{words} δ = {wording.delta_text(delta)}; protects {wording.protected(threat_model)}.",
+        caption=f"{words} δ = {delta_text(delta)}; protects {wording.protected(threat_model)}.",
         alt=words,
         references=marks,
     )

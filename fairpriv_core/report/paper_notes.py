@@ -18,7 +18,7 @@ from fairpriv_core.report.paper_values import (
     say_alike,
     shown,
 )
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 
 _METHOD, _VARIANT = "config/method/name", "config/method/variant"
 
@@ -111,7 +111,7 @@ def _describe_budgets(preset: Preset, runs: Runs) -> str:
     private = [run for run in runs if run.get("threat_model")]
     if not private:
         return ""
-    deltas = " or ".join(wording.delta_text(delta) for delta in sorted({run["config"]["delta"] for run in private}))
+    deltas = " or ".join(delta_text(delta) for delta in sorted({run["config"]["delta"] for run in private}))
     protects = " or ".join(wording.protected(model) for model in sorted({run["threat_model"] for run in private}))
     told = f"δ = {deltas}; ε protects {protects}."
     if isinstance(preset.drawing, Table) and tells_budgets(preset.drawing):

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairpriv_core.report.wording import ONE_SEED, delta_text, protected
+from fairpriv_core.report.wording import ONE_SEED, protected
 from fairpriv_core.stats import Mean, mean_interval
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 
 Record = Mapping[str, Any]
 REPLAYED = "replayed"

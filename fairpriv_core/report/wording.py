@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 
 RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."
 RAW_BUT_ACCURACY = (
@@ -15,6 +15,7 @@ RAW_BUT_ACCURACY = (
 )
 PAID = "From noisy counts that ε covers. Whiskers: 95 % interval over the noise and the sampling of the test rows."
 DECIDED = "decided/"  # and a class's name: the share of a group that is decided for it
+THINNED = "It takes as given which training rows a group ratio left out, although that depends on everyone's group."
 ONE_SEED = "One seed: no interval can be given."
 _PROTECTED = {
     "attribute": "the sensitive attribute of each person",
@@ -68,15 +69,6 @@ def share_text(found: Mapping[str, Any], name: str) -> str:
     return f"{number(100 * found[name])}{spread}"
 
 
-def delta_text(delta: float) -> str:
-    """Return delta as odds.
-
-    >>> delta_text(1e-5)
-    '1 in 100,000'
-    """
-    return f"1 in {round(1 / delta):,}"
-
-
 def epsilon_line(record: Mapping[str, Any]) -> str:
     """Return what stands wherever a run's ε stands: its value, δ, how it was accounted, what is protected.
 
@@ -84,6 +76,11 @@ def epsilon_line(record: Mapping[str, Any]) -> str:
     """
     if record.get("threat_model") is None:
         return "No ε: this method is not private."
+    given = "" if record["config"]["data"].get("group_ratio") is None else f" {THINNED}"
+    return f"{_tell_epsilon(record)}{given}"
+
+
+def _tell_epsilon(record: Mapping[str, Any]) -> str:
     value, published = record.get("epsilon"), record.get("epsilon_published")
     protects = f"protects {protected(record['threat_model'])}"
     delta = f"δ = {delta_text(record['delta'])}"

@@ -14,6 +14,7 @@ from fairpriv_core.text import epsilon_text
 
 _WIDTH = 20
 _RUN_COLUMNS = ("key", "status", "dataset", "method", "notion", "epsilon", "accuracy", "gap", "steps")
+_THINNED = "epsilon takes as given which training rows a group ratio left out, in"
 
 
 def describe_record(record: RunRecord) -> str:
@@ -34,6 +35,7 @@ def describe_record(record: RunRecord) -> str:
     resumed = f", resumed from step {record.resumed_from_step}" if record.resumed_from_step else ""
     pairs.append(("training", f"{record.steps:,} steps in {record.seconds:.1f} s{resumed}"))
     pairs += [("warning", warning) for warning in record.warnings]
+    pairs += [("takes as given", assumption) for assumption in record.assumptions]
     pairs += [("caveat", caveat) for caveat in record.data["caveats"]]
     if record.error is not None:
         pairs.append(("error", record.error))
@@ -83,7 +85,9 @@ def describe_runs(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return one line a run, newest first."""
     if not rows:
         return "no runs in the store yet"
-    return tabulate([_RUN_COLUMNS, *[[_cell(row[name]) for name in _RUN_COLUMNS] for row in rows]])
+    listed = tabulate([_RUN_COLUMNS, *[[_cell(row[name]) for name in _RUN_COLUMNS] for row in rows]])
+    thinned = [row["key"] for row in rows if row["config"]["data"].get("group_ratio") and row["epsilon"] is not None]
+    return f"{listed}\n{_THINNED}: {', '.join(thinned)}" if thinned else listed
 
 
 def describe_catalogue(items: Sequence[Mapping[str, Any]]) -> str:

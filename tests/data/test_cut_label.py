@@ -91,8 +91,8 @@ def test_a_name_with_a_colon_is_a_name(path: Path) -> None:
         ("score:high", "a label is cut at one value, got 'high'; write one number, like score:150."),
         ("score:", "a label is cut at one value, got ''; write one number, like score:150."),
         ("score:nan", "a label is cut at one value, got 'nan'; write one number, like score:150."),
-        ("score:25", "label 'score' cannot be cut at 25: its values go from 25 to 346, so all of them are on one side"),
-        ("score:346.5", "label 'score' cannot be cut at 346.5: its values go from 25 to 346"),
+        ("score:25", "label 'score' cannot be cut at 25: all of its values are on one side; cut it above its smallest"),
+        ("score:346.5", "label 'score' cannot be cut at 346.5: all of its values are on one side; cut it above"),
         ("kind:3", "label 'kind' holds texts, so it cannot be cut at 3; write it without ':3', or cut a numeric"),
         ("wage:3", "unknown label column 'wage:3'; choose from sex, age, kind, score."),
     ],
@@ -101,6 +101,17 @@ def test_a_cut_that_cannot_be_is_refused_in_a_sentence(path: Path, label: str, s
     with pytest.raises(BadInput) as caught:
         load(path, label)
     assert str(caught.value).startswith(says) and caught.value.field == "label"
+
+
+@pytest.mark.parametrize("sensitive", ["sex", "score:100"])
+def test_the_refusal_of_a_cut_tells_no_value_that_rows_have(path: Path, sensitive: str) -> None:
+    said = set()
+    for scores in (SCORES, [7 * score for score in SCORES]):
+        path.write_text("\n".join(["sex,score", *(f"{'fm'[row % 2]},{score}" for row, score in enumerate(scores))]))
+        with pytest.raises(BadInput, match="cannot be cut at 10: all of its values are on one side") as refused:
+            load(path, "score:10", sensitive=sensitive)
+        said.add(str(refused.value))
+    assert len(said) == 1
 
 
 def test_other_choices_beside_a_cut_label_are_checked(path: Path) -> None:

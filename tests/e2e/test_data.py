@@ -102,3 +102,15 @@ def test_markup_in_names_is_shown_as_text_on_every_page(tab: Page, site: Any) ->
 def _check_nothing_ran(tab: Page) -> None:
     assert tab.locator("img[src=x]").count() == 0
     assert tab.evaluate("() => window.ran") is None
+
+
+def test_no_table_offers_to_be_saved(tab: Page, site: Any) -> None:
+    open_page(tab, site, "data?data=synthetic:group")
+    tables = tab.locator("[data-testid=stDataFrame]")
+    expect(tables.first).to_be_visible()
+    for number in range(tables.count()):
+        tables.nth(number).hover()
+        buttons = tab.locator("[data-testid=stElementToolbarButton]:visible")
+        expect(buttons.first).to_be_visible()
+        labels = " ".join(button.get_attribute("aria-label") or "" for button in tab.get_by_role("button").all())
+        assert "Search" in labels and "as CSV" not in labels

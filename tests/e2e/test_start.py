@@ -28,17 +28,17 @@ def test_first_look_shows_a_titled_chart_with_bands(tab: Page, site: Any) -> Non
 def test_moving_epsilon_by_keyboard_changes_sentence_dots_and_address(tab: Page, site: Any) -> None:
     open_page(tab, site)
     sentence = keyed(tab, "epsilon_sentence")
-    expect(sentence).to_contain_text("73 in 100")
+    expect(sentence).to_contain_text("74 in 100")
     slider = keyed(tab, "epsilon", "input[type=range]")
     slider.focus()
     for _ in range(3):
         tab.keyboard.press("ArrowRight")
-    expect(sentence).not_to_contain_text("73 in 100")
-    expect(sentence).to_contain_text("88 in 100")
+    expect(sentence).not_to_contain_text("74 in 100")
+    expect(sentence).to_contain_text("89 in 100")
     assert tab.locator("[role=img][aria-label*='38 added']").count() == 1
     expect(tab).to_have_url(re.compile("epsilon=2(&|$)"))
     tab.reload()
-    expect(keyed(tab, "epsilon_sentence")).to_contain_text("88 in 100")
+    expect(keyed(tab, "epsilon_sentence")).to_contain_text("89 in 100")
 
 
 def test_each_stop_of_epsilon_answers_at_once(tab: Page, site: Any) -> None:

@@ -32,6 +32,7 @@ from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.store.runs import RunStore
 from tests.launched import DELTA, config, finish, measured, name
+from tests.methods.harness import RecordingMechanism
 
 PF_LD: Events = (Gaussian(9.0),)
 GAP = "demographic_parity_gap"
@@ -219,25 +220,26 @@ def test_of_many_labels_it_is_the_gap_of_the_record_too() -> None:
 
 
 def test_the_choice_passes_the_mechanism_once_with_its_shift() -> None:
-    calls: list[tuple[str, float]] = []
-
-    class Watching(Mechanism):
-        def gaussian(self, value: np.ndarray, **given: Any) -> np.ndarray:
-            calls.append(("gaussian", given["shift"]))
-            return super().gaussian(value, **given)
-
-        def noisy_max(self, scores: np.ndarray, **given: Any) -> int:
-            calls.append(("noisy_max", given["shift"]))
-            return super().noisy_max(scores, **given)
-
-    planned = plan_choice(epsilon=2.0, delta=DELTA)
-    mechanism = Watching(Randomness.fresh())
+    planned, notion = plan_choice(epsilon=2.0, delta=DELTA), notions()["demographic_parity"]
+    mechanism = RecordingMechanism()
     counts = [read_counts(measured(rates)["groups"]) for rates in ((0.1, 0.9), (0.5, 0.5))]
-    notion = notions()["demographic_parity"]
     assert choose_noisily(counts, notion, threat_model="attribute", planned=planned, mechanism=mechanism) == 1
     assert mechanism.events == planned and epsilon(planned, DELTA) <= 2.0
-    assert [kind for kind, _ in calls] == ["gaussian", "noisy_max"]
-    assert calls[0][1] == math.sqrt(2) and calls[1][1] == pytest.approx(2 / 1000, rel=0.1)
+    sizes, choice = mechanism.releases
+    assert (sizes.kind, sizes.bound) == ("gaussian", math.sqrt(2))
+    assert choice.kind == "noisy max" and choice.bound == pytest.approx(2 / 1000, rel=0.1)
+
+
+def test_the_choice_follows_from_its_releases_alone() -> None:
+    planned, notion = plan_choice(epsilon=2.0, delta=DELTA), notions()["demographic_parity"]
+    counts = [read_counts(measured(rates)["groups"]) for rates in ((0.1, 0.9), (0.5, 0.5))]
+    first = RecordingMechanism()
+    chosen = choose_noisily(counts, notion, threat_model="attribute", planned=planned, mechanism=first)
+    again = RecordingMechanism(replayed=first.releases)
+    garbage = counts[::-1]
+    assert choose_noisily(garbage, notion, threat_model="attribute", planned=planned, mechanism=again) == chosen
+    assert [each.bound for each in again.releases] == [each.bound for each in first.releases]
+    assert not np.array_equal(again.releases[1].value, first.releases[1].value), "the garbage was not used"
 
 
 def test_the_noisy_largest_is_drawn_as_the_exponential_mechanism_says() -> None:

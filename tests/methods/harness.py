@@ -84,6 +84,10 @@ class RecordingMechanism(Mechanism):
         out = super().randomized_response(values, purpose=purpose, index=index, **how)
         return self._record("randomized response", (purpose, index), values, 0.0, out)
 
+    def noisy_max(self, scores: np.ndarray, *, shift: float, purpose: str, index: int, **how: Any) -> int:
+        out = super().noisy_max(scores, shift=shift, purpose=purpose, index=index, **how)
+        return int(self._record("noisy max", (purpose, index), scores, shift, np.array(out)))
+
     def _record(
         self, kind: str, index: tuple[str, int], value: np.ndarray, bound: float, out: np.ndarray
     ) -> np.ndarray:

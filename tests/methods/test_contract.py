@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -219,3 +220,8 @@ def _added_noise(mechanism: RecordingMechanism) -> np.ndarray:
 
 def _distance(one: Fitted, other: Fitted) -> float:
     return float(np.linalg.norm(one.parameters - other.parameters) / np.linalg.norm(one.parameters))
+
+
+def test_every_release_of_a_mechanism_is_recorded() -> None:
+    verbs = {name for name, verb in vars(Mechanism).items() if inspect.isfunction(verb) and not name.startswith("_")}
+    assert verbs <= set(vars(RecordingMechanism)) and "noisy_max" in verbs

@@ -102,7 +102,7 @@ def test_a_numeric_label_is_cut_at_a_stated_value(open_page: Open) -> None:
     assert page.selectbox("positive").value == "target ≥ 150"
     page.selectbox("positive").set_value("target < 150").run()
     assert page.query_params["data"].endswith(":sex?label=target%3A150&positive=target+%3C+150")
-    for typed, words in (("100, 150", "one value, got '100, 150'"), ("500", "its values go from 25 to 346")):
+    for typed, words in (("100, 150", "one value, got '100, 150'"), ("500", "all of its values are on one side")):
         page.text_input("label_edge.target").set_value(typed).run()
         assert not page.exception and words in page.error[0].value
 

@@ -38,7 +38,20 @@ DRAWS = frozenset(
 NAMED = frozenset({"label", "help", "text", "body", "delta"})
 #: what escapes, what returns a number or a number's text, and what the core has words of its own for
 SAFE = frozenset(
-    {"plain", "quote", "len", "sum", "min", "max", "round", "epsilon_text", "at_least_text", "delta_text", "odds"}
+    {
+        "plain",
+        "quote",
+        "len",
+        "sum",
+        "min",
+        "max",
+        "round",
+        "epsilon_text",
+        "at_least_text",
+        "delta_text",
+        "odds",
+        "odds_shown",
+    }
 )
 OWN_WORDS = frozenset({"say_undefined", "metric_title", "say_seconds"})
 NUMERIC = re.compile(r"[ +]?0?\d*,?(\.\d+)?[defgn%,]")

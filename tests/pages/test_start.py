@@ -26,9 +26,9 @@ def test_the_chart_has_a_title_bands_and_a_text_alternative(open_page: Open, cha
 
 def test_moving_the_budget_moves_the_sentence_the_dots_and_the_marker(open_page: Open, charts_of: Charts) -> None:
     page = open_page("start")
-    assert "73 in 100" in " ".join(item.value for item in page.markdown)
+    assert "74 in 100" in " ".join(item.value for item in page.markdown)
     page.select_slider("epsilon").set_value(0.5).run()
-    assert "62 in 100" in " ".join(item.value for item in page.markdown)
+    assert "63 in 100" in " ".join(item.value for item in page.markdown)
     lines = charts_of(page)[0]["figure"]["layout"]["shapes"]
     assert {line["x0"] for line in lines} == {0.5}
     assert page.query_params["epsilon"] == "0.5"
@@ -71,8 +71,8 @@ def test_there_are_a_hundred_dots() -> None:
 
 def test_the_dots_have_a_key(open_page: Open) -> None:
     said = " ".join(item.proto.body for item in open_page("start").get("html"))
-    assert all(name in said for name in name_dots(73))
-    assert "Added by ε, at most: 23" in name_dots(73)
+    assert all(name in said for name in name_dots(74))
+    assert "Added by ε, at most: 24" in name_dots(74)
 
 
 def test_the_tour_can_be_skipped_and_started_again(open_page: Open) -> None:

@@ -12,10 +12,14 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.report.tables import parameter_diff, run_table, varied_settings
+from fairpriv_core.report.wording import THINNED
+from fairpriv_core.store.runs import open_store
 from pages.widgets.compare.differences import TITLES
 from pages.widgets.shared.filters import name_data
 from pages.widgets.shared.reference import describe_reference, list_reference, read_reference, write_reference
+from tests.launched import config, finish, measured
 
 Open = Callable[..., AppTest]
 DATA = {"dataset": "synthetic", "file": None, "label": None, "positive": None, "sensitive": "region"}
@@ -106,3 +110,15 @@ def test_lists_of_runs_tell_it() -> None:
     ]
     assert parameter_diff(records) == {"data.group_ratio": (None, 0.8, 0.9)} and "data.group_ratio" in TITLES
     assert json.loads(rows[0].setting)["data"] == DATA
+
+
+@pytest.mark.parametrize("ratio", [None, 0.9])
+def test_a_table_of_runs_says_what_their_epsilon_takes_as_given(
+    ratio: float | None, own_store: Path, open_page: Open
+) -> None:
+    with open_store(str(own_store)) as store:
+        given = {} if ratio is None else {"group_ratio": ratio}
+        data = {"dataset": "synthetic", "sensitive": "group", **given}
+        finish(store, config(data=data), (Gaussian(9.0),), metrics=measured((0.3, 0.6)))
+    said = " ".join(item.value for item in open_page("compare").caption)
+    assert "Click rows to compare them" in said and (THINNED in said) == (ratio is not None)

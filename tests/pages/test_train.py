@@ -49,7 +49,7 @@ def test_epsilon_changes_noise_and_sentence(open_page: Open) -> None:
     before = " ".join(item.value for item in page.markdown)
     page.select_slider("epsilon").set_value(9.0).run()
     after = " ".join(item.value for item in page.warning)
-    assert "73 in 100" in before and "almost no guarantee" in after
+    assert "74 in 100" in before and "almost no guarantee" in after
     assert float(page.metric[0].value) < float(noise)
 
 

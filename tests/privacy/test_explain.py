@@ -5,20 +5,26 @@ import math
 import pytest
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.privacy.explain import odds, one_in, sentence
+from fairpriv_core.privacy.explain import odds, odds_shown, sentence
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "expected"), [(0.0, 50), (0.1, 52), (0.5, 62), (1.0, 73), (2.0, 88), (3.0, 95), (5.0, 99), (50.0, 100)]
+    ("epsilon", "expected"), [(0.0, 50), (0.1, 53), (0.5, 63), (1.0, 74), (2.0, 89), (3.0, 96), (4.59, 99), (50.0, 100)]
 )
 def test_odds(epsilon: float, expected: int) -> None:
     assert odds(epsilon) == expected
     assert isinstance(odds(epsilon), int)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.003, 0.1, 0.7, 1.0, 1.94591, 2.5, 4.595, 7.0])
+def test_odds_hold_on_the_side_on_which_they_are_shown(epsilon: float) -> None:
+    exact = 100 * math.exp(epsilon) / (1 + math.exp(epsilon))
+    assert odds_shown(epsilon) <= exact <= odds(epsilon) <= odds_shown(epsilon) + 1
+
+
 def test_the_sentence_at_one() -> None:
     text = sentence(1.0, 1e-5, "attribute")
-    assert "From even odds an attacker ends at most 73 in 100 sure" in text
+    assert "From even odds an attacker ends at most 74 in 100 sure" in text
     assert "1 in 100,000" in text
     assert "sensitive attribute" in text
     assert "whole record" in sentence(1.0, 1e-5, "record")
@@ -46,9 +52,9 @@ def test_safety_is_never_promised(epsilon: float | None) -> None:
     assert not any(word in text for word in ("safe", "secure", "guaranteed", "anonymous", "impossible"))
 
 
-def test_chances_as_words() -> None:
-    assert one_in(1e-5) == "1 in 100,000"
-    assert one_in(0.001) == "1 in 1,000"
+def test_a_chance_is_never_shown_smaller_than_it_is() -> None:
+    for delta, words in ((1e-5, "1 in 100,000"), (0.001, "1 in 1,000"), (0.003, "1 in 333"), (0.4, "1 in 2")):
+        assert f"about {words}." in sentence(1.0, delta, "record")
 
 
 def test_values_out_of_range_are_refused() -> None:

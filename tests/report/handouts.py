@@ -194,5 +194,5 @@ def _around(named: dict[str, str]) -> dict[str, Any]:
             "asks": f"The share predicted '{named['positive']}' should be the same for {named['group']} and Male.",
             "misleads": "It ignores the label.",
         },
-        "odds": {"sentence": "From even odds an attacker ends at most 73 in 100 sure.", "sure": 73},
+        "odds": {"sentence": "From even odds an attacker ends at most 74 in 100 sure.", "sure": 74},
     }

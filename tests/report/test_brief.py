@@ -85,7 +85,7 @@ def test_a_report_holds_everything_that_belongs_to_a_result() -> None:
         "δ = 1 in 100,000",
         "the sensitive attribute of each person",
         "the paper&#x27;s accounting claims 0.92",
-        "73 in 100",
+        "74 in 100",
         "The list of groups is public.",
         "at most 12.34 percentage points",
         "python 3.11",

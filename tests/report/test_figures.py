@@ -154,7 +154,7 @@ def test_sizes_that_differ_between_runs_are_left_out() -> None:
     assert [series.x for series in figures.group_bars(runs).series] == [("a (n = 100)", "b"), ("b",)]
 
 
-@pytest.mark.parametrize(("epsilon", "sure"), [(0.0, 50), (1.0, 73), (20.0, 100)])
+@pytest.mark.parametrize(("epsilon", "sure"), [(0.0, 50), (1.0, 74), (20.0, 100)])
 def test_a_hundred_dots(epsilon: float, sure: int) -> None:
     figure = figures.epsilon_dots(epsilon, sure)
     dots = [place for series in figure.series for place in zip(series.x, series.y, strict=True)]

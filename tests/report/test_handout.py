@@ -38,7 +38,7 @@ def test_runs_are_told_in_the_order_given_with_what_they_cost_together(own_store
         found = gather_handout(store, [second.key, plain.key, first.key, second.key])
         alone = gather_handout(store, [first.key])
     assert [told["record"]["key"] for told in found["runs"]] == [second.key, plain.key, first.key]
-    assert [told["odds"]["sure"] for told in found["runs"]] == [88, None, 73]
+    assert [told["odds"]["sure"] for told in found["runs"]] == [89, None, 74]
     assert found["runs"][2]["data"]["label"] == "label" and found["runs"][2]["data"]["positive"] == "yes"
     assert found["runs"][0]["config"].startswith('notion = "demographic_parity"')
     protected = {one["column"]: one for one in found["together"]}

@@ -8,7 +8,7 @@ import pytest
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, parameter_diff, read_outcome, run_table, say_claim
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 from tests.report.samples import record
 
 
@@ -81,7 +81,7 @@ def test_caveats_lead_with_raw() -> None:
         (wording.number(3.14159, 7), "3.14"),
         (epsilon_text(0.0), "0.00"),
         (epsilon_text(0.0001), "under 0.001"),
-        (wording.delta_text(2.9e-5), "1 in 34,483"),
+        (delta_text(2.9e-5), "1 in 34,482"),
     ],
 )
 def test_numbers_have_at_most_two_decimals_and_units(said: str, expected: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.report import wording
 from fairpriv_core.report.brief import AUDIENCES, Audience
 from fairpriv_core.report.brief_forms import open_report
 from tests.report.handouts import make_handout, tell_run
@@ -27,6 +28,13 @@ def test_a_report_says_what_was_left_out(audience: Audience) -> None:
     assert SAID in page and f"Left out were {SAID}." in read_form(report, "md").replace("\\", "")
     whole = open_report(make_handout(tell("a" * 16, None)), audience)
     assert all("larger groups" not in read_form(whole, form) for form in ("html", "md"))
+
+
+def test_an_epsilon_on_thinned_rows_says_what_it_takes_as_given() -> None:
+    thinned, whole = (tell("a" * 16, ratio)["record"] for ratio in (0.8, None))
+    assert wording.epsilon_line(thinned).endswith(f". {wording.THINNED}")
+    assert wording.epsilon_line(thinned).startswith(wording.epsilon_line(whole))
+    assert wording.THINNED not in wording.epsilon_line({**thinned, "threat_model": None})
 
 
 def test_the_same_data_thinned_otherwise_is_described_on_its_own() -> None:

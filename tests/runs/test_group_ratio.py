@@ -11,6 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from fairpriv_core.audit import inference
+from fairpriv_core.cli.answers import answer_ledger
+from fairpriv_core.cli.listing import list_runs
 from fairpriv_core.cli.main import cli
 from fairpriv_core.data.dataset import split_dataset
 from fairpriv_core.errors import BadInput
@@ -22,8 +24,12 @@ from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs import audit as audit_model
 from fairpriv_core.runs.execute import Outcome, execute
+from fairpriv_core.runs.foreground import Reporter, train
+from fairpriv_core.runs.prose import describe_record, describe_runs
 from fairpriv_core.runs.session import MemoryJournal
+from fairpriv_core.store.runs import open_store
 
+SILENT = Reporter(say=lambda _: None, show=lambda _: None)
 DATA = {"dataset": "synthetic", "sensitive": "region"}
 TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "region", "--notion", "demographic_parity", "--json")
 BAD = r"group_ratio must (be a number|lie) in \(0, 1\], got "
@@ -75,6 +81,19 @@ def test_a_record_says_what_its_epsilon_takes_as_given(method: str, protects: st
     assert sum("group ratio of 1 is taken as given" in said for said in outcome.record.assumptions) == 1
     assert outcome.record.data["n_train"] == outcome.train.n < run(method=method).train.n
     assert len(set(map(len, _by_group(outcome)))) == 1
+
+
+@pytest.mark.parametrize("method", ["pf_ld", "dp_sgd"])
+def test_wherever_an_epsilon_is_told_it_is_told_with_its_assumptions(method: str, own_store: Any) -> None:
+    thinned, whole = (train(build(ratio, method=method), SILENT)[0].key for ratio in (1.0, None))
+    with open_store() as store:
+        for record in store.records([thinned, whole]).values():
+            told = " ".join(describe_record(record).split())
+            assert record.assumptions and all(f"takes as given {said}" in told for said in record.assumptions)
+        listed = describe_runs(list_runs(store))
+    assert listed.endswith(f"takes as given which training rows a group ratio left out, in: {thinned}")
+    told = " ".join(answer_ledger(None, None, None, None).text.split())
+    assert "such as which rows were left out, these sums take as given too" in told
 
 
 def _by_group(outcome: Outcome) -> list[Any]:

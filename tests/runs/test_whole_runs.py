@@ -9,6 +9,7 @@ for clocks.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -32,6 +33,8 @@ from fairpriv_core.data.schema import Material, declare_problem
 from fairpriv_core.data.table import Codes, Column, Numbers
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.errors import BadInput
+from fairpriv_core.ledger.launch import foresee_launch, read_page
+from fairpriv_core.ledger.report import report_ledgers
 from fairpriv_core.methods.base import Method
 from fairpriv_core.records import release
 from fairpriv_core.records.config import RunConfig, build_config
@@ -45,11 +48,13 @@ from fairpriv_core.report.brief_forms import forms_of, open_report
 from fairpriv_core.report.brief_tables import write_runs
 from fairpriv_core.report.handout import gather_handout
 from fairpriv_core.runs import prose, session, worker
+from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.session import FitObserver
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store import uploads
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
+from fairpriv_core.sweeps.launch import request_cost
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import RecordingMechanism, Release
 from tests.methods.test_images import PRIVATE as OF_KINDS
@@ -222,6 +227,77 @@ def test_nothing_of_the_records_leaves(method: Method, tmp_path: Path, rows: Cal
     rows(make_table(seed=9))
     replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
     assert_same(honest, replayed)
+
+
+@pytest.mark.parametrize("method", [case for case in PROVED if str(case.id).endswith("-0")])
+def test_a_ledger_of_one_run_says_what_the_run_says(
+    method: Method, tmp_path: Path, rows: Callable[[Table], None]
+) -> None:
+    config, place = ask(method, {"dataset": "synthetic", "sensitive": "group"}), tmp_path / "runs.db"
+    rows(make_table())
+    left, _ = run_whole(config, place)
+    with open_store(str(place)) as store:
+        [ledger] = report_ledgers(store, delta=config.delta)
+        effects = foresee_launch(read_page(store, ledger["id"]), None, delta=config.delta)
+    column = None if method.info.threat_model == "record" else "group"
+    of_page = {effect.column: {effect.spent, effect.planned, effect.after} for effect in effects}
+    of_ledger = {each["column"]: {each["epsilon"], each["epsilon_planned"]} for each in ledger["protected"]}
+    of_report = {each["column"]: {each["epsilon"]} for each in left.handout["together"]}
+    assert of_page[column] == of_ledger[column] == of_report[column] == {left.record["epsilon"]}
+
+
+WARMUP: Mapping[str, Any] = {
+    "data": {"dataset": "synthetic", "sensitive": "group"},
+    "notion": "demographic_parity",
+    "hidden_layers": 1,
+    "width": 8,
+    "seed": 0,
+}
+
+
+def ask_sweep(threat_model: str) -> Mapping[str, Any]:
+    """Return a page's question what a sweep over every method of a threat model costs."""
+    names = {case.values[0].info.name for case in PROVED if case.values[0].info.threat_model == threat_model}
+    asked = {"data": WARMUP["data"], "notion": WARMUP["notion"], "epsilon": 1}
+    axes = {"method": sorted(names), "seed": [0, 1]}
+    return request_cost({**asked, "axes": axes, "sweep": {"invalid": "skip"}}, owner="local")
+
+
+def make_preview(request: Mapping[str, Any], place: Path) -> str:
+    """Return what a worker makes of a page's request, JSON, without clocks."""
+    with open_store(str(place)) as store:
+        key = store.request_preview(request)
+        assert store.previews.claim() == key
+        run_preview(str(place), key)
+        told = store.preview(key) or {}
+    assert told["status"] == "finished", told["error"]
+    return re.sub(r'"seconds": [\d.]+', "", json.dumps(told))
+
+
+@pytest.mark.parametrize(
+    ("asked", "protected"),
+    [
+        pytest.param(WARMUP, "attribute", id="clipping"),
+        pytest.param(ask_sweep("attribute"), "attribute", id="sweep over groups"),
+        pytest.param(ask_sweep("record"), "record", id="sweep over records"),
+    ],
+)
+def test_nothing_protected_leaves_by_a_preview(
+    asked: Mapping[str, Any],
+    protected: str,
+    tmp_path: Path,
+    rows: Callable[[Table], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fairpriv_core.runs.preview.live_with_parent", lambda: None)
+    table, other = make_table(), make_table(seed=9)
+    rows(table)
+    honest = make_preview(asked, tmp_path / "honest.db")
+    rows(other if protected == "record" else {**table, "group": other["group"]})
+    assert make_preview(asked, tmp_path / "garbage.db") == honest
+    if asked is WARMUP:
+        rows({**table, "label": other["label"]})
+        assert make_preview(asked, tmp_path / "public.db") != honest, "a preview that looks at no rows tests nothing"
 
 
 def test_a_run_that_breaks_off_says_no_more_than_its_noisy_counts(

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.privacy.explain import odds
+from fairpriv_core.privacy.explain import odds, odds_shown
 from fairpriv_core.report.audits import (
     ASSUMED,
     CURVE,
@@ -130,7 +130,7 @@ def _say_odds(shown: float, proved: float | None) -> None:
     limit = "near certainty" if certain else f"more than {odds(proved or 0.0)}"
     st.markdown(
         "In odds: whoever starts at even odds about one person, and sees every release, can end at least "
-        f"{odds(shown)} in 100 sure. What is proved {'does not rule' if certain else 'rules'} out {limit}."
+        f"{odds_shown(shown)} in 100 sure. What is proved {'does not rule' if certain else 'rules'} out {limit}."
     )
 
 

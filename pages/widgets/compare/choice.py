@@ -9,9 +9,9 @@ import streamlit as st
 
 from fairpriv_core.ledger.selection import WAYS, Wish, select_run
 from fairpriv_core.report.tables import TableRow
-from fairpriv_core.report.wording import delta_text, metric_title
+from fairpriv_core.report.wording import metric_title
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.shared.guard import attempt, plain
 
 _TITLES = {

@@ -9,7 +9,7 @@ from fairpriv_core.records.record import RunRecord
 from fairpriv_core.report import live, wording
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.run.gap import say_reference
 from pages.widgets.run.outcome import say_raw
 from pages.widgets.shared.guard import plain
@@ -48,7 +48,7 @@ def draw_budget(row: RunRow, record: RunRecord | None) -> None:
     budget = row.config["epsilon"]
     if budget and not (row.ended and _find_spent(row, record) is None):
         spent = row.epsilon or 0.0
-        delta = wording.delta_text(row.config["delta"])
+        delta = delta_text(row.config["delta"])
         text = f"ε spent {epsilon_text(spent)} of {budget:g} · δ = {delta} · {_find_protection(row)}"
         st.progress(min(1.0, spent / budget), text=text)
     if record is not None:

@@ -18,7 +18,8 @@ from pages.widgets.shared.guard import attempt, plain
 
 HELP = (
     "Everything launched on the same people adds up, deleted and failed runs too. Runs that protect another thing "
-    "count as well, as far as they depend on it."
+    "count as well, as far as they depend on it. What a run's ε takes as given, such as which rows were left out, "
+    "these sums take as given too."
 )
 _REFUSED = (
     "The cap does not let this launch through. Under a cap each run may be chosen after seeing the earlier ones, which "

@@ -74,9 +74,10 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
         "95 % interval.",
         column_config=_describe_columns(),
     )
+    given = f" An ε with a group ratio: {wording.THINNED}" if any(row.group_ratio for row in rows) else ""
     st.caption(
         "Click rows to compare them, a column's head to sort. Mean ± 95 % over seeds, of the last state of each run "
-        f"and not of its best. {wording.RAW}"
+        f"and not of its best. {wording.RAW}{given}"
     )
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.report.wording import delta_text
 from fairpriv_core.sweeps.prose import say_seconds
 from fairpriv_core.sweeps.spec import show_value
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.shared.guard import plain, sentence
 
 _SHOWN = 5
