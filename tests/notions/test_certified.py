@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from fairpriv_core.notions.certified import CONDITIONS, certify_gaps, rate_interval
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.certified import certify_gaps, rate_interval
 
 # by group and label: the chance of a positive decision; by group and label: how many rows
+BOUNDED = [name for name, notion in notions().items() if notion.target == "score"]
 CHANCES = np.array([[0.05, 0.6], [0.25, 0.7], [0.1, 0.98]])
 SIZES = {
     "many": np.array([[3000, 900], [700, 300], [400, 200]]),
@@ -88,10 +90,10 @@ def test_noise_only_widens_and_leaves_room_for_its_quantile() -> None:
 
 def test_what_says_nothing_is_none_and_no_bound_is_outside_0_and_1() -> None:
     nothing = certify_gaps(np.zeros((2, 2, 2)), 5.0, failure=0.05)
-    assert nothing["bounds"] == dict.fromkeys(CONDITIONS)
+    assert nothing["bounds"] == dict.fromkeys(BOUNDED)
     assert (nothing["accuracy"], nothing["accuracy_at_least"]) == (None, 0.0)
     below = certify_gaps(np.full((2, 2, 2), -9.0), 5.0, failure=0.05)
-    assert below["bounds"] == dict.fromkeys(CONDITIONS)
+    assert below["bounds"] == dict.fromkeys(BOUNDED)
     counts = np.array([[[900.0, 100.0], [50.0, 250.0]], [[400.0, 50.0], [0.4, -3.0]]])
     found = certify_gaps(counts, 5.0, failure=0.05)
     known = rate_interval(250.0, 50.0, noise=5.0, share=0.05 / 7)  # of the other group nothing is known
