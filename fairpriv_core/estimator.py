@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import decision_thresholds, predict_proba
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
+from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.runs.in_memory import IN_MEMORY, run_in_memory
 
@@ -101,8 +102,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     def __init__(
         self,
-        method: str = "pf_ld",
-        notion: str = "demographic_parity",
+        method: str = DEFAULT_METHOD,
+        notion: str = DEFAULT_NOTION,
         *,
         epsilon: float | None = 1.0,
         delta: float = 1e-5,

@@ -1,7 +1,8 @@
-"""What every method's examples make of fixed noise, pinned: a change of the code's shape must change none of it.
+"""What a change of the code's shape must not change, pinned: what every method's examples make of fixed noise, what
+every sample figure draws, and what every command says of itself.
 
 python -m tests.pins write     write tests/pins.json anew, after a change that is meant to change results
-python -m tests.pins bits      print a digest of all bits for each example, to compare on one machine
+python -m tests.pins bits      print a digest of all bits for each example and figure, to compare on one machine
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
+from fairpriv_core.cli.main import cli
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.base import Method
@@ -22,10 +25,15 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import to_json
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.parameters import method_to_json
+from fairpriv_core.report.draw import draw
+from fairpriv_core.report.figure import FigureData
+from fairpriv_core.report.looks import THEMES
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import RecordingMechanism, Watcher, make_data
+from tests.report import samples
 
 PATH = Path(__file__).with_suffix(".json")
+DIGITS = 9  # on which two machines agree
 Json = dict[str, Any]
 
 
@@ -64,12 +72,52 @@ def digest(method: Method) -> str:
     return hashlib.sha256(told.encode() + np.ascontiguousarray(fitted.parameters).tobytes()).hexdigest()
 
 
+def draw_bits(figure: FigureData, digits: int | None = None) -> str:
+    """Return the SHA-256 of a figure as drawn in both themes with its caption; `digits` rounds its numbers."""
+    drawn: Any = [draw(figure, theme=theme, caption=True) for theme in THEMES]
+    told = json.dumps(drawn if digits is None else _round(drawn, digits), sort_keys=True)
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def describe_commands() -> dict[str, list[str]]:
+    """Return the lines of each command's --help, by the command's name: "papers run"."""
+    found = {}
+    waiting: list[tuple[str, click.Command]] = [("", cli)]
+    while waiting:
+        name, command = waiting.pop()
+        context = click.Context(
+            command, info_name=f"fairpriv {name}".strip(), terminal_width=120, max_content_width=120
+        )
+        found[name] = command.get_help(context).splitlines()
+        below = command.commands if isinstance(command, click.Group) else {}
+        waiting += [(f"{name} {each}".strip(), one) for each, one in below.items()]
+    return dict(sorted(found.items()))
+
+
+def collect() -> Json:
+    """Return all that is pinned."""
+    return {
+        "examples": {name: describe(method) for name, method in examples()},
+        "figures": {name: draw_bits(figure, DIGITS) for name, figure in samples.every_figure().items()},
+        "commands": describe_commands(),
+    }
+
+
+def _round(value: Any, digits: int) -> Any:
+    if isinstance(value, dict):
+        return {name: _round(each, digits) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_round(each, digits) for each in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
+
+
 def main() -> None:
     """Do what the first argument says."""
     if sys.argv[1:] == ["write"]:
-        PATH.write_text(json.dumps({name: describe(method) for name, method in examples()}, indent=1) + "\n", "utf-8")
+        PATH.write_text(json.dumps(collect(), indent=1, ensure_ascii=False) + "\n", "utf-8")
     elif sys.argv[1:] == ["bits"]:
         print("\n".join(f"{name} {digest(method)}" for name, method in examples()))
+        print("\n".join(f"{name} {draw_bits(figure)}" for name, figure in samples.every_figure().items()))
     else:
         sys.exit("say write or bits.")
 

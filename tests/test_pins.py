@@ -1,4 +1,4 @@
-"""No change of the code's shape changes what the methods' examples make of fixed noise."""
+"""No change of the code's shape changes what an example makes of fixed noise, a figure draws or a command says."""
 
 from __future__ import annotations
 
@@ -7,17 +7,28 @@ import json
 import pytest
 
 from fairpriv_core.methods.base import Method
-from tests.pins import PATH, describe, examples
+from tests.pins import DIGITS, PATH, describe, describe_commands, draw_bits, examples
+from tests.report import samples
 
 PINS = json.loads(PATH.read_text("utf-8"))
 
 
-@pytest.mark.parametrize(("name", "method"), [pytest.param(name, method, id=name) for name, method in examples()])
+@pytest.mark.parametrize(
+    ("name", "method"), [pytest.param(*each, id=each[0]) for each in examples() if each[0] in PINS["examples"]]
+)
 def test_an_example_gives_what_is_pinned(name: str, method: Method) -> None:
-    found, pinned = describe(method), PINS[name]
+    found, pinned = describe(method), PINS["examples"][name]
     assert found.pop("parameters") == pytest.approx(pinned.pop("parameters"), rel=1e-3, abs=1e-4)
     assert json.loads(json.dumps(found)) == pinned
 
 
-def test_every_example_is_pinned() -> None:
-    assert set(PINS) == {name for name, _ in examples()}
+def test_what_is_pinned_is_there() -> None:
+    assert set(PINS["examples"]) <= {name for name, _ in examples()}
+
+
+def test_every_figure_is_drawn_as_pinned() -> None:
+    assert {name: draw_bits(figure, DIGITS) for name, figure in samples.every_figure().items()} == PINS["figures"]
+
+
+def test_every_command_says_what_is_pinned() -> None:
+    assert describe_commands() == PINS["commands"]

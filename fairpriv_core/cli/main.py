@@ -14,6 +14,7 @@ import click
 
 from fairpriv_core.cli import answers
 from fairpriv_core.cli.export import export
+from fairpriv_core.cli.new import new
 from fairpriv_core.cli.output import Failed, check_folder, open_reporter, print_answer, report, say
 from fairpriv_core.cli.papers import papers
 from fairpriv_core.cli.request import read_method_options, read_request
@@ -213,6 +214,7 @@ def select(keys: tuple[str, ...], again: bool, as_json: bool, **wish: Any) -> No
 
 
 cli.add_command(export)
+cli.add_command(new)
 cli.add_command(papers)
 cli.add_command(sweep)
 

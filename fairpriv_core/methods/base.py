@@ -16,9 +16,23 @@ Variant = Literal["proved", "published"]
 
 
 @dataclass(frozen=True)
-class MethodInfo:
-    """What a method can do; forms, tests and tables read this instead of testing names.
+class Style:
+    """How figures draw a method: a colour, a dash and a marker by their names in report/looks.py.
 
+    `legend` is what legends and tables call the method; "" where that is its title.
+    """
+
+    color: str
+    dash: str
+    marker: str
+    legend: str = ""
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """What a method can do; forms, figures, tests and tables read this instead of testing names.
+
+    No two methods have the same dash and marker, and those of one family share a colour.
     `threat_model` is None for a method that is not private. `calibrates` names the field that calibration sets, or
     is None. `max_groups` and `max_labels` are None where there is no limit. `notions` are those that the method takes;
     where `pursues_notion` is False it only reports the chosen one, and where `uses_groups` is False training does not
@@ -31,6 +45,7 @@ class MethodInfo:
 
     name: str
     title: str
+    style: Style
     summary: str
     citation: str
     threat_model: ThreatModel | None
@@ -46,6 +61,11 @@ class MethodInfo:
     certifies: bool = False
     reuses: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
+
+    @property
+    def legend(self) -> str:
+        """What legends and tables call it."""
+        return self.style.legend or self.title
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,11 @@ _METHODS: tuple[type[Method], ...] = (
     DpFermiRecord,
 )
 
+#: what every other method is read against: neither private nor fair
+REFERENCE_METHOD = Plain.info.name
+#: the method where none was chosen, and that on data which the first cannot take
+DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES = PfLd.info.name, FairDpAdaptive.info.name
+
 
 def methods() -> dict[str, type[Method]]:
     """Return the catalogue: name -> class."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from fairpriv_core.notions.certified import CONDITIONS
+from fairpriv_core.notions.notion import Notion
 
 OF_PAPER = "paper"  # what these certificates are marked with in a record's notes
 
@@ -58,14 +58,14 @@ def worst_case_bound(norm: float, deviation: float) -> float:
     return math.erf(norm / (math.sqrt(2.0) * deviation)) if deviation else 1.0
 
 
-def empirical_bound(cells: CellSums, notion: str, *, failure: float, samples: int) -> float | None:
-    """Return Proposition 3 for `notion` (a key of CONDITIONS), in [0, 1]; None where a group has no records.
+def empirical_bound(cells: CellSums, notion: Notion, *, failure: float, samples: int) -> float | None:
+    """Return Proposition 3 for a `notion` about positive decisions, in [0, 1]; None where a group has no records.
 
     For each group Hoeffding's half-width on the mean holds but for a chance of `failure`, were the records independent
     of the model; k groups together but for k times that. The Monte Carlo error of `samples` models is added.
     """
-    events = CONDITIONS[notion]
-    bounds = [_event_bound(cells, labels, failure / len(events)) for labels in events]
+    share = failure / len(notion.populations)
+    bounds = [_event_bound(cells, labels, share) for labels in notion.populations]
     if any(bound is None for bound in bounds):
         return None
     worst = max(bound for bound in bounds if bound is not None)

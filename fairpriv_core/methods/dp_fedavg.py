@@ -14,7 +14,7 @@ from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
@@ -30,6 +30,7 @@ class DpFedAvg(NoisySums):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="dp_fedavg",
         title="DP-FedAvg",
+        style=Style("grey", "longdashdot", "pentagon"),
         summary="DP-SGD that clips each layer on its own; protects whole records, does not pursue fairness.",
         citation="McMahan et al. (2018), Learning differentially private recurrent language models",
         threat_model="record",

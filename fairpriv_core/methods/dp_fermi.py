@@ -34,7 +34,7 @@ from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields, penalty
-from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.penalty import ClassConditions
 from fairpriv_core.methods.setting import Setting
@@ -56,6 +56,7 @@ class DpFermi(FitsMany):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="dp_fermi",
         title="DP-FERMI",
+        style=Style("vermilion", "dash", "square"),
         summary="Penalises dependence between decision and group; protects each person's sensitive attribute.",
         citation="Lowy, Gupta and Razaviyayn (2023), Stochastic differentially private and fair learning, Algorithm 1",
         threat_model="attribute",

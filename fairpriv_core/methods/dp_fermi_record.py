@@ -24,7 +24,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields, penalty
-from fairpriv_core.methods.base import MethodInfo, parameter
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi import DpFermi, claim_of_theorem
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
@@ -44,6 +44,7 @@ class DpFermiRecord(NoisySums):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="dp_fermi_record",
         title="DP-FERMI for whole records",
+        style=Style("vermilion", "longdashdot", "square", legend="DP-FERMI, records"),
         summary="Penalises dependence between decision and group; protects whole records.",
         citation="Lowy, Gupta and Razaviyayn (2023), Stochastic differentially private and fair learning, Theorem 3.3",
         threat_model="record",

@@ -13,7 +13,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo, parameter
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
@@ -32,6 +32,7 @@ class DpIsSgd(NoisySums):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="dp_is_sgd",
         title="DP-IS-SGD",
+        style=Style("yellow", "dashdot", "diamond"),
         summary="DP-SGD that samples small groups more often; protects whole records.",
         citation="Kulynych et al. (2022), What you see is what you get",
         threat_model="record",

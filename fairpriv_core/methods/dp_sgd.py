@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
@@ -22,6 +22,7 @@ class DpSgd(NoisySums):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="dp_sgd",
         title="DP-SGD",
+        style=Style("grey", "longdash", "triangle-up"),
         summary="Protects whole records; does not pursue fairness.",
         citation="Abadi et al. (2016), Deep learning with differential privacy",
         threat_model="record",

@@ -13,7 +13,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySumsRule, SumsWithCounts, clipped_loss_weights, count_by, running_mean
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.setting import Setting
@@ -31,6 +31,7 @@ class DpsgdF(SumsWithCounts):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="dpsgd_f",
         title="DPSGD-F",
+        style=Style("sky", "dash", "triangle-up"),
         summary="DP-SGD with a clipping bound for each group, so that none is clipped more; protects whole records.",
         citation="Xu, Du and Wu (2021), Removing disparate impact on model accuracy in DP-SGD",
         threat_model="record",

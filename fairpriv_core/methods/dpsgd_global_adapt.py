@@ -16,7 +16,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo, parameter
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import NoisySumsRule, SumsWithCounts, within_reach
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.setting import Setting
@@ -34,6 +34,7 @@ class DpsgdGlobalAdapt(SumsWithCounts):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="dpsgd_global_adapt",
         title="DPSGD-Global-Adapt",
+        style=Style("sky", "dot", "x"),
         summary="DP-SGD that scales gradients alike, so that clipping does not turn them; protects whole records.",
         citation="Esipova et al. (2023), Disparate impact in differential privacy from gradient misalignment",
         threat_model="record",

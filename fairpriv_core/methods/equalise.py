@@ -27,10 +27,9 @@ def equalise(
     mixed = np.eye(groups) if response is None else response
     # of the variables (k, 2): group a's new decisions are mixed[a] @ x
     gain = np.einsum("y,ayd,az->zd", 1.0 - 2.0 * _LABELS, counts, mixed)
-    populations = [(0, 1) if condition is None else (condition,) for condition in notion.conditions]
     rows, right = [], []
-    spare = len(populations)  # beside x: the lowest mean of each population's groups
-    for index, labels in enumerate(populations):
+    spare = len(notion.populations)  # beside x: the lowest mean of each population's groups
+    for index, labels in enumerate(notion.populations):
         for group in range(groups):
             slope, constant = _mean(counts[group], labels, notion.target == "loss")
             of_x = np.einsum("z,d->zd", mixed[group], slope).ravel()

@@ -10,7 +10,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, NotPrivate
+from fairpriv_core.methods.base import FitsMany, MethodInfo, NotPrivate, Style
 from fairpriv_core.methods.lagrangian import LagrangianRule
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
@@ -23,6 +23,7 @@ class FLd(NotPrivate, FitsMany):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="f_ld",
         title="F-LD",
+        style=Style("blue", "dash", "circle"),
         summary="Pursues the chosen notion by Lagrangian duality; not private.",
         citation="Tran, Fioretto and Van Hentenryck (2021), Differentially private and fair deep learning, Algorithm 1",
         threat_model=None,

@@ -23,7 +23,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo, parameter
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import (
     AdaptiveBounds,
     NoisySumsRule,
@@ -53,6 +53,7 @@ class FairDpAdaptive(AdaptiveBounds):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="fairdp_adaptive",
         title="FairDP (adaptive clipping)",
+        style=Style("green", "dot", "diamond", legend="FairDP, adaptive clipping"),
         summary="DP-SGD that balances clipping bias and noise for each group; protects whole records.",
         citation="FairDP (2021), Fair differential privacy can mitigate the disparate impact on model accuracy, eq. 5",
         threat_model="record",

@@ -28,7 +28,7 @@ from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo, parameter
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.certificates import (
     OF_PAPER,
     CellSums,
@@ -40,8 +40,8 @@ from fairpriv_core.methods.certificates import (
 )
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
 from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS
-from fairpriv_core.notions.certified import CONDITIONS
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel
@@ -56,10 +56,11 @@ class FairDpCertified(NoisySums):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="fairdp_certified",
         title="FairDP, certified",
+        style=Style("purple", "dashdot", "triangle-up"),
         summary="Every group contributes equally under its own noise; a run bounds the gap of the model it exports.",
         citation="FairDP: Achieving fairness certification with differential privacy (2024), Algorithms 1 and 2",
         threat_model="record",
-        notions=tuple(CONDITIONS),
+        notions=("demographic_parity", "equal_opportunity", "equalized_odds"),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         pursues_notion=False,
@@ -369,7 +370,8 @@ def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Ker
     sizes = np.bincount(train.group, minlength=train.groups).clip(1).astype(np.float64)
     deviation = _deviation(setting, k, sizes)
     cells = _cell_sums(setting, k, deviation=deviation, kernel=kernel, feed=feed)
-    bounds = [empirical_bound(cells, notion, failure=method.failure, samples=method.ensemble) for notion in CONDITIONS]
+    asked = [notions()[name] for name in method.info.notions]
+    bounds = [empirical_bound(cells, notion, failure=method.failure, samples=method.ensemble) for notion in asked]
     noisy = setting.trainings[k].mechanism.laplace(
         np.array([1.0 if bound is None else bound for bound in bounds]),
         shift=float(len(bounds) / sizes.min()),
@@ -381,7 +383,7 @@ def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Ker
     return {
         "of": OF_PAPER,
         "about": RANDOMISED,
-        "bounds": dict(zip(CONDITIONS, noisy.clip(0.0, 1.0).tolist(), strict=True)),
+        "bounds": dict(zip(method.info.notions, noisy.clip(0.0, 1.0).tolist(), strict=True)),
         "failure": method.failure * train.groups,
         "theorem_2": min(worst + monte_carlo_error(method.ensemble), 1.0),
     }

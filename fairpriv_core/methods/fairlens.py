@@ -29,7 +29,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Drawn, Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo, parameter
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
@@ -49,6 +49,7 @@ class FairLens(NoisySums):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="fairlens",
         title="Tran et al. (FairLens)",
+        style=Style("yellow", "longdash", "cross"),
         summary="DP-SGD that holds what clipping and noise cost alike for every group; protects whole records.",
         citation="Tran, Dinh and Fioretto (2021), Differentially private empirical risk minimization under the "
         "fairness lens",

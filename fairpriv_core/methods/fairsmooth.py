@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.smoothing import choose_deviation, choose_samples, smooth
 from fairpriv_core.notions.catalog import notions
@@ -22,6 +22,7 @@ class FairSmooth(Plain):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="fairsmooth",
         title="FairSmooth",
+        style=Style("purple", "dot", "triangle-down"),
         summary="Smooths a plainly trained classifier by noise on its parameters; not private.",
         citation="Jin et al. (2022), Input-agnostic certified group fairness via Gaussian parameter smoothing",
         threat_model=None,

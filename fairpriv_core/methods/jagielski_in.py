@@ -30,7 +30,7 @@ from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.predict import build_mixture
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsAlone, MethodInfo, parameter
+from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, NO_CELL, build_cells
@@ -53,6 +53,7 @@ class JagielskiIn(FitsAlone):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="jagielski_in",
         title="DP oracle learner",
+        style=Style("orange", "dashdot", "x"),
         summary="A private learner plays against a private auditor of the notion; protects the sensitive attribute.",
         citation="Jagielski et al. (2019), Differentially private fair learning, DP-oracle-learner",
         threat_model="attribute",

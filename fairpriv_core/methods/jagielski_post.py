@@ -13,7 +13,7 @@ from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import decisions
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsAlone, MethodInfo
+from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.equalise import equalise
 from fairpriv_core.methods.none import Plain
@@ -32,6 +32,7 @@ class JagielskiPost(FitsAlone):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="jagielski_post",
         title="DP post-processing",
+        style=Style("orange", "dot", "cross"),
         summary="Corrects a plain model's decisions by group, from noisy counts; needs the group at prediction.",
         citation="Jagielski et al. (2019), Differentially private fair learning, DP-postprocessing",
         threat_model="attribute",

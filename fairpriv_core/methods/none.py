@@ -14,7 +14,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, NotPrivate
+from fairpriv_core.methods.base import FitsMany, MethodInfo, NotPrivate, Style
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 
@@ -26,6 +26,7 @@ class Plain(NotPrivate, FitsMany):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="none",
         title="Plain",
+        style=Style("grey", "dot", "circle", legend="No privacy, no fairness"),
         summary="Trains for accuracy alone: no privacy, no fairness.",
         citation="reference without privacy or fairness (N and CLF in Tran, Fioretto and Van Hentenryck, 2021)",
         threat_model=None,

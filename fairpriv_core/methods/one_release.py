@@ -38,7 +38,7 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.none import PlainRule
 from fairpriv_core.methods.setting import Setting
@@ -59,6 +59,7 @@ class OneRelease(FitsMany):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="one_release",
         title="OneRelease",
+        style=Style("ink", "solid", "star"),
         summary="Reads the sensitive attribute once, with noise, and pursues the chosen notion on the estimate.",
         citation="this project; the release is the analytic Gaussian mechanism (Balle and Wang, 2018)",
         threat_model="attribute",

@@ -19,7 +19,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo, parameter
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import AdaptiveBounds, NoisySumsRule, as_published, raw_norms, within_reach
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.methods.setting import Setting
@@ -38,6 +38,7 @@ class OptQ(AdaptiveBounds):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="opt_q",
         title="Opt-Q",
+        style=Style("orange", "longdashdot", "hexagon"),
         summary="DP-SGD that clips at the quantile with the least error; protects whole records.",
         citation="Amin et al. (2019), Bounding user contributions, as used by FairDP (2021, Appendix C)",
         threat_model="record",

@@ -27,7 +27,7 @@ from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.clipping_choice import ClippingCurve, Warmup, best_bound, build_curve, proved_noise
 from fairpriv_core.methods.lagrangian import LagrangianRule, cell_means, constraint_norms, finite, outputs
@@ -52,6 +52,7 @@ class PfLd(FitsMany):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="pf_ld",
         title="PF-LD",
+        style=Style("blue", "solid", "circle"),
         summary="Pursues the chosen notion by Lagrangian duality; protects each person's sensitive attribute.",
         citation="Tran, Fioretto and Van Hentenryck (2021), Differentially private and fair deep learning, eq. 8, 10",
         threat_model="attribute",

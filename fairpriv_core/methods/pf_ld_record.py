@@ -26,7 +26,7 @@ from fairpriv_core.engine.loop import Sampled, steps_per_epoch
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.lagrangian import finite, outputs
 from fairpriv_core.methods.noisy_sums import NoisySumsRule
@@ -51,6 +51,7 @@ class PfLdRecord(FitsMany):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="pf_ld_record",
         title="PF-LD for whole records",
+        style=Style("blue", "longdash", "circle", legend="PF-LD, records"),
         summary="Pursues the chosen notion by Lagrangian duality; protects whole records.",
         citation="This project, after Tran, Fioretto and Van Hentenryck (2021) and Abadi et al. (2016)",
         threat_model="record",

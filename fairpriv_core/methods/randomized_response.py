@@ -13,7 +13,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsAlone, MethodInfo, parameter
+from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.equalise import equalise
 from fairpriv_core.notions.catalog import notions
@@ -40,6 +40,7 @@ class ResponseReductions(FitsAlone):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="randomized_response",
         title="Randomised response",
+        style=Style("orange", "longdash", "diamond"),
         summary="Each person's attribute is randomised before anything is computed; a reduction corrects for it.",
         citation="Mozannar, Ohannessian and Srebro (2020), Fair learning with private demographic data",
         threat_model="attribute",

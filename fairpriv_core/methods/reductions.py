@@ -9,7 +9,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsAlone, MethodInfo, NotPrivate
+from fairpriv_core.methods.base import FitsAlone, MethodInfo, NotPrivate, Style
 from fairpriv_core.notions.catalog import notions
 
 
@@ -20,6 +20,7 @@ class Reductions(NotPrivate, FitsAlone):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="reductions",
         title="Reductions",
+        style=Style("grey", "dash", "diamond"),
         summary="Finds the most accurate randomised classifier within a bound on the gap; not private.",
         citation="Agarwal et al. (2018), A reductions approach to fair classification, Algorithm 1",
         threat_model=None,

@@ -23,7 +23,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
-from fairpriv_core.methods.base import FitsAlone, MethodInfo, NotPrivate, parameter
+from fairpriv_core.methods.base import FitsAlone, MethodInfo, NotPrivate, Style, parameter
 from fairpriv_core.methods.fields import iterations
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL, build_cells
@@ -37,6 +37,7 @@ class Zafar(NotPrivate, FitsAlone):
     info: ClassVar[MethodInfo] = MethodInfo(
         name="zafar",
         title="Covariance constraints",
+        style=Style("grey", "dashdot", "square"),
         summary="Logistic regression that bounds how group and distance from the boundary vary together; not private.",
         citation="Zafar et al. (2017), Fairness constraints; Fairness beyond disparate treatment and disparate impact",
         threat_model=None,

@@ -16,6 +16,7 @@ _NOTIONS = (
         ask="The share predicted '{positive}' should be the same for {groups}.",
         misleads="It ignores the true label: a small gap can be reached by mistakes in one group, and where the groups "
         "truly differ an exact predictor has a gap.",
+        beside_others=True,
         rate_of_classes="the share decided for any one class",
         ask_of_classes="Every class should be decided equally often for {groups}.",
     ),
@@ -31,6 +32,7 @@ _NOTIONS = (
         "'{positive}' should be the same for {groups}.",
         misleads="It trusts the recorded label: where the label itself was given unfairly, a small gap carries that "
         "on; and the rare label's rates rest on few people.",
+        beside_others=True,
         rate_of_classes="the share decided for any one class, within any true class,",
         ask_of_classes="Among people of the same true class, every class should be decided equally often for {groups}.",
     ),
@@ -63,7 +65,15 @@ _NOTIONS = (
     ),
 )
 
+#: the notion where none was chosen
+DEFAULT_NOTION = _NOTIONS[0].name
+
 
 def notions() -> dict[str, Notion]:
     """Return every notion by name, in the order in which forms show them."""
     return {notion.name: notion for notion in _NOTIONS}
+
+
+def list_gaps(name: str) -> list[str]:
+    """Return the metrics of the gaps that a run with notion `name` shows: its own, then those that any run does."""
+    return list(dict.fromkeys([f"{name}_gap", *(each.metric for each in _NOTIONS if each.beside_others)]))

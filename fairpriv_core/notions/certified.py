@@ -9,19 +9,14 @@ worst counts that the noise leaves possible. Nothing rests on large samples.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
 
-# of each notion the labels whose rows a rate is among; the condition with the largest gap counts
-CONDITIONS: Mapping[str, tuple[tuple[int, ...], ...]] = {
-    "demographic_parity": ((0, 1),),
-    "equal_opportunity": ((1,),),
-    "equalized_odds": ((0,), (1,)),
-}
+from fairpriv_core.notions.catalog import notions
+
 _RATES = 3  # of a group: among everyone, and among the rows of each label
 _GRID = 2.0**-20  # what rounding a release may move it by, in standard deviations of its noise
 Interval = tuple[float, float]
@@ -31,24 +26,26 @@ def certify_gaps(counts: np.ndarray, noise: float, *, failure: float) -> dict[st
     """Return upper bounds on the gaps, and a lower one on the accuracy, of the model that made `counts`; JSON.
 
     `counts` (k, 2, 2) are over group, label and decision, each with Gaussian noise of deviation `noise` >= 0. All
-    bounds hold together but for a chance of `failure`, in (0, 1), over rows and noise. `bounds` has for each notion of
-    `CONDITIONS` its bound in [0, 1), None where it would be 1, which says nothing. `accuracy` and `constant_accuracy`
-    (of the more frequent label) are estimates, None where too few rows are left; `accuracy_at_least` holds.
+    bounds hold together but for a chance of `failure`, in (0, 1), over rows and noise. `bounds` has for each notion
+    about positive decisions its bound in [0, 1), None where it would be 1, which says nothing. `accuracy` and
+    `constant_accuracy` (of the more frequent label) are estimates, None where too few rows are left;
+    `accuracy_at_least` holds.
     """
     cells = np.asarray(counts, dtype=np.float64)
     share = failure / (_RATES * len(cells) + 1)  # of each interval, the accuracy's being one more
-    asked = {labels for each in CONDITIONS.values() for labels in each}
-    found = {labels: _group_intervals(cells, labels, noise, share) for labels in asked}
-    bounds = {notion: max(_widest(found[labels]) for labels in each) for notion, each in CONDITIONS.items()}
+    asked = {name: notion.populations for name, notion in notions().items() if notion.target == "score"}
+    known = {labels for each in asked.values() for labels in each}
+    found = {labels: _group_intervals(cells, labels, noise, share) for labels in known}
+    bounds = {notion: max(_widest(found[labels]) for labels in each) for notion, each in asked.items()}
     right, wrong = cells[:, 0, 0] + cells[:, 1, 1], cells[:, 0, 1] + cells[:, 1, 0]
     least, _ = rate_interval(right.sum(), wrong.sum(), noise=noise * math.sqrt(right.size * 2), share=share)
     whole = cells.sum()
-    known = whole > 0
+    counted = whole > 0
     return {
         "bounds": {notion: bound if bound < 1.0 else None for notion, bound in bounds.items()},
-        "accuracy": _within(right.sum() / whole) if known else None,
+        "accuracy": _within(right.sum() / whole) if counted else None,
         "accuracy_at_least": least,
-        "constant_accuracy": _within(cells.sum(axis=(0, 2)).max() / whole) if known else None,
+        "constant_accuracy": _within(cells.sum(axis=(0, 2)).max() / whole) if counted else None,
     }
 
 

@@ -8,6 +8,8 @@ from typing import Literal
 
 Target = Literal["score", "loss"]
 _BOTH = (0, 1)
+# the share predicted positive among everyone and among the rows of a label, by its key in a record's groups
+_RATES = {None: "positive_rate", 1: "true_positive_rate", 0: "false_positive_rate"}
 
 
 @dataclass(frozen=True)
@@ -19,13 +21,14 @@ class Notion:
         title: how a person reads it.
         citation: who defined it.
         sentence: one plain sentence.
-        conditions: labels conditioned on, of two; (None,) compares everyone, (0, 1) compares within each label, (1,)
-            among the positive one alone. See `conditions_among` for more labels.
+        conditions: labels conditioned on, of two; (None,) compares everyone, (0, 1) compares within each label, (0,)
+            and (1,) within one alone. See `conditions_among` for more labels.
         target: h. "score" is the predicted probability of the positive label (reported: being predicted positive);
             "loss" is the training loss (reported: the 0/1 error).
         rate: the compared rate in words, with "{positive}" where the positive label's name goes.
         ask: who is compared and what is to be the same, with "{positive}" and "{groups}".
         misleads: when a small gap says less than it seems to.
+        beside_others: whether its gap stands beside that of a run's own notion, whichever that is.
         rate_of_classes, ask_of_classes: the same of more than two labels, none of which is positive; empty where the
             notion needs a positive one.
     """
@@ -39,6 +42,7 @@ class Notion:
     rate: str
     ask: str
     misleads: str
+    beside_others: bool = False
     rate_of_classes: str = ""
     ask_of_classes: str = ""
 
@@ -50,7 +54,19 @@ class Notion:
     @property
     def needs_positive(self) -> bool:
         """Whether it speaks of the positive label, and so of two labels alone."""
-        return self.conditions == (1,)
+        return self.conditions not in ((None,), _BOTH)
+
+    @property
+    def populations(self) -> tuple[tuple[int, ...], ...]:
+        """Among the rows of which labels, of two, h is compared: for each condition one label, or both for everyone."""
+        return tuple(_BOTH if condition is None else (condition,) for condition in self.conditions)
+
+    @property
+    def rates(self) -> tuple[str, ...]:
+        """The keys of the groups' rates, of two labels, that it compares; the positive label's first."""
+        if self.target == "loss":
+            return ("accuracy",)
+        return tuple(rate for condition, rate in _RATES.items() if condition in self.conditions)
 
     def conditions_among(self, labels: int) -> tuple[int | None, ...]:
         """Return what it is conditioned on where there are `labels` labels; () where it is undefined."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report import classes, live, wording
 from fairpriv_core.report.brief import Cell, Part, Table
 from fairpriv_core.report.brief_runs import Chosen, Reference, Told
@@ -20,11 +21,6 @@ RATES = {
     "true_positive_rate": "true positive rate",
     "false_positive_rate": "false positive rate",
     "accuracy": "accuracy",
-}
-_RATES_OF = {
-    "equal_opportunity": ("true_positive_rate",),
-    "equalized_odds": ("true_positive_rate", "false_positive_rate"),
-    "accuracy_parity": ("accuracy",),
 }
 Point = tuple[Chosen, Mean, Mean]
 _HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
@@ -143,7 +139,7 @@ def _read_bars(chosen: Sequence[Chosen], source: str, rate: str) -> list[GroupRa
 
 def _compared_rates(each: Chosen, found: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the groups' shares that a run's notion compares; of many classes that in which groups differ most."""
-    usual = _RATES_OF.get(each.row.notion, ("positive_rate",))
+    usual = notions()[each.row.notion].rates
     return tuple(_list_rates(found)) if classes.has_classes(found) and usual != ("accuracy",) else usual
 
 

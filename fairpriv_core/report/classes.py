@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.report import wording
 from fairpriv_core.report.tables import Record
 from fairpriv_core.stats import Mean, mean_interval
@@ -97,7 +98,7 @@ def compare_classes(settings: Sequence[Sequence[Record]], *, reference: int | No
 
 def find_reference(methods: Sequence[str]) -> int | None:
     """Return the place of the first setting that is trained for accuracy alone; None where there is none."""
-    return next((at for at, method in enumerate(methods) if method == "none"), None)
+    return next((at for at, method in enumerate(methods) if method == REFERENCE_METHOD), None)
 
 
 def _whole(size: float) -> int | None:

@@ -10,6 +10,7 @@ from typing import Any
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.ledger.report import add_up
+from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.records.config import write_toml
 from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive
 from fairpriv_core.records.record import RunRecord
@@ -78,12 +79,12 @@ def _tell_ledger(store: RunStore, records: Sequence[RunRecord]) -> dict[str, Any
 
 
 def _find_references(store: RunStore, records: Sequence[RunRecord]) -> list[dict[str, Any]]:
-    """Return the newest finished run of method "none" on each question of `records`, but for those among them."""
+    """Return the reference method's newest finished run on each question of `records`, without those among them."""
     asked = [_name_question(record.config) for record in records]
     found: dict[str, str] = {}
     for row in store.rows(limit=_MOST_RUNS):
         question = _name_question(row.config)
-        if row.status == "finished" and row.config["method"]["name"] == "none" and question in asked:
+        if row.status == "finished" and row.config["method"]["name"] == REFERENCE_METHOD and question in asked:
             found.setdefault(question, row.key)
     others = store.records([key for key in found.values() if key not in {record.key for record in records}])
     return [_tell_reference(record) for record in others.values()]

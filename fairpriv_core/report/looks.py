@@ -1,4 +1,4 @@
-"""Who looks how: one place that gives each method its colour, dash and marker, and each role and theme its colours.
+"""What colours, dashes and markers there are, and how a method of the catalogue, a role and a theme look.
 
 Colours are Okabe and Ito's (2008), darkened on light ground where a thin line would have a contrast below 3:1. No two
 methods share dash and marker, so they differ in greyscale too; methods of one family share a colour.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.catalog import methods
 
 ThemeName = Literal["light", "dark"]
 
@@ -65,34 +66,6 @@ THEMES = {
     "dark": Theme("dark", "#14171A", "#ECEFF1", "#AEB6BD", "#2E353B"),
 }
 
-_METHODS = {
-    # not private
-    "none": Look("No privacy, no fairness", "grey", "dot", "circle"),
-    "f_ld": Look("F-LD", "blue", "dash", "circle"),
-    "reductions": Look("Reductions", "grey", "dash", "diamond"),
-    "zafar": Look("Covariance constraints", "grey", "dashdot", "square"),
-    "fairsmooth": Look("FairSmooth", "purple", "dot", "triangle-down"),
-    # the sensitive attribute
-    "pf_ld": Look("PF-LD", "blue", "solid", "circle"),
-    "dp_fermi": Look("DP-FERMI", "vermilion", "dash", "square"),
-    "randomized_response": Look("Randomised response", "orange", "longdash", "diamond"),
-    "jagielski_post": Look("DP post-processing", "orange", "dot", "cross"),
-    "jagielski_in": Look("DP oracle learner", "orange", "dashdot", "x"),
-    "one_release": Look("OneRelease", "ink", "solid", "star"),
-    # the whole record
-    "dp_sgd": Look("DP-SGD", "grey", "longdash", "triangle-up"),
-    "dp_fedavg": Look("DP-FedAvg", "grey", "longdashdot", "pentagon"),
-    "opt_q": Look("Opt-Q", "orange", "longdashdot", "hexagon"),
-    "dpsgd_f": Look("DPSGD-F", "sky", "dash", "triangle-up"),
-    "dpsgd_global_adapt": Look("DPSGD-Global-Adapt", "sky", "dot", "x"),
-    "dp_is_sgd": Look("DP-IS-SGD", "yellow", "dashdot", "diamond"),
-    "fairlens": Look("Tran et al. (FairLens)", "yellow", "longdash", "cross"),
-    "fairdp_adaptive": Look("FairDP, adaptive clipping", "green", "dot", "diamond"),
-    "fairdp_certified": Look("FairDP, certified", "purple", "dashdot", "triangle-up"),
-    "dpsgd_smooth": Look("DPSGD-Smooth", "purple", "solid", "triangle-down"),
-    "dp_fermi_record": Look("DP-FERMI, records", "vermilion", "longdashdot", "square"),
-    "pf_ld_record": Look("PF-LD, records", "blue", "longdash", "circle"),
-}
 _ROLES = {
     "ink": Look("", "ink", "solid", "circle"),
     "muted": Look("", "grey", "dot", "circle", 1.5),
@@ -116,16 +89,13 @@ _ROLES = {
 }
 
 
-def method_ids() -> tuple[str, ...]:
-    """Return every method id that has a look."""
-    return tuple(_METHODS)
-
-
 def method_look(method: str) -> Look:
-    """Return the one look of `method`; BadInput for an id that has none."""
-    if method not in _METHODS:
-        raise BadInput(f"unknown method '{method}'; choose from {', '.join(_METHODS)}.", field="method")
-    return _METHODS[method]
+    """Return the look that the catalogue gives `method`; BadInput for an id that it does not have."""
+    known = methods()
+    if method not in known:
+        raise BadInput(f"unknown method '{method}'; choose from {', '.join(known)}.", field="method")
+    info = known[method].info
+    return Look(info.legend, info.style.color, info.style.dash, info.style.marker)
 
 
 def look_of(name: str) -> Look:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.stats import mean_interval
 
@@ -43,7 +44,7 @@ def configs_of(row: Mapping[str, Any]) -> Iterator[RunConfig]:
                     "sensitive": row.get("sensitive", "sex"),
                     **row.get("data", {}),
                 },
-                "notion": row.get("notion", "demographic_parity"),
+                "notion": row.get("notion", DEFAULT_NOTION),
                 "method": {"name": row["method"], **row.get("set", {})},
                 "epsilon": row.get("epsilon"),
                 "split": row.get("split", "stratified"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.report import wording
 from fairpriv_core.report.looks import method_look
 from fairpriv_core.report.tables import Outcome, read_outcome
@@ -58,7 +59,7 @@ def read_start_results(path: Path = PATH) -> StartResults:
 
 def say_cost(results: StartResults, epsilon: float) -> str:
     """Return what the title asks, at the stored ε nearest to `epsilon`: accuracy given up, and the gap, by method."""
-    plain = [run for run in results.outcomes if run.method == "none"]
+    plain = [run for run in results.outcomes if run.method == REFERENCE_METHOD]
     accuracy, gap = _means(plain)
     at = min(_stored(results), key=lambda value: abs(math.log(value / epsilon)))
     runs: dict[str, list[Outcome]] = {}

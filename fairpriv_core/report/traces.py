@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.figure import Kind, Series, Value
-from fairpriv_core.report.looks import DASHES, Look, Theme, color_on, fill, look_of, method_ids
+from fairpriv_core.report.looks import DASHES, Look, Theme, color_on, fill, look_of
 from fairpriv_core.report.notes import axis_suffix, rich
 
 Trace = dict[str, Any]
@@ -46,7 +47,7 @@ def _line(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
         "type": "scatter",
         "x": series.x,
         "y": series.y,
-        "mode": "lines+markers" if alone or series.look in method_ids() else "lines",
+        "mode": "lines+markers" if alone or series.look in methods() else "lines",
         "line": {"color": color, "dash": look.dash, "width": look.width},
         "marker": {"symbol": _symbol(look, series.variation), "size": 8, "color": color, "maxdisplayed": MARKERS_SHOWN},
         "showlegend": not series.labelled,

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.claim import Progress
@@ -128,8 +129,7 @@ def tabulate(rows: Sequence[Sequence[str]]) -> str:
 def _describe_metrics(metrics: Mapping[str, Any], notion: str) -> list[tuple[str, str]]:
     constant = _share(metrics["constant_accuracy"])
     lines = [("accuracy", f"{_share(metrics['accuracy'])} (a constant answer: {constant})")]
-    gaps = dict.fromkeys([f"{notion}_gap", "demographic_parity_gap", "equalized_odds_gap"])
-    lines += [(name.replace("_", " "), _points(metrics, name)) for name in gaps]
+    lines += [(name.replace("_", " "), _points(metrics, name)) for name in list_gaps(notion)]
     if "classes" not in metrics:
         return lines + [_describe_part(group, "positive_rate") for group in metrics["groups"]]
     sizes = [[(each["name"], each["size"]) for each in metrics[name]] for name in ("groups", "classes")]
@@ -150,7 +150,7 @@ def _describe_part(part: Mapping[str, Any], rate: str) -> tuple[str, str]:
 
 
 def _describe_private(found: Mapping[str, Any], notion: str) -> list[tuple[str, str]]:
-    names = dict.fromkeys(["accuracy", f"{notion}_gap", "demographic_parity_gap", "equalized_odds_gap"])
+    names = ("accuracy", *list_gaps(notion))
     lines = [(f"{name.replace('_', ' ')}, noised", _with_interval(found, name)) for name in names]
     return [*lines, ("", found["statement"])]
 

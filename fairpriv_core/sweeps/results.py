@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import violation
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.rows import RunRow
@@ -19,10 +20,7 @@ METRICS = (
     "accuracy",
     "balanced_accuracy",
     "roc_auc",
-    "demographic_parity_gap",
-    "equalized_odds_gap",
-    "equal_opportunity_gap",
-    "accuracy_parity_gap",
+    *(notion.metric for notion in notions().values()),
 )
 _MEANS = ("accuracy", "gap", "epsilon")
 
@@ -65,7 +63,7 @@ def _describe(cell: Cell, rows: Mapping[str, RunRow], records: Mapping[str, RunR
     stated = record.epsilon if record is not None and row.ended else None
     line |= {"key": row.key, "status": row.status, "reason": row.error or waits, "epsilon": stated}
     line["gap"] = None if metrics is None else violation(cell.config.notion, metrics)
-    return {**line, **{name: None if metrics is None else metrics[name] for name in METRICS}}
+    return {**line, **{name: None if metrics is None else metrics.get(name) for name in METRICS}}
 
 
 def _average(lines: Sequence[Json]) -> Json:

@@ -122,7 +122,7 @@ def test_the_second_edition_serves_when_only_it_is_here(tmp_path: Path, monkeypa
 
 def test_the_checksums_are_those_of_the_real_files(real_data: Path) -> None:
     sources = [source for problem in problems().values() for edition in problem.editions for source in edition]
-    assert len(sources) == 15
+    assert len(sources) >= 15
     for source in sources:
         assert hash_file(real_data / source.path) == source.sha256
 

@@ -15,6 +15,7 @@ from fairpriv_core.methods.certificates import (
     spread,
     worst_case_bound,
 )
+from fairpriv_core.notions.catalog import notions
 
 DRAW = np.random.default_rng(0)
 
@@ -61,7 +62,7 @@ def test_proposition_3_holds_as_often_as_it_says(notion: str) -> None:
     held, failure, rounds = 0, 0.05, 400
     for _ in range(rounds):
         cells = CellSums(DRAW.binomial(labelled, means).astype(float), labelled.astype(float))
-        bound = empirical_bound(cells, notion, failure=failure, samples=10**12)
+        bound = empirical_bound(cells, notions()[notion], failure=failure, samples=10**12)
         assert bound is not None
         held += bound >= gaps[notion]
         assert bound <= 1.0
@@ -72,12 +73,12 @@ def test_fewer_models_widen_a_certificate_and_an_empty_group_has_none() -> None:
     sums, counts = np.array([[30.0, 60.0], [20.0, 80.0]]), np.array([[300.0, 100.0], [200.0, 150.0]])
 
     def bound(samples: int) -> float:
-        value = empirical_bound(CellSums(sums, counts), "demographic_parity", failure=0.05, samples=samples)
+        value = empirical_bound(CellSums(sums, counts), notions()["demographic_parity"], failure=0.05, samples=samples)
         assert value is not None
         return value
 
     assert bound(100) == pytest.approx(bound(10_000) + 0.1 - 0.01)
     assert monte_carlo_error(100) == 0.1
     empty = CellSums(np.array([[5.0, 0.0], [50.0, 60.0]]), np.array([[90.0, 0.0], [100.0, 90.0]]))
-    assert empirical_bound(empty, "equal_opportunity", failure=0.05, samples=100) is None
-    assert empirical_bound(empty, "demographic_parity", failure=0.05, samples=100) is not None
+    assert empirical_bound(empty, notions()["equal_opportunity"], failure=0.05, samples=100) is None
+    assert empirical_bound(empty, notions()["demographic_parity"], failure=0.05, samples=100) is not None

@@ -24,6 +24,7 @@ from fairpriv_core.methods.noisy_sums import NoisySums, SumsWithCounts
 from fairpriv_core.methods.opt_q import OptQ
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import SampledGaussian
+from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
 
 MODELS = 8
@@ -39,6 +40,14 @@ FAMILY: dict[str, NoisySums] = {
     "fairlens, deep": FairLens(**SHORT, noise_statistics=1.0, hidden_layers=2, width=5),
     "fairdp, class": FairDpAdaptive(**SHORT, share_counts=0.3, lipschitz=1.0),
     "fairdp, group": FairDpAdaptive(**SHORT, share_counts=0.3, clip_by="group", hidden_layers=1, width=5),
+}
+#: every other method that sums so and does not look at groups: those that do need groups of some size
+OTHERS: dict[str, NoisySums] = {
+    name: dataclasses.replace(example, **SHORT)
+    for name, each in EXAMPLES.items()
+    for example in each[:1]
+    if isinstance(example, NoisySums) and not example.info.uses_groups
+    if example.unproved_reason() is None and type(example) not in {type(method) for method in FAMILY.values()}
 }
 
 
@@ -85,7 +94,7 @@ def _sums(mechanism: RecordingMechanism) -> list[Release]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("method", FAMILY.values(), ids=FAMILY)
+@pytest.mark.parametrize("method", (FAMILY | OTHERS).values(), ids=FAMILY | OTHERS)
 def test_each_contribution_lies_in_its_ball(method: NoisySums, shape: str) -> None:
     """Gradient and counts together: 800 contributions a case."""
     _, replays = replay_single_records(method, SHAPES[shape]())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.noisy import measure_noisy
 from fairpriv_core.notions.rates import count_cells, decide
@@ -14,11 +15,15 @@ from tests.notions.binary import CASES, draw_case, read_recorded
 
 #: logarithms and long sums may differ in the last bit from one processor to the next; shares of whole numbers may not
 _ROUGH = ("ermi", "ermi_equalized_odds", "atkinson", "gini", "mean_log_deviation", "theil")
+#: notions that came after the recording
+LATER = tuple(
+    name for name, notion in notions().items() if notion.metric not in next(iter(read_recorded().values()))["raw"]
+)
 
 
 def assert_same(found: Any, recorded: Any, name: str = "") -> None:
     if isinstance(recorded, dict):
-        assert list(found) == list(recorded), name
+        assert [key for key in found if not key.startswith(LATER)] == list(recorded), name
         for key, value in recorded.items():
             assert_same(found[key], value, key)
     elif isinstance(recorded, list):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from fairpriv_core.notions.certified import CONDITIONS, certify_gaps, rate_interval
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.certified import certify_gaps, rate_interval
 
 # by group and label: the chance of a positive decision; by group and label: how many rows
 CHANCES = np.array([[0.05, 0.6], [0.25, 0.7], [0.1, 0.98]])
@@ -17,6 +18,7 @@ SIZES = {
     "many": np.array([[3000, 900], [700, 300], [400, 200]]),
     "few": np.array([[25, 8], [12, 3], [6, 2]]),
 }
+BOUNDED = {name: notion for name, notion in notions().items() if notion.target == "score"}
 
 
 def draw_counts(sizes: np.ndarray, noise: float, draw: np.random.Generator) -> np.ndarray:
@@ -25,14 +27,13 @@ def draw_counts(sizes: np.ndarray, noise: float, draw: np.random.Generator) -> n
 
 
 def true_values(sizes: np.ndarray) -> dict[str, float]:
-    overall = (CHANCES * sizes).sum(axis=1) / sizes.sum(axis=1)
+    def gap(labels: tuple[int, ...]) -> float:
+        among = list(labels)
+        return float(np.ptp((CHANCES * sizes)[:, among].sum(axis=1) / sizes[:, among].sum(axis=1)))
+
     right = (1 - CHANCES[:, 0]) * sizes[:, 0] + CHANCES[:, 1] * sizes[:, 1]
-    return {
-        "demographic_parity": float(np.ptp(overall)),
-        "equal_opportunity": float(np.ptp(CHANCES[:, 1])),
-        "equalized_odds": float(max(np.ptp(CHANCES[:, 0]), np.ptp(CHANCES[:, 1]))),
-        "accuracy": float(right.sum() / sizes.sum()),
-    }
+    gaps = {name: max(map(gap, notion.populations)) for name, notion in BOUNDED.items()}
+    return {**gaps, "accuracy": float(right.sum() / sizes.sum())}
 
 
 @pytest.mark.parametrize("size", list(SIZES))
@@ -88,10 +89,10 @@ def test_noise_only_widens_and_leaves_room_for_its_quantile() -> None:
 
 def test_what_says_nothing_is_none_and_no_bound_is_outside_0_and_1() -> None:
     nothing = certify_gaps(np.zeros((2, 2, 2)), 5.0, failure=0.05)
-    assert nothing["bounds"] == dict.fromkeys(CONDITIONS)
+    assert nothing["bounds"] == dict.fromkeys(BOUNDED)
     assert (nothing["accuracy"], nothing["accuracy_at_least"]) == (None, 0.0)
     below = certify_gaps(np.full((2, 2, 2), -9.0), 5.0, failure=0.05)
-    assert below["bounds"] == dict.fromkeys(CONDITIONS)
+    assert below["bounds"] == dict.fromkeys(BOUNDED)
     counts = np.array([[[900.0, 100.0], [50.0, 250.0]], [[400.0, 50.0], [0.4, -3.0]]])
     found = certify_gaps(counts, 5.0, failure=0.05)
     known = rate_interval(250.0, 50.0, noise=5.0, share=0.05 / 7)  # of the other group nothing is known

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.catalog import list_gaps, notions
 from fairpriv_core.notions.notion import explain, list_names
 from fairpriv_core.notions.rates import rates_of
 
 
-def test_the_four_notions_and_what_they_condition_on() -> None:
-    assert {name: (notion.conditions, notion.target) for name, notion in notions().items()} == {
-        "demographic_parity": ((None,), "score"),
-        "equalized_odds": ((0, 1), "score"),
-        "equal_opportunity": ((1,), "score"),
-        "accuracy_parity": ((None,), "loss"),
+def test_the_first_four_notions_and_what_they_compare() -> None:
+    known = {
+        "demographic_parity": ((None,), "score", ((0, 1),), ("positive_rate",)),
+        "equalized_odds": ((0, 1), "score", ((0,), (1,)), ("true_positive_rate", "false_positive_rate")),
+        "equal_opportunity": ((1,), "score", ((1,),), ("true_positive_rate",)),
+        "accuracy_parity": ((None,), "loss", ((0, 1),), ("accuracy",)),
     }
+    found = {name: (each.conditions, each.target, each.populations, each.rates) for name, each in notions().items()}
+    assert found.items() >= known.items()
+
+
+def test_a_notion_among_the_negative_label_alone_is_undefined_of_many_labels() -> None:
+    among_negative = replace(notions()["equal_opportunity"], name="toy", conditions=(0,))
+    assert (among_negative.populations, among_negative.rates) == (((0,),), ("false_positive_rate",))
+    assert among_negative.conditions_among(2) == (0,) and among_negative.conditions_among(3) == ()
+
+
+def test_a_run_shows_its_own_gap_first_and_then_those_that_any_run_shows() -> None:
+    usual = ["demographic_parity_gap", "equalized_odds_gap"]
+    assert list_gaps("demographic_parity") == usual
+    assert list_gaps("equal_opportunity") == ["equal_opportunity_gap", *usual]
 
 
 @pytest.mark.parametrize("name", notions())
@@ -45,8 +61,8 @@ def test_many_groups_are_counted_not_listed() -> None:
 def test_every_notion_explains_itself_on_many_classes(name: str) -> None:
     text = explain(notions()[name], ["Female", "Male"], ["young", "middle", "old"])
     assert "{" not in text and "predicted '" not in text
-    if name == "equal_opportunity":
-        assert text == "Equal opportunity is about the positive label, and of 3 labels none is positive."
+    if notions()[name].needs_positive:
+        assert text == f"{notions()[name].title} is about the positive label, and of 3 labels none is positive."
     else:
         assert "Female and Male" in text and "0 is ideal" in text and "class" in text
 

@@ -24,10 +24,10 @@ def test_the_page_is_what_the_exported_records_make_of_it() -> None:
     assert FOLDER.with_suffix(".md").read_text("utf-8") == made, "run: python examples/make_results.py write"
 
 
-def test_every_exported_record_stands_in_a_row_and_every_method_has_one() -> None:
+def test_every_exported_record_stands_in_a_row() -> None:
     asked = {config.key for row in ROWS for config in configs_of(row)}
     assert set(read_records(FOLDER / "records.json")) == asked
-    assert {row["method"] for row in ROWS} == set(methods())
+    assert {row["method"] for row in ROWS} <= set(methods())
     assert len({row["id"] for row in ROWS}) == len(ROWS)
 
 

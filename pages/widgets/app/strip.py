@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.wording import protected
 from fairpriv_core.text import epsilon_text
@@ -58,7 +58,7 @@ def _tell_example() -> dict[str, str]:
 
 
 def _tell_choice() -> dict[str, str]:
-    name = value("method") if value("method") in methods() else "pf_ld"
+    name = value("method") if value("method") in methods() else DEFAULT_METHOD
     paid = value("reuse") != "new" and bool(methods()[name].info.reuses)
     told = _describe(
         data=value("data"), notion=value("notion"), method=name, epsilon=value("epsilon"), delta=value("delta")

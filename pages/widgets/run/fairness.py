@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.report import wording
 from fairpriv_core.report.classes import are_groups, has_classes, list_shares, read_groups, say_decided
@@ -53,8 +54,7 @@ def _show_paid(record: RunRecord, rate: str) -> None:
     found = record.metrics_private
     st.subheader("What the private evaluation says", anchor=False)
     with st.container(horizontal=True, gap="medium", key="run_paid"):
-        own = f"{record.config['notion']}_gap"
-        for name in dict.fromkeys(["accuracy", own, "demographic_parity_gap", "equalized_odds_gap"]):
+        for name in ["accuracy", *list_gaps(record.config["notion"])]:
             value, interval = _describe(found, name)
             st.metric(
                 wording.metric_title(name), value, delta=interval, delta_color="off", delta_arrow="off", width=220

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.source import key_split
 from fairpriv_core.report.wording import points
@@ -22,7 +23,7 @@ def say_reference(store: RunStore, config: Mapping[str, Any]) -> str:
     notion = notions()[config["notion"]]
     constant = ", and the constant answer has 0" if notion.target == "score" else ""
     ideal = f"Fairness gap: 0 is ideal{constant}."
-    if config["method"]["name"] == "none":
+    if config["method"]["name"] == REFERENCE_METHOD:
         return ideal
     question = json.dumps(_ask(config))
     gap = _find_plain_gap(str(store.database.url), store.owner, question, store)
@@ -34,7 +35,11 @@ def _find_plain_gap(place: str, owner: str | None, question: str, _store: RunSto
     """Return the mean gap of a finished run without privacy and fairness that was asked the same; None without one."""
     wanted = json.loads(question)
     for row in find_rows(_store) or ():
-        if row.method == "none" and row.notion == wanted["notion"] and _ask(json.loads(row.setting)) == wanted:
+        if (
+            row.method == REFERENCE_METHOD
+            and row.notion == wanted["notion"]
+            and _ask(json.loads(row.setting)) == wanted
+        ):
             return row.gap.mean
     return None
 

@@ -14,13 +14,15 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from fairpriv_core.methods.catalog import DEFAULT_METHOD
+from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from pages.widgets.shared.frame import ask_for_frame
 
 #: every choice that a link carries, with its default; method parameters are `p.<name>` and have the method's default
 DEFAULTS: dict[str, Any] = {
     "data": "synthetic:group",
-    "notion": "demographic_parity",
-    "method": "pf_ld",
+    "notion": DEFAULT_NOTION,
+    "method": DEFAULT_METHOD,
     "variant": "proved",
     "epsilon": 1.0,
     "delta": 1e-5,

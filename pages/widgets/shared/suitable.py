@@ -9,7 +9,7 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
-from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import explain, say_undefined
 from fairpriv_core.records.plan import check_method
@@ -19,15 +19,13 @@ from pages.widgets.shared.state import choose, keep, mount_index, value
 #: what the list of methods says behind each title, in the list's order
 PROTECTS = {"attribute": "attribute", "record": "whole record", None: "not private"}
 _METHOD_HELP = "Attribute: who is in which group. Whole record: all that a row says. Their ε cannot be compared."
-_USUAL, _OF_CLASSES = "pf_ld", "fairdp_adaptive"  # the method where none was chosen; on data that the first cannot take
-_ALIKE = "accuracy_parity"  # the notion where the groups are the classes: of the others each says how good the model is
 
 
 def settle_defaults(reference: str, dataset: Dataset) -> None:
     """Where nothing else was chosen, take a method and a notion that newly chosen data can be used with."""
     _prefer(reference, dataset)
-    if value("method") == _USUAL and _refuse(_USUAL, dataset):
-        choose("method", _OF_CLASSES)
+    if value("method") == DEFAULT_METHOD and _refuse(DEFAULT_METHOD, dataset):
+        choose("method", DEFAULT_METHOD_OF_CLASSES)
 
 
 def choose_method(dataset: Dataset | None) -> str:
@@ -38,13 +36,13 @@ def choose_method(dataset: Dataset | None) -> str:
     able = [name for name in names if name not in unsuited]
     titles = {name: f"{info.title} · {PROTECTS[info.threat_model]}" for name, info in infos.items()}
     wanted = value("method")
-    mounted = mount_index("method", able, _USUAL if _USUAL in able else _OF_CLASSES)
+    mounted = mount_index("method", able, DEFAULT_METHOD if DEFAULT_METHOD in able else DEFAULT_METHOD_OF_CLASSES)
     chosen = st.selectbox(
         "Method and what it protects", able, **mounted, format_func=titles.__getitem__, help=_METHOD_HELP
     )
     info = methods()[keep("method", chosen)].info
     st.caption(plain(f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}."))
-    if wanted in unsuited and wanted != _USUAL:
+    if wanted in unsuited and wanted != DEFAULT_METHOD:
         st.info(plain(sentence(unsuited[wanted])), icon=":material/swap_horiz:")
     if dataset is not None and unsuited:
         st.caption(_say_unsuited([infos[name] for name in unsuited], dataset))
@@ -92,8 +90,9 @@ def _refuse(name: str, dataset: Dataset) -> str:
 
 
 def _prefer(reference: str, dataset: Dataset | None) -> None:
-    """Where the groups of newly chosen data are its classes, choose the notion that is about such groups.
+    """Where the groups of newly chosen data are its classes, choose a notion that is about errors.
 
+    Of such groups each other notion says how good the model is.
     An address that names a notion is followed when it is opened.
     """
     before = value("notion.of", "")
@@ -101,4 +100,4 @@ def _prefer(reference: str, dataset: Dataset | None) -> None:
         return
     keep("notion.of", reference)
     if dataset.classes_are_groups and (before or "notion" not in st.query_params):
-        choose("notion", _ALIKE)
+        choose("notion", next(name for name, notion in notions().items() if notion.target == "loss"))

@@ -9,7 +9,7 @@ import streamlit as st
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Parameter, parameters
-from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from pages.widgets.shared.demo import list_offered
 from pages.widgets.shared.guard import plain
@@ -56,7 +56,7 @@ def choose_question() -> tuple[str, str, list[str]]:
     picked = st.multiselect(
         "Methods",
         list(able),
-        **mount_several("sweep.method", able, ("pf_ld",)),
+        **mount_several("sweep.method", able, (DEFAULT_METHOD,)),
         format_func=lambda name: f"{able[name].title} · {PROTECTS[able[name].threat_model]}",
     )
     return str(reference), str(notion), list(keep("sweep.method", tuple(picked)))

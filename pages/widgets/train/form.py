@@ -13,7 +13,7 @@ import streamlit as st
 
 from fairpriv_core.methods.base import Method, Parameter, parameters
 from pages.widgets.shared.guard import plain
-from pages.widgets.shared.state import keep, mount, mount_index, value
+from pages.widgets.shared.state import forget, keep, mount, mount_index, value
 
 _MIDDLE = 5
 _STEPS_A_DECADE = 12
@@ -137,6 +137,8 @@ def _choose_automatic(name: str, shown: Parameter) -> bool:
 
 def _draw(name: str, shown: Parameter, default: Any, *, typed: bool) -> Any:
     draw = _choose_widget(shown, default, typed=typed)
+    if default is not None and value(f"p.{name}", default) is None:
+        forget(f"p.{name}")  # another method's parameter of this name was left empty
     return keep(f"p.{name}", draw(f"p.{name}", shown, default))
 
 
