@@ -33,9 +33,8 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
+from fairpriv_core.privacy.noise import StepNoise, draw_poisson_samples
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.privacy.sampling import draw_poisson_samples
-from fairpriv_core.privacy.step_noise import StepNoise
 from fairpriv_core.seeds import public_generator
 
 BLOCK = 128  # rows in a float32 product; the sums of blocks are added in float64

@@ -12,7 +12,7 @@ from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.silent import SilentJournal
+from fairpriv_core.runs.session import SilentJournal
 
 MOST_LINES = 300
 SEED, REPLAYED = 3, 7
