@@ -104,7 +104,8 @@ def render() -> str:
     told, house = tomllib.loads(TOLD.read_text("utf-8")), House()
     parts = [_HEAD, _draw(house), _table(house, {**_read_rooms(), **told["rooms"]})]
     parts.append(
-        "Three walks say how a thing passes through the house: file, function, what it does and what it gives on."
+        "Three walks follow a thing through the house by the steps that do something to it: file, function, what it\n"
+        "does, and what it gives on. What only helps or hands on is left out."
     )
     parts += [part for walk in told["walk"] for part in _tell(walk)]
     return "\n\n".join(parts) + "\n"
@@ -144,7 +145,7 @@ def _tell(walk: Mapping[str, Any]) -> list[str]:
     lines = [f"{number}. {_tell_step(step)}" for number, step in enumerate(steps, start=1)]
     return [
         f"## {walk['title']}",
-        f"{walk['text'].strip()} {len(steps)} steps in {len(files)} files.",
+        f"{walk['text'].strip()}\n{len(steps)} steps in {len(files)} files.",
         "\n".join(lines),
     ]
 

@@ -21,9 +21,10 @@ from fairpriv_core.report.verdicts import Verdict, judge_all
 
 _INDEX = """# The papers, run again
 
-{progress} Each stands as this software makes it: the numbers that the paper prints beside ours, and for each thing
-that it says a sentence made from our numbers. `fairpriv papers run ID` runs one again, with `--full` at the paper's
-size; the page Papers draws them. These pages are written by `python examples/make_papers_results.py` from
+{progress}
+Each stands as this software makes it: the numbers that the paper prints beside ours, and for each thing that it says a
+sentence made from our numbers. `fairpriv papers run ID` runs one again, with `--full` at the paper's size; the page
+Papers draws them. These pages are written by `python examples/make_papers_results.py` from
 [results.json](../fairpriv_core/papers/results.json), which has each run's key, setting and numbers."""
 _HOW = """Means over seeds with 95 % t intervals, on the test split. A case agrees where the interval lies within what
 is expected, disagrees where it lies outside, and is open where the seeds do not settle it; a sentence is mixed where
