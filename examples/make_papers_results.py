@@ -1,8 +1,8 @@
-"""Keep what the run store has of papers' figures and tables, for the Papers page and docs/papers.md.
+"""Keep what the run store has of papers' figures and tables, for the Papers page and docs/papers.
 
     fairpriv papers run ID --small                  run it
-    python examples/make_papers_results.py ID …     keep its results in the package, and write docs/papers.md
-    python examples/make_papers_results.py          write docs/papers.md from what is kept
+    python examples/make_papers_results.py ID …     keep its results in the package, and write the documents
+    python examples/make_papers_results.py          write docs/papers.md and docs/papers/ from what is kept
 
 Of each run its setting, seed, key and the numbers that the figure shows are kept. Every run draws fresh noise, so one
 that is made again differs within its interval.
@@ -23,18 +23,18 @@ from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.preset import Preset
 from fairpriv_core.papers.results import PATH, read_made
 from fairpriv_core.papers.runs import find_records, list_configs
-from fairpriv_core.report.paper_prose import render_papers
+from fairpriv_core.report.paper_pages import list_data, render_index, render_paper
 from fairpriv_core.report.paper_values import list_paths, read_path
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 
-PAGE = Path(__file__).parent.parent / "docs" / "papers.md"
+FOLDER = Path(__file__).parent.parent / "docs" / "papers"
 KEPT = ("threat_model", "variant", "epsilon", "epsilon_published", "seconds")
 WORKED_OUT = ("seconds_per_epoch",)
 
 
 def main() -> None:
-    """Keep the results of the presets that are named, and write the page."""
+    """Keep the results of the presets that are named, and write the documents."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("presets", nargs="*", metavar="ID")
     parser.add_argument("--full", action="store_true", help="keep the full version, not the small one")
@@ -43,7 +43,18 @@ def main() -> None:
         with open_store() as store:
             made = collect(find_preset(name), store, "full" if asked.full else "small")
         keep(name, made)
-    PAGE.write_text(render_papers(papers(), read_made()), encoding="utf-8")
+    for path, text in render_documents().items():
+        path.write_text(text, encoding="utf-8")
+
+
+def render_documents() -> dict[Path, str]:
+    """Return what is written of the results that are kept: the index, and of each paper its page and its data."""
+    made = read_made()
+    documents = {FOLDER.with_suffix(".md"): render_index(papers(), made)}
+    for paper in papers().values():
+        documents[FOLDER / f"{paper.id}.md"] = render_paper(paper, made)
+        documents[FOLDER / f"{paper.id}.json"] = _in_lines(list_data(paper, made))
+    return documents
 
 
 def collect(preset: Preset, store: RunStore, version: str) -> dict[str, Any]:
@@ -78,19 +89,25 @@ def shorten(record: Mapping[str, Any], paths: list[str], settings: list[Any]) ->
 def keep(name: str, made: Mapping[str, Any]) -> None:
     """Write a preset's results beside those of the others."""
     stored = json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
-    rows = {**stored, name: made}
-    parts = [f"{json.dumps(key)}: {_write(rows[key])}" for key in sorted(rows)]
-    PATH.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    PATH.write_text(_in_lines(dict(sorted({**stored, name: made}.items()))), encoding="utf-8")
+
+
+def _in_lines(stored: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return JSON with a line for each item of a preset's lists, so that changes can be read."""
+    return "{\n" + ",\n".join(f"{_dump(key)}: {_write(value)}" for key, value in stored.items()) + "\n}\n"
 
 
 def _write(made: Mapping[str, Any]) -> str:
-    """Return one preset's results with a line for each setting and run, so that changes can be read."""
-    lists = {name: made[name] for name in ("settings", "runs")}
-    head = {name: value for name, value in made.items() if name not in lists}
-    text = ", ".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items())
+    lists = {name: rows for name, rows in made.items() if isinstance(rows, list)}
+    parts = [f"{_dump(name)}: {_dump(value)}" for name, value in made.items() if name not in lists]
+    text = ", ".join(parts)
     for name, rows in lists.items():
-        text += f",\n {json.dumps(name)}: [\n  " + ",\n  ".join(json.dumps(row) for row in rows) + "\n ]"
+        text += f"{',' if text else ''}\n {_dump(name)}: [\n  " + ",\n  ".join(_dump(row) for row in rows) + "\n ]"
     return "{" + text + "}"
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Measure the documentation's results in the run store, or write its page from what was exported of them.
 
     python examples/make_results.py run [ROW …]     run what docs/results/rows.toml asks for, and export the records
-    python examples/make_results.py write           write docs/results.md from docs/results/records.json
+    python examples/make_results.py write           write docs/results.md and keys.json from docs/results/records.json
 
 A run that is exported already, or finished in the store (FAIRPRIV_STORE), is not run again. Every private run draws
 fresh noise, so one that is made again differs within its interval.
@@ -18,12 +18,12 @@ from typing import Any
 
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.report.results import Records, configs_of, read_records, read_spec, render_results
+from fairpriv_core.report.results import Records, configs_of, list_keys, read_records, read_spec, render_results
 from fairpriv_core.runs import foreground
 from fairpriv_core.runs.foreground import Reporter
 
 FOLDER = Path(__file__).parent.parent / "docs" / "results"
-SPEC, RECORDS, PAGE = FOLDER / "rows.toml", FOLDER / "records.json", FOLDER.with_suffix(".md")
+SPEC, RECORDS = FOLDER / "rows.toml", FOLDER / "records.json"
 KEPT = (
     "key",
     "config",
@@ -60,7 +60,17 @@ def main() -> None:
     if asked.what == "run":
         run_missing(spec, set(asked.rows))
     else:
-        PAGE.write_text(render_results(spec, read_records(RECORDS)), encoding="utf-8")
+        for path, text in render_documents(spec, read_records(RECORDS)).items():
+            path.write_text(text, encoding="utf-8")
+
+
+def render_documents(spec: Mapping[str, Any], records: Records) -> dict[Path, str]:
+    """Return what is written of the exported records: the page, and which of them each of its rows is made of."""
+    rows = [f" {json.dumps(row)}: {json.dumps(keys)}" for row, keys in list_keys(spec, records).items()]
+    return {
+        FOLDER.with_suffix(".md"): render_results(spec, records),
+        FOLDER / "keys.json": "{\n" + ",\n".join(rows) + "\n}\n",
+    }
 
 
 def run_missing(spec: Mapping[str, Any], chosen: set[str]) -> None:

@@ -1,9 +1,12 @@
-"""Make docs/screenshots/: every page at a desktop's and a phone's width, light and dark, on Adult and made-up data.
+"""Make pictures of the dashboard: every page at a desktop's and a phone's width, light and dark, on Adult's data.
 
-    python examples/make_screenshots.py [PAGE …]
+    python examples/make_screenshots.py screenshots                  all, into the folder screenshots
+    python examples/make_screenshots.py screenshots run learn-phone  those whose names begin so
+    python examples/make_screenshots.py docs/screenshots start-desktop-light run-desktop-light tradeoffs-desktop-light
 
-Starts the dashboard on a free port with a store of its own, trains a few models, and photographs the pages. It needs
-Chromium, the packages of the tests, and Adult's files (FAIRPRIV_DATA, or they are downloaded).
+The last makes the README's anew. Starts the dashboard on a free port with a store of its own, trains a few models, and
+photographs the pages. It needs Chromium, the packages of the tests, and Adult's files (FAIRPRIV_DATA, or they are
+downloaded).
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +34,6 @@ from fairpriv_core.records.config import build_config
 from fairpriv_core.store.runs import RunStore, open_store
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "docs" / "screenshots"
 WIDTHS = {"desktop": 1280, "phone": 390}
 MOST_HEIGHT = {"desktop": 2000, "phone": 2600}
 SCHEMES = ("light", "dark")
@@ -49,16 +52,24 @@ SETTLE_MS = 2500
 def main() -> None:
     """Train, open each page in each look, and write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pages", nargs="*", help="Only these pages, such as: start run")
-    wanted = parser.parse_args().pages
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    parser.add_argument("folder", type=Path, help="Where the pictures go, such as: screenshots")
+    parser.add_argument("names", nargs="*", help="Only pictures whose names begin so, such as: start run-phone")
+    asked = parser.parse_args()
+    asked.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         place = str(Path(folder) / "runs.db")
         with serve(place) as site, open_store(place) as store, sync_playwright() as playwright:
-            shown = {page: address for page, address in addresses(train(store)).items() if page in (wanted or [page])}
+            shown = addresses(train(store))
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-            for page, address in shown.items():
-                photograph(browser, page, f"{site}/{address}")
+            for page, device, scheme in choose(shown, asked.names):
+                content = photograph(browser, f"{site}/{shown[page]}", device, scheme)
+                write(content, asked.folder / f"{page}-{device}-{scheme}.png")
+
+
+def choose(pages: Iterable[str], names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return page, device and scheme of each picture whose name begins as one of `names` does; of all, if none is."""
+    pictures = product(pages, WIDTHS, SCHEMES)
+    return [picture for picture in pictures if "-".join(picture).startswith(tuple(names) or "")]
 
 
 @contextmanager
@@ -125,28 +136,28 @@ def addresses(keys: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def photograph(browser: Browser, page: str, address: str) -> None:
-    """Write a page's four pictures, as high as the page is, within reason."""
-    for device, width in WIDTHS.items():
-        for scheme in SCHEMES:
-            context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)
-            tab = context.new_page()
-            tab.goto(address)
-            tab.locator("[data-testid=stMainBlockContainer] h2").first.wait_for(timeout=60_000)
-            tab.wait_for_load_state("networkidle")
-            tab.wait_for_timeout(SETTLE_MS)
-            height = tab.evaluate("() => document.querySelector('[data-testid=stMainBlockContainer]').scrollHeight")
-            tab.set_viewport_size({"width": width, "height": min(height + 80, MOST_HEIGHT[device])})
-            tab.wait_for_timeout(SETTLE_MS)
-            write(tab.screenshot(), FOLDER / f"{page}-{device}-{scheme}.png")
-            context.close()
+def photograph(browser: Browser, address: str, device: str, scheme: str) -> bytes:
+    """Return a page's picture, as high as the page is, within reason."""
+    width = WIDTHS[device]
+    context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)
+    tab = context.new_page()
+    tab.goto(address)
+    tab.locator("[data-testid=stMainBlockContainer] h2").first.wait_for(timeout=60_000)
+    tab.wait_for_load_state("networkidle")
+    tab.wait_for_timeout(SETTLE_MS)
+    height = tab.evaluate("() => document.querySelector('[data-testid=stMainBlockContainer]').scrollHeight")
+    tab.set_viewport_size({"width": width, "height": min(height + 80, MOST_HEIGHT[device])})
+    tab.wait_for_timeout(SETTLE_MS)
+    content: bytes = tab.screenshot()
+    context.close()
+    return content
 
 
 def write(content: bytes, path: Path) -> None:
     """Write a PNG with 128 colours: small enough for a repository, and fine for flat colours and text."""
     with Image.open(io.BytesIO(content)) as picture:
         picture.convert("RGB").quantize(128).save(path, optimize=True)
-    print(path.relative_to(ROOT), f"{path.stat().st_size // 1000} kB", flush=True)
+    print(path, f"{path.stat().st_size // 1000} kB", flush=True)
 
 
 if __name__ == "__main__":

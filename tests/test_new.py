@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.commands import Call
 
 from fairpriv_core.cli.new import CATALOGUE, EXAMPLES, write_method
 from fairpriv_core.errors import BadInput
-from tests.commands import Call
 
 ROOT = Path(__file__).parents[1]
 

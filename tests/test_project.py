@@ -89,6 +89,24 @@ def test_what_a_document_points_to_is_there(name: str) -> None:
     assert not [path for path in links + named if not (ROOT / path).exists()]
 
 
+def test_links_between_documents_lead_somewhere() -> None:
+    pages = [ROOT / path for path in _tracked_files() if path.endswith(".md")]
+    links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8"))]
+    gone = [f"{page.name}: {link}" for page, link in links if "://" not in link and not (page.parent / link).exists()]
+    assert len(links) > 50 and not gone, gone
+
+
+def test_only_pictures_that_a_document_shows_are_kept() -> None:
+    pages = [path for path in _tracked_files() if path.endswith(".md")]
+    shown = {
+        (ROOT / page).parent / link
+        for page in pages
+        for link in re.findall(r"!\[[^\]]+\]\(([^)]+\.png)\)", (ROOT / page).read_text("utf-8"))
+    }
+    kept = set((ROOT / "docs" / "screenshots").iterdir())
+    assert kept == shown and len(shown) == 3
+
+
 def test_every_promise_names_a_test_that_is_there() -> None:
     text = (ROOT / "docs/security.md").read_text("utf-8")
     named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)

@@ -1,4 +1,4 @@
-"""A paper's figure or table as a JSON document, and as text for a terminal or Markdown for the documentation."""
+"""A paper's figure or table as a JSON document, and as text for a terminal."""
 
 from __future__ import annotations
 
@@ -13,17 +13,7 @@ from fairpriv_core.report.paper_notes import describe_runs
 from fairpriv_core.report.paper_printed import Beside, count_beside, set_beside
 from fairpriv_core.report.paper_values import Runs, amount, place
 from fairpriv_core.report.papers import draw_preset, list_cells
-from fairpriv_core.report.verdicts import Verdict, judge_all
-
-Line = Mapping[str, str]
-_HEAD = """# The papers, run again
-
-{progress} Each stands as this software makes it: our numbers, the printed ones beside them, and for each thing that a
-paper says of it a sentence made from our numbers. `fairpriv papers run ID` runs one again, with `--full` at the paper's
-size; the page Papers draws them. Means over seeds with 95 % t intervals, on the test split. A case agrees where the
-interval lies within what is expected, disagrees where it lies outside, and is open where the seeds do not settle it.
-This page is written by `python examples/make_papers_results.py` from fairpriv_core/papers/results.json. Numbers on
-groups are raw: no ε covers them."""
+from fairpriv_core.report.verdicts import judge_all
 
 
 def count_made(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
@@ -87,40 +77,6 @@ def to_document(preset: Preset, version: str, runs: Runs) -> dict[str, Any]:
     }
 
 
-def render_papers(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
-    """Return the documentation's page on the papers as Markdown, from the committed results."""
-    parts = [_HEAD.format(progress=count_made(papers, made))]
-    for paper in papers.values():
-        parts += [f"## {paper.title}", f"{paper.citation}."]
-        parts += [_section(preset, made.get(preset.id)) for preset in paper.presets]
-    return "\n\n".join(parts) + "\n"
-
-
-def _section(preset: Preset, made: Made | None) -> str:
-    """Return what was done, our numbers, the printed ones beside them, and the verdicts."""
-    parts = [f"### {preset.title}", f"`{preset.id}`. {preset.shows}"]
-    if preset.waits_for:
-        return "\n\n".join([*parts, preset.waits_for])
-    parts.append(preset.settings)
-    if made is None:
-        return "\n\n".join([*parts, f"Not run yet: `fairpriv papers run {preset.id}` runs it."])
-    size = preset.versions[made.version].size
-    parts.append(f"Made by this software on {made.day}: {size}. {made.say_failed()}{describe_runs(preset, made.runs)}")
-    parts.append(_table(list_lines(preset, made.runs)))
-    beside = set_beside(preset, made.runs)
-    parts += [_table(list_beside(beside)), count_beside(beside)] if beside else [preset.not_printed]
-    verdicts = judge_all(preset, made.runs)
-    parts += [_describe_verdict(one) for one in verdicts]
-    keys = "\n".join(f"- {number}: {', '.join(one.keys)}" for number, one in enumerate(verdicts, start=1) if one.keys)
-    if keys:
-        parts.append(f"<details><summary>Keys of the runs behind each sentence</summary>\n\n{keys}\n\n</details>")
-    return "\n\n".join(part for part in [*parts, preset.privacy] if part)
-
-
-def _describe_verdict(verdict: Verdict) -> str:
-    return " ".join(part for part in (f"- {verdict.told} **{verdict.sentence}**", verdict.note, verdict.ours) if part)
-
-
 def list_lines(preset: Preset, runs: Runs) -> list[dict[str, str]]:
     """Return a table's lines, or a figure's values: a line for each of its points."""
     figures = draw_preset(preset, runs)
@@ -155,14 +111,6 @@ def list_beside(beside: Sequence[Beside]) -> list[dict[str, str]]:
         }
         for one in beside
     ]
-
-
-def _table(lines: Sequence[Line]) -> str:
-    if not lines:
-        return ""
-    heads = list(lines[0])
-    rows = [heads, ["---"] * len(heads), *[[line[name] for name in heads] for line in lines]]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def describe_papers(listed: Sequence[Mapping[str, Any]]) -> str:

@@ -61,6 +61,12 @@ def render_results(spec: Mapping[str, Any], records: Records) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def list_keys(spec: Mapping[str, Any], records: Records) -> dict[str, list[str]]:
+    """Return the keys of each row's records, by the row's id. Raises BadInput for a run without a record."""
+    rows = [row for section in spec["section"] for row in section["row"]]
+    return {row["id"]: [run["key"] for run in _runs(row, records)] for row in rows}
+
+
 def judge(row: Mapping[str, Any], runs: Runs) -> str:
     """Return whether the means reach what the row must, in words; a dash where it need not reach anything."""
     if "least" not in row and "most" not in row:
@@ -90,8 +96,6 @@ def _show(section: Mapping[str, Any], records: Records) -> Iterator[str]:
     yield "\n".join(lines)
     if "after" in section:
         yield section["after"].strip()
-    keys = [f"- {row['label']}: {', '.join(run['key'] for run in runs[row['id']])}" for row in rows]
-    yield "\n".join(["<details><summary>Record keys</summary>", "", *keys, "", "</details>"])
 
 
 def _runs(row: Mapping[str, Any], records: Records) -> Runs:

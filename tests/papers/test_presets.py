@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from examples.make_papers_results import FOLDER, render_documents
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers.catalog import find_preset, papers, presets
@@ -17,14 +19,15 @@ from fairpriv_core.papers.results import PATH, Made, read_made
 from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.records.config import build_config
 from fairpriv_core.report.paper_printed import set_beside
-from fairpriv_core.report.paper_prose import count_made, render_papers
+from fairpriv_core.report.paper_prose import count_made
 from fairpriv_core.report.paper_values import choose, list_paths, read_path
 from fairpriv_core.report.papers import draw_preset, list_cells
-from fairpriv_core.report.verdicts import judge
+from fairpriv_core.report.verdicts import judge, judge_all
 from fairpriv_core.sweeps.spec import build_sweep, expand
 
 READY = [preset for preset in presets().values() if not preset.waits_for]
 LARGEST = 1_500_000
+LARGEST_PAGE = 60_000  # bytes that a person reads
 
 
 def pretend(preset: Preset, version: str) -> list[dict[str, Any]]:
@@ -151,8 +154,30 @@ def test_runs_that_came_to_no_model_are_told_of() -> None:
 
 
 def test_the_documentation_is_what_the_results_say() -> None:
-    page = Path(__file__).parents[2] / "docs" / "papers.md"
-    assert page.read_text(encoding="utf-8") == render_papers(papers(), read_made())
+    documents = render_documents()
+    assert set(FOLDER.iterdir()) == {path for path in documents if path.parent == FOLDER}
+    unlike = [path.name for path, text in documents.items() if path.read_text(encoding="utf-8") != text]
+    assert not unlike, "run: python examples/make_papers_results.py"
+
+
+def test_a_page_is_short_and_says_each_verdict_and_no_key() -> None:
+    for paper in papers().values():
+        page = (FOLDER / f"{paper.id}.md").read_text(encoding="utf-8")
+        assert len(page.encode()) < LARGEST_PAGE
+        assert not re.search(r"\b[0-9a-f]{16}\b", page)
+        made = [(preset, read_made()[preset.id]) for preset in paper.presets if preset.id in read_made()]
+        assert made
+        for preset, results in made:
+            assert all(f"**{one.sentence}**" in page for one in judge_all(preset, results.runs))
+            assert all(f"| {one.label} |" in page for one in preset.printed)
+
+
+def test_what_a_page_leaves_out_stands_in_its_data() -> None:
+    data = json.loads((FOLDER / "pf_ld.json").read_text(encoding="utf-8"))["pf_ld.figure1"]
+    known = {run["key"] for run in read_made()["pf_ld.figure1"].runs}
+    assert len(data["runs"]) == len(find_preset("pf_ld.figure1").claims)
+    assert all(keys and set(keys) <= known for keys in data["runs"])
+    assert {len(row) for row in data["numbers"]} == {6} and len(data["numbers"]) > 30
 
 
 def test_committed_results_stay_small() -> None:

@@ -1,0 +1,175 @@
+"""The documentation's pages on the papers, from the committed results: one a paper, what agrees above all.
+
+A page has what a reader looks for: how each figure and table was made, the printed numbers beside ours, the verdicts.
+Every number that a figure draws, and the keys of the runs behind each sentence, stand in a data file beside it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Literal
+
+from fairpriv_core.papers.preset import Paper, Preset
+from fairpriv_core.papers.results import Made
+from fairpriv_core.report.paper_notes import describe_runs
+from fairpriv_core.report.paper_printed import Beside, count_beside, set_beside
+from fairpriv_core.report.paper_prose import count_made, list_lines
+from fairpriv_core.report.papers import list_cells
+from fairpriv_core.report.verdicts import Verdict, judge_all
+
+_INDEX = """# The papers, run again
+
+{progress}
+Each stands as this software makes it: the numbers that the paper prints beside ours, and for each thing that it says a
+sentence made from our numbers. `fairpriv papers run ID` runs one again, with `--full` at the paper's size; the page
+Papers draws them. These pages are written by `python examples/make_papers_results.py` from
+[results.json](../fairpriv_core/papers/results.json), which has each run's key, setting and numbers."""
+_HOW = """Means over seeds with 95 % t intervals, on the test split. A case agrees where the interval lies within what
+is expected, disagrees where it lies outside, and is open where the seeds do not settle it; a sentence is mixed where
+its cases differ. What is said of our proved variants, which the paper does not have, is not counted. Numbers on groups
+are raw: no ε covers them. [{paper}.json]({paper}.json) has every number that a figure or table shows, with its
+interval, and the keys of the runs behind each sentence."""
+_STANDINGS = ("agrees", "mixed", "disagrees", "open")
+
+
+def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
+    """Return the page that leads to those of the papers, as Markdown: how what each says stands here."""
+    rows = []
+    for paper in papers.values():
+        ready = [preset for preset in paper.presets if preset.id in made]
+        counts = [_count(preset, made[preset.id]) for preset in ready]
+        sums = {name: str(sum(each[name] for each in counts)) for name in (*_STANDINGS, "same", "printed")}
+        rows.append(
+            {"paper": f"[{paper.title}](papers/{paper.id}.md)", "with results": f"{len(ready)} of {len(paper.presets)}"}
+            | _stand(sums)
+        )
+    told = (
+        "Of what each paper says, by how it stands here, and of the numbers that it prints those that ours agree with:"
+    )
+    return "\n\n".join([_INDEX.format(progress=count_made(papers, made)), told, _table(rows)]) + "\n"
+
+
+def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:
+    """Return one paper's page as Markdown: how it stands, then each figure and table with its verdicts."""
+    rows = [
+        {"figure or table": preset.title}
+        | _stand({name: str(count) for name, count in _count(preset, results).items()})
+        for preset in paper.presets
+        if (results := made.get(preset.id))
+    ]
+    parts = [f"# {paper.title}", f"{paper.citation}. [All papers](../papers.md)", _table(rows)]
+    parts.append(_HOW.format(paper=paper.id))
+    for number, preset in enumerate(paper.presets):
+        parts += _section(preset, paper.presets[:number], made.get(preset.id))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def list_data(paper: Paper, made: Mapping[str, Made]) -> dict[str, Any]:
+    """Return what a paper's page leaves out: by preset the numbers shown, and the runs' keys behind each sentence.
+
+    The first row of the numbers has what their columns are.
+    """
+    return {preset.id: _data(preset, made[preset.id]) for preset in paper.presets if preset.id in made}
+
+
+def _data(preset: Preset, made: Made) -> dict[str, Any]:
+    lines = list_lines(preset, made.runs)
+    return {
+        "numbers": [list(lines[0]), *[list(line.values()) for line in lines]],
+        "runs": [list(one.keys) for one in judge_all(preset, made.runs)],
+    }
+
+
+def _count(preset: Preset, made: Made) -> Counter[str]:
+    """Return how many claims have each standing, and of how many printed numbers how many are the same."""
+    known = [one for one in set_beside(preset, made.runs) if one.agrees is not None]
+    standings = Counter[str](one.standing for one in judge_all(preset, made.runs))
+    return standings + Counter(printed=len(known), same=sum(bool(one.agrees) for one in known))
+
+
+def _stand(counts: Mapping[str, str]) -> dict[str, str]:
+    printed = f"{counts.get('same', '0')} of {counts['printed']}" if counts.get("printed", "0") != "0" else "–"
+    return {name: counts.get(name, "0") for name in _STANDINGS} | {"printed numbers that agree": printed}
+
+
+def _section(preset: Preset, before: Sequence[Preset], made: Made | None) -> list[str]:
+    """Return what was done, a table's numbers or the printed ones beside ours, and the verdicts."""
+    parts = [f"## {preset.title}", f"`{preset.id}`. {preset.shows}"]
+    if preset.waits_for:
+        return [*parts, preset.waits_for]
+    parts.append(_settings(preset, before))
+    if made is None:
+        return [*parts, f"Not run yet: `fairpriv papers run {preset.id}` runs it."]
+    size = preset.versions[made.version].size
+    parts.append(f"Made by this software on {made.day}: {size}. {made.say_failed()}{describe_runs(preset, made.runs)}")
+    beside = set_beside(preset, made.runs)
+    parts += (
+        _printed(beside)
+        if beside
+        else [_table(list_cells(preset, made.runs)), _once(preset, before, "not_printed", "What is printed")]
+    )
+    return [*parts, *_verdicts(preset, made), _once(preset, before, "privacy", "What is proved")]
+
+
+def _settings(preset: Preset, before: Sequence[Preset]) -> str:
+    """Return the settings in words; those that a section above begins with are not said again."""
+    same = [each for each in before if each.settings and preset.settings.startswith(each.settings)]
+    if not same:
+        return preset.settings
+    longest = max(same, key=lambda each: len(each.settings))
+    return f"Settings as of {_name(longest)}.{preset.settings.removeprefix(longest.settings)}"
+
+
+def _once(preset: Preset, before: Sequence[Preset], what: Literal["privacy", "not_printed"], lead: str) -> str:
+    """Return a text of a preset, or where it stands above."""
+    text: str = getattr(preset, what)
+    same = next((each for each in before if text and getattr(each, what) == text), None)
+    return f"{lead}: as of {_name(same)}." if same else text
+
+
+def _name(preset: Preset) -> str:
+    """Return what a section is pointed to by; two tables may have the same number."""
+    return f"“{preset.title}”"
+
+
+def _printed(beside: Sequence[Beside]) -> list[str]:
+    """Return the printed numbers beside ours, the most important first, and how many agree."""
+    sources = ", ".join(dict.fromkeys(one.source for one in beside))
+    rows = [
+        {
+            "what": one.label,
+            "unit": one.unit,
+            "printed": one.printed,
+            "ours": one.ours,
+            "the same?": one.verdict,
+        }
+        for one in beside
+    ]
+    return [f"Printed in: {sources}.", _table(rows), count_beside(beside)]
+
+
+def _verdicts(preset: Preset, made: Made) -> Iterator[str]:
+    """Yield what the paper says and how it stands; what it says once and we take in several ways stands once."""
+    judged = zip(preset.claims, judge_all(preset, made.runs), strict=True)
+    for _, same in groupby(judged, key=lambda one: (one[0].says, one[0].source)):
+        found = list(same)
+        if len(found) == 1:
+            yield f"- {found[0][1].told} {_tell(found[0][1])}"
+        else:
+            ways = [f"  - {claim.reading[:1].upper()}{claim.reading[1:]}. {_tell(one)}" for claim, one in found]
+            first = found[0][0]
+            yield "\n".join([f"- The paper says that {first.says} ({first.source}). We take it as:", *ways])
+
+
+def _tell(verdict: Verdict) -> str:
+    return f"**{verdict.sentence}** {verdict.ours}".rstrip()
+
+
+def _table(rows: Sequence[Mapping[str, str]]) -> str:
+    if not rows:
+        return ""
+    heads = list(rows[0])
+    lines = [heads, ["---"] * len(heads), *[[row[name] for name in heads] for row in rows]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
