@@ -62,7 +62,7 @@ class Stopwatch:
         return False
 
     def show(self, snapshot: Snapshot) -> None:
-        """Look away."""
+        """Style away."""
 
     def commit(self, **progress: object) -> None:
         raise AssertionError("nothing is ever due")

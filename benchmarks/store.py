@@ -74,7 +74,7 @@ def stream(place: str, together: Barrier, draft: RunRecord, *, seconds: float, p
 
 
 def watch(place: str, together: Barrier, *, seconds: float) -> Tally:
-    """Look at runs at work, one after another, for `seconds`."""
+    """Style at runs at work, one after another, for `seconds`."""
     store, tally, keys = open_store(place), Tally(), list[str]()
     together.wait(PATIENCE)
     end = time.monotonic() + seconds

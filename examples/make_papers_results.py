@@ -23,8 +23,8 @@ from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.preset import Preset
 from fairpriv_core.papers.results import PATH, read_made
 from fairpriv_core.papers.runs import find_records, list_configs
+from fairpriv_core.papers.values import list_paths, read_path
 from fairpriv_core.report.paper_pages import list_data, render_index, render_paper
-from fairpriv_core.report.paper_values import list_paths, read_path
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 

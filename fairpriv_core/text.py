@@ -50,6 +50,33 @@ def delta_text(delta: float) -> str:
     return f"1 in {int(1 / Decimal(repr(float(delta)))):,}"
 
 
+def number_text(value: float | None, digits: int = 2) -> str:
+    """Return a number with at most two decimals and a thin dash for none.
+
+    >>> number_text(0.831), number_text(None), number_text(1234.5)
+    ('0.83', '–', '1,234.50')
+    """
+    return "–" if value is None else f"{value:,.{min(digits, 2)}f}"
+
+
+def percent_text(share: float | None) -> str:
+    """Return a share in [0, 1] in per cent, with at most two decimals.
+
+    >>> percent_text(0.8307)
+    '83.07 %'
+    """
+    return "–" if share is None else f"{number_text(100 * share)} %"
+
+
+def points_text(gap: float | None) -> str:
+    """Return a gap in [0, 1] in percentage points.
+
+    >>> points_text(0.045)
+    '4.50 percentage points'
+    """
+    return "–" if gap is None else f"{number_text(100 * gap)} percentage points"
+
+
 def _show(value: float, rounding: str) -> str:
     exact = Decimal(repr(float(value)))  # as it is written: 1.1 is 1.1 and not the next float64
     if not exact:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from fairpriv_core.report.brief import AUDIENCES, NOTICES, Audience
+from fairpriv_core.report.document import AUDIENCES, NOTICES, Audience
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.report.report import offer_forms, show_brief
 from pages.widgets.report.reported import find_report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.report.dominance import find_best
+from fairpriv_core.report.frontier import find_best
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.door import find_store
 from pages.widgets.shared.state import enter, publish

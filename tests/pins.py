@@ -27,7 +27,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.report.draw import draw
 from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.looks import THEMES
+from fairpriv_core.report.styles import THEMES
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import RecordingMechanism, Watcher, make_data
 from tests.report import samples

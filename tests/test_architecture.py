@@ -71,11 +71,11 @@ LIMITS = {"lines in a file": 600, "lines": 40, "nested blocks": 3, "positional a
 EXCEPTIONS: dict[tuple[str, str, str], str] = {}
 # Texts of (file, text) that are a method's name by chance -> what they are there.
 OTHER_THINGS: dict[tuple[str, str], str] = {
-    ("fairpriv_core/data/own_images.py", "none"): "an English word",
+    ("fairpriv_core/data/own_file.py", "none"): "an English word",
     ("fairpriv_core/data/synthetic.py", "none"): "a value of a column",
     ("fairpriv_core/privacy/event.py", "randomized_response"): "a kind of release",
     ("fairpriv_core/records/parameters.py", "none"): "how a person writes a missing value",
-    ("fairpriv_core/report/paper_notes.py", "none"): "an English word",
+    ("fairpriv_core/report/paper_figures.py", "none"): "an English word",
     ("fairpriv_core/runs/certificate.py", "none"): "the name of a line that says why there is no certificate",
     ("pages/widgets/app/strip.py", "none"): "an English word",
     ("pages/widgets/audit/audits.py", "none"): "an English word",

@@ -11,11 +11,10 @@ import click
 from fairpriv_core.cli import answers
 from fairpriv_core.cli.output import check_folder, say, write_out
 from fairpriv_core.errors import BadInput
-from fairpriv_core.report.brief import AUDIENCES, Audience
-from fairpriv_core.report.brief_forms import Report, forms_of, open_report, write_image
-from fairpriv_core.report.brief_tables import write_runs
+from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.export import ImageFormat
-from fairpriv_core.report.handout import gather_handout
+from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
+from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.store.runs import open_store
 
 _FORMATS = (*answers.FORMATS, "html", "pdf", "png", "svg", "zip", "toml", "ipynb", "md")
@@ -52,7 +51,7 @@ def _make(keys: Sequence[str], form: str, audience: Audience) -> bytes:
             "json is one run's record, for the analyst: name one key, or take another format.", field="format"
         )
     with open_store() as store:
-        handout = gather_handout(store, keys)
+        handout = gather_report(store, keys)
     return _write_form(open_report(handout, audience), form)
 
 

@@ -18,7 +18,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.learn_ideas import IDEAS
-from fairpriv_core.report.looks import DASHES, MARKERS
+from fairpriv_core.report.styles import DASHES, MARKERS
 
 CATALOGUE, EXAMPLES = "fairpriv_core/methods/catalog.py", "tests/methods/examples/dp_sgd_family.py"
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,39}")

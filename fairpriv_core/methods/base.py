@@ -17,7 +17,7 @@ Variant = Literal["proved", "published"]
 
 @dataclass(frozen=True)
 class Style:
-    """How figures draw a method: a colour, a dash and a marker by their names in report/looks.py.
+    """How figures draw a method: a colour, a dash and a marker by their names in report/styles.py.
 
     `legend` is what legends and tables call the method; "" where that is its title.
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero
-from fairpriv_core.text import at_least_text, delta_text, epsilon_text
+from fairpriv_core.text import at_least_text, delta_text, epsilon_text, number_text, percent_text, points_text
 
 PATH = Path(__file__).with_name("audit_results.json")
 FOUND = "Attacks show at least"
@@ -200,10 +200,10 @@ def membership_bars(found: Mapping[str, Any]) -> FigureData:
     if found["limit"] is not None and found["limit"] < 1.0:
         marks.append(Reference(100.0 * found["limit"], "ε allows"))
     each = ", ".join(
-        f"{name} {wording.points(one['advantage'])} (AUC {wording.number(one['auc'])})"
+        f"{name} {points_text(one['advantage'])} (AUC {number_text(one['auc'])})"
         for name, one in zip(names, attackers, strict=True)
     )
-    areas = ", ".join(wording.number(one["auc"]) for one in attackers)
+    areas = ", ".join(number_text(one["auc"]) for one in attackers)
     return FigureData(
         name="audit_membership",
         title="Who was trained on? What attackers gain",
@@ -229,7 +229,7 @@ def attribute_bars(found: Mapping[str, Any]) -> FigureData:
         for title, field, look in parts
     )
     each = ", ".join(
-        f"{name} {wording.percent(one['baseline'])} without and {wording.percent(one['accuracy'])} with it"
+        f"{name} {percent_text(one['baseline'])} without and {percent_text(one['accuracy'])} with it"
         for name, one in zip(names, attackers, strict=True)
     )
     return FigureData(

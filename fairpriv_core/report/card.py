@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairpriv_core.report import wording
-from fairpriv_core.report.brief import NOTICES, Audience, Brief, Bullets, Part, Section, Text
-from fairpriv_core.report.brief_classes import class_rows
-from fairpriv_core.report.brief_markdown import write_markdown
-from fairpriv_core.report.brief_numbers import group_rows, paid_rows, run_rows
-from fairpriv_core.report.brief_runs import Chosen
+from fairpriv_core.report.document import NOTICES, Audience, Bullets, Document, Part, Section, Text
+from fairpriv_core.report.markdown import write_markdown
+from fairpriv_core.report.report_data import Chosen
+from fairpriv_core.report.report_numbers import class_rows, group_rows, paid_rows, run_rows
 
 _USE = (
     "Research into privacy and fairness, and decisions about which of several trade-offs to take. It was not made to "
@@ -61,7 +60,7 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
 def write_cards(chosen: Sequence[Chosen], audience: Audience) -> str:
     """Return the model cards of the runs, one after the other, as Markdown."""
     cards = [tell_card(each, paid=audience == "policy") for each in chosen]
-    return "\n".join(write_markdown(Brief(card[0].title, NOTICES[audience], card[1:])) for card in cards)
+    return "\n".join(write_markdown(Document(card[0].title, NOTICES[audience], card[1:])) for card in cards)
 
 
 def _tell_numbers(chosen: Chosen, *, paid: bool) -> tuple[Part, ...]:

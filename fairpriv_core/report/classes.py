@@ -10,6 +10,7 @@ from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.report import wording
 from fairpriv_core.report.tables import Record
 from fairpriv_core.stats import Mean, mean_interval
+from fairpriv_core.text import percent_text
 
 Json = Mapping[str, Any]
 ALIKE = 0.95  # of the rows that are given the same answer: such a model hardly tells people apart
@@ -77,7 +78,7 @@ def say_decided(found: Json) -> str:
     if not known:
         return ""
     most = max(known, key=lambda each: float(each["decided"]))
-    said = f"Decided most: '{most['name']}', for {wording.percent(most['decided'])} of the test rows."
+    said = f"Decided most: '{most['name']}', for {percent_text(most['decided'])} of the test rows."
     return f"{said} The model gives nearly everybody the same answer." if most["decided"] >= ALIKE else said
 
 

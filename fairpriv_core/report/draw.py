@@ -8,10 +8,19 @@ from typing import Any
 
 import plotly.io
 
-from fairpriv_core.report.axes import build_axes, panel_height, plot_height
 from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.looks import THEMES, Theme, ThemeName, fill
-from fairpriv_core.report.notes import HEADER_ROW, LINE_HEIGHT, build_caption, build_notes, build_shapes, rich
+from fairpriv_core.report.layout import (
+    HEADER_ROW,
+    LINE_HEIGHT,
+    build_axes,
+    build_caption,
+    build_notes,
+    build_shapes,
+    panel_height,
+    plot_height,
+    rich,
+)
+from fairpriv_core.report.styles import THEMES, Theme, ThemeName, fill
 from fairpriv_core.report.traces import build_traces
 
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # metric-compatible: the same on screen and in an export

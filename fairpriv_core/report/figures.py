@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
-from fairpriv_core.report.looks import method_look
+from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import Outcome
 from fairpriv_core.stats import Mean, mean_interval
-from fairpriv_core.text import delta_text, epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)
 ACCURACY = Axis("Accuracy", "%")
@@ -101,7 +101,7 @@ def group_bars(
         low, high = (tuple(_in_percent(end[side]) for end in ends) for side in (0, 1))
         same = sum(earlier.method == run.method for earlier in runs[:index])
         series.append(Series(run.label, "bar", names, values, low=low, high=high, look=run.method, variation=same))
-    marks = () if overall is None else (Reference(100 * overall, f"everyone {wording.percent(overall)}"),)
+    marks = () if overall is None else (Reference(100 * overall, f"everyone {percent_text(overall)}"),)
     return FigureData(
         name=f"{'classes' if of == 'class' else 'groups'}_{'paid_' if paid else ''}{rate.replace('/', '_')}",
         title=f"{title} by {of}{', with noise' if paid else ''}",
@@ -235,7 +235,7 @@ def _by_method(rows: Sequence[Outcome]) -> dict[str, tuple[str, list[Outcome]]]:
     found: dict[str, tuple[str, list[Outcome]]] = {}
     for row in rows:
         published = ", as published" if row.variant == "published" else ""
-        name = f"{method_look(row.method).title}{published} ({wording.protection_suffix(row.threat_model)})"
+        name = f"{method_style(row.method).title}{published} ({wording.protection_suffix(row.threat_model)})"
         found.setdefault(name, (row.method, []))[1].append(row)
     return found
 
@@ -296,5 +296,5 @@ def _describe_lines(series: Sequence[Series], what: str) -> str:
 
 
 def _list_values(x: Sequence[Any], y: Sequence[Value], unit: str) -> str:
-    shown = [f"{wording.number(value)}{unit} at {place}" for place, value in zip(x, y, strict=True)]
+    shown = [f"{number_text(value)}{unit} at {place}" for place, value in zip(x, y, strict=True)]
     return ", ".join(shown if len(shown) <= 8 else [*shown[:4], "…", *shown[-2:]])

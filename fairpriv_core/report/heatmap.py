@@ -9,6 +9,7 @@ from typing import Any, Literal
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.report.tables import TableRow
+from fairpriv_core.text import number_text, percent_text, points_text
 
 Quantity = Literal["accuracy", "gap"]
 _MOST_TEXTS = 150
@@ -88,7 +89,7 @@ def _draw(
 ) -> Series:
     values = tuple(_mean(found, quantity) for found in places.values())
     seeds = [sum(len(row.seeds) for row in found) for found in places.values()]
-    words = wording.percent if quantity == "accuracy" else wording.points
+    words = percent_text if quantity == "accuracy" else points_text
     told = [
         f"{_name(place, axes)}\n{words(value / 100)}\n{count} {'run' if count == 1 else 'runs'}"
         for place, value, count in zip(places, values, seeds, strict=True)
@@ -99,7 +100,7 @@ def _draw(
         tuple(x for x, _ in places),
         tuple(y for _, y in places),
         z=values,
-        text=tuple(wording.number(value) for value in values) if len(places) <= _MOST_TEXTS else (),
+        text=tuple(number_text(value) for value in values) if len(places) <= _MOST_TEXTS else (),
         hover=tuple(told),
         keys=tuple(found[0].keys[0] for found in places.values()),
     )
@@ -127,7 +128,7 @@ def _say_extremes(
 ) -> str:
     if not places:
         return "No finished run has both settings."
-    words = wording.percent if quantity == "accuracy" else wording.points
+    words = percent_text if quantity == "accuracy" else points_text
     means = {place: _mean(found, quantity) / 100 for place, found in places.items()}
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     return f"Lowest {words(means[low])} at {_name(low, axes)}, highest {words(means[high])} at {_name(high, axes)}."

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.report.looks import method_look
+from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow, say_claim
-from fairpriv_core.report.wording import number, percent, points
 from fairpriv_core.stats import Mean
+from fairpriv_core.text import number_text, percent_text, points_text
 
 RAW_CHOICE = (
     "Read from raw fairness numbers: which ε reaches a gap is itself told by protected data, and no ε covers that."
@@ -67,8 +67,9 @@ def say_answer(answer: Answer, *, accuracy: float | None = None, gap: float | No
     if answer.nearest is None:
         return f"{wish}: none of {many} has these numbers."
     row = answer.nearest
-    has = f"accuracy {_say_mean(row.accuracy, percent)}, gap {_say_mean(row.gap, points)} ({row.note.rstrip('.')})"
-    name = method_look(row.method).title
+    accuracy, gap = _say_mean(row.accuracy, percent_text), _say_mean(row.gap, points_text)
+    has = f"accuracy {accuracy}, gap {gap} ({row.note.rstrip('.')})"
+    name = method_style(row.method).title
     if answer.found is not None:
         return f"{wish}: the smallest ε of {many} is {say_claim(row)}. {name} has {has} there."
     misses = " and ".join(_list_misses(answer))
@@ -100,14 +101,14 @@ def _budget(row: TableRow) -> float:
 
 
 def _list_wishes(accuracy: float | None, gap: float | None) -> list[str]:
-    wishes = [] if accuracy is None else [f"Accuracy of at least {percent(accuracy)}"]
-    return wishes if gap is None else [*wishes, f"{'a' if wishes else 'A'} gap of at most {points(gap)}"]
+    wishes = [] if accuracy is None else [f"Accuracy of at least {percent_text(accuracy)}"]
+    return wishes if gap is None else [*wishes, f"{'a' if wishes else 'A'} gap of at most {points_text(gap)}"]
 
 
 def _list_misses(answer: Answer) -> list[str]:
-    misses = [f"{points(answer.accuracy_short)} of accuracy"] if answer.accuracy_short else []
-    return [*misses, f"{points(answer.gap_over)} of gap"] if answer.gap_over else misses
+    misses = [f"{points_text(answer.accuracy_short)} of accuracy"] if answer.accuracy_short else []
+    return [*misses, f"{points_text(answer.gap_over)} of gap"] if answer.gap_over else misses
 
 
 def _say_mean(mean: Mean, show: Callable[[float | None], str]) -> str:
-    return show(mean.mean) + ("" if mean.half is None else f" ± {number(100 * mean.half)}")
+    return show(mean.mean) + ("" if mean.half is None else f" ± {number_text(100 * mean.half)}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from fairpriv_core.report import learn_numbers
+from fairpriv_core.report import learn
 from fairpriv_core.report.audits import demonstration_bars, read_audit_results
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, line
 from fairpriv_core.report.learn import Flow, data_flow
@@ -171,7 +171,7 @@ _OF_RESULTS = (
         "Where base rates differ, no useful classifier meets every notion at once, and one that is always right has a "
         "demographic parity gap.",
         "Kleinberg, Mullainathan and Raghavan (2017), Inherent trade-offs in the fair determination of risk scores",
-        learn_numbers.base_rates,
+        learn.base_rates,
         "data",
     ),
     Idea(
@@ -182,7 +182,7 @@ _OF_RESULTS = (
         "At λ_max the constraint asks for more than it is given. A λ that has come to rest says nothing of the gap on "
         "people who were not trained on.",
         "Fioretto et al. (2020), Lagrangian duality for constrained deep learning",
-        learn_numbers.growing_multiplier,
+        learn.growing_multiplier,
         "run",
     ),
     Idea(
@@ -193,7 +193,7 @@ _OF_RESULTS = (
         "One seed can be lucky: a difference between two runs may be one of seeds. The seed is public and never makes "
         "the noise, which is secret.",
         "Bouthillier et al. (2021), Accounting for variance in machine learning benchmarks",
-        learn_numbers.results_by_seed,
+        learn.results_by_seed,
         "compare",
     ),
     Idea(
@@ -204,7 +204,7 @@ _OF_RESULTS = (
         "It covers the chance of seeds, and for a group's rate that of the test rows; not other data. With two or "
         "three seeds it is wide, and where two intervals overlap the methods may still differ.",
         "Student (1908), The probable error of a mean",
-        learn_numbers.interval_by_seeds,
+        learn.interval_by_seeds,
         "compare",
     ),
     Idea(
@@ -215,7 +215,7 @@ _OF_RESULTS = (
         "In a small group the noise drowns the count: its interval is wide and its rate may be undefined. The gap of "
         "noisy rates tends to be too large.",
         "Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to sensitivity in private data analysis",
-        learn_numbers.noisy_share,
+        learn.noisy_share,
         "train",
     ),
 )

@@ -9,7 +9,8 @@ from typing import Any
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
-from fairpriv_core.text import delta_text, epsilon_text
+from fairpriv_core.stats import mean_interval
+from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
 
 History = Mapping[str, tuple[Sequence[float], Sequence[Value]]]
 STEP = Axis("Step")
@@ -68,7 +69,7 @@ def live_quality(history: History, *, method: str, notion: str) -> FigureData:
         x, y = _of(history, f"test/{name}_gap")
         series.append(line(wording.metric_title(name), x, y, scale=100, look=look, panel=1, labelled=True))
     constant = _last(_of(history, "test/constant_accuracy")[1])
-    label = f"always the same answer: {wording.percent(constant)}"
+    label = f"always the same answer: {percent_text(constant)}"
     return FigureData(
         name="live_quality",
         title="Accuracy and fairness gaps on test rows",
@@ -77,7 +78,7 @@ def live_quality(history: History, *, method: str, notion: str) -> FigureData:
         series=tuple(series),
         caption=f"The gap with markers is that of the chosen notion, {wording.metric_title(notion).lower()}. "
         f"One run: no band. {wording.RAW}",
-        alt="Now: " + ", ".join(f"{each.name} {wording.number(_last(each.y))}" for each in series) + ".",
+        alt="Now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
         references=() if constant is None else (Reference(100 * constant, label, axis="y", panel=0),),
         raw=True,
     )
@@ -126,7 +127,7 @@ def _live_shares(history: History, *, of: str, rate: str) -> FigureData:
         panels=(Panel(Axis(title, f"% of the {of}")),),
         series=tuple(series),
         caption=f"{band}{wording.RAW}",
-        alt=f"{title} now: " + ", ".join(f"{each.name} {wording.number(_last(each.y))} %" for each in series) + ".",
+        alt=f"{title} now: " + ", ".join(f"{each.name} {number_text(_last(each.y))} %" for each in series) + ".",
         raw=True,
     )
 
@@ -150,7 +151,7 @@ def live_multipliers(history: History, *, limit: float | None = None) -> FigureD
         panels=(Panel(Axis("Multiplier λ")),),
         series=tuple(series),
         caption="How hard each group's constraint pulls, and in which direction. Part of what the run releases.",
-        alt="λ now: " + ", ".join(f"{each.name} {wording.number(_last(each.y))}" for each in series) + ".",
+        alt="λ now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
         references=marks if near else (),
     )
 
@@ -209,7 +210,7 @@ def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: s
         series=tuple(series),
         caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more} {wording.RAW}",
         alt=f"{title} by group. {said}.{more}",
-        references=() if bound is None else (Reference(bound, f"{symbol} = {wording.number(bound)}"),),
+        references=() if bound is None else (Reference(bound, f"{symbol} = {number_text(bound)}"),),
         raw=True,
     )
 
@@ -228,8 +229,7 @@ def live_clipping(history: History) -> FigureData:
                 look = f"group {index}"
                 series.append(line(name[len(prefix) :], x, y, scale=100, look=look, panel=panel, labelled=True))
     said = [
-        f"{title}: "
-        + ", ".join(f"{each.name} {wording.number(_last(each.y))} %" for each in series if each.panel == at)
+        f"{title}: " + ", ".join(f"{each.name} {number_text(_last(each.y))} %" for each in series if each.panel == at)
         for at, (_, title, _) in enumerate(parts)
     ]
     more = f"Of {hidden + MAX_GROUPS} groups the {MAX_GROUPS} largest of each panel. " if hidden > 0 else ""
@@ -276,7 +276,7 @@ def overlay(curves: Sequence[Curve], *, metric: str) -> FigureData:
         series=tuple(series),
         caption=f"{missing}{band} {wording.RAW}",
         alt=f"{missing}{title} at the end: "
-        + ", ".join(f"{s.name} {wording.number(_last(s.y))} {unit}" for s in series)
+        + ", ".join(f"{s.name} {number_text(_last(s.y))} {unit}" for s in series)
         + ".",
         raw=True,
     )
@@ -297,4 +297,19 @@ def _say_missing(labels: Sequence[str]) -> str:
 
 def _clipped_words(group: str, share: float | None, size: int) -> str:
     named = f"{group} ({size} rows)" if size < _FEW else group
-    return named if share is None else f"{named}: {wording.percent(share)} clipped"
+    return named if share is None else f"{named}: {percent_text(share)} clipped"
+
+
+def fold_curves(label: str, method: str, histories: Sequence[History], metric: str) -> Curve:
+    """Return the mean of `metric` ("accuracy", …) over runs at each step that all have, with its 95 % t interval.
+
+    One run gives its own curve without an interval; a step where a run has no value is a gap.
+    """
+    found = [dict(zip(*history.get(f"test/{metric}", ((), ())), strict=True)) for history in histories]
+    steps = sorted(set.intersection(*(set(values) for values in found))) if found else []
+    means = [mean_interval(values[step] for values in found) for step in steps]
+    y: list[Value] = [mean.mean if mean.n == len(found) else None for mean in means]
+    if len(found) < 2:
+        return Curve(label, method, steps, y)
+    low: list[Value] = [mean.low for mean in means]
+    return Curve(label, method, steps, y, low=low, high=[mean.high for mean in means])

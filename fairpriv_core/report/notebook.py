@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from fairpriv_core.report.brief import Audience
-from fairpriv_core.report.brief_markdown import escape
-from fairpriv_core.report.brief_numbers import is_noisy, read_paid
-from fairpriv_core.report.brief_runs import Chosen, name_file
+from fairpriv_core.report.document import Audience
+from fairpriv_core.report.markdown import escape
+from fairpriv_core.report.report_data import Chosen, name_file
+from fairpriv_core.report.report_numbers import is_noisy, read_paid
 
 _INTRODUCTION = """Each run's config is written to a file and trained once more by `fairpriv train`, in a store of its \
 own (`repeat.db`, in this notebook's folder). Split, initialisation and public batches are the same, and so is the \

@@ -12,12 +12,11 @@ from itertools import groupby
 from typing import Any, Literal
 
 from fairpriv_core.papers.preset import Paper, Preset
+from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.results import Made
-from fairpriv_core.report.paper_notes import describe_runs
-from fairpriv_core.report.paper_printed import Beside, count_beside, set_beside
+from fairpriv_core.papers.verdicts import Verdict, judge_all
+from fairpriv_core.report.paper_figures import describe_runs, list_cells
 from fairpriv_core.report.paper_prose import count_made, list_lines
-from fairpriv_core.report.papers import list_cells
-from fairpriv_core.report.verdicts import Verdict, judge_all
 
 _INDEX = """# The papers, run again
 

@@ -7,13 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from fairpriv_core.papers.preset import Paper, Preset
+from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.results import Made, read_made
+from fairpriv_core.papers.values import Runs, amount, place
+from fairpriv_core.papers.verdicts import judge_all
 from fairpriv_core.report.figure import FigureData, Series
-from fairpriv_core.report.paper_notes import describe_runs
-from fairpriv_core.report.paper_printed import Beside, count_beside, set_beside
-from fairpriv_core.report.paper_values import Runs, amount, place
-from fairpriv_core.report.papers import draw_preset, list_cells
-from fairpriv_core.report.verdicts import judge_all
+from fairpriv_core.report.paper_figures import describe_runs, draw_preset, list_cells
 
 
 def count_made(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.report import wording
-from fairpriv_core.report.looks import method_look
+from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import Outcome, read_outcome
 from fairpriv_core.stats import mean_interval
+from fairpriv_core.text import percent_text, points_text
 
 PATH = Path(__file__).with_name("start_results.json")
 
@@ -68,8 +69,8 @@ def say_cost(results: StartResults, epsilon: float) -> str:
             runs.setdefault(run.method, []).append(run)
     told = [_say_method(own, accuracy) for own in runs.values()]
     return (
-        f"{_say_place(results, epsilon, at)}Without privacy and fairness: accuracy {wording.percent(accuracy)}, gap "
-        f"{wording.points(gap)}. At ε = {at:g}: {'; '.join(told)}."
+        f"{_say_place(results, epsilon, at)}Without privacy and fairness: accuracy {percent_text(accuracy)}, gap "
+        f"{points_text(gap)}. At ε = {at:g}: {'; '.join(told)}."
     )
 
 
@@ -77,7 +78,7 @@ def say_protected(results: StartResults) -> str:
     """Return which of the methods protects what."""
     titles: dict[str | None, list[str]] = {}
     for method, threat in {run.method: run.threat_model for run in results.outcomes}.items():
-        titles.setdefault(threat, []).append(method_look(method).title)
+        titles.setdefault(threat, []).append(method_style(method).title)
     private = {threat: names for threat, names in titles.items() if threat is not None}
     told = [f"{' and '.join(names)}: {wording.protected(threat)}" for threat, names in private.items()]
     others = f" The others protect nothing: {'; '.join(titles[None])}." if None in titles else ""
@@ -89,7 +90,7 @@ def describe_settings(results: StartResults) -> dict[str, str]:
     budgets: dict[tuple[str, str], list[str]] = {}
     for config in results.configs:
         method = dict(config["method"])
-        title = method_look(method.pop("name")).title
+        title = method_style(method.pop("name")).title
         words = ", ".join(f"{name.replace('_', ' ')} {_show(one)}" for name, one in method.items() if one is not None)
         budgets.setdefault((title, words), []).append("" if config["epsilon"] is None else f"{config['epsilon']:g}")
     return {title: (f"ε = {', '.join(own)}; " if own[0] else "") + words for (title, words), own in budgets.items()}
@@ -105,7 +106,7 @@ def _means(runs: Sequence[Outcome]) -> tuple[float, float]:
 
 def _say_method(runs: Sequence[Outcome], plain: float) -> str:
     accuracy, gap = _means(runs)
-    title, lost = method_look(runs[0].method).title, plain - accuracy
+    title, lost = method_style(runs[0].method).title, plain - accuracy
     change = "gains" if lost < 0 else "gives up"
     protects = wording.protection_suffix(runs[0].threat_model)
     return f"{title} ({protects}) {change} {100 * abs(lost):.2f} points of accuracy, gap {100 * gap:.2f}"

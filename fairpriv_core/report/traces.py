@@ -8,8 +8,8 @@ from typing import Any
 
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.figure import Kind, Series, Value
-from fairpriv_core.report.looks import DASHES, Look, Theme, color_on, fill, look_of
-from fairpriv_core.report.notes import axis_suffix, rich
+from fairpriv_core.report.layout import axis_suffix, rich
+from fairpriv_core.report.styles import DASHES, LineStyle, Theme, color_on, fill, style_of
 
 Trace = dict[str, Any]
 PATTERNS = ("", "/", ".", "x", "\\", "-")  # in the order of DASHES
@@ -33,7 +33,7 @@ _HOVER = "%{hovertext}<extra></extra>"
 
 def build_traces(series: Series, theme: Theme) -> list[Trace]:
     """Return the traces that draw `series`: one, or with a band three, of which one is in the legend."""
-    look = look_of(series.look)
+    look = style_of(series.look)
     suffix = axis_suffix(series.panel)
     color = color_on(look, theme, series.variation)
     place = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"} if series.kind != "points3d" else {}
@@ -41,7 +41,7 @@ def build_traces(series: Series, theme: Theme) -> list[Trace]:
     return [{**place, **named, **trace} for trace in _BUILDERS[series.kind](series, look, color, theme)]
 
 
-def _line(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+def _line(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
     alone = sum(value is not None for value in series.y) == 1  # a line through one point shows nothing
     drawn = {
         "type": "scatter",
@@ -68,7 +68,7 @@ def _band(series: Series, color: str) -> list[Trace]:
     return [upper, lower] if known else []
 
 
-def _points(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+def _points(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
     return [
         {
             "type": "scatter",
@@ -87,7 +87,7 @@ def _points(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]
     ]
 
 
-def _cloud(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+def _cloud(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
     return [
         {
             "type": "scatter",
@@ -100,7 +100,7 @@ def _cloud(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
     ]
 
 
-def _points3d(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+def _points3d(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
     symbol = SOLIDS.get(look.marker, "circle")
     return [
         {
@@ -122,7 +122,7 @@ def _points3d(series: Series, look: Look, color: str, theme: Theme) -> list[Trac
     ]
 
 
-def _heatmap(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+def _heatmap(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
     """Return one map; a place without a value, or without a cell, is left empty."""
     at = {(y, float(x)): index for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)) if y is not None}
     columns, rows = sorted({column for _, column in at}), sorted({row for row, _ in at})
@@ -161,7 +161,7 @@ def _hovers(series: Series) -> list[str]:
     return [rich(text).replace("\n", "<br>") for text in series.hover]
 
 
-def _bars(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+def _bars(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
     shape = PATTERNS[(DASHES.index(look.dash) + series.variation) % len(PATTERNS)]
     pattern = {"shape": shape, "bgcolor": fill(color, 0.75), "fgcolor": theme.background, "solidity": 0.25, "size": 8}
     return [
@@ -181,7 +181,7 @@ def _bars(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
     ]
 
 
-def _histogram(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+def _histogram(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
     edges = [float(edge) for edge in series.x]
     return [
         {
@@ -197,12 +197,12 @@ def _histogram(series: Series, look: Look, color: str, theme: Theme) -> list[Tra
     ]
 
 
-def _dots(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+def _dots(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
     marker = {"symbol": look.marker, "size": 14, "color": color, "line": {"width": 1.5, "color": color}}
     return [{"type": "scatter", "x": series.x, "y": series.y, "mode": "markers", "marker": marker, "hoverinfo": "name"}]
 
 
-def _boxes(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+def _boxes(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
     corners: list[tuple[float, Value]] = []
     for x, low, high in zip(series.x, series.low, series.high, strict=True):
         left, right = float(x) - BOX_WIDTH / 2, float(x) + BOX_WIDTH / 2
@@ -218,7 +218,7 @@ def _boxes(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
     ]
 
 
-def _arrow(series: Series, look: Look, color: str, theme: Theme) -> list[Trace]:
+def _arrow(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
     head = {"symbol": "arrow", "angleref": "previous", "color": color, "size": [0] * (len(series.x) - 1) + [11]}
     line = {"color": color, "dash": look.dash, "width": look.width}
     drawn = {"x": series.x, "y": series.y, "mode": "lines+markers", "line": line, "marker": head}
@@ -234,11 +234,11 @@ def _whiskers(values: Sequence[Any], lows: Sequence[Value], highs: Sequence[Valu
     return {"type": "data", "array": up, "arrayminus": down, "symmetric": False, "color": color, "thickness": 1.5}
 
 
-def _symbol(look: Look, variation: int) -> str:
+def _symbol(look: LineStyle, variation: int) -> str:
     return f"{look.marker}-open" if variation % 2 else look.marker
 
 
-_BUILDERS: dict[Kind, Callable[[Series, Look, str, Theme], list[Trace]]] = {
+_BUILDERS: dict[Kind, Callable[[Series, LineStyle, str, Theme], list[Trace]]] = {
     "line": _line,
     "bar": _bars,
     "histogram": _histogram,

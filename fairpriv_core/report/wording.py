@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairpriv_core.text import delta_text, epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text, number_text
 
 RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."
 RAW_BUT_ACCURACY = (
@@ -29,33 +29,6 @@ def protected(threat_model: str | None) -> str:
     return _PROTECTED[threat_model]
 
 
-def number(value: float | None, digits: int = 2) -> str:
-    """Return a number with at most two decimals and a thin dash for none.
-
-    >>> number(0.831), number(None), number(1234.5)
-    ('0.83', '–', '1,234.50')
-    """
-    return "–" if value is None else f"{value:,.{min(digits, 2)}f}"
-
-
-def percent(share: float | None) -> str:
-    """Return a share in [0, 1] in per cent, with at most two decimals.
-
-    >>> percent(0.8307)
-    '83.07 %'
-    """
-    return "–" if share is None else f"{number(100 * share)} %"
-
-
-def points(gap: float | None) -> str:
-    """Return a gap in [0, 1] in percentage points.
-
-    >>> points(0.045)
-    '4.50 percentage points'
-    """
-    return "–" if gap is None else f"{number(100 * gap)} percentage points"
-
-
 def share_text(found: Mapping[str, Any], name: str) -> str:
     """Return a share of a record's group or class in per cent, with its interval in brackets where it has one.
 
@@ -65,8 +38,8 @@ def share_text(found: Mapping[str, Any], name: str) -> str:
     if found.get(name) is None:
         return "–"
     ends = found.get(f"{name}_interval")
-    spread = "" if ends is None else f" ({number(100 * ends[0])} to {number(100 * ends[1])})"
-    return f"{number(100 * found[name])}{spread}"
+    spread = "" if ends is None else f" ({number_text(100 * ends[0])} to {number_text(100 * ends[1])})"
+    return f"{number_text(100 * found[name])}{spread}"
 
 
 def epsilon_line(record: Mapping[str, Any]) -> str:

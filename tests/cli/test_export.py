@@ -15,11 +15,10 @@ import pytest
 from fairpriv_core.cli.main import cli
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import build_config
-from fairpriv_core.report.brief import Audience
-from fairpriv_core.report.brief_forms import open_report
-from fairpriv_core.report.brief_tables import list_tables
-from fairpriv_core.report.handout import gather_handout
-from fairpriv_core.report.rows import write_table
+from fairpriv_core.report.document import Audience
+from fairpriv_core.report.figure import write_table
+from fairpriv_core.report.forms import list_tables, open_report
+from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
@@ -156,7 +155,7 @@ def test_no_export_holds_a_path_or_a_formula(
     tables = [write_table(("a",), [("=1",)])]
     for audience in ("analyst", "policy"):
         with open_store() as store:
-            report = open_report(gather_handout(store, [record["key"]]), cast(Audience, audience))
+            report = open_report(gather_report(store, [record["key"]]), cast(Audience, audience))
         found = {**list_tables(report.brief, report.chosen, report.audience)}
         tables += [content.decode() for content in found.values()]
         made += [

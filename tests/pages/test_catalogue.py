@@ -17,16 +17,16 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.methods import catalog as method_catalog
-from fairpriv_core.methods.base import MethodInfo, Style, parameters
+from fairpriv_core.methods.base import LineStyle, MethodInfo, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.notions import catalog as notion_catalog
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.report.brief import AUDIENCES
-from fairpriv_core.report.brief_forms import forms_of, open_report
-from fairpriv_core.report.handout import gather_handout
+from fairpriv_core.report.document import AUDIENCES
+from fairpriv_core.report.forms import forms_of, open_report
+from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore, open_store
@@ -60,7 +60,7 @@ class ToyMethod(DpSgd):
         DpSgd.info,
         name="toy_method",
         title="Toy method",
-        style=Style("ink", "longdashdot", "star"),
+        style=LineStyle("ink", "longdashdot", "star"),
         notions=("demographic_parity", TOY_NOTION.name),
     )
 
@@ -176,7 +176,7 @@ def test_the_strip_names_every_choice(store: RunStore) -> None:
 
 def test_every_form_of_a_report_is_made_of_every_run(store: RunStore) -> None:
     for rows in split(store.rows()):
-        handout = gather_handout(store, [row.key for row in rows])
+        handout = gather_report(store, [row.key for row in rows])
         for audience in AUDIENCES:
             report = open_report(handout, audience)
             forms = {name: form for name, form in forms_of(report).items() if not form.browser}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.report.brief import NOTICES
-from fairpriv_core.report.brief_print import NO_BROWSER
+from fairpriv_core.report.document import NOTICES
+from fairpriv_core.report.forms import NO_BROWSER
 from fairpriv_core.store.runs import open_store
 
 Open = Callable[..., AppTest]

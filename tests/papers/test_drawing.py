@@ -24,12 +24,11 @@ from fairpriv_core.papers.preset import (
     proved,
     published,
 )
-from fairpriv_core.report.paper_notes import describe_runs
-from fairpriv_core.report.paper_printed import count_beside, set_beside
-from fairpriv_core.report.paper_values import amount, list_paths, read_path
-from fairpriv_core.report.papers import draw_preset, list_cells
-from fairpriv_core.report.rows import write_csv
-from fairpriv_core.report.verdicts import judge_all
+from fairpriv_core.papers.printed import count_beside, set_beside
+from fairpriv_core.papers.values import amount, list_paths, read_path
+from fairpriv_core.papers.verdicts import judge_all
+from fairpriv_core.report.figure import write_csv
+from fairpriv_core.report.paper_figures import describe_runs, draw_preset, list_cells
 from tests.papers import tiny
 from tests.papers.records import make_record, make_runs
 

@@ -7,12 +7,12 @@ import gzip
 from pathlib import Path
 
 from fairpriv_core.data.image_benchmarks import OLDER_AGE
+from fairpriv_core.papers.differences import list_differences
 from fairpriv_core.papers.fairdp_certified import FIGURE_3, FIGURE_7, TABLE_3
 from fairpriv_core.papers.fairdp_certified_faces import FACES
 from fairpriv_core.papers.preset import ACCURACY, GAP, Compare, Part, Plot, Quantity
 from fairpriv_core.papers.runs import list_configs
-from fairpriv_core.report.differences import list_differences
-from fairpriv_core.report.paper_values import choose
+from fairpriv_core.papers.values import choose
 from tests.papers.records import make_runs
 
 

@@ -15,14 +15,14 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.papers.catalog import find_preset, papers, presets
 from fairpriv_core.papers.preset import Plot, Preset
+from fairpriv_core.papers.printed import set_beside
 from fairpriv_core.papers.results import PATH, Made, read_made
 from fairpriv_core.papers.runs import list_configs
+from fairpriv_core.papers.values import choose, list_paths, read_path
+from fairpriv_core.papers.verdicts import judge, judge_all
 from fairpriv_core.records.config import build_config
-from fairpriv_core.report.paper_printed import set_beside
+from fairpriv_core.report.paper_figures import draw_preset, list_cells
 from fairpriv_core.report.paper_prose import count_made
-from fairpriv_core.report.paper_values import choose, list_paths, read_path
-from fairpriv_core.report.papers import draw_preset, list_cells
-from fairpriv_core.report.verdicts import judge, judge_all
 from fairpriv_core.sweeps.spec import build_sweep, expand
 
 READY = [preset for preset in presets().values() if not preset.waits_for]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.papers.differences import compare
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
@@ -25,9 +26,7 @@ from fairpriv_core.papers.preset import (
     Trend,
     Value,
 )
-from fairpriv_core.report.differences import compare
-from fairpriv_core.report.verdict_words import tell_claim
-from fairpriv_core.report.verdicts import Verdict, judge, judge_all
+from fairpriv_core.papers.verdicts import Verdict, judge, judge_all, tell_claim
 from tests.papers import tiny
 from tests.papers.records import make_record, make_runs
 

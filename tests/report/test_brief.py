@@ -12,14 +12,13 @@ from html.parser import HTMLParser
 import pytest
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.report import brief_print, export
-from fairpriv_core.report.brief import AUDIENCES, Audience, Brief, Code, Section, Table, Text, list_parts
-from fairpriv_core.report.brief_forms import Report, forms_of, open_report, write_image
-from fairpriv_core.report.brief_html import write_html
-from fairpriv_core.report.brief_markdown import escape, write_markdown
-from fairpriv_core.report.bundle import pack, safe_name
+from fairpriv_core.report import export, forms
+from fairpriv_core.report.document import AUDIENCES, Audience, Code, Document, Section, Table, Text, list_parts
 from fairpriv_core.report.draw import draw
-from tests.report.handouts import RAW, make_handout, tell_run
+from fairpriv_core.report.forms import Report, forms_of, open_report, pack, safe_name, write_image
+from fairpriv_core.report.html import write_html
+from fairpriv_core.report.markdown import escape, write_markdown
+from tests.report.report_runs import RAW, make_handout, tell_run
 from tests.report.test_brief_policy import read_form
 
 NASTY = {
@@ -195,7 +194,7 @@ def test_everything_without_a_browser_says_what_is_missing(monkeypatch: pytest.M
 def test_a_browser_that_does_not_print_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER_PATH", "/bin/false")
     with pytest.raises(BadInput, match="did not print"):
-        brief_print.print_pdf("<p>x</p>")
+        forms.print_pdf("<p>x</p>")
 
 
 def test_the_pdf_is_printed_from_the_page(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,13 +207,13 @@ def test_the_pdf_is_printed_from_the_page(chromium: str, monkeypatch: pytest.Mon
 def test_an_image_of_no_figure_is_refused() -> None:
     report = report_on(tell_run(method="none", threat_model=None, epsilon=None, paid=False), audience="policy")
     report.chosen[0].first["audit"]["code"] = None  # a method that is not private is not attacked
-    empty = Report("policy", report.chosen, Brief("t", "n", ()))
+    empty = Report("policy", report.chosen, Document("t", "n", ()))
     with pytest.raises(BadInput, match="no figure"):
         write_image(empty, "png")
 
 
 def test_markdown_escapes_and_fences_what_would_be_markup() -> None:
-    brief = Brief(
+    brief = Document(
         "# t", "n", (Section("s", (Text("*a*", strong=True), Code("x = '```'"), Table(("h|",), ((1.234,),)))),)
     )
     text = write_markdown(brief)

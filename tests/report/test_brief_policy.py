@@ -11,12 +11,11 @@ from importlib.resources import files
 import pytest
 
 from fairpriv_core.report import wording
-from fairpriv_core.report.brief import AUDIENCES, Audience, Bullets, Table, Text, show_cell
-from fairpriv_core.report.brief_forms import Report, forms_of, open_report, write_image
-from fairpriv_core.report.brief_markdown import escape, write_markdown
-from fairpriv_core.report.brief_numbers import read_paid
-from fairpriv_core.report.brief_tables import write_runs
-from tests.report.handouts import PAID, RAW, SIZE, make_handout, tell_run
+from fairpriv_core.report.document import AUDIENCES, Audience, Bullets, Table, Text, show_cell
+from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
+from fairpriv_core.report.markdown import escape, write_markdown
+from fairpriv_core.report.report_numbers import read_paid
+from tests.report.report_runs import PAID, RAW, SIZE, make_handout, tell_run
 
 LIBRARY = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
 NOISY = ("html", "tables", "toml", "ipynb", "md")

@@ -14,10 +14,10 @@ import pytest
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report import live
-from fairpriv_core.report.axes import log_ticks
 from fairpriv_core.report.draw import draw
 from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.looks import (
+from fairpriv_core.report.layout import log_ticks, rich
+from fairpriv_core.report.styles import (
     COLORS,
     DASHES,
     MARKERS,
@@ -26,10 +26,9 @@ from fairpriv_core.report.looks import (
     color_on,
     contrast,
     fill,
-    look_of,
-    method_look,
+    method_style,
+    style_of,
 )
-from fairpriv_core.report.notes import rich
 from tests.report import samples
 
 FIGURES = samples.every_figure()
@@ -42,12 +41,12 @@ def plain(figure: FigureData, theme: ThemeName = "light", **options: Any) -> dic
 
 
 def test_every_method_has_one_look_that_survives_greyscale() -> None:
-    looks = [method_look(method) for method in METHODS]
+    looks = [method_style(method) for method in METHODS]
     assert len({(look.dash, look.marker) for look in looks}) == len(METHODS)
     assert len({look.title for look in looks}) == len(METHODS)
     assert all(look.color in COLORS and look.dash in DASHES and look.marker in MARKERS for look in looks)
     with pytest.raises(BadInput, match="unknown method 'xy'; choose from none"):
-        method_look("xy")
+        method_style("xy")
 
 
 @pytest.mark.parametrize("theme", THEME_NAMES)
@@ -57,7 +56,7 @@ def test_contrast(theme: ThemeName) -> None:
     assert contrast(colors.muted, colors.background) >= 4.5
     for method in METHODS:
         for variation in range(4):
-            assert contrast(color_on(method_look(method), colors, variation), colors.background) >= 3, method
+            assert contrast(color_on(method_style(method), colors, variation), colors.background) >= 3, method
 
 
 def test_contrast_is_that_of_the_standard() -> None:
@@ -67,7 +66,7 @@ def test_contrast_is_that_of_the_standard() -> None:
 
 def test_groups_never_have_a_methods_colour() -> None:
     hues = {name for name in COLORS if name not in ("ink", "grey")}
-    assert not {look_of(f"group {index}").color for index in range(20)} & hues
+    assert not {style_of(f"group {index}").color for index in range(20)} & hues
 
 
 @pytest.mark.parametrize("theme", THEME_NAMES)
@@ -127,7 +126,7 @@ def test_a_line_of_one_point_has_a_marker_until_there_is_a_second() -> None:
 
 def test_a_method_is_colour_dash_and_marker() -> None:
     line = next(trace for trace in plain(FIGURES["overlay_accuracy"])["data"] if trace["name"] == "C: DP-SGD")
-    look = method_look("dp_sgd")
+    look = method_style("dp_sgd")
     assert line["line"]["color"] == line["marker"]["color"] == COLORS[look.color][0]
     assert (line["line"]["dash"], line["marker"]["symbol"]) == (look.dash, look.marker)
     assert line["mode"] == "lines+markers" and line["marker"]["maxdisplayed"] < 20

@@ -16,11 +16,10 @@ from playwright.sync_api import sync_playwright
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.report import export
-from fairpriv_core.report.brief import Brief, Section
-from fairpriv_core.report.brief_html import write_html as write_report
-from fairpriv_core.report.browser import Painter
+from fairpriv_core.report.document import Document, Section
 from fairpriv_core.report.draw import CONFIG
-from fairpriv_core.report.export import ImageFormat, to_csv, to_html, to_image
+from fairpriv_core.report.export import ImageFormat, Painter, to_csv, to_html, to_image
+from fairpriv_core.report.html import write_html as write_report
 from tests.e2e.steps import assert_keeps_to_itself
 from tests.report import samples
 
@@ -59,7 +58,7 @@ def test_every_drawing_for_a_browser_is_told_to_keep_to_itself() -> None:
     assert CONFIG["showSendToCloud"] is False
     for page in (
         to_html(FIGURES["trade_off"]),
-        write_report(Brief("t", "n", (Section("s", (FIGURES["trade_off"],)),))),
+        write_report(Document("t", "n", (Section("s", (FIGURES["trade_off"],)),))),
     ):
         own = page.replace(files("plotly").joinpath("package_data/plotly.min.js").read_text("utf-8"), "")
         calls = re.findall(r"Plotly\.(?:newPlot|react)\(", own)

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairpriv_core.report.dominance import Claim, find_best, group_by_claim
 from fairpriv_core.report.draw import draw
 from fairpriv_core.report.export import to_csv
-from fairpriv_core.report.frontier import MOST_DOMINATED, frontier, frontier_in_space
+from fairpriv_core.report.frontier import MOST_DOMINATED, Claim, find_best, frontier, frontier_in_space, group_by_claim
 from fairpriv_core.report.heatmap import Setting, find_varying, heat_map, read_settings
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.stats import mean_interval

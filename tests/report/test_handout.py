@@ -12,8 +12,7 @@ import pytest
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import build_config, read_toml
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.told import tell_data, tell_odds
-from fairpriv_core.report.handout import gather_handout
+from fairpriv_core.report.report_data import gather_report, tell_data, tell_odds
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
@@ -35,8 +34,8 @@ def run(store: RunStore, method: str, **asked: Any) -> RunRecord:
 def test_runs_are_told_in_the_order_given_with_what_they_cost_together(own_store: Path) -> None:
     with open_store(str(own_store)) as store:
         plain, first, second = run(store, "none"), run(store, "pf_ld", epsilon=1.0), run(store, "dp_sgd", epsilon=2.0)
-        found = gather_handout(store, [second.key, plain.key, first.key, second.key])
-        alone = gather_handout(store, [first.key])
+        found = gather_report(store, [second.key, plain.key, first.key, second.key])
+        alone = gather_report(store, [first.key])
     assert [told["record"]["key"] for told in found["runs"]] == [second.key, plain.key, first.key]
     assert [told["odds"]["sure"] for told in found["runs"]] == [89, None, 74]
     assert found["runs"][2]["data"]["label"] == "label" and found["runs"][2]["data"]["positive"] == "yes"
@@ -53,7 +52,7 @@ def test_runs_are_told_in_the_order_given_with_what_they_cost_together(own_store
 def test_the_ledger_tells_of_every_run_on_the_same_people(own_store: Path) -> None:
     with open_store(str(own_store)) as store:
         first, _ = run(store, "pf_ld", epsilon=1.0), run(store, "pf_ld", epsilon=1.0, seed=1)
-        ledger = gather_handout(store, [first.key])["ledger"]
+        ledger = gather_report(store, [first.key])["ledger"]
     assert ledger["day"] == datetime.now(UTC).date().isoformat()
     records, group = ledger["lines"]
     assert records["column"] is None and records["epsilon"] is None and records["reason"]
@@ -65,7 +64,7 @@ def test_what_cannot_be_reported_is_told(own_store: Path) -> None:
         waiting = store.submit(build_config({**RAW, "method": "none"}))
         for keys, said in (([], "key of one finished run"), (["f" * 16], "no run"), ([waiting.key], "is queued")):
             with pytest.raises(BadInput, match=said):
-                gather_handout(store, keys)
+                gather_report(store, keys)
 
 
 def test_a_replayed_run_protects_nothing_and_a_files_cell_is_not_quoted(own_store: Path) -> None:
@@ -84,7 +83,7 @@ def test_a_replayed_run_protects_nothing_and_a_files_cell_is_not_quoted(own_stor
 def test_runs_that_are_a_sweep_bring_its_file(own_store: Path) -> None:
     with open_store(str(own_store)) as store:
         keys = [run(store, "pf_ld", epsilon=1.0, seed=seed).key for seed in (0, 1)]
-        several, alone = gather_handout(store, keys), gather_handout(store, keys[:1])
+        several, alone = gather_report(store, keys), gather_report(store, keys[:1])
     assert alone["sweep"] is None
     cells = expand(build_sweep(read_toml(several["sweep"])))
     assert [cell.config.key for cell in cells if cell.config] == keys

@@ -11,16 +11,15 @@ from typing import Any
 
 import pytest
 
+from fairpriv_core.papers.values import answers_alike, list_paths, read_path, say_alike
 from fairpriv_core.report import live
-from fairpriv_core.report.brief import AUDIENCES, Audience
-from fairpriv_core.report.brief_classes import loss_rows
-from fairpriv_core.report.brief_forms import Report, forms_of, open_report
-from fairpriv_core.report.brief_tables import write_classes, write_groups
 from fairpriv_core.report.classes import compare_classes, find_widest, list_shares, say_decided
 from fairpriv_core.report.comparison import fold_groups
+from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.export import to_html
-from fairpriv_core.report.handout import gather_handout
-from fairpriv_core.report.paper_values import answers_alike, list_paths, read_path, say_alike
+from fairpriv_core.report.forms import Report, forms_of, open_report, write_classes, write_groups
+from fairpriv_core.report.report_data import gather_report
+from fairpriv_core.report.report_numbers import loss_rows
 from fairpriv_core.runs.prose import describe_record
 from fairpriv_core.store.runs import RunStore, open_store
 from tests.many import AGES, DIGITS, ask, finish, make_ages, make_digits
@@ -49,7 +48,7 @@ def add_digits(store: RunStore) -> list[str]:
 
 
 def report_on(store: RunStore, keys: list[str], audience: Audience = "analyst") -> Report:
-    return open_report(gather_handout(store, keys), audience)
+    return open_report(gather_report(store, keys), audience)
 
 
 def metrics_of(store: RunStore, key: str) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fairpriv_core.report.brief import Audience
-from fairpriv_core.report.brief_forms import open_report
+from fairpriv_core.report.document import Audience
+from fairpriv_core.report.forms import open_report
 from fairpriv_core.report.notebook import write_notebook
-from tests.report.handouts import PAID, RAW, make_handout, tell_run
+from tests.report.report_runs import PAID, RAW, make_handout, tell_run
 
 GAP = "demographic_parity_gap"
 

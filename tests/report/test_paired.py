@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from fairpriv_core.report.paired import compare_paired, say_paired
+from fairpriv_core.report.comparison import compare_paired, say_paired
 from tests.report.samples import record
 
 

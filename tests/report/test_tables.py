@@ -8,7 +8,7 @@ import pytest
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, parameter_diff, read_outcome, run_table, say_claim
-from fairpriv_core.text import delta_text, epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text, points_text
 from tests.report.samples import record
 
 
@@ -75,10 +75,10 @@ def test_caveats_lead_with_raw() -> None:
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (wording.points(0.0449), "4.49 percentage points"),
-        (wording.points(None), "–"),
-        (wording.percent(0.5), "50.00 %"),
-        (wording.number(3.14159, 7), "3.14"),
+        (points_text(0.0449), "4.49 percentage points"),
+        (points_text(None), "–"),
+        (percent_text(0.5), "50.00 %"),
+        (number_text(3.14159, 7), "3.14"),
         (epsilon_text(0.0), "0.00"),
         (epsilon_text(0.0001), "under 0.001"),
         (delta_text(2.9e-5), "1 in 34,482"),

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fairpriv_core.report import wording
-from fairpriv_core.report.brief import AUDIENCES, Audience
-from fairpriv_core.report.brief_forms import open_report
-from tests.report.handouts import make_handout, tell_run
+from fairpriv_core.report.document import AUDIENCES, Audience
+from fairpriv_core.report.forms import open_report
+from tests.report.report_runs import make_handout, tell_run
 from tests.report.test_brief_policy import read_form
 
 SAID = "training rows of larger groups, drawn at random, until the smallest group's size over theirs was at least"

@@ -22,7 +22,7 @@ from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import read_method
 from fairpriv_core.records.record import CERTIFICATE_OF_CHOSEN, CERTIFICATES_WITHDRAWN, RunRecord, withdrawn_record
-from fairpriv_core.report.handout import gather_handout
+from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs import execute
 from fairpriv_core.runs.certificate import (
     FILE_ASSUMED,
@@ -76,7 +76,7 @@ def test_a_certified_run_says_what_it_certifies_and_how_accurate_it_is() -> None
     for said in ("demographic parity gap", "accuracy", "5 in 100", "exported model, on people drawn at random like"):
         assert said in " ".join(answer.text.split())
     with open_store() as store:
-        [told] = gather_handout(store, [key])["runs"]
+        [told] = gather_report(store, [key])["runs"]
     assert "accuracy" in dict(told["certificates"])
 
 

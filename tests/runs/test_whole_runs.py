@@ -42,11 +42,10 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.report import brief_forms
-from fairpriv_core.report.brief import Audience
-from fairpriv_core.report.brief_forms import forms_of, open_report
-from fairpriv_core.report.brief_tables import write_runs
-from fairpriv_core.report.handout import gather_handout
+from fairpriv_core.report import forms
+from fairpriv_core.report.document import Audience
+from fairpriv_core.report.forms import forms_of, open_report, write_runs
+from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs import prose, session, worker
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.session import FitObserver
@@ -113,7 +112,7 @@ def run_whole(config: RunConfig, place: Path, tape: list[Release] | None = None)
         listed |= dict.fromkeys((*_CLOCKS, *_LISTED_RAW))
         assert listed["status"] == "finished", listed["error"]
         model = {piece.name: store.artifact(row.key, piece.name) for piece in release.MODEL}
-        handout = gather_handout(store, [row.key])
+        handout = gather_report(store, [row.key])
     handout["runs"][0]["record"]["seconds"] = 0.0
     return Left(listed, model, handout), made[0].releases
 
@@ -163,7 +162,7 @@ def browserless(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> str:
         raise BadInput("there is no browser.")
 
-    monkeypatch.setattr(brief_forms, "find_browser", missing)
+    monkeypatch.setattr(forms, "find_browser", missing)
     torch.set_num_threads(1)
 
 

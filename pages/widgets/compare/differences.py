@@ -8,8 +8,7 @@ import streamlit as st
 
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.report.comparison import INDICES, Compared, index_means
-from fairpriv_core.report.paired import compare_paired, say_paired
+from fairpriv_core.report.comparison import INDICES, Compared, compare_paired, index_means, say_paired
 from fairpriv_core.report.tables import parameter_diff
 from fairpriv_core.report.wording import metric_title
 from fairpriv_core.stats import Mean

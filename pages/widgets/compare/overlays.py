@@ -9,9 +9,10 @@ import streamlit as st
 from fairpriv_core.report import live, wording
 from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
-from fairpriv_core.report.folding import fold_curves
+from fairpriv_core.report.live import fold_curves
 from fairpriv_core.stats import Mean
 from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import number_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.guard import plain
 from pages.widgets.shared.history import find_history
@@ -87,6 +88,6 @@ def show_classes(compared: Sequence[Compared]) -> None:
 
 
 def _show_share(mean: Mean, gain: float | None) -> str:
-    share = wording.number(None if mean.mean is None else 100 * mean.mean)
-    half = "" if mean.half is None else f" ± {wording.number(100 * mean.half)}"
+    share = number_text(None if mean.mean is None else 100 * mean.mean)
+    half = "" if mean.half is None else f" ± {number_text(100 * mean.half)}"
     return f"{share}{half}" + ("" if gain is None else f" ({100 * gain:+.2f})")

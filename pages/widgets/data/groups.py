@@ -10,7 +10,8 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.profile import GroupProfile, profile_groups
 from fairpriv_core.report.figures import GroupRates, group_bars
-from fairpriv_core.report.wording import RAW, percent
+from fairpriv_core.report.wording import RAW
+from fairpriv_core.text import percent_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.guard import plain
 
@@ -74,20 +75,20 @@ def _describe_hidden(hidden: Sequence[GroupProfile], profiles: Sequence[GroupPro
     known = [(each, each.base_rate) for each in profiles if each.base_rate is not None]
     overall = sum(each.size * rate for each, rate in known) / max(1, sum(each.size for each, _ in known))
     apart = sorted((abs(rate - overall), each.name, rate, each.size) for each, rate in known if each in hidden)
-    worst = "; ".join(f"{name} ({percent(rate)} of {size:,})" for _, name, rate, size in reversed(apart[-_WORST:]))
+    worst = "; ".join(f"{name} ({percent_text(rate)} of {size:,})" for _, name, rate, size in reversed(apart[-_WORST:]))
     return (
         f"{len(hidden)} smaller groups are in the table and not drawn. Of these the furthest from the base rate of "
-        f"everybody, {percent(overall)}: {worst}."
+        f"everybody, {percent_text(overall)}: {worst}."
     )
 
 
 def _as_row(profile: GroupProfile, *, flagged: bool) -> dict[str, object]:
-    between = "–" if profile.low is None else f"{percent(profile.low)} to {percent(profile.high)}"
+    between = "–" if profile.low is None else f"{percent_text(profile.low)} to {percent_text(profile.high)}"
     return {
         "group": profile.name,
         "people": profile.size,
-        "share": percent(profile.share),
-        "base rate": percent(profile.base_rate),
+        "share": percent_text(profile.share),
+        "base rate": percent_text(profile.base_rate),
         "95 % interval": between,
         **({"remark": profile.flag} if flagged else {}),
     }

@@ -11,7 +11,7 @@ from fairpriv_core.papers.catalog import find_preset
 from fairpriv_core.papers.preset import MEASURES, Preset
 from fairpriv_core.papers.results import Made, read_made
 from fairpriv_core.papers.runs import attach, find_records, list_configs
-from fairpriv_core.report.paper_values import Runs
+from fairpriv_core.papers.values import Runs
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.guard import attempt, plain

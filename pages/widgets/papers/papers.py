@@ -8,12 +8,11 @@ from urllib.parse import quote
 import streamlit as st
 
 from fairpriv_core.papers.preset import Preset
-from fairpriv_core.report.paper_notes import describe_drawing
-from fairpriv_core.report.paper_printed import Beside, count_beside, set_beside
+from fairpriv_core.papers.printed import Beside, count_beside, set_beside
+from fairpriv_core.papers.values import Runs
+from fairpriv_core.papers.verdicts import Verdict, judge_all
+from fairpriv_core.report.paper_figures import describe_drawing, draw_preset, list_cells
 from fairpriv_core.report.paper_prose import list_beside
-from fairpriv_core.report.paper_values import Runs
-from fairpriv_core.report.papers import draw_preset, list_cells
-from fairpriv_core.report.verdicts import Verdict, judge_all
 from pages.widgets.papers.paper_found import Found
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.guard import plain

@@ -8,11 +8,10 @@ from functools import partial
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.report.brief import Brief, Bullets, Cell, Code, Part, Table, show_cell
-from fairpriv_core.report.brief_forms import Form, Report, forms_of
-from fairpriv_core.report.brief_print import NO_BROWSER
+from fairpriv_core.report.document import Bullets, Cell, Code, Document, Part, Table, show_cell
 from fairpriv_core.report.export import find_browser
 from fairpriv_core.report.figure import FigureData
+from fairpriv_core.report.forms import NO_BROWSER, Form, Report, forms_of
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.guard import attempt, plain
 
@@ -38,7 +37,7 @@ def offer_forms(report: Report) -> None:
         _make(report, name, slow[name])
 
 
-def show_brief(brief: Brief) -> None:
+def show_brief(brief: Document) -> None:
     """Draw the report as it will be, chapter by chapter."""
     st.divider()
     st.subheader(_line(brief.title), anchor=False)

@@ -11,8 +11,8 @@ import streamlit as st
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.source import key_split
-from fairpriv_core.report.wording import points
 from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import points_text
 from pages.widgets.shared.finished import find_rows
 
 _FRESH_SECONDS = 60.0  # a page that watches a run need not read all others at each look
@@ -27,7 +27,7 @@ def say_reference(store: RunStore, config: Mapping[str, Any]) -> str:
         return ideal
     question = json.dumps(_ask(config))
     gap = _find_plain_gap(str(store.database.url), store.owner, question, store)
-    return ideal if gap is None else f"{ideal} Without privacy and fairness it is {points(gap)} on the same data."
+    return ideal if gap is None else f"{ideal} Without privacy and fairness it is {points_text(gap)} on the same data."
 
 
 @st.cache_data(ttl=_FRESH_SECONDS, max_entries=64, show_spinner=False)

@@ -9,7 +9,7 @@ from fairpriv_core.records.record import RunRecord
 from fairpriv_core.report import live, wording
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.text import delta_text, epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text
 from pages.widgets.run.gap import say_reference
 from pages.widgets.run.outcome import say_raw
 from pages.widgets.shared.guard import plain
@@ -21,8 +21,8 @@ def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: Ru
     found = {} if record is None else record.metrics or {}
     accuracy, gap = (found.get(key, _last(history, f"test/{key}")) for key in ("accuracy", f"{notion}_gap"))
     shown = {
-        "Accuracy": wording.percent(accuracy),
-        "Fairness gap": wording.points(gap),
+        "Accuracy": percent_text(accuracy),
+        "Fairness gap": points_text(gap),
         "ε spent": "–" if (spent := _find_spent(row, record)) is None else epsilon_text(spent),
         "Training time": f"{row.seconds:.0f} s",
     }

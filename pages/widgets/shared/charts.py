@@ -12,7 +12,7 @@ from fairpriv_core.errors import FairprivError
 from fairpriv_core.report.draw import draw
 from fairpriv_core.report.export import ImageFormat, find_browser, to_csv, to_html, to_image
 from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.looks import ThemeName
+from fairpriv_core.report.styles import ThemeName
 from pages.widgets.shared.guard import plain, sentence
 from pages.widgets.shared.plot import show_plot
 from pages.widgets.shared.session import theme_name

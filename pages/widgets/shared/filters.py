@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from fairpriv_core.report.looks import method_look
+from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.report.wording import metric_title
 from pages.widgets.shared.called import call_files
@@ -55,5 +55,5 @@ def _read(row: TableRow, name: str) -> str:
 
 def _show(name: str, one: str) -> str:
     if name == "only.method":
-        return method_look(one).title
+        return method_style(one).title
     return metric_title(one) if name == "only.notion" else call_files(one)

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.report import wording
-from fairpriv_core.report.looks import method_look
+from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, TableRow
 from pages.widgets.shared.called import call_files
 from pages.widgets.shared.filters import name_data
@@ -29,14 +29,14 @@ def name_row(row: TableRow, varied: Mapping[str, Any] | None = None) -> str:
     seeds = f"{len(row.seeds)} seeds" if len(row.seeds) > 1 else "1 seed"
     settings = f" · {name_settings(varied)}" if varied else ""
     asked = f"{call_files(name_data(row))} · {row.notion.replace('_', ' ')}"
-    return f"{method_look(row.method).title}{budget}{settings} · {asked} · {seeds} · {row.keys[0][:6]}"
+    return f"{method_style(row.method).title}{budget}{settings} · {asked} · {seeds} · {row.keys[0][:6]}"
 
 
 def name_short(row: TableRow, varied: Mapping[str, Any]) -> str:
     """Return a row as a legend names it."""
     budget = "" if row.epsilon is None else f", ε = {row.epsilon:g}{name_claim(row)}"
     settings = f", {textwrap.shorten(name_settings(varied), _LONGEST, placeholder=' …')}" if varied else ""
-    return f"{method_look(row.method).title}{budget}{settings}"
+    return f"{method_style(row.method).title}{budget}{settings}"
 
 
 def name_claim(row: TableRow) -> str:
@@ -113,7 +113,7 @@ def _describe_columns() -> dict[str, Any]:
 
 def _as_row(row: TableRow, varied: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "method": method_look(row.method).title,
+        "method": method_style(row.method).title,
         "settings": name_settings(varied),
         "ε": row.epsilon,
         "accuracy %": _percent(row.accuracy.mean),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.report.dominance import Claim, group_by_claim
-from fairpriv_core.report.looks import method_look
+from fairpriv_core.report.frontier import Claim, group_by_claim
+from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.called import call_files
 from pages.widgets.shared.state import keep, mount_index, mount_several
@@ -60,7 +60,7 @@ def choose_claims(answers: Answers) -> Claims:
     with left:
         mounted = mount_several("of_method", listed, ())
         chosen = st.multiselect(
-            "Methods", listed, **mounted, placeholder="all", format_func=lambda name: method_look(name).title
+            "Methods", listed, **mounted, placeholder="all", format_func=lambda name: method_style(name).title
         )
         methods = keep("of_method", tuple(chosen)) or listed
     with right:

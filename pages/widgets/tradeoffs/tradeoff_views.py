@@ -8,7 +8,7 @@ import streamlit as st
 
 from fairpriv_core.report.frontier import frontier, frontier_in_space
 from fairpriv_core.report.heatmap import find_varying, heat_map
-from fairpriv_core.report.looks import method_look
+from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.state import keep, mount, mount_default, mount_index
@@ -48,7 +48,7 @@ def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> Non
         st.dataframe(
             [
                 {
-                    "method": method_look(row.method).title,
+                    "method": method_style(row.method).title,
                     "settings": answers.details.get(row.keys[0], ""),
                     "claim": claim.title,
                     "ε": row.epsilon,
@@ -98,7 +98,7 @@ def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
     about: dict[str, list[TableRow]] = {}
     for claim, rows in claims.items():
         for row in rows:
-            about.setdefault(f"{method_look(row.method).title} · {claim.title}", []).append(row)
+            about.setdefault(f"{method_style(row.method).title} · {claim.title}", []).append(row)
     able = {name: rows for name, rows in about.items() if len(_list_axes(rows, answers)) > 1}
     if not able:
         st.info(

@@ -8,13 +8,15 @@ from typing import Any
 
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report import classes, live, wording
-from fairpriv_core.report.brief import Cell, Part, Table
-from fairpriv_core.report.brief_runs import Chosen, Reference, Told
+from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
+from fairpriv_core.report.document import Cell, Part, Section, Table, Text
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figure import Reference as Mark
 from fairpriv_core.report.figures import ACCURACY, EPSILON_AXIS, GroupRates, group_bars
-from fairpriv_core.report.folding import fold_curves
+from fairpriv_core.report.live import fold_curves
+from fairpriv_core.report.report_data import Chosen, Reference, Told
 from fairpriv_core.stats import Mean, mean_interval
+from fairpriv_core.text import number_text, percent_text
 
 RATES = {
     "positive_rate": "predicted positive",
@@ -63,7 +65,7 @@ def paid_rows(chosen: Sequence[Chosen]) -> Table:
         gap = _ends(mean_interval(read_paid(told, _gap(each)) for told in each.runs))
         share, half = _own(each, "accuracy", accuracy)
         noisy = share is not None and is_noisy(each.first, "accuracy")
-        shown: Cell = f"{wording.number(share)} with noise" if noisy else share
+        shown: Cell = f"{number_text(share)} with noise" if noisy else share
         rows.append((each.name, shown, half, *_own(each, _gap(each), gap), len(each.runs)))
     words = "±: half of the 95 % interval, over seeds, or of one run over the noise and the sampling of its test rows."
     exact = "An accuracy without the words “with noise” is exact on the test rows. "
@@ -185,9 +187,7 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen], *, paid
         point = point if low is None or high is None else replace(point, low=(low,), high=(min(high, 100.0),))
         point = point if left is None else replace(point, x_low=(left,), x_high=(right,))
         series.append(replace(point, text=(each.mark,)))
-    said = "; ".join(
-        f"{s.name}: accuracy {wording.number(s.y[0])} % at {wording.number(float(s.x[0]))}" for s in series
-    )
+    said = "; ".join(f"{s.name}: accuracy {number_text(s.y[0])} % at {number_text(float(s.x[0]))}" for s in series)
     better = "" if x.log else "Up and to the left is better. "
     return FigureData(
         name="chosen_trade_off",
@@ -198,7 +198,7 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen], *, paid
         caption=f"{better}{_say_absent(points, chosen)}{_say_whiskers(points, paid=paid)}",
         alt=f"Accuracy over {x.label}. {said}.",
         references=tuple(
-            Mark(100 * share, f"{CONSTANT}: {wording.percent(share)}", axis="y") for share in _find_constants(chosen)
+            Mark(100 * share, f"{CONSTANT}: {percent_text(share)}", axis="y") for share in _find_constants(chosen)
         ),
         raw=not paid,
     )
@@ -280,3 +280,63 @@ def _percent(share: Value) -> Value:
 
 def _in_percent(share: Value) -> Value:
     return None if share is None else 100 * max(share, 0.0)
+
+
+_CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
+
+
+def tell_classes(chosen: Sequence[Chosen], *, paid: bool) -> tuple[Section, ...]:
+    """Return the classes of each run's first seed, and over all seeds what they lose; () where there are two labels."""
+    parts: list[Part] = []
+    for each in chosen:
+        table = class_rows(each, paid=paid)
+        if table is not None:
+            seeds = f", seed {each.row.seeds[0]}" if len(each.runs) > 1 else ""
+            parts += [Text(f"{each.name}{seeds}. {say_decided(each.record[_source(paid)])}"), table]
+    if not parts:
+        return ()
+    source = _source(paid)
+    known = [each for each in chosen if has_classes(each.record.get(source))]
+    bars = [GroupRates(each.name, each.row.method, each.record[source]["classes"]) for each in known]
+    if not all(are_groups(each.record[source]) for each in known):  # else they stand among the groups' figures
+        parts.append(group_bars(bars, rate="accuracy", of="class", paid=paid))
+    losses = None if paid else loss_rows(known)
+    title = "Classes, from noisy counts" if paid else "Classes"
+    return (Section(title, (*parts, *(() if losses is None else (losses,)))),)
+
+
+def class_rows(each: Chosen, *, paid: bool) -> Table | None:
+    """Return how each class fares in the first seed, with 95 % intervals; None where there are two labels."""
+    found = each.record.get(_source(paid)) or {}
+    if not has_classes(found):
+        return None
+    rows = tuple(
+        (one["name"], round(one["size"]), wording.share_text(one, "accuracy"), wording.share_text(one, "decided"))
+        for one in found["classes"]
+    )
+    noisy = "From noisy counts that ε covers. In brackets: 95 % over the noise and the sampling of the test rows."
+    raw = (
+        f"Accuracy is among the class's own rows; decided, the share of all rows. 95 % Wilson intervals. {wording.RAW}"
+    )
+    return Table(_CLASS_HEAD, rows, noisy if paid else raw)
+
+
+def loss_rows(chosen: Sequence[Chosen]) -> Table | None:
+    """Return what each class gains or loses against the run for accuracy alone; None where that is not among them."""
+    reference = find_reference([each.row.method for each in chosen])
+    others = [at for at in range(len(chosen)) if at != reference]
+    if reference is None or not others:
+        return None
+    lines = compare_classes([[told["record"] for told in each.runs] for each in chosen], reference=reference)
+    rows: list[tuple[Cell, ...]] = []
+    for one in lines:
+        base = one.accuracies[reference].mean
+        gains = (one.gains[at] for at in others)
+        rows.append((one.name, *(None if share is None else 100 * share for share in (base, *gains))))
+    head = ("class", f"accuracy %, {chosen[reference].mark}", *(f"{chosen[at].mark}, pp" for at in others))
+    note = "Percentage points gained, where negative lost, against the run that is trained for accuracy alone; means"
+    return Table(head, tuple(rows), f"{note} over seeds. {wording.RAW}")
+
+
+def _source(paid: bool) -> str:
+    return "metrics_private" if paid else "metrics"

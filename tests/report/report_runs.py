@@ -33,7 +33,7 @@ _DELTA = 1e-5
 
 
 def make_handout(*runs: dict[str, Any], together: list[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """Return a handout of `runs`, as `gather_handout` returns it: a reference beside them, and more in the ledger."""
+    """Return a handout of `runs`, as `gather_report` returns it: a reference beside them, and more in the ledger."""
     reference = {"key": "0" * 16, "seed": 0, "accuracy": RAW["reference_accuracy"], "gap": RAW["reference_gap"]}
     spent = {"data": "adult", "column": "sex", "runs": 41, "epsilon": 7.31, "reason": None, "delta": _DELTA}
     records = {**spent, "column": None, "epsilon": None, "reason": "run x has none."}

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairpriv_core.papers.preset import Compare, Quantity, Reach, Value
-from fairpriv_core.report.paper_values import Runs, by_config, fold, has_interval, measure, shown
+from fairpriv_core.papers.values import Runs, by_config, fold, has_interval, measure, shown
 from fairpriv_core.stats import Mean, mean_interval
 
 

@@ -40,7 +40,7 @@ MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle
 
 
 @dataclass(frozen=True)
-class Look:
+class LineStyle:
     """How a series looks: a name of COLORS, a dash and a marker, and a short title for the legend."""
 
     title: str
@@ -67,38 +67,38 @@ THEMES = {
 }
 
 _ROLES = {
-    "ink": Look("", "ink", "solid", "circle"),
-    "muted": Look("", "grey", "dot", "circle", 1.5),
-    "total": Look("", "ink", "solid", "circle", 2.5),
-    "bias": Look("", "purple", "dash", "square"),
-    "variance": Look("", "orange", "dot", "diamond"),
-    "budget": Look("", "blue", "solid", "circle"),
-    "published": Look("", "grey", "dash", "square"),
-    "part": Look("", "sky", "solid", "circle"),
-    "found": Look("", "orange", "solid", "circle"),
-    "found once": Look("", "orange", "dot", "diamond"),
-    "dot before": Look("", "grey", "solid", "circle"),
-    "dot added": Look("", "blue", "solid", "circle"),
-    "dot rest": Look("", "grey", "solid", "circle-open"),
-    "box open": Look("", "grey", "solid", "square-open", 1.5),
-    "box left out": Look("", "grey", "dot", "square-open", 1.5),
-    "box part": Look("", "grey", "dash", "square", 1.5),
-    "box kept": Look("", "ink", "solid", "square", 2.0),
-    "box noisy": Look("", "blue", "solid", "square", 2.5),
-    "flow": Look("", "ink", "solid", "circle", 1.5),
+    "ink": LineStyle("", "ink", "solid", "circle"),
+    "muted": LineStyle("", "grey", "dot", "circle", 1.5),
+    "total": LineStyle("", "ink", "solid", "circle", 2.5),
+    "bias": LineStyle("", "purple", "dash", "square"),
+    "variance": LineStyle("", "orange", "dot", "diamond"),
+    "budget": LineStyle("", "blue", "solid", "circle"),
+    "published": LineStyle("", "grey", "dash", "square"),
+    "part": LineStyle("", "sky", "solid", "circle"),
+    "found": LineStyle("", "orange", "solid", "circle"),
+    "found once": LineStyle("", "orange", "dot", "diamond"),
+    "dot before": LineStyle("", "grey", "solid", "circle"),
+    "dot added": LineStyle("", "blue", "solid", "circle"),
+    "dot rest": LineStyle("", "grey", "solid", "circle-open"),
+    "box open": LineStyle("", "grey", "solid", "square-open", 1.5),
+    "box left out": LineStyle("", "grey", "dot", "square-open", 1.5),
+    "box part": LineStyle("", "grey", "dash", "square", 1.5),
+    "box kept": LineStyle("", "ink", "solid", "square", 2.0),
+    "box noisy": LineStyle("", "blue", "solid", "square", 2.5),
+    "flow": LineStyle("", "ink", "solid", "circle", 1.5),
 }
 
 
-def method_look(method: str) -> Look:
+def method_style(method: str) -> LineStyle:
     """Return the look that the catalogue gives `method`; BadInput for an id that it does not have."""
     known = methods()
     if method not in known:
         raise BadInput(f"unknown method '{method}'; choose from {', '.join(known)}.", field="method")
     info = known[method].info
-    return Look(info.legend, info.style.color, info.style.dash, info.style.marker)
+    return LineStyle(info.legend, info.style.color, info.style.dash, info.style.marker)
 
 
-def look_of(name: str) -> Look:
+def style_of(name: str) -> LineStyle:
     """Return the look of a method's id or of a role.
 
     "group 3" is the fourth group: never a method's colour. "step 3" is the fourth of up to seven values of a setting.
@@ -106,16 +106,16 @@ def look_of(name: str) -> Look:
     step = re.fullmatch(r"step ([0-6])", name)
     if step:
         index = int(step.group(1))
-        return Look("", f"viridis {index}", DASHES[index % len(DASHES)], MARKERS[index])
+        return LineStyle("", f"viridis {index}", DASHES[index % len(DASHES)], MARKERS[index])
     group = re.fullmatch(r"group (\d+)", name)
     if group:
         index = int(group.group(1))
         color = "ink" if index % 2 == 0 else "grey"
-        return Look("", color, DASHES[index % len(DASHES)], MARKERS[index % len(MARKERS)], 1.5)
-    return _ROLES[name] if name in _ROLES else method_look(name)
+        return LineStyle("", color, DASHES[index % len(DASHES)], MARKERS[index % len(MARKERS)], 1.5)
+    return _ROLES[name] if name in _ROLES else method_style(name)
 
 
-def color_on(look: Look, theme: Theme, variation: int = 0) -> str:
+def color_on(look: LineStyle, theme: Theme, variation: int = 0) -> str:
     """Return the look's colour "#RRGGBB" on `theme`; each `variation` moves it towards the text's colour."""
     base = COLORS[look.color][0 if theme.name == "light" else 1]
     share = min(0.22 * variation, 0.66)

@@ -62,7 +62,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Brief:
+class Document:
     """A report before it is written: `notice` says at the top for whom it is."""
 
     title: str
@@ -89,7 +89,7 @@ def show_cell(cell: Cell) -> str:
     return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.2f}"
 
 
-def list_parts(brief: Brief) -> Iterator[Part]:
+def list_parts(brief: Document) -> Iterator[Part]:
     """Yield every part in order."""
     for section in brief.sections:
         yield from section.parts

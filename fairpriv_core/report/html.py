@@ -1,4 +1,4 @@
-"""A report as one HTML file: figures to hover and zoom, the drawing library embedded once, and no network."""
+"""A report, and figures, as HTML files that ask no server for anything."""
 
 from __future__ import annotations
 
@@ -7,10 +7,80 @@ import json
 import re
 from importlib.resources import files
 
-from fairpriv_core.report.brief import Brief, Bullets, Code, Part, Section, Table, Text, show_cell
+from fairpriv_core.report.document import Bullets, Code, Document, Part, Section, Table, Text, show_cell
 from fairpriv_core.report.draw import CONFIG, draw
-from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.page import write_document, write_figure, write_table
+from fairpriv_core.report.figure import FigureData, list_columns, list_rows
+from fairpriv_core.report.styles import THEMES, ThemeName
+
+_DOCUMENT = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{rule}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ margin: 1rem auto; max-width: 60rem; padding: 0 1rem; font: 16px/1.5 Arial, "Liberation Sans", sans-serif;
+  font-variant-numeric: tabular-nums; background: {background}; color: {text}; }}
+figure {{ margin: 0; }}
+figcaption, details {{ color: {muted}; }}
+table {{ border-collapse: collapse; }}
+th, td {{ padding: 0.1rem 0.7rem; text-align: left; border-bottom: 1px solid {grid}; }}
+{style}</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+_RULE = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+_FIGURE = """<figure>
+<div role="img" aria-label="{alt}">{plot}</div>
+<figcaption>{caption}</figcaption>
+</figure>
+<details><summary>The numbers of this figure</summary>
+<div class="wide">{numbers}</div>
+</details>"""
+
+
+def write_page(figure: FigureData, plot: str, *, theme: ThemeName) -> str:
+    """Return the file around `plot`, the figure drawn as an HTML fragment."""
+    return write_document(figure.title, write_figure(figure, plot), theme=theme)
+
+
+def write_document(title: str, body: str, *, theme: ThemeName, style: str = "") -> str:
+    """Return one HTML file around `body`, which is HTML already; `style` is added to its style sheet."""
+    colors = THEMES[theme]
+    return _DOCUMENT.format(
+        rule=_RULE,
+        title=html.escape(title),
+        body=body,
+        style=style,
+        background=colors.background,
+        text=colors.text,
+        muted=colors.muted,
+        grid=colors.grid,
+    )
+
+
+def write_figure(figure: FigureData, plot: str) -> str:
+    """Return `plot`, the figure drawn as an HTML fragment, with its caption, and its numbers as a table."""
+    rows = [[_cell(value) for value in row] for row in list_rows(figure)]
+    numbers = write_table(list_columns(figure), rows)
+    return _FIGURE.format(alt=html.escape(figure.alt), plot=plot, caption=html.escape(figure.caption), numbers=numbers)
+
+
+def write_table(head: tuple[str, ...], rows: list[list[str]]) -> str:
+    """Return a table of texts."""
+    cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
+    names = "".join(f"<th>{html.escape(name)}</th>" for name in head)
+    body = "\n".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>\n{body}\n</tbody></table>"
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
 
 #: what a column of text takes on A4 with its margins: on paper a figure is as wide as on a screen
 WIDTH = 688
@@ -57,7 +127,7 @@ Promise.all([...document.querySelectorAll(".plot")].map(drawOne)).then(() => {
 """
 
 
-def write_html(brief: Brief) -> str:
+def write_html(brief: Document) -> str:
     """Return the report as one HTML file: it opens from a disk, asks no server for anything, and prints on A4."""
     library = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
     sections = "\n".join(_write_section(section, index) for index, section in enumerate(brief.sections))
@@ -70,7 +140,7 @@ def write_html(brief: Brief) -> str:
     return write_document(brief.title, body, theme="light", style=_STYLE)
 
 
-def _write_contents(brief: Brief) -> str:
+def _write_contents(brief: Document) -> str:
     items = [
         f'<li><a href="#part-{index}">{html.escape(section.title)}</a></li>'
         for index, section in enumerate(brief.sections)

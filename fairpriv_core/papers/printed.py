@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairpriv_core.papers.differences import compare, used_by
 from fairpriv_core.papers.preset import Check, Compare, Preset, Printed
-from fairpriv_core.report.differences import compare, used_by
-from fairpriv_core.report.paper_values import Runs, amount, measure, with_half
+from fairpriv_core.papers.values import Runs, amount, measure, with_half
 from fairpriv_core.stats import Mean
 
 _ROUNDED = 0.005  # half a unit of the last of two decimals

@@ -23,8 +23,8 @@ from fairpriv_core.papers.preset import (
     Value,
     Where,
 )
-from fairpriv_core.report.wording import number
 from fairpriv_core.stats import Mean, mean_interval
+from fairpriv_core.text import number_text
 
 Runs = Sequence[Json]  # of records, newest first
 #: kept of every run, whatever a preset shows: what an accuracy has to beat, and whether the model tells people apart
@@ -133,7 +133,7 @@ def amount(value: float | None) -> str:
     >>> amount(-0.9), amount(-0.001), amount(None)
     ('−0.90', '0.00', '–')
     """
-    text = number(value).replace("-", "−")
+    text = number_text(value).replace("-", "−")
     return "0.00" if text == "−0.00" else text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairpriv_core.report.brief import Brief, Bullets, Code, Part, Section, Table, show_cell
+from fairpriv_core.report.document import Bullets, Code, Document, Part, Section, Table, show_cell
 from fairpriv_core.report.figure import FigureData
 
 
@@ -17,7 +17,7 @@ def escape(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#|$~!&])", r"\\\1", " ".join(text.split()))
 
 
-def write_markdown(brief: Brief) -> str:
+def write_markdown(brief: Document) -> str:
     """Return the report as Markdown."""
     head = [f"# {escape(brief.title)}", f"**{escape(brief.notice)}**"]
     return "\n\n".join([*head, *(write_section(section) for section in brief.sections)]) + "\n"

@@ -1,0 +1,388 @@
+"""A paper's figure or table, from run records, drawn in the paper's arrangement."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from fairpriv_core.papers.catalog import name_paper
+from fairpriv_core.papers.preset import ACCURACY, SECONDS, Part, Plot, Preset, Table, Value
+from fairpriv_core.papers.values import (
+    ALWAYS,
+    Runs,
+    amount,
+    by_setting,
+    choose,
+    count_alike,
+    fold,
+    list_paths,
+    place,
+    say_alike,
+    shown,
+    value_at,
+    with_half,
+)
+from fairpriv_core.report import wording
+from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series
+from fairpriv_core.stats import Mean
+from fairpriv_core.text import delta_text, epsilon_text
+
+_METHOD, _VARIANT = "config/method/name", "config/method/variant"
+
+
+def describe_runs(preset: Preset, runs: Runs) -> str:
+    """Return the sentences under a figure or table."""
+    if not runs:
+        return "No finished run yet."
+    alike = say_alike(runs)
+    parts = [
+        _tell_data(runs),
+        _tell_seeds(preset, runs),
+        _describe_budgets(preset, runs),
+        *_describe_settings(preset, runs),
+        f"{alike[:1].upper()}{alike[1:]}." if alike else "",
+        wording.RAW if is_raw(preset) else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def describe_drawing(preset: Preset, runs: Runs) -> str:
+    """Return the sentences under a drawing, or under several that show the runs."""
+    return " ".join(part for part in (describe_runs(preset, runs), _say_knobs(preset.drawing, runs)) if part)
+
+
+def describe_each(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
+    """Return what is said of each of several figures alone, by the runs that it shows: what is not the same of all.
+
+    `describe_drawing` says of all their runs what is left out here.
+    """
+    alike = any(count_alike(runs)[0] for runs in shown_by)
+    tells = (
+        _tell_data,
+        partial(_tell_seeds, preset),
+        lambda runs: f"ε: {budget_text(runs)}.",
+        lambda runs: " ".join(_describe_settings(preset, runs)),
+        partial(_say_knobs, preset.drawing),
+        _tell_alike if alike else lambda _: "",
+    )
+    said = [[tell(runs) for runs in shown_by] for tell in tells]
+    unlike = [each for each in said if len(set(each)) > 1]
+    return [" ".join(text for text in texts if text) for texts in zip(*unlike, strict=True)] or [""] * len(shown_by)
+
+
+def is_raw(preset: Preset) -> bool:
+    """Return whether a preset shows more of protected groups than an accuracy or a time."""
+    return any(path not in (*ALWAYS, ACCURACY.path, SECONDS.path) for path in list_paths(preset))
+
+
+def tells_budgets(table: Table) -> bool:
+    """Return whether each line of a table is of one method, so that it has an ε."""
+    return all(_METHOD in row.where for row in table.rows)
+
+
+def budget_text(runs: Runs) -> str:
+    """Return the ε of runs of one method: "2.35 proved", "3.06 by the paper, not proved", "none"."""
+    if not any(run.get("threat_model") for run in runs):
+        return "none" if runs else "–"
+    proved, claimed = _range(runs, published=False), _range(runs, published=True)
+    said = (f"{proved} proved" if proved else "", f"{claimed} by the paper, not proved" if claimed else "")
+    return ", ".join(text for text in said if text) or "not proved"
+
+
+def name_data(runs: Runs) -> list[str]:
+    """Return the names of the data sets of runs."""
+    return sorted({str(run["config"]["data"]["dataset"]).replace("_", " ") for run in runs})
+
+
+def _tell_data(runs: Runs) -> str:
+    groups = sorted({str(run["config"]["data"]["sensitive"]).lower() for run in runs})
+    return f"Data: {' and '.join(name_data(runs))}, by {' and '.join(groups)}."
+
+
+def _tell_seeds(preset: Preset, runs: Runs) -> str:
+    seeds = {run["config"]["seed"] for run in runs}
+    return wording.ONE_SEED if len(seeds) == 1 else f"Means over {len(seeds)} seeds{_intervals(list_paths(preset))}."
+
+
+def _tell_alike(runs: Runs) -> str:
+    same, models = count_alike(runs)
+    return f"Nearly the same answer for all: {same} of {models} models."
+
+
+def _intervals(paths: Sequence[str]) -> str:
+    return "" if SECONDS.path in paths else " with 95 % intervals"
+
+
+def _describe_budgets(preset: Preset, runs: Runs) -> str:
+    """Return delta, what ε protects, and the ε of each line by who accounts for it."""
+    private = [run for run in runs if run.get("threat_model")]
+    if not private:
+        return ""
+    deltas = " or ".join(delta_text(delta) for delta in sorted({run["config"]["delta"] for run in private}))
+    protects = " or ".join(wording.protected(model) for model in sorted({run["threat_model"] for run in private}))
+    told = f"δ = {deltas}; ε protects {protects}."
+    if isinstance(preset.drawing, Table) and tells_budgets(preset.drawing):
+        return f"{told} Each line has its ε beside it; where that is by the paper, it is not proved to hold."
+    for published, lead in ((False, "ε, proved"), (True, "ε by the paper's own accounting, not proved to hold")):
+        names: dict[str, list[str]] = {}
+        for part in _parts(preset):
+            names.setdefault(_range(choose(private, part.where), published=published), []).append(part.name)
+        named = ", ".join(f"{found} ({'; '.join(own)})" for found, own in names.items() if found)
+        told += f" {lead}: {named}." if named else ""
+    return told
+
+
+def find_knob(plot: Plot, runs: Runs) -> Value | None:
+    """Return the setting that tells the points of a series apart; None where its runs have none."""
+    choices = (plot.along,) if isinstance(plot.along, Value) else plot.along
+    return next((each for each in choices if any(shown(run, each) is not None for run in runs)), None)
+
+
+def _say_knobs(drawing: Plot | Table | None, runs: Runs) -> str:
+    """Return the sentence on what the numbers at points are, with the lines that have each where they differ."""
+    if not isinstance(drawing, Plot) or drawing.kind != "points":
+        return ""
+    named: dict[str, list[str]] = {}
+    for part in drawing.series:
+        own = choose(runs, part.where)
+        along = find_knob(drawing, own)
+        if along is not None and len(by_setting(own, along)) > 1:
+            named.setdefault(along.title, []).append(part.name)
+    if len(named) == 1:
+        return f"Numbers at points: {next(iter(named))}."
+    told = "; ".join(f"{title} ({' and '.join(names)})" for title, names in named.items())
+    return f"Numbers at points: {told}." if told else ""
+
+
+def _parts(preset: Preset) -> Sequence[Part]:
+    """Return what a preset calls its methods: a figure's series, a table's lines, or its columns."""
+    drawing = preset.drawing
+    if isinstance(drawing, Table):
+        return drawing.rows if tells_budgets(drawing) else tuple(part for part, _ in drawing.columns)
+    return drawing.series if isinstance(drawing, Plot) else ()
+
+
+def _range(runs: Runs, *, published: bool) -> str:
+    """Return the ε of the runs that have one by that accounting, from the smallest to the largest; "" for none."""
+    chosen = [run for run in runs if (run.get("variant") == "published") == published]
+    name = "epsilon_published" if published else "epsilon"
+    values = sorted(run[name] for run in chosen if run.get(name) is not None)
+    ends = list(dict.fromkeys(epsilon_text(value) for value in values[:1] + values[-1:]))
+    return " to ".join(ends)
+
+
+def _describe_settings(preset: Preset, runs: Runs) -> list[str]:
+    """Return for the methods that are shown in both variants in which settings these differ."""
+    found: dict[str, list[str]] = {}
+    for part in _parts(preset):
+        if part.where.get(_VARIANT) == "published":
+            own, proved = choose(runs, part.where), choose(runs, {**part.where, _VARIANT: "proved"})
+            names = ", ".join(_differing(own, proved)) if own and proved else ""
+            found.setdefault(names, []).append(part.name.partition(", as published")[0])
+    return [
+        f"{' and '.join(methods)}: the proved variant has other settings than the published one ({names}), so where "
+        "the two lie apart, that need not be the accounting's doing."
+        for names, methods in found.items()
+        if names
+    ]
+
+
+def _differing(one: Runs, other: Runs) -> list[str]:
+    """Return the names of the method's settings whose values are not the same in both lists of runs."""
+    values = [_settings(runs) for runs in (one, other)]
+    return sorted(name.replace("_", " ") for name in values[0] if values[0][name] != values[1].get(name))
+
+
+def _settings(runs: Runs) -> Mapping[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for run in runs:
+        for name, value in run["config"]["method"].items():
+            if name != "variant":
+                found.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
+    return found
+
+
+Grid = tuple[FigureData, ...]  # from left to right
+Bars = Sequence[tuple[str, Mean]]
+Ends = tuple[float | None, ...]
+
+
+def draw_preset(preset: Preset, runs: Runs) -> Grid:
+    """Return a preset's figures from left to right; none for a table, or without runs."""
+    drawing = preset.drawing
+    if not isinstance(drawing, Plot) or not runs:
+        return ()
+    if drawing.kind == "bar":
+        return tuple(_bar_figure(preset, drawing, row, runs) for row in drawing.rows)
+    columns = [column for column in drawing.columns if choose(runs, column.where)]
+    plots = [replace(drawing, rows=(row,)) for row in drawing.rows] if drawing.across else [drawing]
+    own = describe_each(preset, [choose(runs, column.where) for column in columns])
+    return tuple(
+        replace(_figure(preset, plot, column, runs), own=text)
+        for column, text in zip(columns, own, strict=True)
+        for plot in plots
+    )
+
+
+def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
+    """Return a table's lines, each cell a mean with half its 95 % interval; none for a figure.
+
+    A line that is of one method has its ε beside its name.
+    """
+    table = preset.drawing
+    if not isinstance(table, Table):
+        return []
+    return [
+        {"": row.name}
+        | ({"ε": budget_text(choose(runs, row.where))} if tells_budgets(table) else {})
+        | {part.name: with_half(fold(choose(runs, row.where, part.where), value)) for part, value in table.columns}
+        for row in table.rows
+    ]
+
+
+def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
+    here = choose(runs, column.where)
+    plot = replace(plot, rows=tuple(value_at(value, column) for value in plot.rows))
+    draw = _line if plot.kind == "line" else _points
+    span = _span(here, plot.x)
+    series = [
+        draw(part, chosen, plot, panel, span)
+        for panel in range(len(plot.rows))
+        for part in plot.series
+        if (chosen := choose(here, part.where))
+    ]
+    rows = tuple(Panel(Axis(value.title, value.unit, log=value.log)) for value in plot.rows)
+    part = " · ".join(part for part in (plot.rows[0].title if plot.across else "", column.name) if part)
+    title = _title(preset, part, here)
+    return FigureData(
+        name=_name(preset, part),
+        title=title,
+        x=Axis(plot.x.title, plot.x.unit, log=plot.x.log),
+        panels=rows,
+        series=tuple(series),
+        caption=describe_drawing(preset, here),
+        alt=_describe(f"{preset.title}. {part}", plot.rows, series),
+        references=_references(plot.rows, here, bars=False),
+        raw=is_raw(preset),
+    )
+
+
+def _references(values: Sequence[Value], runs: Runs, *, bars: bool) -> tuple[Reference, ...]:
+    """Return the lines of the levels that values are compared with: across each one's panel, or across all bars."""
+    found = []
+    for panel, value in enumerate(values):
+        level = None if value.mark is None else fold(runs, replace(value, path=value.mark.path)).mean
+        if value.mark is not None and level is not None:
+            label = f"{value.mark.name}: {amount(level)}{' %' if value.unit == '%' else ''}"
+            found.append(Reference(level, label, axis="x" if bars else "y", panel=None if bars else panel))
+    return tuple(found)
+
+
+def _line(part: Part, runs: Runs, plot: Plot, panel: int, span: tuple[float, float]) -> Series:
+    """Return a series over a setting; level where its runs do not have the setting."""
+    points = [(x, fold(at, plot.rows[panel])) for x, at in by_setting(runs, plot.x)]
+    if [x for x, _ in points] == [None]:
+        points = [(end, points[0][1]) for end in span]
+    known = [(x, mean) for x, mean in points if x is not None]
+    means = [mean for _, mean in known]
+    return Series(
+        part.name,
+        "line",
+        tuple(x for x, _ in known),
+        tuple(mean.mean for mean in means),
+        low=_ends(means, plot.rows[panel])[0],
+        high=_ends(means, plot.rows[panel])[1],
+        look=part.look,
+        panel=panel,
+        variation=part.variation,
+    )
+
+
+def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, float]) -> Series:
+    """Return a chain of points, one for each value of the setting `along`."""
+    along = find_knob(plot, runs)
+    groups = [(None, list(runs))] if along is None else by_setting(runs, along)
+    found = [(at, fold(own, plot.x), fold(own, plot.rows[panel])) for at, own in groups]
+    drawn = [one for one in found if one[1].mean is not None]
+    return Series(
+        part.name,
+        "points",
+        tuple(x.mean or 0.0 for _, x, _ in drawn),
+        tuple(y.mean for _, _, y in drawn),
+        low=_ends([y for _, _, y in drawn], plot.rows[panel])[0],
+        high=_ends([y for _, _, y in drawn], plot.rows[panel])[1],
+        look=part.look,
+        panel=panel,
+        variation=part.variation,
+        x_low=_ends([x for _, x, _ in drawn], plot.x)[0],
+        x_high=_ends([x for _, x, _ in drawn], plot.x)[1],
+        text=tuple("" if at is None or len(drawn) == 1 else f"{at:g}" for at, _, _ in drawn),
+    )
+
+
+def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureData:
+    """Return bars of one value: the columns are categories, a bar for each series."""
+    series = []
+    for part in plot.series:
+        bars = [
+            (c.name or preset.title, fold(choose(runs, c.where, part.where), value_at(value, c))) for c in plot.columns
+        ]
+        series.append(_bars(part, bars, value))
+    return FigureData(
+        name=_name(preset, value.title),
+        title=_title(preset, value.title, runs),
+        x=Axis(value.title, value.unit),
+        panels=(Panel(Axis("")),),
+        series=tuple(series),
+        caption=describe_drawing(preset, runs),
+        alt=_describe(f"{preset.title}. {value.title}", (value,), series),
+        references=_references((value,), runs, bars=True),
+        horizontal=True,
+        raw=is_raw(preset),
+    )
+
+
+def _bars(part: Part, bars: Bars, value: Value) -> Series:
+    means = [mean for _, mean in bars]
+    names, values = tuple(name for name, _ in bars), tuple(mean.mean for mean in means)
+    low, high = _ends(means, value)
+    return Series(part.name, "bar", names, values, low=low, high=high, look=part.look, variation=part.variation)
+
+
+def _ends(means: Sequence[Mean], value: Value) -> tuple[Ends, Ends]:
+    """Return the low and the high ends of the intervals, shares kept within 0 and 100 %; none where no mean has one."""
+    if all(mean.low is None for mean in means):
+        return (), ()
+    least, most = (0.0, 100.0) if value.scale == 100.0 else (-math.inf, math.inf)
+    low = tuple(None if mean.low is None else max(mean.low, least) for mean in means)
+    return low, tuple(None if mean.high is None else min(mean.high, most) for mean in means)
+
+
+def _span(runs: Runs, x: Value) -> tuple[float, float]:
+    known = [at for at, _ in by_setting(runs, x) if at is not None]
+    return (min(known), max(known)) if known else (0.1, 10.0)
+
+
+def _describe(what: str, values: Sequence[Value], series: Iterable[Series]) -> str:
+    parts = []
+    for each in series:
+        pairs = zip(each.x, each.y, strict=True)
+        listed = ", ".join(f"{amount(y)} at {place(x)}" for x, y in pairs)
+        parts.append(f"{values[each.panel].title} of {each.name}: {listed}")
+    return f"{what}. " + ". ".join(parts) + "."
+
+
+def _title(preset: Preset, part: str, runs: Runs) -> str:
+    """Return paper, figure, data and part, so that a picture that is taken away says what it is."""
+    figure, _, about = preset.title.partition(": ")
+    data = [name for name in name_data(runs) if name != part.lower()]
+    return f"{', '.join([name_paper(preset.id), figure, *data])}: {part or about}"
+
+
+def _name(preset: Preset, part: str) -> str:
+    """Return a file's name in ASCII: the preset's id and the part."""
+    words = f"{preset.id}_{part}".lower().replace("ε", "epsilon")
+    return "_".join("".join(letter if letter.isascii() and letter.isalnum() else " " for letter in words).split())
