@@ -12,7 +12,7 @@ from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.session import SilentJournal
+from fairpriv_core.runs.session import MemoryJournal
 
 MOST_LINES = 300
 SEED, REPLAYED = 3, 7
@@ -32,7 +32,7 @@ def test_parameters_have_the_products_bits(sensitive: str, set_by_hand: dict[str
             "replay_noise": REPLAYED,
         }
     )
-    outcome = execute(config, SilentJournal())
+    outcome = execute(config, MemoryJournal())
     train, _ = split_dataset(load_dataset(DataSpec(**asked)), seed=SEED)
     settings = one_file.Settings(**set_by_hand)
     noise = one_file.find_noise(settings, train.n)
