@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import cast
 
 import click
 
-from fairpriv_core.cli import answers
 from fairpriv_core.cli.output import check_folder, say, write_out
 from fairpriv_core.errors import BadInput
+from fairpriv_core.records.record import RAW_SENTENCE
 from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.export import ImageFormat
 from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.report_data import gather_report
-from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.text import write_lines
 
-_FORMATS = (*answers.FORMATS, "html", "pdf", "png", "svg", "zip", "toml", "ipynb", "md")
+_FORMATS = ("json", "csv", "html", "pdf", "png", "svg", "zip", "toml", "ipynb", "md")
 _HELP = (
     "json: one run's record. csv: one run's curves, or the table of several. html, pdf: the report. png, svg: its "
     "first figure. toml: configs. ipynb: a notebook that repeats the runs. md: model cards. zip: everything."
@@ -44,8 +46,8 @@ def export(keys: tuple[str, ...], form: str, audience: Audience, out: str | None
 
 
 def _make(keys: Sequence[str], form: str, audience: Audience) -> bytes:
-    if form in answers.FORMATS and audience == "analyst" and len(keys) == 1:
-        return answers.export_run(keys[0], form).encode()
+    if form in ("json", "csv") and audience == "analyst" and len(keys) == 1:
+        return _export_run(keys[0], form).encode()
     if form == "json":
         raise BadInput(
             "json is one run's record, for the analyst: name one key, or take another format.", field="format"
@@ -61,3 +63,22 @@ def _write_form(report: Report, form: str) -> bytes:
     if form in ("png", "svg"):
         return write_image(report, cast(ImageFormat, form))
     return forms_of(report)[form].make(report, say)
+
+
+def _export_run(key: str, form: str) -> str:
+    """Return a run's record ("json") or curves ("csv") as text; neither holds anything secret."""
+    with open_store() as store:
+        if form == "csv":
+            return curves_to_csv(store, store.row(key).key)
+        record = store.record(key)
+    if record is None:
+        raise BadInput(f"run {key} has no record yet.", field="key")
+    return record.to_text()
+
+
+def curves_to_csv(store: RunStore, key: str) -> str:
+    """Return a run's curves as CSV (step, name, value), under a line that says that they are raw."""
+    buffer = io.StringIO()
+    buffer.write(f"# {RAW_SENTENCE}\n")
+    write_lines(buffer, ("step", "name", "value"), store.metrics(key))
+    return buffer.getvalue()

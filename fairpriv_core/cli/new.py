@@ -12,8 +12,7 @@ from string import Template
 import click
 
 import fairpriv_core
-from fairpriv_core.cli.answers import Answer
-from fairpriv_core.cli.output import print_answer
+from fairpriv_core.cli.output import Answer, print_answer
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
-from fairpriv_core.cli.answers import Answer
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.foreground import Reporter
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One command's answer; `failed` makes its exit code 1."""
+
+    document: Mapping[str, Any]
+    text: str
+    failed: bool = False
+    error: str | None = None
 
 
 class Failed(Exception):

@@ -6,8 +6,7 @@ from functools import partial
 
 import click
 
-from fairpriv_core.cli.answers import Answer
-from fairpriv_core.cli.output import open_reporter, print_answer
+from fairpriv_core.cli.output import Answer, open_reporter, print_answer
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.runs import find_records, run_missing

@@ -12,8 +12,7 @@ from functools import partial
 
 import click
 
-from fairpriv_core.cli.answers import Answer
-from fairpriv_core.cli.output import check_folder, open_reporter, report
+from fairpriv_core.cli.output import Answer, check_folder, open_reporter, report
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.foreground import Reporter

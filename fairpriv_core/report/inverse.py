@@ -67,8 +67,8 @@ def say_answer(answer: Answer, *, accuracy: float | None = None, gap: float | No
     if answer.nearest is None:
         return f"{wish}: none of {many} has these numbers."
     row = answer.nearest
-    accuracy, gap = _say_mean(row.accuracy, percent_text), _say_mean(row.gap, points_text)
-    has = f"accuracy {accuracy}, gap {gap} ({row.note.rstrip('.')})"
+    found = _say_mean(row.accuracy, percent_text), _say_mean(row.gap, points_text)
+    has = f"accuracy {found[0]}, gap {found[1]} ({row.note.rstrip('.')})"
     name = method_style(row.method).title
     if answer.found is not None:
         return f"{wish}: the smallest ε of {many} is {say_claim(row)}. {name} has {has} there."

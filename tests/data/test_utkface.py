@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairpriv_core.cli.answers import confirm_terms
+from fairpriv_core.cli.catalogue import confirm_terms
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.download import confirm, is_confirmed

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from fairpriv_core.cli.answers import answer_cap, answer_ledger
+from fairpriv_core.cli.ledger import answer_cap, answer_ledger
 from fairpriv_core.cli.main import cli
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.accountants import epsilon

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.cli.answers import answer_selection
-from fairpriv_core.cli.listing import list_runs
+from fairpriv_core.cli.ledger import answer_selection
+from fairpriv_core.cli.runs import list_runs
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.ledger.selection import (
     Wish,

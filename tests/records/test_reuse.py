@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairpriv_core.cli.answers import answer_cap, answer_ledger
+from fairpriv_core.cli.ledger import answer_cap, answer_ledger
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.record import RunRecord

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.cli.answers import answer_certificate
+from fairpriv_core.cli.runs import answer_certificate
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.engine.predict import decisions, evaluate
 from fairpriv_core.errors import BadInput

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from fairpriv_core.audit import inference
-from fairpriv_core.cli.answers import answer_ledger
-from fairpriv_core.cli.listing import list_runs
+from fairpriv_core.cli.ledger import answer_ledger
 from fairpriv_core.cli.main import cli
+from fairpriv_core.cli.runs import list_runs
 from fairpriv_core.data.dataset import split_dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.runs import list_configs

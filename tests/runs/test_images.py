@@ -16,8 +16,8 @@ import pytest
 import torch
 from PIL import Image
 
-from fairpriv_core.cli.answers import answer_prediction, answer_run
 from fairpriv_core.cli.request import read_request
+from fairpriv_core.cli.runs import answer_prediction, answer_run
 from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.catalog import notions

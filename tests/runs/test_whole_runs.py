@@ -24,7 +24,7 @@ import torch
 from _pytest.mark import ParameterSet
 from PIL import Image
 
-from fairpriv_core.cli.listing import list_runs
+from fairpriv_core.cli.runs import list_runs
 from fairpriv_core.data import catalog, gather
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.images import Pixels

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import Column, Connection, MetaData, String, Table, create_engine, insert, select, update
 
-from fairpriv_core.cli.answers import answer_cap, answer_ledger
+from fairpriv_core.cli.ledger import answer_cap, answer_ledger
 from fairpriv_core.cli.main import cli
 from fairpriv_core.cli.request import read_request
 from fairpriv_core.data.dataset import load_dataset

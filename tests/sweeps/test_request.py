@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairpriv_core.cli.answers import answer_cap
+from fairpriv_core.cli.ledger import answer_cap
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import work_on

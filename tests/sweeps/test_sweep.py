@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairpriv_core.cli.answers import Answer, answer_cap
+from fairpriv_core.cli.ledger import answer_cap
+from fairpriv_core.cli.output import Answer
 from fairpriv_core.cli.sweep import run_sweep
 from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.privacy.ledger import compose

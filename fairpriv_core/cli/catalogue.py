@@ -1,0 +1,146 @@
+"""`fairpriv datasets`, `methods`, `notions` and `confirm`: what there is, and what its owners ask."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field
+from typing import Any
+
+import click
+
+from fairpriv_core.cli import options
+from fairpriv_core.cli.output import Answer, print_answer, say
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.download import confirm
+from fairpriv_core.data.problem import Problem
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import Method, Parameter, parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import Notion
+from fairpriv_core.runs import prose
+
+
+@click.command()
+@options.json
+def datasets(as_json: bool) -> None:
+    """List the data sets."""
+    print_answer(answer_catalogue("datasets"), as_json)
+
+
+@click.command("confirm")
+@click.argument("dataset")
+def confirm_command(dataset: str) -> None:
+    """Confirm what the owners of DATASET ask of its users; remembered for you on this machine."""
+    say(confirm_terms(dataset))
+
+
+@click.command("methods")
+@options.json
+def methods_command(as_json: bool) -> None:
+    """List the methods: what each protects, and its parameters (--json)."""
+    print_answer(answer_catalogue("methods"), as_json)
+
+
+@click.command("notions")
+@options.json
+def notions_command(as_json: bool) -> None:
+    """List the fairness notions."""
+    print_answer(answer_catalogue("notions"), as_json)
+
+
+def confirm_terms(name: str) -> str:
+    """Remember that the person confirms what a data set's owners ask; BadInput where nothing is asked."""
+    problem = problems().get(name)
+    if problem is None or not problem.terms:
+        asking = ", ".join(each.name for each in problems().values() if each.terms)
+        raise BadInput(f"'{name}' asks for no confirmation; {asking} do.", field="dataset")
+    confirm(problem)
+    return f"confirmed: {problem.terms}"
+
+
+def answer_catalogue(name: str) -> Answer:
+    """List "datasets", "methods" or "notions"."""
+    lists = {
+        "datasets": list_datasets,
+        "methods": list_methods,
+        "notions": list_notions,
+    }
+    found = lists[name]()
+    return Answer({name: found}, prose.describe_catalogue(found))
+
+
+def list_datasets() -> list[dict[str, Any]]:
+    """Return each data set's name, title, summary, source, licence, labels, sensitive attributes and caveats."""
+    return [_describe_problem(problem) for problem in problems().values()]
+
+
+def list_methods() -> list[dict[str, Any]]:
+    """Return what each method declares, and its parameters with help, default, range and the paper's value."""
+    return [_describe_method(method) for method in methods().values()]
+
+
+def list_notions() -> list[dict[str, Any]]:
+    """Return each notion's name, title, citation, sentence, when it misleads, and the methods that support it."""
+    return [_describe_notion(notion) for notion in notions().values()]
+
+
+def _describe_problem(problem: Problem) -> dict[str, Any]:
+    return {
+        "name": problem.name,
+        "title": problem.title,
+        "summary": problem.summary,
+        "citation": problem.citation,
+        "licence": problem.licence,
+        "labels": [label.column.name for label in problem.labels],
+        "positive": [label.positive or None for label in problem.labels],
+        "sensitive": list(problem.sensitive),
+        "caveats": list(problem.caveats),
+        **({"image": list(problem.image), "terms": problem.terms} if problem.image else {}),
+    }
+
+
+def _describe_method(method: type[Method]) -> dict[str, Any]:
+    info = method.info
+    return {
+        "name": info.name,
+        "title": info.title,
+        "summary": info.summary,
+        "threat_model": info.threat_model,
+        "variants": list(info.variants),
+        "notions": list(info.notions),
+        "pursues_notion": info.pursues_notion,
+        "uses_groups": info.uses_groups,
+        "needs_group_at_prediction": info.needs_group_at_prediction,
+        "max_groups": info.max_groups,
+        "max_labels": info.max_labels,
+        "citation": info.citation,
+        "calibrates": info.calibrates,
+        "parameters": [_describe_parameter(name, *shown) for name, shown in parameters(method).items()],
+    }
+
+
+def _describe_parameter(name: str, shown: Parameter, item: Field[Any]) -> dict[str, Any]:
+    default = None if item.default is MISSING else item.default
+    return {
+        "name": name,
+        "title": shown.title,
+        "help": shown.help,
+        "default": list(default) if isinstance(default, tuple) else default,
+        "low": shown.low,
+        "high": shown.high,
+        "choices": list(shown.choices),
+        "paper": shown.paper,
+        "unit": shown.unit,
+        "expert": shown.expert,
+    }
+
+
+def _describe_notion(notion: Notion) -> dict[str, Any]:
+    return {
+        "name": notion.name,
+        "title": notion.title,
+        "citation": notion.citation,
+        "sentence": notion.sentence,
+        "misleads": notion.misleads,
+        "methods": [name for name, method in methods().items() if notion.name in method.info.notions],
+    }

@@ -1,0 +1,122 @@
+"""`fairpriv ledger` and `select`: what runs have spent together, caps, and choosing one of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairpriv_core.cli import options
+from fairpriv_core.cli.output import Answer, print_answer
+from fairpriv_core.cli.prose import describe_ledgers, describe_selection
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.errors import BadInput
+from fairpriv_core.ledger.report import Data, name_columns, report_ledger, report_ledgers
+from fairpriv_core.ledger.selection import WAYS, Wish, select_run
+from fairpriv_core.privacy.rdp import Cap
+from fairpriv_core.records.config import DEFAULT_DELTA
+from fairpriv_core.records.ledger_entry import call_data, identify_data
+from fairpriv_core.store.runs import RunStore, open_store
+
+
+@click.group(invoke_without_command=True)
+@click.option("--dataset", help="A data set of the catalogue; default: every one in the store.")
+@click.option("--csv", "--parquet", "file", help="Your own CSV or Parquet file, in place of a data set.")
+@click.option("--sensitive", help="Only this sensitive column.")
+@options.ledger_delta
+@options.json
+@click.pass_context
+def ledger(context: click.Context, /, as_json: bool, **asked: Any) -> None:
+    """Tell what all runs on a data set have spent together, for each thing that is protected."""
+    if context.invoked_subcommand is None:
+        print_answer(answer_ledger(**asked), as_json)
+
+
+@ledger.command()
+@click.argument("data")
+@click.option("--epsilon", type=float, help="What all runs together may cost; a launch beyond it is refused.")
+@options.ledger_delta
+@click.option("--sensitive", "column", help="Cap what is spent of this sensitive column.")
+@click.option("--record", is_flag=True, help="Cap what is spent of whole records.")
+@click.option("--lift", is_flag=True, help="Remove the cap.")
+@options.json
+def cap(data: str, column: str | None, as_json: bool, **limit: Any) -> None:
+    """Cap what may be spent of DATA, a data set of the catalogue or a file."""
+    print_answer(answer_cap(data, column, **limit), as_json)
+
+
+@click.command()
+@click.argument("keys", nargs=-1, required=True)
+@click.option("--by", type=click.Choice(WAYS), required=True, help="Numbers that are out already, noisy, or raw ones.")
+@click.option("--metric", help="A notion's gap, such as equalized_odds_gap, or accuracy; default: the runs' own gap.")
+@click.option("--epsilon", type=float, help="The price of a noisy choice.")
+@click.option("--delta", type=float, default=1e-5, show_default=True, help="In (0, 1).")
+@click.option("--again", is_flag=True, help="Make a choice once more that was made before.")
+@options.json
+def select(keys: tuple[str, ...], again: bool, as_json: bool, **wish: Any) -> None:
+    """Choose the best of several runs, and say what epsilon that leaves."""
+    print_answer(answer_selection(keys, Wish(**wish), again=again), as_json)
+
+
+def answer_ledger(dataset: str | None, file: str | None, sensitive: str | None, delta: float | None) -> Answer:
+    """Tell the ledger of one data set, of its column `sensitive` alone where that is given; or of all data sets."""
+    delta = DEFAULT_DELTA if delta is None else delta
+    if dataset is None and file is None:
+        if sensitive is not None:
+            raise BadInput("sensitive is a column of a data set; name the data set too (--dataset).", field="sensitive")
+        with open_store() as store:
+            found = report_ledgers(store, delta=delta)
+    else:
+        data = _find_data(dataset, file)
+        columns = () if sensitive is None else name_columns(data, sensitive)
+        with open_store() as store:
+            found = [report_ledger(store, _find_page(store, data), call_data(data), delta=delta, columns=columns)]
+    return Answer({"ledgers": found}, describe_ledgers(found))
+
+
+def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **limit: Any) -> Answer:
+    """Set or lift the cap on one column, or on whole records, of the data set or file `name`; tell its ledger then."""
+    data = _find_data(name, None) if name in problems() else _find_data(None, name)
+    if (column is None) != record:
+        raise BadInput("say what the cap is on: --sensitive COLUMN, or --record for whole records.", field="sensitive")
+    if lift == (limit["epsilon"] is not None):
+        raise BadInput("give either --epsilon, to set the cap, or --lift, to remove it.", field="epsilon")
+    delta = DEFAULT_DELTA if limit["delta"] is None else limit["delta"]
+    wanted = None if lift else Cap(limit["epsilon"], delta)
+    protected = None if column is None else _name_one(data, column)
+    with open_store() as store:
+        page = identify_data(data, None if data["file"] is None else store.files.identify(data["file"]))
+        store.ledger.set_cap(page, protected, wanted, where=call_data(data))
+        found = report_ledger(store, page, call_data(data), delta=delta, columns=(protected,))
+    return Answer({"ledgers": [found]}, describe_ledgers([found]))
+
+
+def answer_selection(keys: Sequence[str], wish: Wish, *, again: bool) -> Answer:
+    """Choose one of several runs."""
+    with open_store() as store:
+        found = select_run(store, [store.row(key).key for key in keys], wish, again=again)
+    return Answer(found, describe_selection(found))
+
+
+def _find_data(dataset: str | None, file: str | None) -> Data:
+    """Return a config's `data`; BadInput unless it names one data set of the catalogue or one file that is there."""
+    if dataset is not None and file is not None:
+        raise BadInput("give either a data set or a file, not both.", field="dataset")
+    if dataset is not None and dataset not in problems():
+        raise BadInput(f"unknown data set '{dataset}'; choose from {', '.join(problems())}.", field="dataset")
+    if file is not None and not Path(file).expanduser().is_file():
+        raise BadInput(f"'{file}' is neither a data set ({', '.join(problems())}) nor a file.", field="dataset")
+    return {"dataset": dataset, "file": None if file is None else str(Path(file).expanduser().absolute())}
+
+
+def _find_page(store: RunStore, data: Data) -> str:
+    return identify_data(data, None if data["file"] is None else next(iter(store.files.find(data["file"])), None))
+
+
+def _name_one(data: Data, column: str) -> str:
+    named = name_columns(data, column)
+    if len(named) > 1:
+        raise BadInput(f"a cap is on one column, got {' and '.join(named)}; set one on each.", field="sensitive")
+    return named[0]

@@ -1,0 +1,189 @@
+"""`fairpriv train`, `resume`, `runs`, `account`, `predict`, `certificate`: runs, what they cost, their models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import click
+
+from fairpriv_core.cli import options
+from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, report
+from fairpriv_core.cli.request import read_method_options, read_request
+from fairpriv_core.errors import BadInput
+from fairpriv_core.notions.metrics import violation
+from fairpriv_core.records.ledger_entry import call_data
+from fairpriv_core.records.model import Model
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.runs import account, foreground, prose
+from fairpriv_core.runs.certificate import describe_certificates, find_certificates
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore, open_store
+
+_GROUP_RATIO = "In (0, 1]: leave out training rows of larger groups until the smallest is so large a share of each."
+_ROWS = "Use so many rows, drawn at random with a constant seed; the others are left alone."
+
+
+@click.command()
+@click.option("--dataset", help="A data set of the catalogue.")
+@click.option("--csv", "--parquet", "file", help="Your own CSV or Parquet file, in place of a data set.")
+@click.option("--label", help="The column to predict; a file needs it. score:150 cuts a number in two.")
+@click.option("--positive", help="The label's value that counts as positive.")
+@click.option("--sensitive", help=options.SENSITIVE)
+@click.option("--group-ratio", help=_GROUP_RATIO)
+@click.option("--rows", help=_ROWS)
+@click.option("--image", metavar="COLUMN", help="The file's column that names images (relative to it) or holds them.")
+@click.option("--unreadable", help="skip: leave out images that cannot be read; without it they are refused.")
+@click.option("--notion", help="The fairness notion.")
+@click.option("--method", help="The method.")
+@options.variant
+@options.set
+@options.epsilon
+@options.delta
+@click.option(
+    "--split",
+    help="75/25 from the seed by row number (rows), label (stratified) or whose the rows are (people); or official.",
+)
+@click.option("--seed", help="Public: drives split, initialisation and batches, never noise. Default 0.")
+@click.option(
+    "--private-evaluation",
+    is_flag=True,
+    default=None,
+    help="Release fairness on the test split too, with noise, within the same epsilon.",
+)
+@click.option("--reuse", metavar="KEY", help="Train on the release of this run (one_release): nothing more is spent.")
+@click.option("--replay-noise", help="Make the noise repeatable, for tests: such a run has no epsilon.")
+@click.option("--config", help="A TOML or JSON file to start from; options override it.")
+@options.out
+@click.option("--again", is_flag=True, help="Run once more what is already in the store.")
+@options.json
+def train(out: str | None, again: bool, as_json: bool, **given: Any) -> None:
+    """Train a model and print its record."""
+    check_folder(out)
+    row, record = foreground.train(read_request(given), open_reporter(), again=again)
+    report(answer_run(row, record), out, as_json)
+
+
+@click.command()
+@click.argument("key")
+@options.out
+@options.json
+def resume(key: str, out: str | None, as_json: bool) -> None:
+    """Go on with an interrupted run and print its record."""
+    check_folder(out)
+    row, record = foreground.resume(key, open_reporter())
+    report(answer_run(row, record), out, as_json)
+
+
+@click.command("account")
+@click.option("--method", required=True, help="The method.")
+@click.option("--dataset-size", type=int, required=True, help="The number of training rows.")
+@click.option("--groups", type=int, default=2, show_default=True, help="The number of groups.")
+@options.variant
+@options.set
+@options.epsilon
+@options.delta
+@options.json
+def account_command(
+    method: str, variant: str | None, assignments: tuple[str, ...], as_json: bool, **sizes: Any
+) -> None:
+    """Say what noise a budget asks for; needs no data."""
+    named = read_method_options(method, None, variant, assignments)
+    print_answer(answer_account(named, **sizes), as_json)
+
+
+@click.command()
+@options.json
+def runs(as_json: bool) -> None:
+    """List the runs in the store, newest first."""
+    print_answer(answer_runs(), as_json)
+
+
+@click.command()
+@click.argument("key")
+@click.option("--csv", "--parquet", "source", required=True, help="A CSV or Parquet file with the model's columns.")
+@click.option("--out", "target", required=True, help="Where to write row, probability and prediction.")
+@options.json
+def predict(key: str, source: str, target: str, as_json: bool) -> None:
+    """Predict the rows of a file with a run's model."""
+    check_folder(target)
+    print_answer(answer_prediction(key, source, target), as_json)
+
+
+@click.command()
+@click.argument("key")
+@options.json
+def certificate(key: str, as_json: bool) -> None:
+    """Print what a run certifies of its gap, where its method does."""
+    print_answer(answer_certificate(key), as_json)
+
+
+def answer_account(raw_method: Mapping[str, Any], **sizes: Any) -> Answer:
+    """Say what a budget costs."""
+    found = account.account(raw_method, **sizes)
+    return Answer(found, prose.describe_account(found))
+
+
+def answer_runs() -> Answer:
+    """List the runs in the default store."""
+    with open_store() as store:
+        found = list_runs(store)
+    return Answer({"runs": found}, prose.describe_runs(found))
+
+
+def answer_run(row: RunRow, record: RunRecord | None) -> Answer:
+    """Print a run's record; of a run that never began, its row."""
+    failed = row.status != "finished"
+    if record is None:
+        document = {"key": row.key, "status": row.status, "error": row.error, "config": row.config}
+        return Answer(document, f"run {row.key} is {row.status}", failed, row.error)
+    return Answer(record.to_document(), prose.describe_record(record), failed, record.error)
+
+
+def answer_prediction(key: str, source: str, target: str) -> Answer:
+    """Predict a file's rows with a run's model."""
+    with open_store() as store:
+        key = store.row(key).key
+        model = Model.read(partial(store.artifact, key))
+    found = {"key": key, **model.predict_file(source, target)}
+    decided = [f"{count:,} {name}" for name, count in found.get("decided", {"positive": found["positive"]}).items()]
+    return Answer(found, f"{found['rows']:,} rows predicted, {', '.join(decided)}, written to {target}")
+
+
+def answer_certificate(key: str) -> Answer:
+    """Say what a run certifies of its gap."""
+    with open_store() as store:
+        record = store.record(store.row(key).key)
+    if record is None:
+        raise BadInput(f"run {key} has not begun: only a finished run has a certificate.", field="key")
+    found = find_certificates(record)
+    return Answer(found, prose.align(describe_certificates(record)))
+
+
+def list_runs(store: RunStore) -> list[dict[str, Any]]:
+    """Return each run's row with data set, method, notion, accuracy and gap; `steps` are those made. Newest first."""
+    rows = store.rows()
+    records = store.records([row.key for row in rows])
+    return [_describe_row(row, records.get(row.key)) for row in rows]
+
+
+def _describe_row(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
+    config = row.config
+    metrics = record.metrics if record is not None else None
+    stated = record.epsilon if record is not None and row.ended else row.epsilon
+    return {
+        **{name: value for name, value in row.to_json().items() if name not in ("config", "step")},
+        "steps": row.step,
+        "planned_steps": row.steps,
+        "dataset": call_data(config["data"]),
+        "sensitive": config["data"]["sensitive"],
+        "method": config["method"]["name"],
+        "notion": config["notion"],
+        "seed": config["seed"],
+        "epsilon": stated,
+        "delta": config["delta"],
+        "accuracy": None if metrics is None else metrics["accuracy"],
+        "gap": None if metrics is None else violation(config["notion"], metrics),
+        "config": config,
+    }
