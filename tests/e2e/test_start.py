@@ -35,7 +35,7 @@ def test_moving_epsilon_by_keyboard_changes_sentence_dots_and_address(tab: Page,
         tab.keyboard.press("ArrowRight")
     expect(sentence).not_to_contain_text("74 in 100")
     expect(sentence).to_contain_text("89 in 100")
-    assert tab.locator("[role=img][aria-label*='38 added']").count() == 1
+    assert tab.locator("[role=img][aria-label*='39 added']").count() == 1
     expect(tab).to_have_url(re.compile("epsilon=2(&|$)"))
     tab.reload()
     expect(keyed(tab, "epsilon_sentence")).to_contain_text("89 in 100")

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.measured import measure_clipped
 from fairpriv_core.records.config import RunConfig, build_config, read_toml
+from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.runs.audit import audit_model
 from fairpriv_core.runs.certificate import find_certificates
@@ -34,7 +36,7 @@ KINDS, SEXES = ("cat", "dog", "fox"), ("f", "m")
 ROWS, SIDE = 120, 14
 _WORK = """
 import os, signal, sys
-from fairpriv_core.runs import journal
+from fairpriv_core.runs import session
 from fairpriv_core.store.work import open_work
 from fairpriv_core.runs.worker import work_on
 
@@ -42,7 +44,7 @@ def watch(progress):
     if progress.step == int(sys.argv[2]):
         os.kill(os.getpid(), signal.SIGKILL)
 
-journal.COMMIT_SECONDS = 0.0
+session.COMMIT_SECONDS = 0.0
 work = open_work(None)
 work_on(work, work.claim(sys.argv[1]), on_commit=watch)
 """
@@ -104,8 +106,8 @@ def test_a_finished_run_tells_repeats_and_is_attacked(pets: Path, local: RunStor
     config.write_text(build_config(record.config).to_toml())
     assert read_toml(config.read_text())["method"]["network"] == "cnn_small"
     assert read_request({"config": str(config)}).key == key
-    files = {name: local.artifact(key, name) for name in ("model.npz", "model.json")}
-    found = json.loads(json.dumps(audit_model(record, files, seed=0)))
+    model = Model.read(partial(local.artifact, key))
+    found = json.loads(json.dumps(audit_model(record, model, seed=0)))
     assert len(found["membership"]["attackers"]) == 4 and found["attribute"]["judged"] > 0
 
 
@@ -160,5 +162,5 @@ def test_where_the_group_is_the_label_no_attribute_is_left_to_guess(pets: Path, 
     key = local.submit(ask(pets, method={"epochs": 1})).key
     finish(local, key)
     record = local.record(key)
-    files = {name: local.artifact(key, name) for name in ("model.npz", "model.json")}
-    assert record is not None and audit_model(record, files, seed=0)["attribute"] is None
+    model = Model.read(partial(local.artifact, key))
+    assert record is not None and audit_model(record, model, seed=0)["attribute"] is None
