@@ -17,7 +17,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.methods import catalog as method_catalog
-from fairpriv_core.methods.base import Style, MethodInfo, parameters
+from fairpriv_core.methods.base import MethodInfo, Style, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.notions import catalog as notion_catalog

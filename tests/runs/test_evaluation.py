@@ -22,7 +22,6 @@ from fairpriv_core.privacy.event import Events, Gaussian, Parallel, from_json
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.record import RunRecord, plan_evaluation
 from fairpriv_core.runs import execute, session
-from fairpriv_core.runs import execute as evaluation
 from fairpriv_core.runs.execute import evaluate_privately
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.runs.worker import work_on

@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.commands import Call
 
 from fairpriv_core.cli.new import CATALOGUE, EXAMPLES, write_method
 from fairpriv_core.errors import BadInput
+from tests.cli.commands import Call
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +22,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the code with a new method in it, written by the command."""
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copy(ROOT / "pyproject.toml", folder)
-    skip = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "fairpriv_core", folder / "fairpriv_core", ignore=skip)
-    for part in ("methods", "conftest.py", "commands.py"):
-        copy = shutil.copytree if (ROOT / "tests" / part).is_dir() else shutil.copy
-        copy(ROOT / "tests" / part, folder / "tests" / part)
+    for part in ("fairpriv_core", "tests", "benchmarks"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     done = run(folder, "-m", "fairpriv_core", "new", "method", "my_method_2")
     assert done.returncode == 0, done.stderr
     assert "./fairpriv test tests/methods/test_contract.py -k my_method_2" in done.stdout
