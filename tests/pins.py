@@ -89,8 +89,9 @@ def describe_commands() -> dict[str, list[str]]:
             command, info_name=f"fairpriv {name}".strip(), terminal_width=120, max_content_width=120
         )
         found[name] = command.get_help(context).splitlines()
-        below = command.commands if isinstance(command, click.Group) else {}
-        waiting += [(f"{name} {each}".strip(), one) for each, one in below.items()]
+        if isinstance(command, click.Group):
+            below = [(each, command.get_command(context, each)) for each in command.list_commands(context)]
+            waiting += [(f"{name} {each}".strip(), one) for each, one in below if one is not None]
     return dict(sorted(found.items()))
 
 

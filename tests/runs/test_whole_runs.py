@@ -2,8 +2,8 @@
 
 A run is made through the store, with its journal, evaluation, model files and reports, and every release of its
 mechanism is kept. It is made again with those releases, other secret samples, and garbage in place of what its threat
-model protects. Every byte that leaves must be the same, but for the closed list of raw pieces in `records/release.py` and
-for clocks.
+model protects. Every byte that leaves must be the same, but for the closed list of raw pieces in `records/release.py`
+and for clocks.
 """
 
 from __future__ import annotations
