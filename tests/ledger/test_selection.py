@@ -156,7 +156,7 @@ def test_what_cannot_be_chosen_from_is_refused_in_a_sentence(store: RunStore) ->
 
 
 def test_a_group_too_small_to_choose_by_has_paid_for_its_size(store: RunStore) -> None:
-    keys = [finish(store, config(epsilon=1 + k), PF_LD, metrics=measured((0.5, 0.5), rows=40)) for k in range(2)]
+    keys = [finish(store, config(epsilon=1 + k), PF_LD, metrics=measured((0.5, 0.5), rows=4)) for k in range(2)]
     with pytest.raises(RunFailed, match="fewer than 30 noisy rows"):
         select_run(store, keys, Wish("noisy", epsilon=5.0))
     [line] = [line for line in store.ledger.lines(name()) if line.status == "charged"]

@@ -379,7 +379,7 @@ def test_an_upload_of_an_earlier_version_is_renamed_where_it_lies(tmp_path: Path
 
 def test_a_column_whose_name_looks_like_grammar_is_a_column(local: RunStore, tmp_path: Path) -> None:
     own = tmp_path / "own.csv"
-    lines = [f"{'fm'[i % 2]},{'uv'[i // 2 % 2]},{'kl'[i // 3 % 2]},{i % 9},{'yn'[i % 5 < 2]}" for i in range(240)]
+    lines = [f"{'fm'[i % 2]},{'uv'[i // 2 % 2]},{'kl'[i // 3 % 2]},{i % 9},{'yn'[i % 5 < 2]}" for i in range(960)]
     own.write_text("\n".join(["a,b,a+b,x:40,label", *lines]) + "\n")
     key = work(local, asked(own, data={"positive": "y", "sensitive": "a"}))  # a+b and x:40 are features, in clear
     for column in ("a+b", "x:40"):
