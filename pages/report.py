@@ -8,7 +8,7 @@ import streamlit as st
 
 from fairpriv_core.report.document import AUDIENCES, NOTICES, Audience
 from fairpriv_core.report.tables import TableRow
-from pages.widgets.report.report import offer_forms, show_brief
+from pages.widgets.report.report import offer_forms, show_document
 from pages.widgets.report.reported import find_report
 from pages.widgets.shared.finished import open_rows
 from pages.widgets.shared.guard import plain
@@ -35,7 +35,7 @@ def show() -> None:
     report = find_report(store, chosen, audience)
     if report is not None:
         offer_forms(report)
-        show_brief(report.brief)
+        show_document(report.document)
 
 
 def _choose(rows: Sequence[TableRow]) -> list[TableRow]:

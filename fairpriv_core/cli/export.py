@@ -53,8 +53,8 @@ def _make(keys: Sequence[str], form: str, audience: Audience) -> bytes:
             "json is one run's record, for the analyst: name one key, or take another format.", field="format"
         )
     with open_store() as store:
-        handout = gather_report(store, keys)
-    return _write_form(open_report(handout, audience), form)
+        data = gather_report(store, keys)
+    return _write_form(open_report(data, audience), form)
 
 
 def _write_form(report: Report, form: str) -> bytes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairpriv_core.report import wording
+from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.document import NOTICES, Audience, Bullets, Document, Part, Section, Text
 from fairpriv_core.report.markdown import write_markdown
-from fairpriv_core.report.report_data import Chosen
 from fairpriv_core.report.report_numbers import class_rows, group_rows, paid_rows, run_rows
 
 _USE = (
@@ -26,29 +26,29 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
     `paid`: with numbers that ε covers or that are public, and no others.
     """
     record, told = chosen.record, chosen.first
-    data, words = record["data"], told["data"]
-    method = told["method"]
+    data, words = record["data"], told.data
+    method = told.method
     network = record["config"]["method"].get("network")
     trained = f"{record['steps']:,} steps on {data['n_train']:,} rows{f', network {network}' if network else ''}"
-    named = f"'{words['positive']}' of {words['label']}"
-    if words["positive"] is None:
-        named = f"which {words['label']} it is, of {'; '.join(data['label_names'])}"
+    named = f"'{words.positive}' of {words.label}"
+    if words.positive is None:
+        named = f"which {words.label} it is, of {'; '.join(data['label_names'])}"
     parts: dict[str, tuple[Part, ...]] = {
         "Model details": (
-            Text(f"{method['title']}: {method['summary']} {method['citation']}. Key {record['key']}; {trained}."),
+            Text(f"{method.title}: {method.summary} {method.citation}. Key {record['key']}; {trained}."),
         ),
         "Intended use": (Text(f"It predicts {named}. {_USE}"),),
         "Factors": (Text(f"Groups by {data['sensitive']}: {'; '.join(data['group_names'])}."),),
-        "Metrics": (Text(f"Accuracy, and the gap of {told['notion']['title'].lower()}. {told['notion']['asks']}"),),
-        "Evaluation data": (Text(f"{words['title']}: {data['n_test']:,} rows held out before training."),),
+        "Metrics": (Text(f"Accuracy, and the gap of {told.notion.title.lower()}. {told.notion.asks}"),),
+        "Evaluation data": (Text(f"{words.title}: {data['n_test']:,} rows held out before training."),),
         "Training data": (
-            Text(f"{words['title']}: {data['n_train']:,} rows. {words['summary']}"),
+            Text(f"{words.title}: {data['n_train']:,} rows. {words.summary}"),
             *((Text(f"Left out were {wording.thinned_text(chosen.group_ratio)}."),) if chosen.group_ratio else ()),
-            Text(f"Licence: {words['licence'] or 'not known to this software'}."),
+            Text(f"Licence: {words.licence or 'not known to this software'}."),
         ),
         "Quantitative analyses": _tell_numbers(chosen, paid=paid),
         "Ethical considerations": (
-            Text(f"{wording.epsilon_line(record)} {told['odds']['sentence']}"),
+            Text(f"{wording.epsilon_line(record)} {told.odds.sentence}"),
             Text(_ETHICS),
         ),
         "Caveats and recommendations": (_tell_caveats(chosen),),
@@ -66,11 +66,11 @@ def write_cards(chosen: Sequence[Chosen], audience: Audience) -> str:
 def _tell_numbers(chosen: Chosen, *, paid: bool) -> tuple[Part, ...]:
     table = paid_rows((chosen,)) if paid else run_rows((chosen,))
     tables = [group_rows(chosen, paid=paid), class_rows(chosen, paid=paid)]
-    missing = tuple(Text(reason) for reason in chosen.first.get("missing", ()))
+    missing = tuple(Text(reason) for reason in chosen.first.missing)
     return (table, *(each for each in tables if each is not None), *missing)
 
 
 def _tell_caveats(chosen: Chosen) -> Part:
     told, raw = chosen.first, wording.raw_text(public_accuracy=chosen.accuracy_is_public)
-    said = [*told["data"]["caveats"], told["notion"]["misleads"], *wording.caveats(chosen.record, raw)]
+    said = [*told.data.caveats, told.notion.misleads, *wording.caveats(chosen.record, raw)]
     return Bullets(tuple(dict.fromkeys(said)))

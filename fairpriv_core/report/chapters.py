@@ -21,10 +21,11 @@ from fairpriv_core.report.audits import (
     membership_bars,
 )
 from fairpriv_core.report.card import tell_card
+from fairpriv_core.report.chosen import Chosen, name_file
 from fairpriv_core.report.document import NOTICES, Audience, Bullets, Cell, Code, Document, Part, Section, Table, Text
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.figures import epsilon_dots
-from fairpriv_core.report.report_data import Beside, Chosen, Told, name_file
+from fairpriv_core.report.report_data import AboutData, ReportData, Spent
 from fairpriv_core.report.report_numbers import (
     chosen_trade_off,
     constant_rows,
@@ -64,15 +65,15 @@ def tell_question(chosen: Sequence[Chosen], *, plainly: bool) -> Section:
     if plainly:
         table = Table(("run", "method", "what it does"), tuple((e.mark, _title(e), _say_plainly(e)) for e in chosen))
     else:
-        told = ((e.mark, e.first["method"]) for e in chosen)
-        rows = tuple((mark, method["title"], method["summary"], method["citation"]) for mark, method in told)
+        told = ((e.mark, e.first.method) for e in chosen)
+        rows = tuple((mark, method.title, method.summary, method.citation) for mark, method in told)
         table = Table(("run", "method", "what it does", "source"), rows)
-    notions = _once((each.first["notion"]["title"], each) for each in chosen)
+    notions = _once((each.first.notion.title, each) for each in chosen)
     parts: list[Part] = [table]
     for title, each in notions.items():
-        notion = each.first["notion"]
-        parts.append(Text(f"{title} ({notion['citation']}). {notion['asks']}"))
-        parts.append(Text(f"When it misleads: {notion['misleads']}"))
+        notion = each.first.notion
+        parts.append(Text(f"{title} ({notion.citation}). {notion.asks}"))
+        parts.append(Text(f"When it misleads: {notion.misleads}"))
     return Section("What was asked", tuple(parts))
 
 
@@ -80,12 +81,12 @@ def tell_data(chosen: Sequence[Chosen]) -> Section:
     """Return the data in words, once for each data set and sensitive attribute."""
     parts: list[Part] = []
     for each in _once((_name_data(each), each) for each in chosen).values():
-        parts += [Table(("data", each.first["data"]["title"]), _list_facts(each))]
-        parts += [Text(caveat, strong=True) for caveat in each.first["data"]["caveats"]]
+        parts += [Table(("data", each.first.data.title), _list_facts(each))]
+        parts += [Text(caveat, strong=True) for caveat in each.first.data.caveats]
     return Section("The data", tuple(parts))
 
 
-def tell_privacy(chosen: Sequence[Chosen], beside: Beside, *, plainly: bool) -> Section:
+def tell_privacy(chosen: Sequence[Chosen], beside: ReportData, *, plainly: bool) -> Section:
     """Return every ε with δ, what is protected and how it was accounted, in odds; and what all runs cost together.
 
     `plainly`: the proved ε alone, with a line on what the methods' papers claim.
@@ -96,17 +97,15 @@ def tell_privacy(chosen: Sequence[Chosen], beside: Beside, *, plainly: bool) -> 
     parts: list[Part] = [table]
     for each in chosen:
         record = {**each.record, "epsilon_published": None} if plainly else each.record
-        parts.append(
-            Text(f"{each.mark}, {_title(each)}: {wording.epsilon_line(record)} {each.first['odds']['sentence']}")
-        )
+        parts.append(Text(f"{each.mark}, {_title(each)}: {wording.epsilon_line(record)} {each.first.odds.sentence}"))
     if plainly:
         parts += [Text(sentence) for sentence in mark_runs(_compare_claims(chosen), len(chosen))]
-    known = [(each.record["epsilon"], each.first["odds"]["sure"]) for each in chosen]
-    proved = [(epsilon, sure) for epsilon, sure in known if epsilon is not None]
+    known = [(each.record["epsilon"], each.first.odds.sure) for each in chosen]
+    proved = [(epsilon, sure) for epsilon, sure in known if epsilon is not None and sure is not None]
     if proved:
         parts.append(epsilon_dots(*max(proved)))
     parts.append(Text(_ALONE, strong=True))
-    if len({told["record"]["key"] for each in chosen for told in each.runs}) > 1:
+    if len({told.record["key"] for each in chosen for told in each.runs}) > 1:
         parts += _list_totals(_TOGETHER, beside.together)
     return Section("What privacy promises", (*parts, *_list_totals(_LEDGER.format(day=beside.day), beside.ledger)))
 
@@ -152,18 +151,18 @@ def _once(named: Iterable[tuple[str, Chosen]]) -> dict[str, Chosen]:
 
 
 def _name_data(each: Chosen) -> str:
-    words = each.first["data"]
-    return f"{each.row.dataset}:{each.row.sensitive}:{words['label']}:{words['positive']}:{each.row.data}"
+    words = each.first.data
+    return f"{each.row.dataset}:{each.row.sensitive}:{words.label}:{words.positive}:{each.row.data}"
 
 
 def _list_facts(each: Chosen) -> tuple[tuple[Cell, ...], ...]:
-    words, data = each.first["data"], each.record["data"]
+    words, data = each.first.data, each.record["data"]
     groups = data["group_names"]
     more = f" and {len(groups) - 12} more" if len(groups) > 12 else ""
     return (
-        ("what it is", words["summary"]),
-        ("source", words["citation"] or "uploaded; it is not part of this report"),
-        ("licence", words["licence"] or "not known to this software"),
+        ("what it is", words.summary),
+        ("source", words.citation or "uploaded; it is not part of this report"),
+        ("licence", words.licence or "not known to this software"),
         ("rows", f"{data['n_train']:,} to train on and {data['n_test']:,} to test on"),
         *((("rows used", wording.few_text(each.row.rows)),) if each.row.rows else ()),
         *((("left out", wording.thinned_text(each.group_ratio)),) if each.group_ratio else ()),
@@ -173,21 +172,20 @@ def _list_facts(each: Chosen) -> tuple[tuple[Cell, ...], ...]:
     )
 
 
-def _say_predicted(words: Told, labels: Sequence[str]) -> str:
-    if words["positive"] is None:
-        return f"{words['label']}, one of {len(labels)}: {'; '.join(labels)}"
-    return f"{words['label']}, and '{words['positive']}' counts as positive"
+def _say_predicted(words: AboutData, labels: Sequence[str]) -> str:
+    if words.positive is None:
+        return f"{words.label}, one of {len(labels)}: {'; '.join(labels)}"
+    return f"{words.label}, and '{words.positive}' counts as positive"
 
 
 def _title(each: Chosen) -> str:
-    title: str = each.first["method"]["title"]
-    return title
+    return each.first.method.title
 
 
 def _say_plainly(each: Chosen) -> str:
     aims = (
         "Learns to decide rightly and to keep the gap small"
-        if each.first["method"]["pursues_notion"]
+        if each.first.method.pursues_notion
         else "Learns to decide rightly; fairness is only measured"
     )
     return f"{aims}. Protects {wording.protected(each.record['threat_model'])}."
@@ -223,22 +221,22 @@ def _list_privacy(each: Chosen) -> tuple[Cell, ...]:
     )
 
 
-def _list_totals(said: str, totals: Sequence[Told]) -> list[Part]:
+def _list_totals(said: str, totals: Sequence[Spent]) -> list[Part]:
     """Return a table of totals under a sentence, and why one has no bound; [] where there are none."""
     if not totals:
         return []
     table = Table(("data", "protects", "runs", "ε together", "δ"), tuple(map(_list_total, totals)))
-    reasons = tuple(_explain_total(one) for one in totals if one["reason"])
+    reasons = tuple(_explain_total(one) for one in totals if one.reason)
     return [Text(said), table, *((Bullets(reasons),) if reasons else ())]
 
 
-def _list_total(one: Told) -> tuple[Cell, ...]:
-    epsilon = "no bound" if one["epsilon"] is None else epsilon_text(one["epsilon"])
-    return one["data"], _name_column(one["column"]), one["runs"], epsilon, delta_text(one["delta"])
+def _list_total(one: Spent) -> tuple[Cell, ...]:
+    epsilon = "no bound" if one.epsilon is None else epsilon_text(one.epsilon)
+    return one.data, _name_column(one.column), one.runs, epsilon, delta_text(one.delta)
 
 
-def _explain_total(one: Told) -> str:
-    return f"No bound for {_name_column(one['column'])}: {one['reason']}"
+def _explain_total(one: Spent) -> str:
+    return f"No bound for {_name_column(one.column)}: {one.reason}"
 
 
 def _name_column(column: str | None) -> str:
@@ -304,7 +302,7 @@ def tell_repeat(chosen: Sequence[Chosen]) -> Section:
     if any(name_file(each.record["config"]["data"]) for each in chosen):
         parts.append(Text("Data of one's own are not part of this report: name the file with --csv FILE."))
     for each in chosen:
-        parts += [Text(f"{each.name}, key {each.row.keys[0]}"), Code(each.first["config"])]
+        parts += [Text(f"{each.name}, key {each.row.keys[0]}"), Code(each.first.config)]
     return Section("How to repeat it", tuple(parts))
 
 
@@ -319,7 +317,7 @@ def _say_sameness(chosen: Sequence[Chosen]) -> str:
 
 
 def _tell_certificates(each: Chosen) -> list[Part]:
-    found: Sequence[tuple[str, str]] = each.first["certificates"]
+    found: Sequence[tuple[str, str]] = each.first.certificates
     if not found:
         return []
     if len(found) == 1:  # why there is none
@@ -331,7 +329,7 @@ def _tell_certificates(each: Chosen) -> list[Part]:
 
 
 def _tell_audit(each: Chosen) -> list[Part]:
-    audit = each.first["audit"]
+    audit = each.first.audit
     if audit is None:
         return []
     parts: list[Part] = []
@@ -396,13 +394,13 @@ _NO_GAP = (
 )
 
 
-def build_document(chosen: Sequence[Chosen], beside: Beside, audience: Audience) -> Document:
-    """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see them."""
+def build_document(chosen: Sequence[Chosen], beside: ReportData, audience: Audience) -> Document:
+    """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
     told = _tell_analyst if audience == "analyst" else _tell_policy
     return Document(_name(chosen), NOTICES[audience], told(chosen, beside))
 
 
-def _tell_analyst(chosen: Sequence[Chosen], beside: Beside) -> tuple[Section, ...]:
+def _tell_analyst(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section, ...]:
     table = run_rows(chosen)
     table = replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(beside.references)))
     return (
@@ -424,10 +422,10 @@ def _tell_analyst(chosen: Sequence[Chosen], beside: Beside) -> tuple[Section, ..
     )
 
 
-def _tell_policy(chosen: Sequence[Chosen], beside: Beside) -> tuple[Section, ...]:
+def _tell_policy(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section, ...]:
     missing: dict[str, list[str]] = {}
     for each in chosen:
-        for reason in each.first["missing"]:
+        for reason in each.first.missing:
             missing.setdefault(reason, []).append(each.mark)
     always = "Curves while training, raw group sizes, and attacks on the trained models: nobody paid for these numbers."
     return (
@@ -446,7 +444,7 @@ def _tell_policy(chosen: Sequence[Chosen], beside: Beside) -> tuple[Section, ...
     )
 
 
-def _tell_costs(chosen: Sequence[Chosen], beside: Beside) -> Section:
+def _tell_costs(chosen: Sequence[Chosen], beside: ReportData) -> Section:
     """Return accuracy and gap as they may be published, what they are held against, and why a gap is missing."""
     table = paid_rows(chosen)
     parts: list[Part] = [replace(table, rows=(*table.rows, *constant_rows(chosen)))]
@@ -486,6 +484,6 @@ def _one(figure: Part | None) -> tuple[Part, ...]:
 
 
 def _name(chosen: Sequence[Chosen]) -> str:
-    titles = dict.fromkeys(each.first["data"]["title"] for each in chosen)
+    titles = dict.fromkeys(each.first.data.title for each in chosen)
     runs = "one setting" if len(chosen) == 1 else f"{len(chosen)} settings"
     return f"Privacy and fairness of {runs}: {', '.join(titles)}"

@@ -89,7 +89,7 @@ def show_cell(cell: Cell) -> str:
     return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.2f}"
 
 
-def list_parts(brief: Document) -> Iterator[Part]:
+def list_parts(document: Document) -> Iterator[Part]:
     """Yield every part in order."""
-    for section in brief.sections:
+    for section in document.sections:
         yield from section.parts

@@ -12,18 +12,19 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.report.card import write_cards
 from fairpriv_core.report.chapters import build_document
+from fairpriv_core.report.chosen import Chosen, choose_runs, cut_beside
 from fairpriv_core.report.classes import has_classes
 from fairpriv_core.report.document import Audience, Document, Table
 from fairpriv_core.report.export import ImageFormat, find_browser, to_image
 from fairpriv_core.report.figure import write_csv, write_table
 from fairpriv_core.report.html import write_html
 from fairpriv_core.report.notebook import write_notebook
-from fairpriv_core.report.report_data import Chosen, choose_runs, read_beside
+from fairpriv_core.report.report_data import ReportData
 from fairpriv_core.report.report_numbers import class_rows, group_rows, paid_rows, run_rows
 
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -49,7 +50,7 @@ def safe_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", plain).lstrip("._-")[-80:] or "file"
 
 
-def list_tables(brief: Document, chosen: Sequence[Chosen], audience: Audience) -> dict[str, bytes]:
+def list_tables(document: Document, chosen: Sequence[Chosen], audience: Audience) -> dict[str, bytes]:
     """Return every table by the name of its file."""
     files = {"tables/runs.csv": write_runs(chosen, audience).encode()}
     files["tables/groups.csv"] = write_groups(chosen, audience).encode()
@@ -57,7 +58,7 @@ def list_tables(brief: Document, chosen: Sequence[Chosen], audience: Audience) -
         has_classes(each.record.get("metrics")) or has_classes(each.record.get("metrics_private")) for each in chosen
     ):
         files["tables/classes.csv"] = write_classes(chosen, audience).encode()
-    return files | {f"figures/{figure.name}.csv": write_csv(figure).encode() for figure in brief.figures}
+    return files | {f"figures/{figure.name}.csv": write_csv(figure).encode() for figure in document.figures}
 
 
 def write_runs(chosen: Sequence[Chosen], audience: Audience) -> str:
@@ -126,7 +127,7 @@ class Report:
 
     audience: Audience
     chosen: tuple[Chosen, ...]
-    brief: Document
+    document: Document
     sweep: str | None = None
 
 
@@ -144,12 +145,10 @@ class Form:
     browser: bool = False
 
 
-def open_report(handout: Mapping[str, Any], audience: Audience) -> Report:
-    """Return the report on the runs of `handout`; BadInput for too many runs."""
-    chosen = choose_runs(handout, audience)
-    return Report(
-        audience, chosen, build_document(chosen, read_beside(handout, audience), audience), handout.get("sweep")
-    )
+def open_report(data: ReportData, audience: Audience) -> Report:
+    """Return the report on the runs of `data`; BadInput for too many runs."""
+    chosen = choose_runs(data, audience)
+    return Report(audience, chosen, build_document(chosen, cut_beside(data, audience), audience), data.sweep)
 
 
 def forms_of(report: Report) -> dict[str, Form]:
@@ -169,24 +168,24 @@ def forms_of(report: Report) -> dict[str, Form]:
         "md": Form("Model card (Markdown)", "md", "text/markdown", _write_card),
         "zip": Form("Everything (ZIP)", "zip", "application/zip", _write_all, browser=True),
     }
-    return {name: form for name, form in forms.items() if name != "figures" or report.brief.figures}
+    return {name: form for name, form in forms.items() if name != "figures" or report.document.figures}
 
 
 def write_image(report: Report, image_format: ImageFormat) -> bytes:
     """Return the figure that sets the runs side by side as an image; BadInput where no figure can be shown."""
-    figures = {figure.name: figure for figure in report.brief.figures}
+    figures = {figure.name: figure for figure in report.document.figures}
     if not figures:
         raise BadInput("this report has no figure: nothing of these runs may be drawn for this audience.")
     return to_image(figures.get("chosen_trade_off") or next(iter(figures.values())), image_format)
 
 
 def _write_html(report: Report, say: Say) -> bytes:
-    return write_html(report.brief).encode()
+    return write_html(report.document).encode()
 
 
 def _write_pdf(report: Report, say: Say) -> bytes:
     say("printing the report")
-    return print_pdf(write_html(report.brief))
+    return print_pdf(write_html(report.document))
 
 
 def _write_figures(report: Report, say: Say) -> bytes:
@@ -194,7 +193,7 @@ def _write_figures(report: Report, say: Say) -> bytes:
 
 
 def _write_tables(report: Report, say: Say) -> bytes:
-    return pack(list_tables(report.brief, report.chosen, report.audience))
+    return pack(list_tables(report.document, report.chosen, report.audience))
 
 
 def _write_config(report: Report, say: Say) -> bytes:
@@ -215,8 +214,8 @@ def _write_card(report: Report, say: Say) -> bytes:
 
 def _write_all(report: Report, say: Say) -> bytes:
     """Return everything; what needs a browser that is not there is left out, and a README.txt says so."""
-    page = write_html(report.brief)
-    files = {"report.html": page.encode(), **list_tables(report.brief, report.chosen, report.audience)}
+    page = write_html(report.document)
+    files = {"report.html": page.encode(), **list_tables(report.document, report.chosen, report.audience)}
     files |= {**_list_configs(report), "notebook.ipynb": _write_notebook(report, say)}
     files["model_card.md"] = _write_card(report, say)
     try:
@@ -229,12 +228,12 @@ def _write_all(report: Report, say: Say) -> bytes:
 
 def _list_configs(report: Report) -> dict[str, bytes]:
     runs = (run for each in report.chosen for run in each.runs)
-    configs = {f"configs/{run['record']['key']}.toml": run["config"].encode() for run in runs}
+    configs = {f"configs/{run.record['key']}.toml": run.config.encode() for run in runs}
     return configs | ({} if report.sweep is None else {"sweep.toml": report.sweep.encode()})
 
 
 def _draw_figures(report: Report, say: Say) -> dict[str, bytes]:
-    files, figures = {}, report.brief.figures
+    files, figures = {}, report.document.figures
     for index, figure in enumerate(figures, start=1):
         say(f"drawing figure {index} of {len(figures)}")
         for image_format in get_args(ImageFormat):

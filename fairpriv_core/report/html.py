@@ -127,23 +127,23 @@ Promise.all([...document.querySelectorAll(".plot")].map(drawOne)).then(() => {
 """
 
 
-def write_html(brief: Document) -> str:
+def write_html(document: Document) -> str:
     """Return the report as one HTML file: it opens from a disk, asks no server for anything, and prints on A4."""
     library = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
-    sections = "\n".join(_write_section(section, index) for index, section in enumerate(brief.sections))
+    sections = "\n".join(_write_section(section, index) for index, section in enumerate(document.sections))
     body = (
-        f"<h1>{html.escape(brief.title)}</h1>\n"
-        f'<p class="notice">{html.escape(brief.notice)}</p>\n'
-        f"{_write_contents(brief)}\n{sections}\n"
+        f"<h1>{html.escape(document.title)}</h1>\n"
+        f'<p class="notice">{html.escape(document.notice)}</p>\n'
+        f"{_write_contents(document)}\n{sections}\n"
         f"<script>{library}</script>\n<script>const CONFIG = {json.dumps(CONFIG)}\n{_DRAW}</script>"
     )
-    return write_document(brief.title, body, theme="light", style=_STYLE)
+    return write_document(document.title, body, theme="light", style=_STYLE)
 
 
-def _write_contents(brief: Document) -> str:
+def _write_contents(document: Document) -> str:
     items = [
         f'<li><a href="#part-{index}">{html.escape(section.title)}</a></li>'
-        for index, section in enumerate(brief.sections)
+        for index, section in enumerate(document.sections)
         if section.level == 2
     ]
     return f'<nav aria-label="Contents"><ol>{"".join(items)}</ol></nav>'

@@ -17,10 +17,10 @@ def escape(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#|$~!&])", r"\\\1", " ".join(text.split()))
 
 
-def write_markdown(brief: Document) -> str:
+def write_markdown(document: Document) -> str:
     """Return the report as Markdown."""
-    head = [f"# {escape(brief.title)}", f"**{escape(brief.notice)}**"]
-    return "\n\n".join([*head, *(write_section(section) for section in brief.sections)]) + "\n"
+    head = [f"# {escape(document.title)}", f"**{escape(document.notice)}**"]
+    return "\n\n".join([*head, *(write_section(section) for section in document.sections)]) + "\n"
 
 
 def write_section(section: Section) -> str:

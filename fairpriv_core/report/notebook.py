@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from fairpriv_core.report.chosen import Chosen, name_file
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.markdown import escape
-from fairpriv_core.report.report_data import Chosen, name_file
 from fairpriv_core.report.report_numbers import is_noisy, read_paid
 
 _INTRODUCTION = """Each run's config is written to a file and trained once more by `fairpriv train`, in a store of its \
@@ -50,8 +50,8 @@ _COMPARE = """for key, told in REPORT.items():
 def write_notebook(chosen: Sequence[Chosen], audience: Audience) -> str:
     """Return the notebook as JSON text; it holds configs and the numbers that `audience` may see."""
     told = [run for each in chosen for run in each.runs]
-    configs = {run["record"]["key"]: run["config"] for run in told}
-    numbers = {run["record"]["key"]: _tell(run, each, audience) for each in chosen for run in each.runs}
+    configs = {run.record["key"]: run.config for run in told}
+    numbers = {run.record["key"]: _tell(run, each, audience) for each in chosen for run in each.runs}
     named = ", ".join(escape(each.name) for each in chosen)
     cells = [
         _markdown(f"# The runs of a report, once more\n\n{named}\n\n{_INTRODUCTION}"),
@@ -69,7 +69,7 @@ def write_notebook(chosen: Sequence[Chosen], audience: Audience) -> str:
 
 def _tell(run: Any, each: Chosen, audience: Audience) -> dict[str, Any]:
     """Return a run's accuracy and own gap; `noisy` names those with noise, `exact` says whether they repeat."""
-    record, names = run["record"], ("accuracy", f"{each.row.notion}_gap")
+    record, names = run.record, ("accuracy", f"{each.row.notion}_gap")
     noisy = [name for name in names if audience == "policy" and is_noisy(run, name)]
     values = {name: read_paid(run, name) if audience == "policy" else record["metrics"][name] for name in names}
     known = values if audience == "analyst" else {n: value for n, value in values.items() if value is not None}

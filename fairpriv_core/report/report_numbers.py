@@ -8,13 +8,14 @@ from typing import Any
 
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report import classes, live, wording
+from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
 from fairpriv_core.report.document import Cell, Part, Section, Table, Text
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figure import Reference as Mark
 from fairpriv_core.report.figures import ACCURACY, EPSILON_AXIS, GroupRates, group_bars
 from fairpriv_core.report.live import fold_curves
-from fairpriv_core.report.report_data import Chosen, Reference, Told
+from fairpriv_core.report.report_data import Reference, ReportRun
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import number_text, percent_text
 
@@ -30,21 +31,21 @@ _PAID_HEAD = ("run", "accuracy %", "± acc.", "gap pp, with noise", "± gap", "s
 CONSTANT = "always the same answer"
 
 
-def read_paid(told: Told, name: str) -> Value:
+def read_paid(told: ReportRun, name: str) -> Value:
     """Return a number that may be published: public, or else noisy and paid for; None for neither."""
-    found = _read_public(told) if name in _read_public(told) else told["record"].get("metrics_private") or {}
+    found = _read_public(told) if name in _read_public(told) else told.record.get("metrics_private") or {}
     value: Value = found.get(name)
     return value
 
 
-def is_noisy(told: Told, name: str) -> bool:
+def is_noisy(told: ReportRun, name: str) -> bool:
     """Return whether a number that may be published is noisy and paid for, in place of exact and public."""
     return name not in _read_public(told) and read_paid(told, name) is not None
 
 
-def _read_public(told: Told) -> Mapping[str, Any]:
+def _read_public(told: ReportRun) -> Mapping[str, Any]:
     """Return the metrics that are public, by name; none of a record that holds raw ones."""
-    record = told["record"]
+    record = told.record
     return {} if record.get("metrics_are_raw", True) else record.get("metrics") or {}
 
 
@@ -147,7 +148,7 @@ def _compared_rates(each: Chosen, found: Mapping[str, Any]) -> tuple[str, ...]:
 
 def curve_figures(chosen: Sequence[Chosen]) -> list[Part]:
     """Return accuracy and gaps while training, raw; [] where no run kept its curves."""
-    histories = {each.number: [live.collect(told["curves"]) for told in each.runs] for each in chosen}
+    histories = {each.number: [live.collect(told.curves) for told in each.runs] for each in chosen}
     if not any(live.has_epochs(history) for found in histories.values() for history in found):
         return []
     metrics = dict.fromkeys(["accuracy", *(_gap(each) for each in chosen)])
@@ -164,7 +165,7 @@ def chosen_trade_off(chosen: Sequence[Chosen], *, paid: bool) -> FigureData | No
 
     `paid`: from what ε covers alone. Without a gap that was paid for, accuracy stands over ε instead.
     """
-    titles = dict.fromkeys(each.first["notion"]["title"] for each in chosen)
+    titles = dict.fromkeys(each.first.notion.title for each in chosen)
     points = [(each, _point(each, "accuracy", paid), _point(each, _gap(each), paid)) for each in chosen]
     known = [point for point in points if point[1].mean is not None]
     both = [point for point in known if point[2].mean is not None]
@@ -236,7 +237,7 @@ def _find_constants(chosen: Sequence[Chosen]) -> dict[float, list[str]]:
     """Return the accuracy of the same answer for everybody, with the runs on whose test rows it is; to 0.0001."""
     found: dict[float, list[str]] = {}
     for each in chosen:
-        mean = mean_interval((told["record"].get("metrics") or {}).get("constant_accuracy") for told in each.runs).mean
+        mean = mean_interval((told.record.get("metrics") or {}).get("constant_accuracy") for told in each.runs).mean
         if mean is not None:
             found.setdefault(round(mean, 4), []).append(each.mark)
     return found
@@ -327,7 +328,7 @@ def loss_rows(chosen: Sequence[Chosen]) -> Table | None:
     others = [at for at in range(len(chosen)) if at != reference]
     if reference is None or not others:
         return None
-    lines = compare_classes([[told["record"] for told in each.runs] for each in chosen], reference=reference)
+    lines = compare_classes([[told.record for told in each.runs] for each in chosen], reference=reference)
     rows: list[tuple[Cell, ...]] = []
     for one in lines:
         base = one.accuracies[reference].mean

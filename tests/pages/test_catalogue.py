@@ -176,8 +176,8 @@ def test_the_strip_names_every_choice(store: RunStore) -> None:
 
 def test_every_form_of_a_report_is_made_of_every_run(store: RunStore) -> None:
     for rows in split(store.rows()):
-        handout = gather_report(store, [row.key for row in rows])
+        data = gather_report(store, [row.key for row in rows])
         for audience in AUDIENCES:
-            report = open_report(handout, audience)
+            report = open_report(data, audience)
             forms = {name: form for name, form in forms_of(report).items() if not form.browser}
             assert all(form.make(report, lambda _: None) for form in forms.values()) and len(forms) >= 5

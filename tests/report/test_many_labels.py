@@ -24,7 +24,7 @@ from fairpriv_core.runs.prose import describe_record
 from fairpriv_core.store.runs import RunStore, open_store
 from tests.many import AGES, DIGITS, ask, finish, make_ages, make_digits
 from tests.papers import tiny
-from tests.report.test_brief_policy import NOISY, read_form
+from tests.report.test_policy import NOISY, read_form
 
 
 @pytest.fixture
@@ -63,9 +63,9 @@ def test_every_form_is_made_and_none_speaks_of_a_positive_label(store: RunStore,
         text = read_form(report, name)
         assert text and "predicted '" not in text and "'None'" not in text and "true positive" not in text
     assert forms_of(report)
-    titles = [section.title for section in report.brief.sections]
+    titles = [section.title for section in report.document.sections]
     assert "Classes, from noisy counts" in titles and ("Classes" in titles) == (audience == "analyst")
-    for figure in report.brief.figures:
+    for figure in report.document.figures:
         assert to_html(figure)
 
 
@@ -117,7 +117,7 @@ def test_losses_are_against_the_run_for_accuracy_alone(store: RunStore) -> None:
         assert rows[name][1:] == pytest.approx((100 * plain[index]["accuracy"], 100 * lost))
     assert rows["8"][2] == pytest.approx(-100 * plain[8]["accuracy"]) and rows["8"][2] < -50
     assert loss_rows(report.chosen[1:]) is None, "there is nothing to hold it against"
-    told = [told["record"] for told in report.chosen[0].runs]
+    told = [told.record for told in report.chosen[0].runs]
     assert compare_classes([told, []], reference=0)[0].gains == (None, None)
 
 

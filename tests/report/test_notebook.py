@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,13 +12,14 @@ import pytest
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.forms import open_report
 from fairpriv_core.report.notebook import write_notebook
-from tests.report.report_runs import PAID, RAW, make_handout, tell_run
+from fairpriv_core.report.report_data import ReportRun
+from tests.report.made_up import PAID, RAW, make_data, tell_run
 
 GAP = "demographic_parity_gap"
 
 
 def write(*runs: dict[str, Any], audience: Audience = "analyst") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(write_notebook(open_report(make_handout(*runs), audience).chosen, audience))
+    found: dict[str, Any] = json.loads(write_notebook(open_report(make_data(*runs), audience).chosen, audience))
     return found
 
 
@@ -43,9 +45,8 @@ def test_it_is_nbformat_4_and_its_code_is_python() -> None:
 
 
 def test_texts_of_a_config_stay_data() -> None:
-    told = tell_run()
-    told["config"] = "x = '''\"\"\"\\n'''; import os; os._exit(3)  # {}\n"
-    assert read_names(write(told))["CONFIGS"] == {"a" * 16: told["config"]}
+    config = "x = '''\"\"\"\\n'''; import os; os._exit(3)  # {}\n"
+    assert read_names(write(replace(tell_run(), config=config)))["CONFIGS"] == {"a" * 16: config}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_texts_of_a_config_stay_data() -> None:
     ],
 )
 def test_it_compares_with_the_numbers_that_its_reader_may_see(
-    told: dict[str, Any], audience: Audience, numbers: tuple[float, ...], noisy: list[str], exact: bool
+    told: ReportRun, audience: Audience, numbers: tuple[float, ...], noisy: list[str], exact: bool
 ) -> None:
     found = read_names(write(told, audience=audience))["REPORT"]["a" * 16]
     assert (tuple(found["numbers"].values()), found["noisy"], found["exact"]) == (numbers, noisy, exact)

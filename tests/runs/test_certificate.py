@@ -77,7 +77,7 @@ def test_a_certified_run_says_what_it_certifies_and_how_accurate_it_is() -> None
         assert said in " ".join(answer.text.split())
     with open_store() as store:
         [told] = gather_report(store, [key])["runs"]
-    assert "accuracy" in dict(told["certificates"])
+    assert "accuracy" in dict(told.certificates)
 
 
 def test_the_certificate_is_paid_for_on_test_rows_and_not_by_training() -> None:

@@ -45,7 +45,7 @@ from fairpriv_core.records.record import RunRecord
 from fairpriv_core.report import forms
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.forms import forms_of, open_report, write_runs
-from fairpriv_core.report.report_data import gather_report
+from fairpriv_core.report.report_data import ReportData, gather_report
 from fairpriv_core.runs import prose, session, worker
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.session import FitObserver
@@ -79,12 +79,12 @@ class Left:
 
     listed: dict[str, Any]
     model: dict[str, bytes]
-    handout: dict[str, Any]
+    data: ReportData
 
     @property
     def record(self) -> dict[str, Any]:
         """The run's record as JSON."""
-        found: dict[str, Any] = self.handout["runs"][0]["record"]
+        found: dict[str, Any] = self.data.runs[0].record
         return found
 
 
@@ -112,22 +112,21 @@ def run_whole(config: RunConfig, place: Path, tape: list[Release] | None = None)
         listed |= dict.fromkeys((*_CLOCKS, *_LISTED_RAW))
         assert listed["status"] == "finished", listed["error"]
         model = {piece.name: store.artifact(row.key, piece.name) for piece in release.MODEL}
-        handout = gather_report(store, [row.key])
-    handout["runs"][0]["record"]["seconds"] = 0.0
-    return Left(listed, model, handout), made[0].releases
+        data = gather_report(store, [row.key])
+    data.runs[0].record["seconds"] = 0.0
+    return Left(listed, model, data), made[0].releases
 
 
 def with_raw_of(left: Left, other: Left) -> dict[str, Any]:
-    """Return the handout of `left` with the raw pieces of `other`; what is not raw of their curves is the same."""
+    """Return the data of `left` with the raw pieces of `other`; what is not raw of their curves is the same."""
     raw = {piece.name: other.record[piece.name] for piece in release.RECORD if piece.kind == "raw"}
-    curves = other.handout["runs"][0]["curves"]
-    run = {**left.handout["runs"][0], "record": {**left.record, **raw}, "curves": curves}
-    return {**left.handout, "runs": [run]}
+    run = replace(left.data.runs[0], record={**left.record, **raw}, curves=other.data.runs[0].curves)
+    return replace(left.data, runs=(run,))
 
 
-def export(handout: Mapping[str, Any], audience: Audience) -> dict[str, bytes]:
+def export(data: ReportData, audience: Audience) -> dict[str, bytes]:
     """Return every file that a report hands out; those that a browser makes are drawn from these."""
-    report = open_report(handout, audience)
+    report = open_report(data, audience)
     with ZipFile(BytesIO(forms_of(report)["zip"].make(report, lambda _: None))) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     return {**files, "csv": write_runs(report.chosen, audience).encode()}
@@ -135,7 +134,7 @@ def export(handout: Mapping[str, Any], audience: Audience) -> dict[str, bytes]:
 
 def list_curves(left: Left) -> list[Any]:
     """Return the points of a run's curves that are not raw."""
-    return [point for point in left.handout["runs"][0]["curves"] if release.kind_of_curve(point[1]) != "raw"]
+    return [point for point in left.data.runs[0].curves if release.kind_of_curve(point[1]) != "raw"]
 
 
 def assert_same(honest: Left, replayed: Left) -> None:
@@ -148,10 +147,10 @@ def assert_same(honest: Left, replayed: Left) -> None:
         if piece.kind not in ("raw", "time"):
             assert json.dumps(honest.record[piece.name]) == json.dumps(replayed.record[piece.name]), piece.name
     assert list_curves(honest) == list_curves(replayed)
-    assert export(honest.handout, "policy") == export(replayed.handout, "policy")
+    assert export(honest.data, "policy") == export(replayed.data, "policy")
     shown = with_raw_of(replayed, honest)
-    assert export(honest.handout, "analyst") == export(shown, "analyst")
-    told = [RunRecord.from_json(each["runs"][0]["record"]) for each in (honest.handout, shown)]
+    assert export(honest.data, "analyst") == export(shown, "analyst")
+    told = [RunRecord.from_json(each.runs[0].record) for each in (honest.data, shown)]
     assert prose.describe_record(told[0]) == prose.describe_record(told[1])
 
 
@@ -241,7 +240,7 @@ def test_a_ledger_of_one_run_says_what_the_run_says(
     column = None if method.info.threat_model == "record" else "group"
     of_page = {effect.column: {effect.spent, effect.planned, effect.after} for effect in effects}
     of_ledger = {each["column"]: {each["epsilon"], each["epsilon_planned"]} for each in ledger["protected"]}
-    of_report = {each["column"]: {each["epsilon"]} for each in left.handout["together"]}
+    of_report = {each.column: {each.epsilon} for each in left.data.together}
     assert of_page[column] == of_ledger[column] == of_report[column] == {left.record["epsilon"]}
 
 

@@ -37,11 +37,11 @@ def offer_forms(report: Report) -> None:
         _make(report, name, slow[name])
 
 
-def show_brief(brief: Document) -> None:
+def show_document(document: Document) -> None:
     """Draw the report as it will be, chapter by chapter."""
     st.divider()
-    st.subheader(_line(brief.title), anchor=False)
-    for number, section in enumerate(brief.sections):
+    st.subheader(_line(document.title), anchor=False)
+    for number, section in enumerate(document.sections):
         st.markdown(f"{'#' * (section.level + 2)} {_line(section.title)}")
         for index, part in enumerate(section.parts):
             _show_part(part, f"report_{number}_{index}")
@@ -92,7 +92,7 @@ def _offer_quick(report: Report, name: str, form: Form) -> None:
 def _offer_slow(report: Report, name: str, form: Form) -> bool:
     """Draw the button of a form that takes a browser; return whether it is to be made now."""
     made = st.session_state.get(_MADE, {}).get(name)
-    if made is None or made[0] != hash(report.brief):
+    if made is None or made[0] != hash(report.document):
         return st.button(form.title, key=f"report_{name}", icon=":material/print:")
     st.download_button(
         f"Save: {plain(form.title)}",
@@ -112,7 +112,7 @@ def _make(report: Report, name: str, form: Form) -> None:
     with st.status(f"{plain(form.title)}: a browser on this machine draws it, some seconds.") as status:
         content = attempt(lambda: form.make(report, lambda said: status.update(label=f"{form.title}: {said} …")))
     if content is not None:
-        st.session_state[_MADE] = {**st.session_state.get(_MADE, {}), name: (hash(report.brief), content)}
+        st.session_state[_MADE] = {**st.session_state.get(_MADE, {}), name: (hash(report.document), content)}
         st.rerun()
 
 

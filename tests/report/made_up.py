@@ -1,8 +1,20 @@
-"""Handouts made up for tests: every raw number in them is one that nothing else in a report would show."""
+"""Report data made up for tests: every raw number in them is one that nothing else in a report would show."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+from fairpriv_core.report.report_data import (
+    AboutData,
+    AboutMethod,
+    AboutNotion,
+    Odds,
+    Reference,
+    ReportData,
+    ReportRun,
+    Spent,
+)
 
 #: raw shares and sizes, by what they are
 RAW = {
@@ -32,13 +44,12 @@ WORDS = {"group": "Female", "column": "workclass", "label": "income", "positive"
 _DELTA = 1e-5
 
 
-def make_handout(*runs: dict[str, Any], together: list[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """Return a handout of `runs`, as `gather_report` returns it: a reference beside them, and more in the ledger."""
-    reference = {"key": "0" * 16, "seed": 0, "accuracy": RAW["reference_accuracy"], "gap": RAW["reference_gap"]}
-    spent = {"data": "adult", "column": "sex", "runs": 41, "epsilon": 7.31, "reason": None, "delta": _DELTA}
-    records = {**spent, "column": None, "epsilon": None, "reason": "run x has none."}
-    ledger = {"day": "2026-01-05", "lines": [records, spent]}
-    return {"runs": list(runs), "together": together or [], "ledger": ledger, "references": [reference]}
+def make_data(*runs: ReportRun) -> ReportData:
+    """Return the report data of `runs`, as `gather_report` returns it: a reference beside them, more in the ledger."""
+    reference = Reference("0" * 16, 0, RAW["reference_accuracy"], RAW["reference_gap"])
+    spent = Spent("adult", "sex", 41, 7.31, None, _DELTA)
+    records = replace(spent, column=None, epsilon=None, reason="run x has none.")
+    return ReportData(runs, (), (records, spent), "2026-01-05", (reference,))
 
 
 def tell_run(
@@ -51,7 +62,7 @@ def tell_run(
     paid: bool = True,
     words: dict[str, str] | None = None,
     **config: Any,
-) -> dict[str, Any]:
+) -> ReportRun:
     """Return what is told of one finished run; `words` are the names that a person chose."""
     named = {**WORDS, **(words or {})}
     record = {
@@ -80,7 +91,7 @@ def tell_run(
         "warnings": [],
         "notes": {"exact_sizes": {named["group"]: SIZE}},
     }
-    return {"record": record, **_around(named)}
+    return _around(record, named)
 
 
 def _config(
@@ -149,50 +160,31 @@ def _paid(named: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _around(named: dict[str, str]) -> dict[str, Any]:
+def _around(record: dict[str, Any], named: dict[str, str]) -> ReportRun:
     attackers = [{"attacker": name, "auc": RAW["membership"], "advantage": RAW["advantage"]} for name in ("LR", "MLP")]
     guesses = [{"attacker": "LR", "baseline": RAW["inferred"], "accuracy": RAW["inferred"]}]
     profile = [{"delta": _DELTA, "lower_bound": 0.31, "epsilon": 1.21, "epsilon_published": 1.11}]
     found = {"runs": 200, "confidence": 0.99, "profile": profile, "refuted": False, "refuted_published": False}
     curves = [(step, "test/accuracy", RAW["curve"]) for step in (10, 20, 30)]
-    return {
-        "curves": [*curves, *((step, "test/demographic_parity_gap", RAW["curve_gap"]) for step in (10, 20, 30))],
-        "audit": {
-            "made": "2026-01-02T03:04:05",
-            "plan": {"seed": 0},
-            "code": {"rows": 400, "distinguishing": found, "one_run": {"lower_bound": 0.22}},
-            "model": {
-                "membership": {"attackers": attackers, "chance": 0.01, "limit": 0.2, "judged": 100},
-                "attribute": {"attackers": guesses, "majority": 0.5, "judged": 100, "sensitive": named["sensitive"]},
-            },
+    audit = {
+        "made": "2026-01-02T03:04:05",
+        "plan": {"seed": 0},
+        "code": {"rows": 400, "distinguishing": found, "one_run": {"lower_bound": 0.22}},
+        "model": {
+            "membership": {"attackers": attackers, "chance": 0.01, "limit": 0.2, "judged": 100},
+            "attribute": {"attackers": guesses, "majority": 0.5, "judged": 100, "sensitive": named["sensitive"]},
         },
-        "certificates": [
-            ("demographic parity gap", "at most 12.34 percentage points"),
-            ("accuracy", "at least 80.00 %"),
-        ],
-        "config": 'notion = "demographic_parity"\nseed = 0\n',
-        "data": {
-            "title": "Adult",
-            "summary": "Made up.",
-            "citation": "Nobody",
-            "licence": "CC BY 4.0",
-            "label": named["label"],
-            "positive": named["positive"],
-            "caveats": [],
-            "own_file": False,
-        },
-        "method": {
-            "title": "PF-LD",
-            "summary": "Pursues it.",
-            "citation": "Tran",
-            "needs_group_at_prediction": False,
-            "pursues_notion": True,
-        },
-        "notion": {
-            "title": "Demographic parity",
-            "citation": "Dwork",
-            "asks": f"The share predicted '{named['positive']}' should be the same for {named['group']} and Male.",
-            "misleads": "It ignores the label.",
-        },
-        "odds": {"sentence": "From even odds an attacker ends at most 74 in 100 sure.", "sure": 74},
     }
+    certified = [("demographic parity gap", "at most 12.34 percentage points"), ("accuracy", "at least 80.00 %")]
+    asks = f"The share predicted '{named['positive']}' should be the same for {named['group']} and Male."
+    return ReportRun(
+        record=record,
+        curves=[*curves, *((step, "test/demographic_parity_gap", RAW["curve_gap"]) for step in (10, 20, 30))],
+        audit=audit,
+        certificates=certified,
+        config='notion = "demographic_parity"\nseed = 0\n',
+        data=AboutData("Adult", "Made up.", "Nobody", "CC BY 4.0", named["label"], named["positive"], (), False),
+        method=AboutMethod("PF-LD", "Pursues it.", "Tran", False, True),
+        notion=AboutNotion("Demographic parity", "Dwork", asks, "It ignores the label."),
+        odds=Odds("From even odds an attacker ends at most 74 in 100 sure.", 74),
+    )

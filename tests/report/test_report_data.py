@@ -36,27 +36,27 @@ def test_runs_are_told_in_the_order_given_with_what_they_cost_together(own_store
         plain, first, second = run(store, "none"), run(store, "pf_ld", epsilon=1.0), run(store, "dp_sgd", epsilon=2.0)
         found = gather_report(store, [second.key, plain.key, first.key, second.key])
         alone = gather_report(store, [first.key])
-    assert [told["record"]["key"] for told in found["runs"]] == [second.key, plain.key, first.key]
-    assert [told["odds"]["sure"] for told in found["runs"]] == [89, None, 74]
-    assert found["runs"][2]["data"]["label"] == "label" and found["runs"][2]["data"]["positive"] == "yes"
-    assert found["runs"][0]["config"].startswith('notion = "demographic_parity"')
-    protected = {one["column"]: one for one in found["together"]}
+    assert [told.record["key"] for told in found.runs] == [second.key, plain.key, first.key]
+    assert [told.odds.sure for told in found.runs] == [89, None, 74]
+    assert found.runs[2].data.label == "label" and found.runs[2].data.positive == "yes"
+    assert found.runs[0].config.startswith('notion = "demographic_parity"')
+    protected = {one.column: one for one in found.together}
     assert set(protected) == {None, "group"}
-    assert protected[None]["epsilon"] is None and "not private" in protected[None]["reason"]
-    assert protected["group"]["epsilon"] > 2.0 and protected["group"]["runs"] == 3
-    assert alone["together"][0]["epsilon"] == pytest.approx(1.0, rel=0.02)
-    assert found["references"] == [] and [each["key"] for each in alone["references"]] == [plain.key]
-    assert alone["references"][0]["accuracy"] == (plain.metrics or {})["accuracy"]
+    assert protected[None].epsilon is None and "not private" in protected[None].reason
+    assert protected["group"].epsilon > 2.0 and protected["group"].runs == 3
+    assert alone.together[0].epsilon == pytest.approx(1.0, rel=0.02)
+    assert found.references == () and [each.key for each in alone.references] == [plain.key]
+    assert alone.references[0].accuracy == (plain.metrics or {})["accuracy"]
 
 
 def test_the_ledger_tells_of_every_run_on_the_same_people(own_store: Path) -> None:
     with open_store(str(own_store)) as store:
         first, _ = run(store, "pf_ld", epsilon=1.0), run(store, "pf_ld", epsilon=1.0, seed=1)
-        ledger = gather_report(store, [first.key])["ledger"]
-    assert ledger["day"] == datetime.now(UTC).date().isoformat()
-    records, group = ledger["lines"]
-    assert records["column"] is None and records["epsilon"] is None and records["reason"]
-    assert group["column"] == "group" and group["runs"] == 2 and group["epsilon"] > 1.2
+        found = gather_report(store, [first.key])
+    assert found.day == datetime.now(UTC).date().isoformat()
+    records, group = found.ledger
+    assert records.column is None and records.epsilon is None and records.reason
+    assert group.column == "group" and group.runs == 2 and group.epsilon > 1.2
 
 
 def test_what_cannot_be_reported_is_told(own_store: Path) -> None:
@@ -70,20 +70,19 @@ def test_what_cannot_be_reported_is_told(own_store: Path) -> None:
 def test_a_replayed_run_protects_nothing_and_a_files_cell_is_not_quoted(own_store: Path) -> None:
     with open_store(str(own_store)) as store:
         record = run(store, "pf_ld", epsilon=1.0, replay_noise=3)
-    assert tell_odds(record) == {"sentence": tell_odds(record)["sentence"], "sure": None}
-    assert "Nothing is protected" in tell_odds(record)["sentence"]
+    assert tell_odds(record).sure is None and "Nothing is protected" in tell_odds(record).sentence
     told = "column 'age' is read as text because of 'Jane Doe, 4.5 m' in row 12."
     data = {**record.data, "caveats": [told, "3 rows without a label were dropped."]}
-    assert tell_data(replace(record, data=data))["caveats"] == [
+    assert tell_data(replace(record, data=data)).caveats == (
         "column 'age' is read as text because of one of its values.",
         "3 rows without a label were dropped.",
-    ]
+    )
 
 
 def test_runs_that_are_a_sweep_bring_its_file(own_store: Path) -> None:
     with open_store(str(own_store)) as store:
         keys = [run(store, "pf_ld", epsilon=1.0, seed=seed).key for seed in (0, 1)]
         several, alone = gather_report(store, keys), gather_report(store, keys[:1])
-    assert alone["sweep"] is None
-    cells = expand(build_sweep(read_toml(several["sweep"])))
+    assert alone.sweep is None
+    cells = expand(build_sweep(read_toml(several.sweep or "")))
     assert [cell.config.key for cell in cells if cell.config] == keys

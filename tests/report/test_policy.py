@@ -14,8 +14,9 @@ from fairpriv_core.report import wording
 from fairpriv_core.report.document import AUDIENCES, Audience, Bullets, Table, Text, show_cell
 from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.markdown import escape, write_markdown
+from fairpriv_core.report.report_data import ReportRun
 from fairpriv_core.report.report_numbers import read_paid
-from tests.report.report_runs import PAID, RAW, SIZE, make_handout, tell_run
+from tests.report.made_up import PAID, RAW, SIZE, make_data, tell_run
 
 LIBRARY = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
 NOISY = ("html", "tables", "toml", "ipynb", "md")
@@ -50,9 +51,9 @@ def find_raw(text: str, *, but: tuple[str, ...] = ()) -> set[str]:
     return found | ({"size"} if re.search(rf"{SIZE}|{SIZE:,}", text) else set())
 
 
-def report_on(*runs: dict[str, object], audience: Audience = "policy") -> Report:
+def report_on(*runs: ReportRun, audience: Audience = "policy") -> Report:
     """Return a report on runs that are told of."""
-    return open_report(make_handout(*runs), audience)
+    return open_report(make_data(*runs), audience)
 
 
 def test_no_raw_number_reaches_policy_in_any_form() -> None:
@@ -65,7 +66,7 @@ def test_no_raw_number_reaches_policy_in_any_form() -> None:
         tell_run("f" * 16, method="pf_ld", epsilon=None, replay_noise=3),
     ]
     for index, told in enumerate(runs[1:]):
-        told["record"]["metrics"] |= {"accuracy": 0.59371 + index / 100, "constant_accuracy": 0.69371 + index / 100}
+        told.record["metrics"] |= {"accuracy": 0.59371 + index / 100, "constant_accuracy": 0.69371 + index / 100}
     text = read_all(report_on(*runs))
     assert find_raw(text) == PUBLIC
     assert not re.search(r"0\.[56]\d371|[56]\d\.37", text)
@@ -92,7 +93,7 @@ def test_accuracy_is_public_only_where_the_attribute_alone_is_protected_and_unus
         "not private": tell_run(method="none", threat_model=None, epsilon=None, paid=False),
     }
     looking = tell_run(method="jagielski_post", paid=False)
-    looking["method"]["needs_group_at_prediction"] = True
+    looking = replace(looking, method=replace(looking.method, needs_group_at_prediction=True))
     shown = {}
     for name, told in {**cases, "looks at the attribute": looking}.items():
         chosen = report_on(told).chosen[0]
@@ -105,7 +106,7 @@ def test_public_accuracy_without_a_paid_gap_stands_over_epsilon() -> None:
     report = report_on(tell_run(paid=False))
     text = read_all(report)
     assert find_raw(text) == PUBLIC
-    figure = next(each for each in report.brief.figures if each.name == "chosen_trade_off")
+    figure = next(each for each in report.document.figures if each.name == "chosen_trade_off")
     assert figure.x.title == "Privacy budget ε" and not figure.raw
 
 
@@ -113,7 +114,7 @@ def test_what_is_left_out_is_said_with_its_reason() -> None:
     report = report_on(
         tell_run("a" * 16), tell_run("b" * 16, threat_model="record", method="dp_sgd", paid=False, delta=1e-6)
     )
-    section = next(each for each in report.brief.sections if each.title.startswith("What is left out"))
+    section = next(each for each in report.document.sections if each.title.startswith("What is left out"))
     listed = next(part for part in section.parts if isinstance(part, Bullets)).items
     assert any(item.startswith("Run 2: Launched without a private evaluation") for item in listed)
     assert any(item.startswith("Run 2: Accuracy depends on what is protected") for item in listed)
@@ -122,12 +123,12 @@ def test_what_is_left_out_is_said_with_its_reason() -> None:
 
 def test_only_the_analyst_sees_curves_and_attacks_on_the_model() -> None:
     names = {
-        audience: {figure.name for figure in report_on(tell_run(), audience=audience).brief.figures}
+        audience: {figure.name for figure in report_on(tell_run(), audience=audience).document.figures}
         for audience in ("analyst", "policy")
     }
     assert names["analyst"] > {"overlay_accuracy", "audit_membership_1", "audit_attribute_1", "audit_bounds_1"}
     assert names["policy"] == {"epsilon_dots", "chosen_trade_off", "groups_paid_positive_rate", "audit_bounds_1"}
-    assert not any(figure.raw for figure in report_on(tell_run()).brief.figures)
+    assert not any(figure.raw for figure in report_on(tell_run()).document.figures)
 
 
 def test_a_files_place_is_not_told() -> None:
@@ -138,15 +139,15 @@ def test_a_files_place_is_not_told() -> None:
         "positive": None,
         "sensitive": "s",
     }
-    told = tell_run(data=data)
-    told["config"] = 'seed = 0\n\n[data]\nfile = "/srv/janedoe/secret/people.csv"\n'
+    config = 'seed = 0\n\n[data]\nfile = "/srv/janedoe/secret/people.csv"\n'
+    told = replace(tell_run(data=data), config=config)
     text = read_all(report_on(told))
     assert "janedoe" not in text and 'file = "people.csv"' in text
 
 
 def list_texts(report: Report, title: str) -> list[str]:
     """Return the sentences and cells of one section."""
-    section = next(each for each in report.brief.sections if each.title == title)
+    section = next(each for each in report.document.sections if each.title == title)
     texts: list[str] = []
     for part in section.parts:
         if isinstance(part, Text):
@@ -182,7 +183,7 @@ def test_the_analyst_is_warned_of_what_may_not_be_published_and_of_nothing_else(
     ):
         report = report_on(*runs, audience="analyst")
         assert said in list_texts(report, "What came out")[-1]
-        figure = next(each for each in report.brief.figures if each.name == "chosen_trade_off")
+        figure = next(each for each in report.document.figures if each.name == "chosen_trade_off")
         assert said in figure.caption
     text = read_form(report_on(public, audience="analyst"), "md")
     assert "Accuracy may be published" in text
@@ -215,7 +216,7 @@ def test_accuracy_has_something_to_be_held_against_and_a_missing_gap_its_reason(
     assert f"always the same answer (Run 1) {100 * RAW['constant']:.2f} – – – –" in said
     assert any(text.startswith("A run without privacy and fairness is not shown") for text in said)
     assert any(text.startswith("No fairness number of Run 2 may be shown") for text in said)
-    figure = next(each for each in report.brief.figures if each.name == "chosen_trade_off")
+    figure = next(each for each in report.document.figures if each.name == "chosen_trade_off")
     assert [mark.value for mark in figure.references] == [pytest.approx(100 * RAW["constant"], abs=0.01)]
     assert "Not drawn, since they lack a number that this needs: Run 2." in figure.caption
     assert not any("always the same" in text for text in list_texts(report_on(runs[1]), COSTS))
@@ -225,20 +226,20 @@ def test_accuracy_has_something_to_be_held_against_and_a_missing_gap_its_reason(
 
 def test_a_caption_tells_of_no_whiskers_where_none_are_drawn() -> None:
     for paid, said in ((False, "No whiskers: these accuracies carry no noise."), (True, "Whiskers: 95 %")):
-        [figure] = [each for each in report_on(tell_run(paid=paid)).brief.figures if each.name == "chosen_trade_off"]
+        [figure] = [each for each in report_on(tell_run(paid=paid)).document.figures if each.name == "chosen_trade_off"]
         assert said in figure.caption and bool(figure.series[0].x_low) is paid
         assert not figure.series[0].low
 
 
 def test_the_methods_own_terms_and_listings_stand_in_the_appendix() -> None:
     told = tell_run()
-    told["method"] |= {"summary": "Lagrangian duality", "citation": "Tran, eq. 8"}
-    told["record"]["assumptions"] = ["A neighbouring data set differs."]
+    told = replace(told, method=replace(told.method, summary="Lagrangian duality", citation="Tran, eq. 8"))
+    told.record["assumptions"] = ["A neighbouring data set differs."]
     report = report_on(told)
-    places = [section.title for section in report.brief.sections]
-    before = report.brief.sections[: places.index("Appendix")]
+    places = [section.title for section in report.document.sections]
+    before = report.document.sections[: places.index("Appendix")]
     after = places[places.index("Appendix") :]
-    text = write_markdown(replace(report.brief, sections=before))
+    text = write_markdown(replace(report.document, sections=before))
     for term in ("Lagrangian", "eq. 8", "accounting", "neighbouring", "```"):
         assert term not in text, term
     assert "The method's paper computes a smaller number; we show the one that is proved" in text.replace("\\", "")

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zipfile
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -18,8 +19,8 @@ from fairpriv_core.report.draw import draw
 from fairpriv_core.report.forms import Report, forms_of, open_report, pack, safe_name, write_image
 from fairpriv_core.report.html import write_html
 from fairpriv_core.report.markdown import escape, write_markdown
-from tests.report.report_runs import RAW, make_handout, tell_run
-from tests.report.test_brief_policy import read_form
+from tests.report.made_up import RAW, make_data, tell_run
+from tests.report.test_policy import read_form
 
 NASTY = {
     "group": "<script>alert(1)</script>",
@@ -48,7 +49,7 @@ class Tags(HTMLParser):
 
 
 def report_on(*runs: dict[str, object], audience: Audience = "analyst") -> Report:
-    return open_report(make_handout(*runs, together=[]), audience)
+    return open_report(make_data(*runs), audience)
 
 
 def make(report: Report, name: str) -> bytes:
@@ -56,7 +57,7 @@ def make(report: Report, name: str) -> bytes:
 
 
 def titles(report: Report) -> list[str]:
-    return [section.title for section in report.brief.sections]
+    return [section.title for section in report.document.sections]
 
 
 def test_a_report_holds_everything_that_belongs_to_a_result() -> None:
@@ -108,7 +109,7 @@ def test_seeds_are_folded_and_every_key_is_named() -> None:
 def test_a_certificate_says_whose_model_it_is_about_and_one_that_is_gone_says_why() -> None:
     several = report_on(tell_run("a" * 16), tell_run("b" * 16, seed=1))
     assert "It is of the model of seed 0 alone." in read_form(several, "html")
-    gone = {**tell_run(), "certificates": [("withdrawn", "The certificates were withdrawn.")]}
+    gone = replace(tell_run(), certificates=[("withdrawn", "The certificates were withdrawn.")])
     text = read_form(report_on(gone), "html")
     assert "The certificates were withdrawn." in text and "noisy counts of test rows" not in text
 
@@ -130,11 +131,11 @@ def test_the_card_has_the_nine_parts_of_mitchell_and_others() -> None:
 
 
 def test_the_page_holds_its_library_once_and_fetches_nothing() -> None:
-    page = write_html(report_on(tell_run()).brief)
+    page = write_html(report_on(tell_run()).document)
     found = Tags(page)
     assert page.count("plotly.js v") <= 1 and page.count("Plotly.newPlot(place") == 1
     assert not found.fetched
-    assert found.tags["figure"] == len(report_on(tell_run()).brief.figures) > 3
+    assert found.tags["figure"] == len(report_on(tell_run()).document.figures) > 3
     assert "default-src 'none'" in page[:800]
 
 
@@ -147,7 +148,7 @@ def test_names_stay_text(audience: Audience) -> None:
     card = read_form(report, "md")
     assert "<script" not in card.replace("\\<", "") and "<img" not in card.replace("\\<", "")
     assert "\n# no heading" not in card and not re.search(r"(?<!\\)`\*c", card)
-    for figure in report.brief.figures:
+    for figure in report.document.figures:
         drawing = draw(figure)
         drawing["layout"].pop("meta")  # the text alternative: never drawn
         assert "<script" not in json.dumps(drawing) and "<img" not in json.dumps(drawing)
@@ -165,7 +166,7 @@ def test_formulas_in_names_are_defused_in_tables() -> None:
 
 def test_images_take_names_as_text(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER_PATH", chromium)
-    drawn = export.to_image(report_on(tell_run(words=NASTY)).brief.figures[2], "svg").decode()
+    drawn = export.to_image(report_on(tell_run(words=NASTY)).document.figures[2], "svg").decode()
     assert "alert(1)" in drawn and "<script" not in drawn
 
 
@@ -206,17 +207,17 @@ def test_the_pdf_is_printed_from_the_page(chromium: str, monkeypatch: pytest.Mon
 
 def test_an_image_of_no_figure_is_refused() -> None:
     report = report_on(tell_run(method="none", threat_model=None, epsilon=None, paid=False), audience="policy")
-    report.chosen[0].first["audit"]["code"] = None  # a method that is not private is not attacked
+    report.chosen[0].first.audit["code"] = None  # a method that is not private is not attacked
     empty = Report("policy", report.chosen, Document("t", "n", ()))
     with pytest.raises(BadInput, match="no figure"):
         write_image(empty, "png")
 
 
 def test_markdown_escapes_and_fences_what_would_be_markup() -> None:
-    brief = Document(
+    document = Document(
         "# t", "n", (Section("s", (Text("*a*", strong=True), Code("x = '```'"), Table(("h|",), ((1.234,),)))),)
     )
-    text = write_markdown(brief)
+    text = write_markdown(document)
     assert "# \\# t" in text and "**\\*a\\***" in text and "````toml\nx = '```'\n````" in text
     assert "| h\\| |" in text and "| 1.23 |" in text
     assert escape("a\n# b") == "a \\# b"
@@ -233,18 +234,18 @@ def test_every_form_has_its_parts(chromium: str, monkeypatch: pytest.MonkeyPatch
     report, said = report_on(tell_run(paid=False, method="none", threat_model=None, epsilon=None)), []
     with zipfile.ZipFile(io.BytesIO(forms_of(report)["figures"].make(report, said.append))) as archive:
         names = archive.namelist()
-    assert len(names) == 3 * len(report.brief.figures) and {name[-3:] for name in names} == {"png", "svg", "pdf"}
-    assert said[0] == f"drawing figure 1 of {len(report.brief.figures)}"
+    assert len(names) == 3 * len(report.document.figures) and {name[-3:] for name in names} == {"png", "svg", "pdf"}
+    assert said[0] == f"drawing figure 1 of {len(report.document.figures)}"
     assert json.loads(make(report, "ipynb"))["nbformat"] == 4
-    assert list(list_parts(report.brief))
+    assert list(list_parts(report.document))
 
 
 def test_runs_that_are_a_sweep_take_its_file_along() -> None:
-    handout = make_handout(tell_run("a" * 16), tell_run("b" * 16, seed=1))
+    data = make_data(tell_run("a" * 16), tell_run("b" * 16, seed=1))
     sweep = "[axes]\nseed = [0, 1]\n"
     for name in ("toml", "zip"):
-        report = open_report({**handout, "sweep": sweep}, "analyst")
+        report = open_report(replace(data, sweep=sweep), "analyst")
         with zipfile.ZipFile(io.BytesIO(make(report, name))) as archive:
             assert archive.read("sweep.toml").decode() == sweep
-    with zipfile.ZipFile(io.BytesIO(make(open_report(handout, "analyst"), "toml"))) as archive:
+    with zipfile.ZipFile(io.BytesIO(make(open_report(data, "analyst"), "toml"))) as archive:
         assert "sweep.toml" not in archive.namelist()

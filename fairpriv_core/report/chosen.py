@@ -1,0 +1,154 @@
+"""The runs of a report: seeds folded and numbered, and of them only what the audience may see.
+
+For the audience "policy" a run is copied field by field into a new one, by the table of `records/release.py`, so that
+what nobody thought of stays out.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.records.record import accuracy_is_public, is_covered
+from fairpriv_core.records.release import without_raw
+from fairpriv_core.report.document import Audience
+from fairpriv_core.report.report_data import Json, ReportData, ReportRun
+from fairpriv_core.report.styles import method_style
+from fairpriv_core.report.tables import REPLAYED, TableRow, run_table
+from fairpriv_core.stats import mean_interval
+
+_NOTHING = mean_interval(())
+_MOST_SETTINGS = 26
+#: may be handed on, and says nothing in plain words
+_UNTOLD = ("event", "released", "notes")
+#: of a run whose accuracy is public: what follows from its model and from features and labels alone
+_PUBLIC_METRICS = ("accuracy", "constant_accuracy")
+_PUBLIC_DATA = ("name", "sensitive", "n_train", "n_test", "columns", "group_names", "label_names")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One setting under its number: a row of the run table, and what is told of each of its seeds."""
+
+    number: int
+    row: TableRow
+    runs: tuple[ReportRun, ...]
+
+    @property
+    def first(self) -> ReportRun:
+        """What is told of the first seed."""
+        return self.runs[0]
+
+    @property
+    def record(self) -> Json:
+        """The first seed's record."""
+        return self.first.record
+
+    @property
+    def group_ratio(self) -> float | None:
+        """What its training rows were thinned to; None where they were not."""
+        found: float | None = self.record["config"]["data"].get("group_ratio")
+        return found
+
+    @property
+    def mark(self) -> str:
+        """How sentences and points name it: a word, since a group may be called by a letter."""
+        return f"Run {self.number}"
+
+    @property
+    def accuracy_is_public(self) -> bool:
+        """Whether its exact accuracy may be published."""
+        return all(has_public_accuracy(told) for told in self.runs)
+
+    @property
+    def name(self) -> str:
+        """The method with its budget, as a legend names it."""
+        if self.row.variant == REPLAYED:
+            return f"{self.mark}: {method_style(self.row.method).title}, replayed noise"
+        claim = " as published" if self.row.variant == "published" else ""
+        budget = "" if self.row.epsilon is None else f", ε = {self.row.epsilon:g}{claim}"
+        return f"{self.mark}: {method_style(self.row.method).title}{budget}"
+
+
+def choose_runs(data: ReportData, audience: Audience) -> tuple[Chosen, ...]:
+    """Return the runs of `data`, seeds folded, as `audience` may see them.
+
+    Raises:
+        BadInput: more settings than a report has room for.
+    """
+    by_key = {told.record["key"]: told for told in data.runs}
+    rows = run_table([told.record for told in data.runs])
+    if len(rows) > _MOST_SETTINGS:
+        raise BadInput(f"a report has room for {_MOST_SETTINGS} settings, got {len(rows)}.", field="key")
+    chosen = [Chosen(number, row, tuple(by_key[key] for key in row.keys)) for number, row in enumerate(rows, start=1)]
+    return tuple(chosen if audience == "analyst" else map(publish_run, chosen))
+
+
+def cut_beside(data: ReportData, audience: Audience) -> ReportData:
+    """Return what stands beside the runs of `data`, as `audience` may see it; the runs are `choose_runs`'s to show."""
+    shown = data.references
+    if audience == "policy":
+        shown = tuple(replace(each, accuracy=None, gap=None) for each in shown)
+    return replace(data, runs=(), references=shown)
+
+
+def publish_run(chosen: Chosen) -> Chosen:
+    """Return what may leave the analyst's room: what ε covers, what is public, and no number besides."""
+    row = replace(chosen.row, accuracy=_NOTHING, gap=_NOTHING, dataset=PurePath(chosen.row.dataset).name, setting="")
+    return Chosen(chosen.number, row, tuple(_publish(told) for told in chosen.runs))
+
+
+def has_public_accuracy(told: ReportRun) -> bool:
+    """Return whether the exact accuracy of a run that is told of may be published."""
+    return accuracy_is_public(told.record, looks=told.method.needs_group_at_prediction)
+
+
+def name_missing(told: ReportRun) -> tuple[str, ...]:
+    """Return the reasons why numbers of a run are kept from the audience "policy", one sentence each."""
+    record, reasons = told.record, []
+    if not is_covered(record):
+        return ("No ε is proved, so none covers what was measured: no number is shown.",)
+    if record.get("metrics_private") is None:
+        reasons.append(
+            "Launched without a private evaluation, so ε covers no fairness number: gaps and groups' rates are left "
+            "out."
+        )
+        if not has_public_accuracy(told):
+            reasons.append("Accuracy depends on what is protected and was not paid for: it is left out.")
+    return tuple(reasons)
+
+
+def _publish(told: ReportRun) -> ReportRun:
+    record, covered = told.record, is_covered(told.record)
+    kept = {name: value for name, value in without_raw(record, covered=covered).items() if name not in _UNTOLD}
+    data = record["config"]["data"]
+    kept["config"] = {**record["config"], "data": {**data, "file": name_file(data)}}
+    kept["data"] = {name: record["data"].get(name) for name in _PUBLIC_DATA}
+    public = {name: record["metrics"].get(name) for name in _PUBLIC_METRICS} if has_public_accuracy(told) else None
+    kept |= {"metrics": public, "metrics_are_raw": False}
+    audit = told.audit
+    return ReportRun(
+        record=kept,
+        curves=(),
+        audit=None if audit is None else {"made": audit["made"], "code": audit["code"], "model": None},
+        certificates=told.certificates if covered else (),
+        config=_hide_path(told.config, data),
+        data=replace(told.data, caveats=() if told.data.own_file else told.data.caveats),
+        method=told.method,
+        notion=told.notion,
+        odds=told.odds,
+        missing=name_missing(told),
+    )
+
+
+def _hide_path(config: str, data: Json) -> str:
+    """Return the TOML of a config with a file's name in place of its path."""
+    place = data["file"]
+    return config if place is None else config.replace(json.dumps(place), json.dumps(name_file(data)))
+
+
+def name_file(data: Json) -> str | None:
+    """Return the name, without its folders, of the file in a config's data; None for a benchmark."""
+    return None if data["file"] is None else PurePath(data["file"]).name
