@@ -116,7 +116,10 @@ def test_the_document_shows_these_results_and_its_commands_are_understood() -> N
     lines = [shlex.split(line, comments=True) for line in text.splitlines() if line.startswith("./fairpriv ")]
     assert len(lines) >= 4
     for _, name, *arguments in lines:
-        cli.commands[name].make_context(name, arguments, parent=click.Context(cli))
+        context = click.Context(cli)
+        known = cli.get_command(context, name)
+        assert known is not None
+        known.make_context(name, arguments, parent=context)
     named = set(re.findall(r"`([\w./-]+/[\w./-]*)`", text))
     assert named and not [path for path in named if not (DOCUMENT.parent.parent / path).exists()]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from fairpriv_core.report import wording
 from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.forms import open_report
+from fairpriv_core.report.report_data import ReportRun
 from tests.report.made_up import make_data, tell_run
 from tests.report.test_policy import read_form
 
@@ -16,7 +15,7 @@ SAID = "training rows of larger groups, drawn at random, until the smallest grou
 SAID += " about 0.8"
 
 
-def tell(key: str, ratio: float | None, seed: int = 0) -> dict[str, Any]:
+def tell(key: str, ratio: float | None, seed: int = 0) -> ReportRun:
     data = {"dataset": "adult", "file": None, "label": None, "positive": None, "sensitive": "sex"}
     return tell_run(key, seed=seed, data=data if ratio is None else {**data, "group_ratio": ratio})
 

@@ -76,7 +76,7 @@ def test_a_certified_run_says_what_it_certifies_and_how_accurate_it_is() -> None
     for said in ("demographic parity gap", "accuracy", "5 in 100", "exported model, on people drawn at random like"):
         assert said in " ".join(answer.text.split())
     with open_store() as store:
-        [told] = gather_report(store, [key])["runs"]
+        [told] = gather_report(store, [key]).runs
     assert "accuracy" in dict(told.certificates)
 
 
