@@ -11,7 +11,7 @@ import click
 
 from fairpriv_core.cli.output import check_folder, say, write_out
 from fairpriv_core.errors import BadInput
-from fairpriv_core.records.record import RAW_SENTENCE
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.export import ImageFormat
 from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
@@ -79,6 +79,6 @@ def _export_run(key: str, form: str) -> str:
 def curves_to_csv(store: RunStore, key: str) -> str:
     """Return a run's curves as CSV (step, name, value), under a line that says that they are raw."""
     buffer = io.StringIO()
-    buffer.write(f"# {RAW_SENTENCE}\n")
+    buffer.write(f"# {RAW}\n")
     write_lines(buffer, ("step", "name", "value"), store.metrics(key))
     return buffer.getvalue()

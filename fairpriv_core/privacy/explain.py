@@ -56,3 +56,14 @@ def sentence(epsilon: float | None, delta: float, threat_model: str) -> str:
     if epsilon <= _VERY_LOW:
         parts.append("With so much noise the model may learn little about fairness.")
     return " ".join(parts)
+
+
+def warn_of_delta(delta: float, rows: int) -> str | None:
+    """Return what is wrong with a delta that is not below 1 / rows; None for one that is."""
+    checks.open_unit(delta=delta)
+    if delta * rows < 1.0:
+        return None
+    return (
+        f"δ = {delta:g} is not below 1/n = {1.0 / rows:.2g}: it would allow publishing one person's row at random; "
+        "choose a smaller δ."
+    )

@@ -23,6 +23,7 @@ from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel
+from fairpriv_core.privacy.explain import warn_of_delta
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.source import name_file
@@ -67,13 +68,11 @@ def with_evaluation(training: Events, evaluation: Events) -> Events:
     return (Parallel((training, evaluation), fixed=True),) if evaluation else training
 
 
-RAW_SENTENCE = (
-    "Metrics are computed on raw protected data, for the analyst: epsilon does not cover them; do not publish them."
-)
+RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."
 RAW_BUT_ACCURACY = (
-    "Gaps and groups' rates are computed on raw protected data, for the analyst: epsilon does not cover them; do not "
-    "publish them. Accuracy may be published: it follows from the released model and from features and labels, which "
-    "epsilon takes as public."
+    "Gaps and groups' rates are raw, for the analyst: computed on protected data without noise and not covered by ε. "
+    "Do not publish them. Accuracy may be published: it follows from the released model and from features and labels, "
+    "which ε takes as public."
 )
 SHARED_SAMPLES_ASSUMED = (
     "The run's secret samples are also those of other runs of its sweep: epsilon is of this run alone, and of several "
@@ -145,7 +144,7 @@ class RunRecord:
     resumed_from_step: int = 0
     metrics: Mapping[str, Any] | None = None
     metrics_are_raw: bool = True
-    metrics_note: str = RAW_SENTENCE
+    metrics_note: str = RAW
     metrics_private: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
@@ -228,7 +227,7 @@ def finished_record(
     """Return the record of a run that came to its end; `events` is what the mechanism counted."""
     stated = _state(draft, method, events)
     public = accuracy_is_public(vars(stated), looks=method.info.needs_group_at_prediction)
-    note = RAW_BUT_ACCURACY if public else RAW_SENTENCE
+    note = RAW_BUT_ACCURACY if public else RAW
     counted = events_of.to_json(events)
     return replace(stated, status="finished", released=counted, metrics=metrics, metrics_note=note, **rest)
 
@@ -253,7 +252,7 @@ def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds:
 def withdrawn_record(record: RunRecord, reason: str) -> RunRecord:
     """Return the record of a run that was chosen by raw numbers: no epsilon is proved for it any more."""
     notes = _withdraw_certificates(record.notes, CERTIFICATE_OF_CHOSEN)
-    return replace(record, epsilon=None, epsilon_reason=reason, metrics_note=RAW_SENTENCE, notes=notes)
+    return replace(record, epsilon=None, epsilon_reason=reason, metrics_note=RAW, notes=notes)
 
 
 def is_covered(record: Mapping[str, Any]) -> bool:
@@ -320,14 +319,8 @@ def list_columns(train: Dataset) -> list[str] | None:
 
 def _warn(config: RunConfig, method: Method, n_train: int) -> tuple[str, ...]:
     idle = method.idle_reason()
-    warnings = () if idle is None else (idle,)
-    if method.info.threat_model is None or config.delta < 1.0 / n_train:
-        return warnings
-    return (
-        *warnings,
-        f"delta = {config.delta:g} is not below 1/n = {1.0 / n_train:.2g}: publishing one person's row at random "
-        "would be allowed by it; choose a smaller delta.",
-    )
+    large = None if method.info.threat_model is None else warn_of_delta(config.delta, n_train)
+    return tuple(warning for warning in (idle, large) if warning is not None)
 
 
 @dataclass(frozen=True)

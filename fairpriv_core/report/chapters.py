@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fairpriv_core.records.record import is_covered
+from fairpriv_core.records.record import RAW, is_covered
 from fairpriv_core.report import wording
 from fairpriv_core.report.audits import (
     NOTHING_TO_GUESS,
@@ -323,7 +323,7 @@ def _tell_certificates(each: Chosen) -> list[Part]:
     if len(found) == 1:  # why there is none
         return [Text(found[0][1])]
     rows = tuple((name, sentence) for name, sentence in found)
-    made = "Made from the private evaluation's noisy counts of test rows." if is_covered(each.record) else wording.RAW
+    made = "Made from the private evaluation's noisy counts of test rows." if is_covered(each.record) else RAW
     own = "" if len(each.row.seeds) == 1 else f" It is of the model of seed {each.record['config']['seed']} alone."
     return [Table(("certified", "what holds"), rows, made + own)]
 

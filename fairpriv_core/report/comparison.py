@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from scipy import stats
 
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.classes import read_groups
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
@@ -153,7 +154,7 @@ def compare_points(compared: Sequence[Compared]) -> FigureData:
         x=Axis(notion, "percentage points"),
         panels=(Panel(ACCURACY),),
         series=series,
-        caption=f"{words} Up and to the left is better. {wording.RAW}",
+        caption=f"{words} Up and to the left is better. {RAW}",
         alt=f"Accuracy against {notion.lower()}. " + " ".join(_describe(one) for one in compared),
         raw=True,
     )
@@ -165,7 +166,7 @@ def compare_groups(compared: Sequence[Compared], *, rate: str, of: Literal["grou
     figure = group_bars(bars, rate=rate, of=of)
     if all(len(one.records) == 1 for one in compared):
         return figure
-    return replace(figure, caption=f"{_OVER_SEEDS} {wording.RAW}")
+    return replace(figure, caption=f"{_OVER_SEEDS} {RAW}")
 
 
 def fold_groups(records: Sequence[Record], rate: str, *, of: str = "group") -> list[dict[str, Any]]:

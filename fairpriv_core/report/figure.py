@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairpriv_core.report import wording
+from fairpriv_core.records.record import RAW
 from fairpriv_core.text import write_lines
 
 Value = float | None
@@ -219,7 +219,7 @@ def _series_rows(figure: FigureData, series: Series) -> list[tuple[object, ...]]
     x_axis, y_axis = figure.x.label, panel.y.label
     if figure.horizontal:
         x_axis, y_axis = "group", figure.x.label
-    note = wording.RAW if figure.raw else ""
+    note = RAW if figure.raw else ""
     histogram = series.kind == "histogram"
     ends = series.x[1:] if histogram else (None,) * len(series.x)
     sides = (series.x_low, series.x_high, series.y, series.low, series.high)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.report.styles import method_style
@@ -45,7 +46,7 @@ def trade_off(outcomes: Iterable[Outcome], *, dataset: str, notion: str, epsilon
         x=EPSILON_AXIS,
         panels=panels,
         series=tuple(series),
-        caption=f"{_seed_words(rows)} {_threats(rows)}{wording.RAW}",
+        caption=f"{_seed_words(rows)} {_threats(rows)}{RAW}",
         alt=_describe_lines(series, f"Accuracy and {notion.lower()} gap over ε on {dataset}"),
         references=marks,
         raw=True,
@@ -73,7 +74,7 @@ def accuracy_against_gap(outcomes: Iterable[Outcome], *, dataset: str, notion: s
         series=tuple(series),
         caption=f"{_seed_words(rows, 'Whiskers')} Up and to the left is better; "
         "points of a method are joined in the order of ε. "
-        f"{_threats(rows)}{wording.RAW}",
+        f"{_threats(rows)}{RAW}",
         alt=_describe_lines(series, f"Accuracy against {notion.lower()} gap on {dataset}"),
         raw=True,
     )
@@ -108,9 +109,7 @@ def group_bars(
         x=Axis(title, "%"),  # short: beside long names little of a phone is left for it
         panels=(Panel(Axis("")),),
         series=tuple(series),
-        caption=wording.PAID
-        if paid
-        else f"Whiskers: 95 % Wilson interval of each {of} on the test split. {wording.RAW}",
+        caption=wording.PAID if paid else f"Whiskers: 95 % Wilson interval of each {of} on the test split. {RAW}",
         alt=f"{title} by {of}. " + " ".join(f"{each.name}: {_list_values(each.x, each.y, ' %')}." for each in series),
         references=marks,
         horizontal=True,
@@ -155,7 +154,7 @@ def bias_variance(
             ),
         ),
         series=tuple(line(name, clips, values, look=look) for name, values, look in parts),
-        caption=" ".join(part for part in (words, source, wording.RAW if raw else "") if part),
+        caption=" ".join(part for part in (words, source, RAW if raw else "") if part),
         alt=f"Bound on the expected error over {symbol}: the sum {least}.",
         references=tuple(marks),
         raw=raw,

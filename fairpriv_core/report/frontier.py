@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.styles import method_style
@@ -131,7 +132,7 @@ def frontier(
         series=tuple(series),
         caption=f"{_say_best(best, total, dominated=dominated)} Up and to the left is better; a line joins the "
         "settings of one method at one ε, those with private evaluation apart. "
-        f"{_say_seeds(claims, series)} {wording.RAW}",
+        f"{_say_seeds(claims, series)} {RAW}",
         alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
         raw=True,
     )
@@ -155,7 +156,7 @@ def frontier_in_space(
         panels=(Panel(Axis("ε", log=True)),),
         series=tuple(series),
         caption=f"{claim.title}. {notion} gap in percentage points (pp). "
-        f"{_say_best(len(best), len(rows), dominated=dominated, mark='smaller')} Drag to turn. {wording.RAW}",
+        f"{_say_best(len(best), len(rows), dominated=dominated, mark='smaller')} Drag to turn. {RAW}",
         alt=_describe({claim: rows}, what),
         raw=True,
         z=ACCURACY,

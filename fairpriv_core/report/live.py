@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
 from fairpriv_core.stats import mean_interval
@@ -77,7 +78,7 @@ def live_quality(history: History, *, method: str, notion: str) -> FigureData:
         panels=(Panel(Axis("Accuracy", "%"), "Accuracy"), Panel(Axis("Gap", "percentage points"), "Fairness gaps")),
         series=tuple(series),
         caption=f"The gap with markers is that of the chosen notion, {wording.metric_title(notion).lower()}. "
-        f"One run: no band. {wording.RAW}",
+        f"One run: no band. {RAW}",
         alt="Now: " + ", ".join(f"{each.name} {number_text(_last(each.y))}" for each in series) + ".",
         references=() if constant is None else (Reference(100 * constant, label, axis="y", panel=0),),
         raw=True,
@@ -126,7 +127,7 @@ def _live_shares(history: History, *, of: str, rate: str) -> FigureData:
         x=STEP,
         panels=(Panel(Axis(title, f"% of the {of}")),),
         series=tuple(series),
-        caption=f"{band}{wording.RAW}",
+        caption=f"{band}{RAW}",
         alt=f"{title} now: " + ", ".join(f"{each.name} {number_text(_last(each.y))} %" for each in series) + ".",
         raw=True,
     )
@@ -208,7 +209,7 @@ def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: s
         x=replace(x, range=(float(histogram["edges"][0]), float(histogram["edges"][-1]))),
         panels=tuple(panels),
         series=tuple(series),
-        caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more} {wording.RAW}",
+        caption=f"Share of each group's rows by {words}{cut}. The last bar holds all beyond.{more} {RAW}",
         alt=f"{title} by group. {said}.{more}",
         references=() if bound is None else (Reference(bound, f"{symbol} = {number_text(bound)}"),),
         raw=True,
@@ -244,7 +245,7 @@ def live_clipping(history: History) -> FigureData:
         x=STEP,
         panels=tuple(panels),
         series=tuple(series),
-        caption=f"{more}Share of all gradients: of the sum of all rows' norms after clipping. {wording.RAW}",
+        caption=f"{more}Share of all gradients: of the sum of all rows' norms after clipping. {RAW}",
         alt=f"Now: {'; '.join(said)}.",
         raw=True,
     )
@@ -274,7 +275,7 @@ def overlay(curves: Sequence[Curve], *, metric: str) -> FigureData:
         x=STEP,
         panels=(Panel(Axis(title, unit)),),
         series=tuple(series),
-        caption=f"{missing}{band} {wording.RAW}",
+        caption=f"{missing}{band} {RAW}",
         alt=f"{missing}{title} at the end: "
         + ", ".join(f"{s.name} {number_text(_last(s.y))} {unit}" for s in series)
         + ".",

@@ -25,6 +25,7 @@ from fairpriv_core.papers.values import (
     value_at,
     with_half,
 )
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series
 from fairpriv_core.stats import Mean
@@ -44,7 +45,7 @@ def describe_runs(preset: Preset, runs: Runs) -> str:
         _describe_budgets(preset, runs),
         *_describe_settings(preset, runs),
         f"{alike[:1].upper()}{alike[1:]}." if alike else "",
-        wording.RAW if is_raw(preset) else "",
+        RAW if is_raw(preset) else "",
     ]
     return " ".join(part for part in parts if part)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report import classes, live, wording
 from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, say_decided
@@ -105,7 +106,7 @@ def group_rows(each: Chosen, *, paid: bool) -> Table | None:
     rates = _list_rates(found)
     shares = zip(*(classes.read_groups(found, rate) for rate in rates), strict=True)
     rows = tuple((own[0]["name"], round(own[0]["size"]), *map(wording.share_text, own, rates)) for own in shares)
-    note = f"In per cent, with 95 % Wilson intervals, on the test split. {wording.RAW}"
+    note = f"In per cent, with 95 % Wilson intervals, on the test split. {RAW}"
     if paid:
         note = (
             "From noisy counts that ε covers: the numbers of test rows carry noise too, so their sum need not be "
@@ -227,9 +228,7 @@ def _say_raw(chosen: Sequence[Chosen]) -> str:
     """Return what must be said with the runs' raw numbers; what is true of some runs alone is said of them."""
     public = [each.mark for each in chosen if each.accuracy_is_public]
     if 0 < len(public) < len(chosen):
-        return (
-            f"{wording.RAW} But the accuracy of {', '.join(public)} may be published: it follows from what is public."
-        )
+        return f"{RAW} But the accuracy of {', '.join(public)} may be published: it follows from what is public."
     return wording.raw_text(public_accuracy=bool(public))
 
 
@@ -316,9 +315,7 @@ def class_rows(each: Chosen, *, paid: bool) -> Table | None:
         for one in found["classes"]
     )
     noisy = "From noisy counts that ε covers. In brackets: 95 % over the noise and the sampling of the test rows."
-    raw = (
-        f"Accuracy is among the class's own rows; decided, the share of all rows. 95 % Wilson intervals. {wording.RAW}"
-    )
+    raw = f"Accuracy is among the class's own rows; decided, the share of all rows. 95 % Wilson intervals. {RAW}"
     return Table(_CLASS_HEAD, rows, noisy if paid else raw)
 
 
@@ -336,7 +333,7 @@ def loss_rows(chosen: Sequence[Chosen]) -> Table | None:
         rows.append((one.name, *(None if share is None else 100 * share for share in (base, *gains))))
     head = ("class", f"accuracy %, {chosen[reference].mark}", *(f"{chosen[at].mark}, pp" for at in others))
     note = "Percentage points gained, where negative lost, against the run that is trained for accuracy alone; means"
-    return Table(head, tuple(rows), f"{note} over seeds. {wording.RAW}")
+    return Table(head, tuple(rows), f"{note} over seeds. {RAW}")
 
 
 def _source(paid: bool) -> str:

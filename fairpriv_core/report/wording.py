@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from fairpriv_core.text import delta_text, epsilon_text, number_text
 
-RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."
-RAW_BUT_ACCURACY = (
-    "Gaps and groups' rates are raw, for the analyst: computed on protected data without noise and not covered by ε. "
-    "Do not publish them. Accuracy may be published: it follows from the released model and from features and labels, "
-    "which ε takes as public."
-)
 PAID = "From noisy counts that ε covers. Whiskers: 95 % interval over the noise and the sampling of the test rows."
 DECIDED = "decided/"  # and a class's name: the share of a group that is decided for it
 THINNED = "It takes as given which training rows a group ratio left out, although that depends on everyone's group."

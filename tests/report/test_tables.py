@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, parameter_diff, read_outcome, run_table, say_claim
 from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text, points_text
@@ -68,8 +69,8 @@ def test_an_epsilon_that_is_not_proved_says_why() -> None:
 
 def test_caveats_lead_with_raw() -> None:
     said = wording.caveats(record(0, warnings=["delta is large."]))
-    assert said == (wording.RAW, "delta is large.", "Assumed: x and y are public.")
-    assert wording.RAW not in wording.caveats(record(0, metrics_are_raw=False))
+    assert said == (RAW, "delta is large.", "Assumed: x and y are public.")
+    assert RAW not in wording.caveats(record(0, metrics_are_raw=False))
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_a_finished_run_leaves_a_record_that_says_it_all(store: RunStore, config
     assert record.epsilon == pytest.approx(epsilon(from_json(record.event), record.delta)) and record.epsilon <= 1
     assert record.epsilon_published is not None and record.epsilon_reason is None
     assert record.event == record.released and record.resumed_from_step == 0 and record.seconds > 0
-    assert record.metrics is not None and record.metrics_are_raw and "raw protected data" in record.metrics_note
+    assert record.metrics is not None and record.metrics_are_raw and "not covered by ε" in record.metrics_note
     assert record.assumptions and record.versions["torch"] and record.calibrated["noise_primal"] > 0
     curve = [(step, value) for step, name, value in store.metrics(key) if name == "epsilon"]
     assert curve[-1] == (record.steps, record.epsilon) and [value for _, value in curve] == sorted(v for _, v in curve)
@@ -189,7 +189,7 @@ def test_a_checkpoint_serves_no_other_code(
 
 def test_a_delta_that_lets_a_row_out_is_warned_of(configure: Configure) -> None:
     record = execute(replace(configure("dp_sgd"), delta=1e-3), MemoryJournal()).record
-    assert record.warnings and "delta = 0.001 is not below 1/n" in record.warnings[0]
+    assert record.warnings and "δ = 0.001 is not below 1/n" in record.warnings[0]
 
 
 def test_what_is_exported_holds_no_secret(store: RunStore, configure: Configure) -> None:

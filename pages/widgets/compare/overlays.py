@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report import live, wording
 from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
@@ -84,7 +85,7 @@ def show_classes(compared: Sequence[Compared]) -> None:
     ]
     st.dataframe(table, key="class_table", hide_index=True, alt="Each class's accuracy in each run.")
     beside = "" if reference is None else f" In brackets: percentage points against {plain(letters[reference])}."
-    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {wording.RAW}")
+    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {RAW}")
 
 
 def _show_share(mean: Mean, gain: float | None) -> str:

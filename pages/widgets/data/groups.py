@@ -9,8 +9,8 @@ import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.profile import GroupProfile, profile_groups
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report.figures import GroupRates, group_bars
-from fairpriv_core.report.wording import RAW
 from fairpriv_core.text import percent_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.guard import plain

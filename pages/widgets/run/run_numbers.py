@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.record import RAW, RunRecord
 from fairpriv_core.report import live, wording
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
@@ -32,7 +32,7 @@ def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: Ru
             title = f"{wording.metric_title(f'{notion}_gap')}, in percentage points (pp)"
             st.metric(name, short, width=150, help=title if short != text else None)
     if accuracy is not None or gap is not None:
-        raw = wording.RAW if record is None or record.metrics is None else say_raw(record)
+        raw = RAW if record is None or record.metrics is None else say_raw(record)
         about = f"Accuracy and fairness gap: {plain(raw[0].lower() + raw[1:])}"
         st.caption(f"{plain(say_reference(store, row.config))} {about}")
 

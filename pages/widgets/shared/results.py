@@ -8,9 +8,9 @@ import streamlit as st
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report.figures import trade_off
 from fairpriv_core.report.start import StartResults, describe_settings, read_start_results, say_cost
-from fairpriv_core.report.wording import RAW
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.guard import plain
 

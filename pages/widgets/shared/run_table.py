@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, TableRow
@@ -77,7 +78,7 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
     given = f" An ε with a group ratio: {wording.THINNED}" if any(row.group_ratio for row in rows) else ""
     st.caption(
         "Click rows to compare them, a column's head to sort. Mean ± 95 % over seeds, of the last state of each run "
-        f"and not of its best. {wording.RAW}{given}"
+        f"and not of its best. {RAW}{given}"
     )
 
 

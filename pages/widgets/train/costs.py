@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from fairpriv_core.privacy import explain
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.report.figures import predicted_epsilon
 from fairpriv_core.runs.expect import expect_seconds
@@ -58,12 +59,9 @@ def warn_of_idling(plan: Plan) -> None:
 
 def warn_of_delta(config: RunConfig, plan: Plan) -> None:
     """Warn where δ is so large that it would allow publishing somebody."""
-    if plan.method.info.threat_model is not None and config.delta * plan.n_train >= 1:
-        st.warning(
-            f"δ = {config.delta:g} is not below 1/n = {1 / plan.n_train:.2g}: it would allow publishing one person's "
-            "row at random; choose a smaller δ.",
-            icon=":material/warning:",
-        )
+    large = None if plan.method.info.threat_model is None else explain.warn_of_delta(config.delta, plan.n_train)
+    if large is not None:
+        st.warning(large, icon=":material/warning:")
 
 
 def _say_what_is_spent(plan: Plan) -> None:
