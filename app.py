@@ -6,11 +6,11 @@ import streamlit as st
 
 from pages.widgets.app.strip import show_strip
 from pages.widgets.app.style import ICON, show_style
+from pages.widgets.shared.access import wait_for_store
+from pages.widgets.shared.charts import serve_library
 from pages.widgets.shared.demo import show_banner
-from pages.widgets.shared.door import wait_for_store
 from pages.widgets.shared.frame import list_pages, mark_framed, set_aside
 from pages.widgets.shared.person import admit
-from pages.widgets.shared.plot import serve_library
 
 st.set_page_config(page_title="fairpriv", page_icon=ICON, layout="wide")
 mark_framed()

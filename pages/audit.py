@@ -5,9 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.store.rows import RunRow
-from pages.widgets.audit.audits import show_audit
-from pages.widgets.audit.stored_audits import show_stored
-from pages.widgets.shared.door import find_row
+from pages.widgets.audit.audits import show_audit, show_stored
+from pages.widgets.shared.access import find_row
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.reference import describe_config

@@ -8,10 +8,9 @@ import streamlit as st
 
 from fairpriv_core.report.tables import TableRow, varied_settings
 from pages.widgets.compare.comparison import show_comparison
-from pages.widgets.shared.filters import FILTERS, choose_rows
 from pages.widgets.shared.finished import open_rows
 from pages.widgets.shared.picks import choose_runs, choose_usual, settle_runs
-from pages.widgets.shared.run_table import MOST_CHOSEN, show_table
+from pages.widgets.shared.run_table import FILTERS, MOST_CHOSEN, choose_rows, show_table
 from pages.widgets.shared.state import enter, publish
 
 

@@ -6,10 +6,9 @@ import streamlit as st
 
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.problem import DataSpec
-from pages.widgets.data.counts import show_counts, show_terms
 from pages.widgets.data.files import begin_file
+from pages.widgets.data.groups import choose_fewer, show_counts, show_terms
 from pages.widgets.data.roles import choose_benchmark, choose_file
-from pages.widgets.data.thinning import choose_fewer
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.reference import write_reference
 from pages.widgets.shared.session import find_outline, find_spec

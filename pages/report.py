@@ -8,8 +8,7 @@ import streamlit as st
 
 from fairpriv_core.report.document import AUDIENCES, NOTICES, Audience
 from fairpriv_core.report.tables import TableRow
-from pages.widgets.report.report import offer_forms, show_document
-from pages.widgets.report.reported import find_report
+from pages.widgets.report.report import find_report, offer_forms, show_document
 from pages.widgets.shared.finished import open_rows
 from pages.widgets.shared.guard import plain
 from pages.widgets.shared.picks import settle_runs

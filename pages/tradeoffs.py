@@ -6,14 +6,12 @@ import streamlit as st
 
 from fairpriv_core.report.frontier import find_best
 from fairpriv_core.store.runs import RunStore, Stamp
-from pages.widgets.shared.door import find_store
+from pages.widgets.shared.access import find_store
 from pages.widgets.shared.state import enter, publish
-from pages.widgets.tradeoffs.points import show_picked
-from pages.widgets.tradeoffs.questions import Answers, find_answers
+from pages.widgets.tradeoffs.points import ask_for_epsilon, show_picked
+from pages.widgets.tradeoffs.questions import Answers, choose_claims, choose_topic, find_answers
 from pages.widgets.tradeoffs.sweep_form import choose_sweep
-from pages.widgets.tradeoffs.topics import choose_claims, choose_topic
-from pages.widgets.tradeoffs.tradeoff_views import show_list, show_view
-from pages.widgets.tradeoffs.wish import ask_for_epsilon
+from pages.widgets.tradeoffs.views import show_list, show_view
 
 _POLL_SECONDS = 2.0
 _PUBLISHED = (

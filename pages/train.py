@@ -11,12 +11,10 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.catalog import methods
 from pages.widgets.shared.epsilon import choose_epsilon
 from pages.widgets.shared.state import DEFAULTS, choose, enter, keep, mount, mount_default, publish, value
-from pages.widgets.train.form import choose_fairness, choose_parameters, fit_batch, list_choices
+from pages.widgets.train.form import choose_fairness, choose_network, choose_parameters, fit_batch, list_choices
 from pages.widgets.train.inverse import offer_inverse
 from pages.widgets.train.launch import show_plan
-from pages.widgets.train.network import choose_network
-from pages.widgets.train.recipe import choose_recipe
-from pages.widgets.train.release import choose_release
+from pages.widgets.train.recipe import choose_recipe, choose_release
 
 _PUBLISHED = (
     "data",

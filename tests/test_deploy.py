@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit import config
 
-from pages.widgets.data.uploads import LIMIT_BYTES
+from pages.widgets.data.files import LIMIT_BYTES
 from pages.widgets.shared.person import is_allowed
 
 ROOT = Path(__file__).parent.parent

@@ -161,7 +161,7 @@ def test_a_file_is_called_by_its_name(open_page: Open, own_store: Path) -> None:
 
 
 def test_a_file_above_the_limit_gives_a_sentence(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.widgets.data.uploads.LIMIT_BYTES", 1000)
+    monkeypatch.setattr("pages.widgets.data.files.LIMIT_BYTES", 1000)
     page = upload(open_page("data", source="file"), make_csv())
     assert "limit" in page.error[0].value
 

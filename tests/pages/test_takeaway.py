@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from pages.widgets.run.takeaway import offer_files
+from pages.widgets.run.outcome import offer_files
 
 FILES = ["Record (JSON)", "Config (TOML)"]
 MODEL = ["Model (model.npz)", "Model (model.json)"]

@@ -17,8 +17,8 @@ from fairpriv_core.report.tables import parameter_diff, run_table, varied_settin
 from fairpriv_core.report.wording import THINNED
 from fairpriv_core.store.runs import open_store
 from pages.widgets.compare.differences import TITLES
-from pages.widgets.shared.filters import name_data
 from pages.widgets.shared.reference import describe_reference, list_reference, read_reference, write_reference
+from pages.widgets.shared.run_table import name_data
 from tests.launched import config, finish, measured
 
 Open = Callable[..., AppTest]

@@ -13,8 +13,7 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.store.runs import RunStore, open_store
-from pages.widgets.tradeoffs.sweep_axes import read_values
-from pages.widgets.tradeoffs.sweep_paste import refuse_files
+from pages.widgets.tradeoffs.sweep_form import read_values, refuse_files
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]

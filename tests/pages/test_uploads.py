@@ -10,7 +10,7 @@ import pytest
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from pages.widgets.data.uploads import HELD_FILES, UploadGate
+from pages.widgets.data.files import HELD_FILES, UploadGate
 
 
 @pytest.fixture

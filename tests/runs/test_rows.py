@@ -16,7 +16,7 @@ from fairpriv_core.report.tables import run_table
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.session import MemoryJournal
 from pages.widgets.compare.differences import TITLES
-from pages.widgets.shared.filters import name_data
+from pages.widgets.shared.run_table import name_data
 
 DATA = {"dataset": "synthetic", "sensitive": "region"}
 

@@ -7,17 +7,34 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.wording import protected
+from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import epsilon_text
-from pages.widgets.app.gauge import show_gauge_of
-from pages.widgets.shared.door import find_row
+from pages.widgets.shared.access import find_row, find_store
 from pages.widgets.shared.guard import plain
+from pages.widgets.shared.ledger import show_gauge
 from pages.widgets.shared.person import find_person, show_person
 from pages.widgets.shared.reference import describe_reference, write_config
 from pages.widgets.shared.results import find_results
+from pages.widgets.shared.session import identify_file, read_spec
 from pages.widgets.shared.state import link, value
+
+
+def show_gauge_of(row: RunRow | None) -> None:
+    """Draw what the data of the run, or the chosen data, have spent; nothing where they cannot be had."""
+    store = find_store()
+    if store is None:
+        return
+    try:
+        spec = read_spec(value("data"), store) if row is None else DataSpec(**row.config["data"])
+        file_id = identify_file(spec.file, store) if row is None else row.config.get("file_id")
+    except FairprivError:
+        return
+    show_gauge(store, spec.to_json(), file_id, delta=value("delta"))
 
 
 def show_strip(page: str) -> None:

@@ -4,19 +4,150 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from threading import Lock, Timer
+from typing import IO, cast
 
 import streamlit as st
+from streamlit import config
+from streamlit.runtime import Runtime, exists, get_instance
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from fairpriv_core.data.folder import find_named, list_names
+from fairpriv_core.data.reader_process import READER
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.uploads import Upload
-from pages.widgets.data.uploads import name_upload, offer_delete, offer_sharing, offer_upload
 from pages.widgets.shared.demo import SENTENCE, is_demo
 from pages.widgets.shared.guard import attempt, plain, sentence
+from pages.widgets.shared.person import find_person
 from pages.widgets.shared.reference import write_file
 from pages.widgets.shared.session import find_store
-from pages.widgets.shared.state import forget, keep, mount_index
+from pages.widgets.shared.state import choose, forget, keep, mount_index
+
+LIMIT_BYTES = 50_000_000
+HELD_SECONDS = 120.0  # the page takes a file within seconds of its arrival, or never
+HELD_FILES = 10  # of all sessions together
+_DIGITS = 12
+
+
+class UploadGate:
+    """Which sessions may send files to Streamlit's upload address, how many of them are held, and for how long.
+
+    By itself Streamlit takes any number from every open session, whatever its page shows, and keeps them until the
+    session ends. A session is let in when its page draws a place for files, so nobody is before sign-in or in a
+    demonstration. It holds one file, the last; all together hold HELD_FILES; each goes after `seconds`.
+    """
+
+    def __init__(self, runtime: Runtime, seconds: float = HELD_SECONDS) -> None:
+        self._manager = cast(MemoryUploadedFileManager, runtime.uploaded_file_mgr)
+        self._seconds = seconds
+        self._let_in: set[str] = set()
+        self._is_active, self._add = runtime.is_active_session, self._manager.add_file
+        runtime.is_active_session = self.admits  # type: ignore[method-assign]  # asked by the upload address alone
+        self._manager.add_file = self._take  # type: ignore[method-assign]
+
+    def let_in(self, session_id: str) -> None:
+        """Take files of this session from now on, while it is connected."""
+        self._let_in = {known for known in self._let_in if self._is_active(known)} | {session_id}
+
+    def admits(self, session_id: str) -> bool:
+        """Return whether a file of this session is taken; asked before its first byte is read."""
+        held = {known: len(files) for known, files in list(self._manager.file_storage.items())}
+        has_room = sum(held.values()) - held.get(session_id, 0) < HELD_FILES
+        return session_id in self._let_in and self._is_active(session_id) and has_room
+
+    def _take(self, session_id: str, file: UploadedFileRec) -> None:
+        if not self.admits(session_id):
+            return
+        self._manager.remove_session_files(session_id)
+        self._add(session_id, file)
+        timer = Timer(self._seconds, self._manager.remove_file, (session_id, file.file_id))
+        timer.daemon = True
+        timer.start()
+
+
+_GATE_LOCK = Lock()
+_stand_gate = cache(UploadGate)
+
+
+def name_upload(upload: Upload) -> str:
+    """Return what an upload is called in a list of files and in a reference: the start of its id."""
+    return upload.id[:_DIGITS]
+
+
+def offer_upload(store: RunStore) -> None:
+    """Take a file that is dropped here into the store, or say what is wrong with it."""
+    _let_in()
+    given = st.file_uploader(
+        "CSV or Parquet file, at most 50 MB",
+        key="uploader",
+        help="It stays on this machine, beside the run store, readable by you alone, until you delete it.",
+    )
+    if given is not None and given.file_id != st.session_state.get("uploaded"):
+        st.session_state["uploaded"] = given.file_id
+        st.session_state["upload_faults"] = _take(store, given)
+    for fault in st.session_state.get("upload_faults", ()) if given is not None else ():
+        st.error(plain(fault), icon=":material/error:")
+
+
+def offer_delete(store: RunStore, upload: Upload) -> None:
+    """Draw the button that deletes the person's `upload`."""
+    if st.button("Delete", key="delete_upload", icon=":material/delete:", help="Deletes the file from the store"):
+        attempt(lambda: store.uploads.delete(upload.id, upload.owner))
+        st.rerun()
+
+
+def offer_sharing(store: RunStore, upload: Upload) -> None:
+    """Let a person who has signed in share their upload; a machine of one's own has nobody to share with."""
+    if not find_person().name:
+        return
+    key = f"share.{name_upload(upload)}"
+    st.toggle(
+        "Share with everyone on this server",
+        value=store.uploads.is_shared(upload.id, upload.owner),
+        key=key,
+        on_change=lambda: attempt(lambda: _share(store, upload, shared=st.session_state[key])),
+        help="Everyone who may sign in can then choose it, see its groups and train on it, until you take it back.",
+    )
+
+
+def _share(store: RunStore, upload: Upload, *, shared: bool) -> None:
+    store.uploads.share(upload.id, upload.owner, shared=shared)
+
+
+def _take(store: RunStore, given: UploadedFile) -> tuple[str, ...]:
+    """Store the file and look into it; what cannot be used is not kept. Return what is wrong with it."""
+    stored = attempt(lambda: store.uploads.put(cast(IO[bytes], given), given.name, store.payer))
+    if stored is None:
+        return ()
+    report = READER.inspect(stored.path, limit_bytes=LIMIT_BYTES)
+    if report.errors:
+        attempt(lambda: store.uploads.delete(stored.id, store.payer))
+        return tuple(fault.replace(stored.path.name, given.name) for fault in report.errors)
+    choose("file", name_upload(stored))
+    _forget(given)
+    return ()
+
+
+def _let_in() -> None:
+    """Let this session send files; the first one opens the address, which .streamlit/config.toml leaves closed."""
+    context = get_script_run_ctx()
+    if context is None or not exists():
+        return
+    with _GATE_LOCK:
+        _stand_gate(get_instance()).let_in(context.session_id)
+        config.set_option("server.maxUploadSize", LIMIT_BYTES // 1_000_000)
+
+
+def _forget(given: UploadedFile) -> None:
+    """Free what Streamlit holds of a file that is stored: it would keep it for as long as the session lives."""
+    context = get_script_run_ctx()
+    if context is not None:
+        context.uploaded_file_mgr.remove_file(context.session_id, given.file_id)
+        given.close()
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
-from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.data.profile import GroupProfile, profile_groups
+from fairpriv_core.data.dataset import Dataset, split_dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.profile import SMALL, GroupProfile, Outline, count_classes, profile_groups
 from fairpriv_core.records.record import RAW
+from fairpriv_core.records.source import read_ratio, read_rows
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.text import percent_text
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import plain
+from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.state import keep, mount, value
 
 _MOST_BARS = 12
 _WORST = 3
@@ -101,3 +105,110 @@ def _as_rates(profile: GroupProfile) -> dict[str, object]:
         "base_rate": profile.base_rate,
         "base_rate_interval": (profile.low, profile.high),
     }
+
+
+_NAME, _ROWS = "group_ratio", "rows"
+_FEW = (
+    "A whole number; empty: all. So many rows are drawn at random with a constant seed, for training and testing; the "
+    "others are left alone. Which ones these are depends on nothing that rows hold, so that ε stays what it is."
+)
+_HELP = (
+    "In (0, 1]; empty: all rows are used. Rows of larger groups are left out of the training part at random, until the "
+    "smallest group has this share of their size. Every ε then takes as given which rows were left out."
+)
+
+
+def choose_fewer(spec: DataSpec) -> DataSpec | None:
+    """Return `spec` with the number of rows and the group ratio that are chosen; None after saying why it cannot be."""
+    with st.expander("Leave out rows", expanded=bool(value(_NAME, "") or value(_ROWS, ""))):
+        few = st.text_input("Rows: how many are used", **mount(_ROWS, default=""), help=_FEW)
+        typed = st.text_input(
+            "Group ratio: the smallest group's size over each larger one's", **mount(_NAME, default=""), help=_HELP
+        )
+    rows, ratio = (str(keep(name, text) or "").strip() or None for name, text in ((_ROWS, few), (_NAME, typed)))
+    return attempt(lambda: replace(spec, group_ratio=read_ratio(ratio), rows=read_rows(rows)))
+
+
+def show_thinned(dataset: Dataset, *, seed: int, split: str) -> None:
+    """Say which training rows are left where larger groups are thinned; a sentence where none can be left out."""
+    train = None if dataset.group_ratio is None else attempt(lambda: split_dataset(dataset, seed=seed, split=split)[0])
+    if train is not None:
+        listed = ", ".join(f"{each.size:,} of {each.name}" for each in profile_groups(train) if each.size)
+        st.markdown(plain(f"A run with seed {seed} trains on {train.n:,} rows: {listed}. Test rows stay as drawn."))
+
+
+_MOST_NAMED = 10
+
+
+def show_counts(outline: Outline, *, seed: int, split: str) -> None:
+    """Draw how many rows there are of what, and what gives the group away."""
+    dataset = outline.dataset
+    st.markdown(f"{_describe_rows(dataset)} {_describe_labels(dataset)}")
+    show_thinned(dataset, seed=seed, split=split)
+    if dataset.image is not None:
+        _show_classes(dataset)
+    if dataset.labels == 2:
+        show_groups(dataset)
+    if dataset.image is None:
+        show_revealing(outline.revealing)
+
+
+def show_terms(dataset: Dataset) -> None:
+    """Draw what an epsilon on the data takes as given, and what must be said of them."""
+    with st.expander("What an ε on this data takes as given", key="data_assumptions"):
+        for threat, sentences in dataset.assumptions.items():
+            for said in sentences:
+                st.markdown(f"- {plain(said)} (methods that protect the {plain(threat)})")
+    for caveat in dataset.caveats:
+        st.caption(plain(caveat))
+
+
+def _describe_rows(dataset: Dataset) -> str:
+    if dataset.image is None:
+        return f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{dataset.features:,}** encoded features."
+    channels, height, width = dataset.image
+    kind = "grey" if channels == 1 else "colour"
+    unlike = "" if dataset.unit is None else f", **{dataset.people:,}** of them different"
+    return f"**{dataset.n:,}** images{unlike}, {width:d} × {height:d} pixels in {kind}."
+
+
+def _describe_labels(dataset: Dataset) -> str:
+    if dataset.labels > 2:
+        return f"Predicted: one of {dataset.labels:,} classes ({plain(_list(dataset.label_names))})."
+    return (
+        f"Predicted: whether the label is **{plain(dataset.label_names[1])}** (positive) or "
+        f"**{plain(dataset.label_names[0])}**."
+    )
+
+
+def _show_classes(dataset: Dataset) -> None:
+    """Draw how many rows of each class there are, in all and by group; of one published split by its two parts."""
+    st.subheader("Classes", anchor=False)
+    columns = {"rows": np.bincount(dataset.y, minlength=dataset.labels)}
+    if dataset.one_split and dataset.official_test is not None:
+        for name, part in (("training", ~dataset.official_test), ("test", dataset.official_test)):
+            columns[name] = np.bincount(dataset.y[part], minlength=dataset.labels)
+    if dataset.group_names != dataset.label_names:
+        columns |= dict(zip(dataset.group_names, count_classes(dataset), strict=True))
+    rows = [
+        {"class": name, **{head: int(counts[place]) for head, counts in columns.items()}}
+        for place, name in enumerate(dataset.label_names)
+    ]
+    st.dataframe(rows, key="class_table", hide_index=True, alt="How many rows of each class there are, by group.")
+    _warn_of_few(dataset)
+
+
+def _warn_of_few(dataset: Dataset) -> None:
+    """Name the smallest cells of class and group, where groups are not the classes."""
+    counts = count_classes(dataset)
+    few = sorted((counts[group, label], group, label) for group, label in np.argwhere(counts < SMALL))
+    if few and dataset.group_names != dataset.label_names:
+        named = [f"{dataset.label_names[label]} in {dataset.group_names[group]} {size:,}" for size, group, label in few]
+        words = f"{len(few)} of {counts.size} cells have fewer than {SMALL} rows, of which rates say little"
+        st.caption(plain(f"{words}: {_list(named)}."))
+
+
+def _list(names: Sequence[str]) -> str:
+    return "; ".join(names[:_MOST_NAMED]) + (
+        f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    )

@@ -2,21 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import streamlit as st
 
+from fairpriv_core.data.download import VARIABLE, confirm, is_confirmed
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
 from fairpriv_core.data.reader_process import READER
-from pages.widgets.data.cut import ask_cut, name_labels
+from fairpriv_core.data.roles import parse_label
+from fairpriv_core.data.table import name_bins
 from pages.widgets.data.files import choose_given_file
-from pages.widgets.data.images import ask_skip, ask_terms, choose_images
 from pages.widgets.shared.demo import offered_problems
-from pages.widgets.shared.guard import plain
+from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.person import find_person
 from pages.widgets.shared.session import stamp_file
 from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_several, value
+
+
+def ask_cut(name: str) -> str:
+    """Return the label's text, such as `score:150`; "" while it is not said where to cut."""
+    typed = st.text_input(
+        plain(f"Cut '{name}' at"),
+        **mount(f"label_edge.{name}", default=""),
+        placeholder="150",
+        help="One number; a value equal to it belongs to the upper part.",
+    )
+    edge = str(keep(f"label_edge.{name}", typed) or "").strip()
+    if not edge:
+        st.info(plain(f"'{name}' is a number: say where to cut it in two, such as 150."), icon=":material/content_cut:")
+    return f"{name}:{edge}" if edge else ""
+
+
+def name_labels(label: str, columns: Collection[str]) -> tuple[str, ...]:
+    """Return the two values of a label that is cut; none where it is not said where, or not in one number."""
+    asked = attempt(lambda: parse_label(label, columns)) if label else None
+    return () if asked is None else name_bins(asked.column, asked.edges)
+
+
+_NONE = ""
+
+
+def choose_images(report: FileReport) -> tuple[str | None, str | None]:
+    """Return the column that holds or names images and "skip" where asked; two None where the rows are no images."""
+    if not report.images:
+        return None, None
+    options = [_NONE, *report.images]
+    chosen = st.selectbox(
+        "Images: the column that holds them, or names their files",
+        options,
+        **mount_index("image", options, report.images[0]),
+        format_func=lambda name: name or "none: the other columns are the features",
+    )
+    image = keep("image", chosen)
+    return (image, ask_skip()) if image else (None, None)
+
+
+def ask_skip() -> str | None:
+    """Return "skip" where images that cannot be read are to be left out; None where they are refused."""
+    asked = st.toggle("Leave out images that cannot be read", **mount("unreadable", default=False))
+    return "skip" if keep("unreadable", asked) else None
+
+
+def ask_terms(problem: Problem) -> bool:
+    """Return whether the benchmark may be read; where not, draw what is to be confirmed.
+
+    On a server with sign-in nobody confirms for the others: its operator does.
+    """
+    if is_confirmed(problem):
+        return True
+    if find_person().name:
+        told = f"{problem.terms} This server's operator confirms it with {VARIABLE}={problem.people or problem.name}."
+        st.info(plain(told), icon=":material/gavel:")
+        return False
+    if not st.checkbox(plain(f"{problem.terms} I use them for nothing else."), key=f"confirm_{problem.name}"):
+        return False
+    attempt(lambda: confirm(problem))
+    return is_confirmed(problem)
+
 
 _FEW = 12
 _MOST_ROWS = 16  # of the table of columns, before it scrolls

@@ -8,12 +8,22 @@ from functools import partial
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.report.document import Bullets, Cell, Code, Document, Part, Table, show_cell
+from fairpriv_core.report.document import Audience, Bullets, Cell, Code, Document, Part, Table, show_cell
 from fairpriv_core.report.export import find_browser
 from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.forms import NO_BROWSER, Form, Report, forms_of
+from fairpriv_core.report.forms import NO_BROWSER, Form, Report, forms_of, open_report
+from fairpriv_core.report.report_data import gather_report
+from fairpriv_core.report.tables import TableRow
+from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.guard import attempt, plain
+
+
+def find_report(store: RunStore, rows: Sequence[TableRow], audience: Audience) -> Report | None:
+    """Return the report on all seeds of `rows`; None after showing why there is none."""
+    keys = [key for row in rows for key in row.keys]
+    return attempt(lambda: open_report(gather_report(store, keys), audience))
+
 
 _MADE = "report_made"
 

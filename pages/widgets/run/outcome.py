@@ -2,17 +2,108 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import streamlit as st
 
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import list_gaps
+from fairpriv_core.records.config import write_toml
 from fairpriv_core.records.record import RunRecord, accuracy_is_public
+from fairpriv_core.report import wording
+from fairpriv_core.report.classes import are_groups, has_classes, list_shares, read_groups, say_decided
+from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.report.wording import caveats, raw_text
 from fairpriv_core.runs.certificate import describe_certificates
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
-from pages.widgets.run.fairness import show_fairness
-from pages.widgets.run.takeaway import offer_files
+from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.guard import plain
+
+_RATES = {
+    "positive_rate": "predicted positive",
+    "true_positive_rate": "predicted positive among the truly positive",
+    "false_positive_rate": "predicted positive among the truly negative",
+    "accuracy": "predicted rightly",
+}
+
+
+def show_fairness(record: RunRecord) -> None:
+    """Draw the groups' rates, and of a private run the numbers that ε covers."""
+    if record.metrics is None:
+        return
+    rates = list_shares(record.metrics) or _RATES
+    rate = st.selectbox("Share of each group", list(rates), key="outcome_rate", format_func=rates.__getitem__)
+    name = record.config["method"]["name"]
+    bars = GroupRates("this run", name, read_groups(record.metrics, rate))
+    show_figure(group_bars([bars], rate=rate), "run_group_bars")
+    if has_classes(record.metrics):
+        _show_classes(record.metrics, name, paid=False)
+    if record.threat_model is not None:
+        _show_paid(record, rate)
+
+
+def _show_classes(found: Mapping[str, Any], method: str, *, paid: bool) -> None:
+    """Draw how each class fares, where there are more than two labels."""
+    if not are_groups(found):
+        bars = GroupRates("this run", method, found["classes"])
+        show_figure(group_bars([bars], rate="accuracy", of="class", paid=paid), f"run_class_bars{'_paid' * paid}")
+    st.caption(plain(say_decided(found)))
+
+
+def _show_paid(record: RunRecord, rate: str) -> None:
+    """Draw the numbers that may be published and the groups' noisy shares; or say that there are none."""
+    if record.metrics_private is None:
+        st.caption("No fairness number of this run is covered by ε: it was launched without private evaluation.")
+        return
+    found = record.metrics_private
+    st.subheader("What the private evaluation says", anchor=False)
+    with st.container(horizontal=True, gap="medium", key="run_paid"):
+        for name in ["accuracy", *list_gaps(record.config["notion"])]:
+            value, interval = _describe(found, name)
+            st.metric(
+                wording.metric_title(name), value, delta=interval, delta_color="off", delta_arrow="off", width=220
+            )
+    st.caption(plain(found["statement"]))
+    for name, why in found["reasons"].items():
+        if "/" not in name:
+            st.caption(f"{plain(wording.metric_title(name))}: undefined, {plain(why)}")
+    name = record.config["method"]["name"]
+    bars = GroupRates("this run", name, read_groups(found, rate))
+    show_figure(group_bars([bars], rate=rate, paid=True), "run_paid_bars")
+    if has_classes(found):
+        _show_classes(found, name, paid=True)
+
+
+def _describe(found: Mapping[str, Any], name: str) -> tuple[str, str | None]:
+    """Return a number and its interval, in per cent or percentage points."""
+    if found[name] is None:
+        return "–", None
+    low, high = (100 * end for end in found[f"{name}_interval"])
+    unit = "%" if name == "accuracy" else "pp"
+    return f"{100 * found[name]:.2f} {unit}", f"{low:.2f} to {high:.2f} {unit}"
+
+
+def offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
+    """Draw the buttons; a model stays here where it was trained on data whose terms ask for that."""
+    config = write_toml(record.to_document()["config"])
+    st.download_button("Record (JSON)", record.to_text(), f"{row.key}.json", "application/json", key="get_record")
+    st.download_button("Config (TOML)", config, f"{row.key}.toml", "application/toml", key="get_config")
+    problem = problems().get(record.config["data"]["dataset"] or "")
+    for name in () if problem is not None and problem.terms else ("model.npz", "model.json"):
+        content = _find_artifact(store, row.key, name)
+        if content is not None:
+            st.download_button(f"Model ({plain(name)})", content, f"{row.key}-{name}", key=f"get_{name}")
+
+
+def _find_artifact(store: RunStore, key: str, name: str) -> bytes | None:
+    try:
+        return store.artifact(key, name)
+    except FairprivError:
+        return None
 
 
 def show_outcome(store: RunStore, row: RunRow, record: RunRecord) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.store.runs import RunStore, Stamp
-from pages.widgets.shared.door import find_store
+from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.guard import attempt, plain
 

@@ -6,15 +6,22 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.ledger.launch import foresee_launch
 from fairpriv_core.privacy import explain
+from fairpriv_core.privacy.ledger import Entry
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.ledger_entry import identify_data, post_record
+from fairpriv_core.records.record import list_columns, list_sensitive_columns
 from fairpriv_core.report.figures import predicted_epsilon
 from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.epsilon import explain_epsilon
-from pages.widgets.shared.guard import plain
+from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.ledger import HELP, call_people, find_page, list_effects
 from pages.widgets.train.plan import Plan
 
 
@@ -81,3 +88,31 @@ def _show_levels(plan: Plan) -> None:
         for title, level in plan.sensitivities.items():
             words = "How far one person can move this release. Group sizes are protected: taken as equal."
             st.metric(f"Sensitivity, {plain(title)}", f"{level:.3g}", width=170, help=words)
+
+
+def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset, *, runs_already: bool) -> None:
+    """Draw the ledger of the data that is about to be trained on; with what a launch adds unless it has run."""
+    asked = config.to_json()
+    launch = None if runs_already else _read_plan(config, plan, dataset)
+    page = attempt(lambda: find_page(store, identify_data(asked["data"], config.file_id)))
+    if page is None:
+        return
+    effects = foresee_launch(page, launch, delta=config.delta)
+    with st.container(border=True, key="ledger"):
+        st.markdown(f"**Ledger** of {call_people(asked['data'])}, at δ = {config.delta:g}", help=HELP)
+        list_effects(effects, launched=launch is not None)
+
+
+def _read_plan(config: RunConfig, plan: Plan, dataset: Dataset) -> Entry:
+    """Return what the run would be in the ledger, from its plan."""
+    planned = {
+        "key": "of this launch",
+        "config": config.to_json(),
+        "notes": plan.notes,
+        "threat_model": plan.method.info.threat_model,
+        "event": plan.releases,
+        "epsilon": plan.epsilon[-1] if plan.epsilon else None,
+        "epsilon_reason": plan.unproved,
+        "data": {"columns": list_columns(dataset), "sensitive_columns": list_sensitive_columns(dataset)},
+    }
+    return post_record(planned).entry

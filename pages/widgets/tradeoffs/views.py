@@ -13,8 +13,7 @@ from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.state import keep, mount, mount_default, mount_index
 from pages.widgets.tradeoffs.points import pick
-from pages.widgets.tradeoffs.questions import Answers, find_title
-from pages.widgets.tradeoffs.topics import Claims, Topic
+from pages.widgets.tradeoffs.questions import Answers, Claims, Topic, find_title
 
 _VIEWS = {"frontier": "Accuracy and gap", "space": "In 3-D, with ε", "map": "Map of two settings"}
 _QUANTITIES = {"accuracy": "Accuracy", "gap": "Fairness gap"}
