@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.steps import CHART, keyed, open_page, submit, wait_for_runs
 
-PAGES = ("", "data", "train", "run", "compare", "tradeoffs", "papers", "audit", "report", "learn")
+PAGES = {"": "What privacy and fairness cost in accuracy", "tradeoffs": "Trade-offs"}  # address -> heading
+PAGES |= {page: page.capitalize() for page in ("data", "train", "run", "compare", "papers", "audit", "report", "learn")}
+#: to another page as the browser's Back does, without loading the library for charts anew
+WALK = "address => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')) }"
 
 
 def test_a_figure_downloads_in_five_forms(tab: Page, site: Any, tmp_path: Path) -> None:
@@ -33,8 +36,10 @@ def test_nothing_overflows_at_phone_width(scheme: Literal["light", "dark"], site
     wait_for_runs(site, [*plain, *submit(site, {"name": "pf_ld", "epochs": 3}, seed=390)])
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)
     phone = context.new_page()
-    for page in PAGES:
-        open_page(phone, site, page)
+    open_page(phone, site)
+    for page, heading in PAGES.items():
+        phone.evaluate(WALK, f"/{page}")
+        expect(phone.locator("[data-testid=stMainBlockContainer] h2").first).to_have_text(heading)
         phone.wait_for_timeout(1500)
         wide = phone.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth")
         assert wide <= 390, page
