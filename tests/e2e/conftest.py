@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -20,9 +21,9 @@ START_SECONDS = 60.0
 
 
 class Site:
-    """The two siblings that `./fairpriv app` starts, on a free port."""
+    """The two siblings that `./fairpriv app` starts, on a free port; without `trains`, the pages alone."""
 
-    def __init__(self, folder: Path, *, base: str = "", **environment: str) -> None:
+    def __init__(self, folder: Path, *, trains: bool = True, base: str = "", **environment: str) -> None:
         self.store = folder / "runs.db"
         self.environment = {**os.environ, "FAIRPRIV_STORE": str(self.store), "OMP_NUM_THREADS": "1"}
         self.environment |= {"STREAMLIT_SERVER_BASE_URL_PATH": base, **environment}
@@ -31,8 +32,8 @@ class Site:
             self.port = int(probe.getsockname()[1])
         self.address = f"http://localhost:{self.port}{'/' if base else ''}{base}"
         self.log = (folder / "log.txt").open("wb")
-        self.supervisor = self.start_supervisor()
         self.pages = self.start_pages()
+        self.supervisor = self.start_supervisor() if trains else None
 
     def start_supervisor(self) -> subprocess.Popen[bytes]:
         """Start the process that trains."""
@@ -58,9 +59,10 @@ class Site:
 
     def stop(self) -> None:
         """End both processes."""
-        for process in (self.pages, self.supervisor):
+        started = [process for process in (self.pages, self.supervisor) if process is not None]
+        for process in started:
             process.terminate()
-        for process in (self.pages, self.supervisor):
+        for process in started:
             process.wait(timeout=20)
         self.log.close()
 
@@ -83,14 +85,14 @@ def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def make_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Site]]:
-    """Return a function that serves a dashboard under the path `base`, with variables of the environment."""
+    """Return a function that serves pages alone under the path `base`, with variables of the environment."""
     with ExitStack() as opened:
         yield lambda **settings: opened.enter_context(
-            contextmanager(serve)(tmp_path_factory.mktemp("made_site"), **settings)
+            contextmanager(serve)(tmp_path_factory.mktemp("made_site"), trains=False, **settings)
         )
 
 
-def serve(folder: Path, **settings: str) -> Iterator[Site]:
+def serve(folder: Path, **settings: Any) -> Iterator[Site]:
     """Start a dashboard in `folder`, give it when it answers, and stop it."""
     served = Site(folder, **settings)
     try:

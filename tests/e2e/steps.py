@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, Page, expect
+
+from fairpriv_core.store.runs import open_store
+from tests.launched import config
 
 CHART = ".js-plotly-plot"
 PATIENCE = 60_000  # milliseconds: the first drawing of a page on a busy machine
 #: more than two minutes of training, so that no test finds it finished
-LONG = "p.epochs=1000&p.batch_size=64&p.hidden_layers=10&p.width=64&expert=True"
+LONG = {"name": "pf_ld", "epochs": 1000, "batch_size": 64, "hidden_layers": 10, "width": 64}
 
 
 def open_page(tab: Page, site: Any, address: str = "") -> None:
@@ -26,14 +30,30 @@ def keyed(tab: Page, key: str, inside: str = "") -> Locator:
     return tab.locator(f".st-key-{key.replace('.', '-')} {inside}".strip()).first
 
 
-def launch(tab: Page, site: Any, address: str) -> str:
-    """Launch what `train?address` says and return the run's key."""
-    open_page(tab, site, f"train?{address}")
+def launch(tab: Page, site: Any, **given: Any) -> str:
+    """Launch, from the Train page, the method that LONG describes; `given` is what else its address says."""
+    said = {f"p.{name}": value for name, value in LONG.items() if name != "name"}
+    open_page(tab, site, f"train?{urlencode({'expert': True, **said, **given})}")
     button = keyed(tab, "launch", "button")
     expect(button).to_be_enabled(timeout=PATIENCE)
     button.click()
     tab.wait_for_url("**/run?run=*")
     return tab.url.partition("run=")[2].partition("&")[0]
+
+
+def submit(site: Any, *methods: dict[str, Any], **given: Any) -> list[str]:
+    """Store runs of methods as the Train page's button does, for the site's own worker; return their keys."""
+    with open_store(str(site.store)) as store:
+        return [store.submit(config(method, **given)).key for method in methods]
+
+
+def wait_for_runs(site: Any, keys: Sequence[str], seconds: float = 60) -> None:
+    """Return when all runs are finished; fail after `seconds`."""
+    ends = time.monotonic() + seconds
+    with open_store(str(site.store)) as store:
+        while any(store.row(key).status != "finished" for key in keys):
+            assert time.monotonic() < ends, f"a run did not finish within {seconds} s"
+            time.sleep(0.1)
 
 
 def read_step(tab: Page) -> int:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.store.runs import open_store
-from tests.e2e.steps import CHART, keyed, launch, open_page, wait_for_state
+from tests.e2e.steps import CHART, keyed, open_page, submit, wait_for_runs
 from tests.launched import config, finish, measured
 
 TABLE = "run_table"
@@ -78,9 +78,7 @@ def test_a_run_that_is_deleted_in_another_tab_leaves_a_sentence(tab: Page, site:
 
 
 def test_two_runs_compared_by_a_link(tab: Page, site: Any, browser: Browser) -> None:
-    for address in ("method=none&p.epochs=3&seed=1", "method=f_ld&p.epochs=3&seed=1"):
-        launch(tab, site, f"{address}&expert=True")
-        wait_for_state(tab, "finished", 60)
+    wait_for_runs(site, submit(site, *({"name": name, "epochs": 3} for name in ("none", "f_ld")), epsilon=None))
     open_page(tab, site, "compare")
     keyed(tab, "overlay_accuracy", CHART).wait_for()
     expect(tab.locator("[data-testid=stDataFrame]")).to_have_count(3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import CHART, LONG, keyed, launch, open_page, read_step, wait_for_state
+from tests.e2e.steps import CHART, keyed, launch, open_page, read_step, wait_for_state
 
 ALERT = "[data-testid=stAlert]"
 PARTS = ("", "-wal", "-shm")
@@ -28,7 +27,7 @@ def move_store(store: Path, to: Path) -> None:
 def test_the_page_goes_on_after_the_server_and_after_the_store_come_back(
     tab: Page, own_site: Any, tmp_path: Path
 ) -> None:
-    launch(tab, own_site, f"{LONG}&seed=21")
+    launch(tab, own_site, seed=21)
     wait_for_state(tab, "training", 40)
     reached = read_step(tab)
     own_site.pages.kill()
@@ -50,13 +49,6 @@ def test_the_page_goes_on_after_the_server_and_after_the_store_come_back(
     move_store(tmp_path / "moved.db", own_site.store)
     wait_for_state(tab, "lost", 40)
     expect(tab.get_by_text("is gone; put it back")).to_have_count(0, timeout=40_000)
-
-
-def test_a_link_to_a_run_that_is_not_there_says_so(tab: Page, site: Any) -> None:
-    open_page(tab, site, "run?run=0123456789abcdef")
-    said = re.compile("(no run|not in the store|No run yet)", re.IGNORECASE)
-    expect(tab.locator(ALERT).first).to_contain_text(said)
-    assert "Traceback" not in tab.locator("body").inner_text()
 
 
 def test_under_a_path_of_a_proxy_figures_and_links_work(tab: Page, make_site: Callable[..., Any]) -> None:

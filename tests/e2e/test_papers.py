@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.steps import CHART, keyed, open_page
@@ -42,7 +43,8 @@ def test_another_figure_stands_in_the_address_and_comes_back(tab: Page, site: An
     expect(heading).to_be_visible()
 
 
-def test_its_numbers_download_as_a_file(tab: Page, site: Any, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("real_data")
+def test_its_numbers_download_and_its_cost_is_told_before_anything_starts(tab: Page, site: Any, tmp_path: Path) -> None:
     open_figure(tab, site)
     keyed(tab, "paper_2_save", "button").click()
     with tab.expect_download() as waiting:
@@ -51,10 +53,7 @@ def test_its_numbers_download_as_a_file(tab: Page, site: Any, tmp_path: Path) ->
     lines = (tmp_path / "figure.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("figure,panel,series,x")
     assert len(lines) > 6 and all("Do not publish" in line for line in lines[1:])
-
-
-def test_the_cost_is_told_before_anything_starts(tab: Page, site: Any, real_data: Path) -> None:
-    open_figure(tab, site)
+    tab.keyboard.press("Escape")
     keyed(tab, "pf_ld_figure4_small_0_cost", "button").click()
     expect(keyed(tab, "pf_ld_figure4_small_0_sweep")).to_contain_text("Launch 36 runs", timeout=120_000)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,33 +10,19 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from fairpriv_core.records.config import build_config
-from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
-from fairpriv_core.store.work import WorkStore
-from tests.e2e.steps import assert_keeps_to_itself, keyed, open_page
+from tests.e2e.steps import assert_keeps_to_itself, keyed, open_page, submit, wait_for_runs
 
-RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 SEED = 77
 
 
 @pytest.fixture(scope="module")
 def keys(site: Any) -> list[str]:
-    """Return the keys of a private run with a private evaluation and of one without any privacy, made here."""
-    wanted = (
-        {"method": {"name": "pf_ld", "epochs": 4}, "epsilon": 1.0, "private_evaluation": True},
-        {"method": {"name": "none", "epochs": 4}},
-    )
-    with open_store(str(site.store)) as store:
-        work = WorkStore(store.database)
-        rows = [store.submit(build_config({**RAW, **each, "seed": SEED})) for each in wanted]
-        for row in rows:
-            work_on(work, work.claim(row.key))
-        ends = time.monotonic() + 60
-        while any(store.row(row.key).status != "finished" for row in rows):  # the site's own worker may be quicker
-            assert time.monotonic() < ends
-            time.sleep(0.1)
-        return [row.key for row in rows]
+    """Return the keys of a private run with a private evaluation and of one without any privacy."""
+    private = submit(site, {"name": "pf_ld", "epochs": 4}, seed=SEED, private_evaluation=True)
+    keys = [*private, *submit(site, {"name": "none", "epochs": 4}, seed=SEED, epsilon=None)]
+    wait_for_runs(site, keys)
+    return keys
 
 
 def save(tab: Page, key: str, folder: Path) -> Path:
@@ -91,7 +76,7 @@ def check_figures(page: Page) -> None:
         expect(place.locator(".hoverlayer .hovertext").first).to_be_visible()
 
 
-def test_the_analysts_file_opens_without_a_network(
+def test_both_files_open_without_a_network_and_policys_holds_no_raw_number(
     tab: Page, site: Any, browser: Browser, keys: list[str], tmp_path: Path
 ) -> None:
     open_page(tab, site, "report?" + "&".join(f"runs={key}" for key in keys))
@@ -108,12 +93,6 @@ def test_the_analysts_file_opens_without_a_network(
         *keys,
     ):
         assert said in text, said
-
-
-def test_policys_file_holds_no_raw_number(
-    tab: Page, site: Any, browser: Browser, keys: list[str], tmp_path: Path
-) -> None:
-    open_page(tab, site, "report?" + "&".join(f"runs={key}" for key in keys))
     tab.get_by_text("Policy: to hand on").click()
     tab.get_by_text("What is left out, and why").wait_for()
     path = save(tab, "report_html", tmp_path)

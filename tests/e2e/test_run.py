@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from fairpriv_core.store.runs import open_store
-from tests.e2e.steps import CHART, LONG, keyed, launch, open_page, read_step, wait_for_state
+from tests.e2e.steps import CHART, LONG, keyed, launch, open_page, read_step, submit, wait_for_state
 
 READ_RANGE = "() => document.querySelector('.st-key-run_groups .js-plotly-plot').layout.xaxis.range.map(Number)"
 READ_BOX = """() => {
@@ -42,7 +42,7 @@ def test_from_data_to_a_live_run_and_its_brakes(tab: Page, site: Any) -> None:
     keyed(tab, "data_train", "button").click()
     tab.wait_for_url("**/train*")
     expect(keyed(tab, "data", "input")).to_have_value("synthetic:group")
-    launch(tab, site, LONG)
+    launch(tab, site)
     waited = wait_for_state(tab, "training", 15)
     assert waited < 10
     keyed(tab, "run_quality", CHART).wait_for()
@@ -68,7 +68,8 @@ def test_from_data_to_a_live_run_and_its_brakes(tab: Page, site: Any) -> None:
 
 
 def test_zoom_stays_through_ten_refreshes_and_the_histogram_shows_its_bound(tab: Page, site: Any) -> None:
-    launch(tab, site, f"{LONG}&seed=5")
+    (key,) = submit(site, LONG, seed=5)
+    open_page(tab, site, f"run?run={key}")
     keyed(tab, "run_gradient_norm", CHART).wait_for()
     expect(keyed(tab, "run_gradient_norm")).to_contain_text("clipped")
     expect(keyed(tab, "run_gradient_norm")).to_contain_text("C")
@@ -86,7 +87,7 @@ def test_zoom_stays_through_ten_refreshes_and_the_histogram_shows_its_bound(tab:
 
 @pytest.mark.long
 def test_five_viewers_of_one_run_are_kept_up_to_date(tab: Page, site: Any) -> None:
-    key = launch(tab, site, f"{LONG}&seed=11")
+    key = launch(tab, site, seed=11)
     viewers = [tab, *(tab.context.new_page() for _ in range(4))]
     for viewer in viewers[1:]:
         open_page(viewer, site, f"run?run={key}")
@@ -106,7 +107,7 @@ def test_five_viewers_of_one_run_are_kept_up_to_date(tab: Page, site: Any) -> No
 
 @pytest.mark.long
 def test_the_page_survives_a_killed_worker_and_its_run_goes_on(tab: Page, own_site: Any) -> None:
-    launch(tab, own_site, f"{LONG}&seed=9")
+    launch(tab, own_site, seed=9)
     keyed(tab, "run_quality", CHART).wait_for()
     reached = read_step(tab)
     own_site.supervisor.kill()
@@ -122,7 +123,8 @@ def test_the_page_survives_a_killed_worker_and_its_run_goes_on(tab: Page, own_si
 
 
 def test_a_run_deleted_in_another_window_gives_a_sentence_and_the_page_goes_on(tab: Page, site: Any) -> None:
-    key = launch(tab, site, f"{LONG}&seed=11")
+    (key,) = submit(site, LONG, seed=12)
+    open_page(tab, site, f"run?run={key}")
     keyed(tab, "do_pause", "button").click()
     wait_for_state(tab, "paused", 30)
     with open_store(str(site.store)) as store:
@@ -131,3 +133,4 @@ def test_a_run_deleted_in_another_window_gives_a_sentence_and_the_page_goes_on(t
     expect(tab.get_by_text("It may have been deleted")).to_be_visible()
     open_page(tab, site, "run?run=0123456789abcdef")
     expect(tab.locator("[data-testid=stAlert]").first).to_contain_text("o run '0123456789abcdef'")
+    assert "Traceback" not in tab.locator("body").inner_text()

@@ -98,17 +98,17 @@ def test_nothing_is_taken_before_sign_in(make_site: Callable[..., Any], tmp_path
     assert try_to_send(site, "data", "source=file") == [413, 413]
 
 
-def test_a_session_is_let_in_by_its_page_and_holds_one_file(own_site: Any) -> None:
-    content = b"x" * 20_000_000
+def test_a_session_is_let_in_by_its_page_and_holds_one_file(make_site: Callable[..., Any]) -> None:
+    site, content = make_site(), b"x" * 20_000_000
 
     def stay_small(session: str) -> tuple[list[int], float]:
-        before = read_memory(own_site)
-        return send(own_site, session, content, 6), read_memory(own_site) - before
+        before = read_memory(site)
+        return send(site, session, content, 6), read_memory(site) - before
 
-    assert try_to_send(own_site, "learn") == [413, 413]
-    answers, grown = run(visit(own_site, "data", stay_small, "source=file"))
+    assert try_to_send(site, "learn") == [413, 413]
+    answers, grown = run(visit(site, "data", stay_small, "source=file"))
     assert answers == [204] * 6 and grown < 80, grown
-    assert try_to_send(own_site, "learn") == [400, 400]  # open to the session above, and to it alone
+    assert try_to_send(site, "learn") == [400, 400]  # open to the session above, and to it alone
 
 
 @pytest.mark.parametrize("session", ["", "nobody"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -135,15 +136,21 @@ def test_k_models_equal_one_at_a_time(method: Method) -> None:
 
 @pytest.mark.parametrize("method", ALL)
 def test_a_resumed_fit_gives_the_same_bits(method: Method) -> None:
-    data, steps = make_data(), method.steps(200)
-    whole = _fit(method, data, Mechanism(Randomness.replay(5)), Watcher(frozenset(range(steps + 1))))
-    watcher = Watcher(frozenset(range(steps + 1)))
-    _fit(method, data, Mechanism(Randomness.replay(5)), watcher)
-    for step, checkpoint in watcher.checkpoints.items():
-        mechanism = Mechanism.from_state(checkpoint)
-        resumed = _fit(method, data, mechanism, Watcher(), checkpoint)
-        assert np.array_equal(resumed.parameters, whole.parameters), step
-        assert _described(resumed) == _described(whole), step
+    """From every checkpoint to the next one, and from every fifth and the last to the end."""
+    data, watcher = make_data(), Watcher(frozenset(range(method.steps(200) + 1)))
+    whole = _fit(method, data, Mechanism(Randomness.replay(5)), watcher)
+    checkpoints = watcher.checkpoints
+    for step, following in pairwise(checkpoints):
+        resumed = Watcher(frozenset({following}), stop_at=following)
+        with pytest.raises(InterruptedError):
+            _fit(method, data, Mechanism.from_state(checkpoints[step]), resumed, checkpoints[step])
+        for name, value in checkpoints[following].items():
+            assert resumed.checkpoints[following][name].tobytes() == value.tobytes(), (step, name)
+    for step in {*list(checkpoints)[::5], max(checkpoints)}:
+        mechanism = Mechanism.from_state(checkpoints[step])
+        ended = _fit(method, data, mechanism, Watcher(), checkpoints[step])
+        assert np.array_equal(ended.parameters, whole.parameters), step
+        assert _described(ended) == _described(whole), step
 
 
 @pytest.mark.parametrize("method", PRIVATE)

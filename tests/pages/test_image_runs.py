@@ -23,10 +23,10 @@ PETS = "folder-pets.parquet:sex?label=kind&image=picture"
 SAME = "mnist_unbalanced:label"
 
 
-@pytest.fixture(autouse=True)
-def pets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Offer a file with images in it."""
-    draw, cells = np.random.default_rng(0), []
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with files of images: 1500, 400 of these, and as many too small ones."""
+    place, draw, cells = tmp_path_factory.mktemp("pets"), np.random.default_rng(0), []
     for _ in range(ROWS):
         buffer = io.BytesIO()
         Image.fromarray(draw.integers(0, 256, (16, 16), dtype=np.uint8)).save(buffer, "png")
@@ -34,10 +34,21 @@ def pets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = [KINDS[row % 3] for row in range(ROWS)]
     columns = {"picture": cells, "kind": kinds, "sex": [SEXES[row % 2] for row in range(ROWS)]}
     columns["tame"] = [("no", "yes")[row // 2 % 2] for row in range(ROWS)]
-    parquet.write_table(pa.table(columns), tmp_path / "pets.parquet")
-    monkeypatch.setenv("FAIRPRIV_DATA_FOLDER", str(tmp_path))
-    st.cache_resource.clear()
+    table = pa.table(columns)
+    parquet.write_table(table, place / "pets.parquet")
+    parquet.write_table(table.slice(0, 400), place / "few.parquet")
+    small = io.BytesIO()
+    Image.fromarray(np.zeros((8, 8), dtype=np.uint8)).save(small, "png")
+    parquet.write_table(pa.table({**columns, "picture": [small.getvalue()] * ROWS}), place / "small.parquet")
     READER.close()  # it has the environment of whoever started it
+    return place
+
+
+@pytest.fixture(autouse=True)
+def offered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offer the files."""
+    monkeypatch.setenv("FAIRPRIV_DATA_FOLDER", str(folder))
+    st.cache_resource.clear()
 
 
 def said(page: AppTest) -> str:
@@ -61,9 +72,7 @@ def test_images_are_trained_on_by_a_small_convolutional_network(expert: str, ope
     assert (method["network"], method["hidden_layers"]) == ("cnn_small", 0)
 
 
-def test_few_images_are_taken_in_batches_that_they_fill(open_page: Open, tmp_path: Path) -> None:
-    table = parquet.read_table(tmp_path / "pets.parquet")
-    parquet.write_table(table.slice(0, 400), tmp_path / "few.parquet")
+def test_few_images_are_taken_in_batches_that_they_fill(open_page: Open) -> None:
     page = open_page("train", data=PETS.replace("pets", "few"))
     assert not page.exception and not page.error
     assert "Batch size = 100: the usual 1024 is too large for 400 rows." in said(page)
@@ -82,15 +91,7 @@ def test_an_mlp_is_asked_for_its_size_and_a_table_for_no_network(open_page: Open
     assert "p.network" not in keys_of(table) and not table.error and not table.button("launch").disabled
 
 
-def test_a_network_that_needs_larger_images_is_refused_at_its_field(open_page: Open, tmp_path: Path) -> None:
-    small = io.BytesIO()
-    Image.fromarray(np.zeros((8, 8), dtype=np.uint8)).save(small, "png")
-    columns = {
-        "picture": [small.getvalue()] * ROWS,
-        "kind": list(KINDS) * (ROWS // 3),
-        "sex": list(SEXES) * (ROWS // 2),
-    }
-    parquet.write_table(pa.table(columns), tmp_path / "small.parquet")
+def test_a_network_that_needs_larger_images_is_refused_at_its_field(open_page: Open) -> None:
     page = open_page("train", data="folder-small.parquet:sex?label=kind&image=picture", method="dp_sgd")
     assert "needs images of at least 14 x 14 pixels, got 8 x 8; take mlp" in page.error[0].value.replace("\\", "")
     page.selectbox("p.network").set_value("mlp").run()
