@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.cli.commands import Call, make_call
 
@@ -36,6 +37,16 @@ def chromium() -> str:
     if found is None:
         pytest.skip("needs Chromium on the PATH, or BROWSER_PATH to name one.")
     return found
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    """Start Chromium for all tests; there can be but one Playwright in a process."""
+    expect.set_options(timeout=20_000)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()
 
 
 @pytest.fixture(autouse=True)

@@ -86,7 +86,11 @@ def describe_commands() -> dict[str, list[str]]:
     while waiting:
         name, command = waiting.pop()
         context = click.Context(
-            command, info_name=f"fairpriv {name}".strip(), terminal_width=120, max_content_width=120
+            command,
+            info_name=f"fairpriv {name}".strip(),
+            terminal_width=120,
+            max_content_width=120,
+            help_option_names=["-h", "--help"],
         )
         found[name] = command.get_help(context).splitlines()
         if isinstance(command, click.Group):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.report import export
@@ -75,16 +75,14 @@ def draws(path: Path) -> bool:
     )
 
 
-def test_an_exported_figure_has_no_button_that_sends_it(chromium: str, tmp_path: Path) -> None:
+def test_an_exported_figure_has_no_button_that_sends_it(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "figure.html"
     path.write_text(to_html(FIGURES["trade_off"]), "utf-8")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.goto(path.as_uri())
-        page.locator(".modebar-btn").first.wait_for(state="attached")
-        assert_keeps_to_itself(page)
-        browser.close()
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.locator(".modebar-btn").first.wait_for(state="attached")
+    assert_keeps_to_itself(page)
+    page.close()
 
 
 def test_html_takes_names_as_text() -> None:
