@@ -86,9 +86,13 @@ def describe_runs(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return one line a run, newest first."""
     if not rows:
         return "no runs in the store yet"
-    listed = tabulate([_RUN_COLUMNS, *[[_cell(row[name]) for name in _RUN_COLUMNS] for row in rows]])
+    listed = tabulate([_RUN_COLUMNS, *[[_show(name, row[name]) for name in _RUN_COLUMNS] for row in rows]])
     thinned = [row["key"] for row in rows if row["config"]["data"].get("group_ratio") and row["epsilon"] is not None]
     return f"{listed}\n{_THINNED}: {', '.join(thinned)}" if thinned else listed
+
+
+def _show(name: str, value: object) -> str:
+    return epsilon_text(value) if name == "epsilon" and isinstance(value, float) else _cell(value)
 
 
 def describe_catalogue(items: Sequence[Mapping[str, Any]]) -> str:
