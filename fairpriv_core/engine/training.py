@@ -72,7 +72,7 @@ class Unwatched:
         return False
 
     def show(self, snapshot: Snapshot) -> None:
-        """Style away."""
+        """Look away."""
 
     def commit(self, *, step: int, events: Events, checkpoint: Mapping[str, np.ndarray]) -> None:
         """Store nothing."""

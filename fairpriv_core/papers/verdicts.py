@@ -260,7 +260,7 @@ def _look_at_reach(check: Reach, case: Part, runs: Runs) -> _Finding:
 
 
 def _look_at_trend(check: Trend, case: Part, runs: Runs) -> _Finding:
-    """Style at the change over all values, and at each step against the slack.
+    """Look at the change over all values, and at each step against the slack.
 
     It agrees where the whole change is settled and no mean goes back by more than the slack; it disagrees where the
     interval of the whole change, or of a step back beyond the slack, settles that.

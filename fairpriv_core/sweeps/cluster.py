@@ -131,7 +131,7 @@ class Workers:
         return not self._checks and bool(self.fit or self.refused)
 
     def update(self, client: Client) -> list[str]:
-        """Style who has come and gone; return a sentence for each worker that was refused now."""
+        """Look who has come and gone; return a sentence for each worker that was refused now."""
         present = client.scheduler_info()["workers"]
         for known in (self.fit, self.refused, self._checks):
             for address in [address for address in known if address not in present]:

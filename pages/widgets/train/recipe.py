@@ -44,7 +44,7 @@ def choose_recipe() -> Recipe:
             "Data and sensitive attribute", listed, **mount_index("data", listed), format_func=list_reference
         )
         reference = keep("data", chosen)
-        link_to("data", "LineStyle at it, or bring your own")
+        link_to("data", "Look at it, or bring your own")
     spec = find_spec(reference)
     dataset = None if spec is None else find_dataset(spec)
     with method:
