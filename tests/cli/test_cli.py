@@ -58,7 +58,7 @@ def test_a_trained_run_prints_one_record_and_does_not_run_twice(call: Call, tmp_
 
 def test_text_says_proved_beside_published_and_what_is_protected(call: Call) -> None:
     said = call(*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--set", "epochs=2")
-    for words in (", proved", "delta", "sensitive attribute", "rates are computed on raw", "Accuracy may be published"):
+    for words in (", proved", "delta", "sensitive attribute", "rates are raw", "Accuracy may be published"):
         assert words in " ".join(said.out.split()) and "percentage points" in said.out and "by the paper" in said.out
     unproved = call(*TRAIN, "--method", "pf_ld", "--variant", "published", "--epsilon", "1", "--set", "epochs=2")
     assert "Metrics are computed on raw" in unproved.out and "may be published" not in unproved.out
@@ -213,7 +213,7 @@ def test_ctrl_c_pauses_and_resume_goes_on(call: Call, monkeypatch: pytest.Monkey
     assert said.json["metrics"] == whole["metrics"] and said.json["event"] == whole["event"]
     assert call("resume", key).code == 0
     curves = call("export", key, "--format", "csv").out.splitlines()
-    assert curves[0].startswith("# Metrics are computed on raw protected data") and curves[1] == "step,name,value"
+    assert curves[0].startswith("# Raw, for the analyst") and curves[1] == "step,name,value"
     assert json.loads(call("export", key).out) == said.json
 
 
