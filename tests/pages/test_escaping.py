@@ -192,6 +192,13 @@ def test_no_value_is_drawn_unescaped(module: str) -> None:
     assert not faults, "\n".join(["put the value through `plain`:", *faults])
 
 
+@pytest.mark.parametrize("module", PAGES)
+def test_every_table_says_what_it_shows(module: str) -> None:
+    calls = [node for node in ast.walk(PAGES[module].tree) if isinstance(node, ast.Call)]
+    tables = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "dataframe"]
+    assert [call.lineno for call in tables if "alt" not in {keyword.arg for keyword in call.keywords}] == []
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

@@ -195,7 +195,7 @@ def _show_reach(code: Mapping[str, Any]) -> None:
         for one in code["reach"]
     ]
     if rows:
-        st.dataframe(rows, hide_index=True, key="audit_reach")
+        st.dataframe(rows, hide_index=True, key="audit_reach", alt="How much one person adds to each kind of release.")
     noise = code["noise"]
     if noise is not None:
         st.caption(

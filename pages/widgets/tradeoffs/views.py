@@ -61,6 +61,7 @@ def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> Non
             ],
             key="tradeoff_rows",
             hide_index=True,
+            alt="Each setting: method, what its ε says, accuracy, gap, number of seeds, and whether it is dominated.",
             placeholder="–",
             column_config={
                 "accuracy %": number(format="%.2f", help="Mean over seeds, on the test split"),
