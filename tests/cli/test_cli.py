@@ -61,7 +61,7 @@ def test_text_says_proved_beside_published_and_what_is_protected(call: Call) -> 
     for words in (", proved", "delta", "sensitive attribute", "rates are raw", "Accuracy may be published"):
         assert words in " ".join(said.out.split()) and "percentage points" in said.out and "by the paper" in said.out
     unproved = call(*TRAIN, "--method", "pf_ld", "--variant", "published", "--epsilon", "1", "--set", "epochs=2")
-    assert "Metrics are computed on raw" in unproved.out and "may be published" not in unproved.out
+    assert "Raw, for the analyst" in unproved.out and "may be published" not in unproved.out
     assert unproved.code == 0 and re.search(r"^epsilon +none\.", unproved.out, re.M) and "published" in unproved.out
     assert "demographic_parity" in call("runs").out
 
