@@ -19,7 +19,8 @@ from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.text import write_lines
 
-_FORMATS = ("json", "csv", "html", "pdf", "png", "svg", "zip", "toml", "ipynb", "md")
+_OF_A_RUN = ("json", "csv")
+_FORMATS = (*_OF_A_RUN, "html", "pdf", "png", "svg", "zip", "toml", "ipynb", "md")
 _HELP = (
     "json: one run's record. csv: one run's curves, or the table of several. html, pdf: the report. png, svg: its "
     "first figure. toml: configs. ipynb: a notebook that repeats the runs. md: model cards. zip: everything."
@@ -46,7 +47,7 @@ def export(keys: tuple[str, ...], form: str, audience: Audience, out: str | None
 
 
 def _make(keys: Sequence[str], form: str, audience: Audience) -> bytes:
-    if form in ("json", "csv") and audience == "analyst" and len(keys) == 1:
+    if form in _OF_A_RUN and audience == "analyst" and len(keys) == 1:
         return _export_run(keys[0], form).encode()
     if form == "json":
         raise BadInput(

@@ -12,6 +12,7 @@ from string import Template
 import click
 
 import fairpriv_core
+from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, print_answer
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
@@ -98,7 +99,7 @@ def new() -> None:
 
 @new.command()
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@options.json
 def method(name: str, as_json: bool) -> None:
     """Write the method NAME, such as my_method: its file, its line in the catalogue, its example in the contract."""
     written = write_method(name, Path(fairpriv_core.__file__).parents[1])

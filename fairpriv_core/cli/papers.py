@@ -6,6 +6,7 @@ from functools import partial
 
 import click
 
+from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, open_reporter, print_answer
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.measured import with_measured
@@ -16,11 +17,9 @@ from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.launch import Order
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-
 
 @click.group(invoke_without_command=True)
-@_json
+@options.json
 @click.pass_context
 def papers(context: click.Context, /, as_json: bool) -> None:
     """List the figures and tables of the papers that can be made again."""
@@ -35,7 +34,7 @@ def papers(context: click.Context, /, as_json: bool) -> None:
 @click.option("--full", "version", flag_value="full", help="All that the paper ran.")
 @click.option("--workers", type=click.IntRange(min=1), help="How many processes train; default: one a core.")
 @click.option("--yes", is_flag=True, help="Start the full version's runs, however many they are.")
-@_json
+@options.json
 def run(name: str, version: str, workers: int | None, yes: bool, as_json: bool) -> None:
     """Run a figure or table, say what it costs before, and set it beside what was printed.
 

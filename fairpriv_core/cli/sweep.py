@@ -12,6 +12,7 @@ from functools import partial
 
 import click
 
+from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, report
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.children import count_cores, use_one_thread
@@ -33,7 +34,7 @@ from fairpriv_core.sweeps.spec import read_sweep
 @click.option("--scheduler", help="A Dask scheduler, tcp://host:8786: its workers train. FAIRPRIV_STORE is PostgreSQL.")
 @click.option("--yes", is_flag=True, help="Start more runs than the file lets start without it.")
 @click.option("--out", help="Write the answer here too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@options.json
 def sweep(file: str, workers: int | None, scheduler: str | None, out: str | None, as_json: bool, **asked: bool) -> None:
     """Train all runs that FILE asks for, and say before what they cost."""
     check_folder(out)

@@ -30,7 +30,7 @@ from fairpriv_core.engine.products import multiply
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
-NETWORK_KIND = "mlp"
+MLP = "mlp"
 _CHUNK = 1024  # rows whose activations a processor keeps at hand
 
 
@@ -97,7 +97,7 @@ class NetworkShape:
     def to_json(self) -> dict[str, Any]:
         """Return the description that is stored with a trained model."""
         return {
-            "kind": NETWORK_KIND,
+            "kind": MLP,
             "inputs": self.inputs,
             "hidden_layers": self.hidden_layers,
             "width": self.width,
@@ -106,8 +106,8 @@ class NetworkShape:
     @staticmethod
     def from_json(network: Mapping[str, Any]) -> NetworkShape:
         """Return the shape that `to_json` described; BadInput for a kind that is not known."""
-        if network["kind"] != NETWORK_KIND:
-            raise BadInput(f"network kind must be {NETWORK_KIND}, got '{network['kind']}'.")
+        if network["kind"] != MLP:
+            raise BadInput(f"network kind must be {MLP}, got '{network['kind']}'.")
         return NetworkShape(network["inputs"], network["hidden_layers"], network["width"])
 
 
@@ -143,7 +143,6 @@ def _forward(
     return scores
 
 
-MLP = "mlp"
 _LEAST = {"cnn_small": 14, "vgg9": 16}  # pixels that a side must have
 NETWORKS = (MLP, *_LEAST)
 FOR_IMAGES = "cnn_small"  # where a person with images names none

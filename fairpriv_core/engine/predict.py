@@ -35,7 +35,7 @@ from fairpriv_core.engine.layers import (
     MeanPool,
     Place,
 )
-from fairpriv_core.engine.networks import NETWORK_KIND, NetworkShape, logits
+from fairpriv_core.engine.networks import MLP, NetworkShape, logits
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.rates import decide
@@ -138,7 +138,7 @@ def _count_seen(place: Place) -> int:
 
 
 MIXTURE_KIND, DERIVED_KIND = "mixture", "derived"
-_KINDS = (NETWORK_KIND, LAYERED_KIND, MIXTURE_KIND, DERIVED_KIND)
+_KINDS = (MLP, LAYERED_KIND, MIXTURE_KIND, DERIVED_KIND)
 THRESHOLD = 0.5  # of a model that is not randomised
 _CHUNK = 16384
 
@@ -267,7 +267,7 @@ def _network_score(network: Mapping[str, Any], parameters: np.ndarray, rows: np.
 
 
 def _read_mlp(network: Mapping[str, Any]) -> NetworkShape:
-    if network["kind"] != NETWORK_KIND:
+    if network["kind"] != MLP:
         raise BadInput(f"network kind must be one of {', '.join(_KINDS)}, got '{network['kind']}'.")
     return NetworkShape.from_json(network)
 

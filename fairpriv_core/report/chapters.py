@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.records.record import RAW, is_covered
+from fairpriv_core.records.source import name_file
 from fairpriv_core.report import wording
 from fairpriv_core.report.audits import (
     NOTHING_TO_GUESS,
@@ -21,7 +22,7 @@ from fairpriv_core.report.audits import (
     membership_bars,
 )
 from fairpriv_core.report.card import tell_card
-from fairpriv_core.report.chosen import Chosen, name_file
+from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.document import NOTICES, Audience, Bullets, Cell, Code, Document, Part, Section, Table, Text
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.figures import epsilon_dots

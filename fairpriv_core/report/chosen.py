@@ -13,6 +13,7 @@ from pathlib import PurePath
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.record import accuracy_is_public, is_covered
 from fairpriv_core.records.release import without_raw
+from fairpriv_core.records.source import name_file
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.report_data import Json, ReportData, ReportRun
 from fairpriv_core.report.styles import method_style
@@ -147,8 +148,3 @@ def _hide_path(config: str, data: Json) -> str:
     """Return the TOML of a config with a file's name in place of its path."""
     place = data["file"]
     return config if place is None else config.replace(json.dumps(place), json.dumps(name_file(data)))
-
-
-def name_file(data: Json) -> str | None:
-    """Return the name, without its folders, of the file in a config's data; None for a benchmark."""
-    return None if data["file"] is None else PurePath(data["file"]).name

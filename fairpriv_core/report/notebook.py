@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from fairpriv_core.report.chosen import Chosen, name_file
+from fairpriv_core.records.source import name_file
+from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.markdown import escape
 from fairpriv_core.report.report_numbers import is_noisy, read_paid

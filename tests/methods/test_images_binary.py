@@ -16,7 +16,7 @@ from fairpriv_core.audit.sensitivity import measure_shapes
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.layers import LAYERED_KIND, Dense, Layer, LayeredShape, Relu
-from fairpriv_core.engine.networks import NETWORK_KIND
+from fairpriv_core.engine.networks import MLP
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted, Training
@@ -188,7 +188,7 @@ def test_a_network_of_layers_is_treated_as_the_numpy_kernel_treats_it(
     hidden: tuple[Layer, ...] = (Dense(5), Relu()) * 2
     monkeypatch.setattr(Setting, "shape", property(lambda self: LayeredShape((data.d,), (*hidden, Dense(1)))))
     layered = fit()
-    assert (plain.network["kind"], layered.network["kind"]) == (NETWORK_KIND, LAYERED_KIND)
+    assert (plain.network["kind"], layered.network["kind"]) == (MLP, LAYERED_KIND)
     assert np.allclose(layered.parameters, plain.parameters, rtol=1e-3, atol=1e-5)
     assert layered.events == plain.events
     assert _numbers(layered.notes) == pytest.approx(_numbers(plain.notes), rel=1e-3)
@@ -205,7 +205,7 @@ def test_another_network_trains_on_one_release() -> None:
     other = dataclasses.replace(ATTRIBUTE["one_release"], network="mlp")
     silent = RecordingMechanism()
     again = other.fit(data, Training(notion, 0, silent, Watcher(), given=first.notes))
-    assert not silent.releases and again.network["kind"] == NETWORK_KIND
+    assert not silent.releases and again.network["kind"] == MLP
     assert again.notes["shared_releases"] == first.notes["shared_releases"]
 
 
