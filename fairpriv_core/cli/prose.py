@@ -12,6 +12,13 @@ from fairpriv_core.text import at_least_text, epsilon_text
 _SHOWN = "attacks find a lower bound; 0 says that they found nothing, not that there is nothing"
 
 NOT_PRIVATE = "not private: it promises nothing that an attack could be held against"
+_BY = {
+    "released": "numbers that had been released: the choice costs nothing more",
+    "noisy": "gaps with noise, paid for in the ledger",
+    "raw": "raw numbers on protected data",
+}
+_GIVEN = "What a run's epsilon takes as given, such as which rows were left out, these sums take as given too."
+_LINE_COLUMNS = ("key", "status", "what", "protects", "of", "epsilon alone")
 
 
 def describe_audit(audit: Mapping[str, Any]) -> str:
@@ -84,15 +91,6 @@ def _list_attribute(found: Mapping[str, Any] | None) -> str:
         return "the groups are the classes: whoever knows the label knows the group"
     each = ", ".join(f"{one['attacker']} {one['accuracy']:.3f} ({one['baseline']:.3f})" for one in found["attackers"])
     return f"{found['sensitive']} named rightly: {each}; in brackets from x and y alone"
-
-
-_BY = {
-    "released": "numbers that had been released: the choice costs nothing more",
-    "noisy": "gaps with noise, paid for in the ledger",
-    "raw": "raw numbers on protected data",
-}
-_GIVEN = "What a run's epsilon takes as given, such as which rows were left out, these sums take as given too."
-_LINE_COLUMNS = ("key", "status", "what", "protects", "of", "epsilon alone")
 
 
 def describe_ledgers(ledgers: Sequence[Mapping[str, Any]]) -> str:

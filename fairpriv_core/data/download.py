@@ -19,6 +19,7 @@ from fairpriv_core.errors import BadInput, DataUnavailable
 FOLDER_VARIABLE = "FAIRPRIV_DATA"
 _SECONDS = 30
 _SETTLED_NS = 2 * 10**9  # after a change: within one tick of a clock two contents may have the same times
+VARIABLE = "FAIRPRIV_CONFIRMED"
 
 
 def find_edition(editions: tuple[tuple[Source, ...], ...]) -> list[tuple[Source, Path]]:
@@ -100,9 +101,6 @@ def _download(source: Source) -> Path:
         ) from error
     _verify(place, source)
     return place
-
-
-VARIABLE = "FAIRPRIV_CONFIRMED"
 
 
 def is_confirmed(problem: Problem) -> bool:

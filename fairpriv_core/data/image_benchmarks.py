@@ -27,6 +27,31 @@ DIGITS = tuple("0123456789")
 #: of this digit's training images RARE_KEPT are kept, drawn with RARE_SEED
 RARE, RARE_KEPT, RARE_SEED = 8, 500, 8
 _MAGIC = {3: 2051, 1: 2049}
+VARIABLE = "FAIRPRIV_UTKFACE"
+ADDRESS = "https://susanqq.github.io/UTKFace/"
+#: the nine classes of age are parted at these years, the two of age_binary at MIDDLE_AGE, those of age_36 at OLDER_AGE
+AGE_EDGES = (10, 15, 20, 25, 30, 40, 50, 60)
+MIDDLE_AGE, OLDER_AGE = 30, 36
+AGES = ("under 10", "10 to 14", "15 to 19", "20 to 24", "25 to 29", "30 to 39", "40 to 49", "50 to 59", "60 or older")
+HALVES, OLDER = ("under 30", "30 or older"), ("under 36", "36 or older")
+GENDERS = ("male", "female")
+RACES = ("White", "Black", "Asian", "Indian", "Others")
+_OLDEST = 116
+_MOST_NAMED = 5
+_NAME = re.compile(r"(\d+)_(\d+)_(\d+)_\d+ ?\.?jpg\.chip\.jpg")
+_PREPARED = Source(
+    path="utkface/utkface_48x48_gray_15000.npz",
+    url=ADDRESS,
+    sha256="dff80b26346f7b97280d0e814eb065f83b6909f0e84a84b9b5c2eb0143bf5934",
+    layout=Layout(),
+)
+_MNIST_FILES = (
+    ("train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
+    ("train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+    ("t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+    ("t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
+)
+_RESEARCH = "The faces may be used for non-commercial research only, and their photographers keep all rights."
 
 
 def read_unbalanced(problem: Problem, _: bool) -> Pictures:
@@ -63,26 +88,6 @@ def read_idx(path: Path, dimensions: int) -> np.ndarray:
     if head[0] != _MAGIC[dimensions] or len(content) != 4 + 4 * dimensions + int(np.prod(shape)):
         raise DataUnavailable(f"{path} is no idx file of {dimensions} dimensions; delete it.", field="dataset")
     return np.frombuffer(content, dtype=np.uint8, offset=4 + 4 * dimensions).reshape(shape)
-
-
-VARIABLE = "FAIRPRIV_UTKFACE"
-ADDRESS = "https://susanqq.github.io/UTKFace/"
-#: the nine classes of age are parted at these years, the two of age_binary at MIDDLE_AGE, those of age_36 at OLDER_AGE
-AGE_EDGES = (10, 15, 20, 25, 30, 40, 50, 60)
-MIDDLE_AGE, OLDER_AGE = 30, 36
-AGES = ("under 10", "10 to 14", "15 to 19", "20 to 24", "25 to 29", "30 to 39", "40 to 49", "50 to 59", "60 or older")
-HALVES, OLDER = ("under 30", "30 or older"), ("under 36", "36 or older")
-GENDERS = ("male", "female")
-RACES = ("White", "Black", "Asian", "Indian", "Others")
-_OLDEST = 116
-_MOST_NAMED = 5
-_NAME = re.compile(r"(\d+)_(\d+)_(\d+)_\d+ ?\.?jpg\.chip\.jpg")
-_PREPARED = Source(
-    path="utkface/utkface_48x48_gray_15000.npz",
-    url=ADDRESS,
-    sha256="dff80b26346f7b97280d0e814eb065f83b6909f0e84a84b9b5c2eb0143bf5934",
-    layout=Layout(),
-)
 
 
 @dataclass(frozen=True)
@@ -218,12 +223,6 @@ def _seal(pixels: Pixels, labels: np.ndarray) -> str:
     return hashlib.sha256(pixels.seal().encode() + labels.astype(np.int64).tobytes()).hexdigest()
 
 
-_MNIST_FILES = (
-    ("train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
-    ("train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
-    ("t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
-    ("t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
-)
 MNIST_UNBALANCED = Problem(
     name="mnist_unbalanced",
     title="Unbalanced MNIST",
@@ -259,7 +258,6 @@ MNIST_UNBALANCED = Problem(
     ),
 )
 
-_RESEARCH = "The faces may be used for non-commercial research only, and their photographers keep all rights."
 UTKFACE = Problem(
     name="utkface",
     title="UTK-Face",

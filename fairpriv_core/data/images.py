@@ -19,6 +19,9 @@ from fairpriv_core.errors import BadInput
 #: a pixel is divided by it: public, and learned from no row
 WHITE = 255
 _AT_ONCE = 1 << 10
+_MOST_NAMED = 5
+_BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError, Image.DecompressionBombWarning)
+_GREY = ("1", "L", "LA", "I", "I;16", "F")
 
 
 @dataclass(frozen=True)
@@ -77,11 +80,6 @@ class Pictures:
     official_test: np.ndarray | None = None
     unit: np.ndarray | None = None
     notes: tuple[str, ...] = field(default=())
-
-
-_MOST_NAMED = 5
-_BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError, Image.DecompressionBombWarning)
-_GREY = ("1", "L", "LA", "I", "I;16", "F")
 
 
 @dataclass(frozen=True)

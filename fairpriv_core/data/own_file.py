@@ -42,6 +42,16 @@ MOST_CODES = 12
 #: fewer rows than this carry no bins
 _ROWS_FOR_BINS = 1_000
 _MOST_LINES = 2
+_LEARNED_OF_IMAGES = (
+    "Which values the label and the sensitive attribute have, the images' size and whether they are grey were read "
+    "from the files and are taken as public, and so is the number of images. Pixels are divided by 255, a public "
+    "constant."
+)
+_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
+_LEARNED = (
+    "Column types, ranges, bins and category lists of the features were read from the file and are taken as public, "
+    "and so are the values of the label and the number of rows."
+)
 
 
 @dataclass(frozen=True)
@@ -231,15 +241,6 @@ def _plain(cell: Any) -> Any:
     return cell["bytes"] if isinstance(cell, dict) and "bytes" in cell else cell
 
 
-_LEARNED_OF_IMAGES = (
-    "Which values the label and the sensitive attribute have, the images' size and whether they are grey were read "
-    "from the files and are taken as public, and so is the number of images. Pixels are divided by 255, a public "
-    "constant."
-)
-
-_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
-
-
 @dataclass(frozen=True)
 class _Cells:
     """The cells of the image column: bytes, or names of files relative to `folder`."""
@@ -320,12 +321,6 @@ def find_image_columns(path: Path) -> tuple[str, ...]:
 
 def _names_image(cell: object) -> bool:
     return isinstance(cell, str) and cell.strip().lower().endswith(_ENDINGS)
-
-
-_LEARNED = (
-    "Column types, ranges, bins and category lists of the features were read from the file and are taken as public, "
-    "and so are the values of the label and the number of rows."
-)
 
 
 def read_own_file(path: Path, spec: DataSpec) -> Material:

@@ -27,6 +27,8 @@ from fairpriv_core.data.profile import ColumnReport, FileReport, Outline, inspec
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFailed
 
 IDLE_SECONDS = 60.0
+_LENGTH_BYTES = 8
+_ERRORS = {kind.__name__: kind for kind in (BadInput, DataUnavailable)}
 
 
 def answer(request: Mapping[str, Any]) -> bytes:
@@ -59,16 +61,8 @@ def main() -> None:
     source, target = sys.stdin.buffer, sys.stdout.buffer
     while select.select([source], [], [], IDLE_SECONDS)[0] and (line := source.readline()):
         archive = answer(json.loads(line))
-        target.write(len(archive).to_bytes(8, "big") + archive)
+        target.write(len(archive).to_bytes(_LENGTH_BYTES, "big") + archive)
         target.flush()
-
-
-if __name__ == "__main__":
-    main()
-
-
-_ERRORS = {kind.__name__: kind for kind in (BadInput, DataUnavailable)}
-_LENGTH_BYTES = 8
 
 
 class Reader:
@@ -142,3 +136,7 @@ def _freeze(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_freeze(item) for item in value)
     return {name: _freeze(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+
+if __name__ == "__main__":
+    main()

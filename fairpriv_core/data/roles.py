@@ -22,6 +22,8 @@ from fairpriv_core.errors import BadInput
 
 #: more groups than this cannot be measured or constrained one by one
 MOST_GROUPS = 50
+#: more classes than this cannot be told apart
+MOST_CLASSES = 100
 
 
 @dataclass(frozen=True)
@@ -239,10 +241,6 @@ def _say(grouping: Grouping) -> str:
 
 def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
-
-
-#: more classes than this cannot be told apart
-MOST_CLASSES = 100
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from fairpriv_core.errors import BadInput
 
 _FORMAT = 1
 _KINDS: dict[str, type[Numeric] | type[Categorical]] = {"numeric": Numeric, "categorical": Categorical}
+_PIXELS = "Pixels are divided by 255, a public constant; the number of images is public."
 
 
 def name_features(column: Numeric | Categorical) -> tuple[str, ...]:
@@ -80,9 +81,6 @@ def _read_column(stored: dict[str, Any]) -> Numeric | Categorical:
 
 def _freeze(value: Any) -> Any:
     return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
-
-
-_PIXELS = "Pixels are divided by 255, a public constant; the number of images is public."
 
 
 @dataclass(frozen=True)

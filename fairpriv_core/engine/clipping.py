@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 _WIDE = 512  # values whose squares are added in their own precision
+MARGIN = 1e-5  # clip to bound * (1 - MARGIN): a contribution that is rounded to float32 then stays within the bound
 
 
 def with_bias(rows: np.ndarray) -> np.ndarray:
@@ -44,9 +45,6 @@ def layer_squares(
     each[1:-1] *= fed[:-1]
     each[-1] = fed[-1]
     return each
-
-
-MARGIN = 1e-5  # clip to bound * (1 - MARGIN): a contribution that is rounded to float32 then stays within the bound
 
 
 def clip_weights(weights: np.ndarray, norms: np.ndarray, bound: float | np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
 Size = tuple[int, ...]
+LAYERED_KIND = "layers"
 
 
 class Layer(Protocol):
@@ -190,9 +191,6 @@ def _slide(size: Size, side: int, stride: int, padding: int = 0) -> Size:
 def _uniform(draw: np.random.Generator, weights: tuple[int, int]) -> np.ndarray:
     outputs, inputs = weights
     return draw.uniform(-1.0, 1.0, outputs * inputs + outputs) / math.sqrt(inputs)
-
-
-LAYERED_KIND = "layers"
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.privacy.sums import BLOCK
 from fairpriv_core.seeds import public_generator
 
+_ELSEWHERE = "fairpriv_core.engine.torch.device"  # these need torch, which takes seconds to load
+_LAYERED = "fairpriv_core.engine.torch.kernel"
+
 
 def steps_per_epoch(n: int, batch_size: int) -> int:
     """Return the number of batches that cover `n` rows; BadInput when a batch is larger than the data."""
@@ -39,10 +42,6 @@ def public_batches(seed: int, *, n: int, batch_size: int, epoch: int) -> list[np
     """Return one epoch's batches: row indices, each row once, the last batch possibly smaller."""
     order = public_generator(seed, "batches", epoch).permutation(n)
     return [order[start : start + batch_size] for start in range(0, n, batch_size)]
-
-
-_ELSEWHERE = "fairpriv_core.engine.torch.device"  # these need torch, which takes seconds to load
-_LAYERED = "fairpriv_core.engine.torch.kernel"
 
 
 @dataclass(frozen=True)

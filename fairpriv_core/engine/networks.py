@@ -32,6 +32,15 @@ from fairpriv_core.seeds import public_generator
 
 MLP = "mlp"
 _CHUNK = 1024  # rows whose activations a processor keeps at hand
+_LEAST = {"cnn_small": 14, "vgg9": 16}  # pixels that a side must have
+NETWORKS = (MLP, *_LEAST)
+FOR_IMAGES = "cnn_small"  # where a person with images names none
+_BLOCKS = ((32,), (64,), (128, 128), (256, 256))  # widths of the convolutions between the poolings of vgg9
+_GROUPS, _UNITS = 8, 576
+Image = tuple[int, int, int]
+_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container, in bytes, or "max"
+_OF_PARAMETER = 70  # bytes: the parameter, its gradients and moments, its noise, a checkpoint of all that
+_OF_VALUE = 8  # bytes of a batch's value: as it is gathered and as it is passed through
 
 
 class Shape(Protocol):
@@ -143,13 +152,6 @@ def _forward(
     return scores
 
 
-_LEAST = {"cnn_small": 14, "vgg9": 16}  # pixels that a side must have
-NETWORKS = (MLP, *_LEAST)
-FOR_IMAGES = "cnn_small"  # where a person with images names none
-_BLOCKS = ((32,), (64,), (128, 128), (256, 256))  # widths of the convolutions between the poolings of vgg9
-_GROUPS, _UNITS = 8, 576
-
-Image = tuple[int, int, int]
 AnyShape = NetworkShape | LayeredShape
 
 
@@ -220,11 +222,6 @@ def build_vgg9(image: Image, outputs: int) -> LayeredShape:
 def read_shape(network: Mapping[str, Any]) -> AnyShape:
     """Return the network that is stored with a trained model."""
     return (LayeredShape if network["kind"] == LAYERED_KIND else NetworkShape).from_json(network)
-
-
-_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container, in bytes, or "max"
-_OF_PARAMETER = 70  # bytes: the parameter, its gradients and moments, its noise, a checkpoint of all that
-_OF_VALUE = 8  # bytes of a batch's value: as it is gathered and as it is passed through
 
 
 def estimate_memory(shape: AnyShape, batch_size: int) -> int:

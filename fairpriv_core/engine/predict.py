@@ -41,6 +41,10 @@ from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.rates import decide
 
 _NUMBERS = 2**23  # that a chunk of rows may take at its largest layer
+MIXTURE_KIND, DERIVED_KIND = "mixture", "derived"
+_KINDS = (MLP, LAYERED_KIND, MIXTURE_KIND, DERIVED_KIND)
+THRESHOLD = 0.5  # of a model that is not randomised
+_CHUNK = 16384
 
 
 def predict_layers(shape: LayeredShape, parameters: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -135,12 +139,6 @@ def _count_seen(place: Place) -> int:
     sizes = place.layer.resize(place.size)
     side = place.layer.side if isinstance(place.layer, Convolution) else 1
     return int(np.prod(sizes[1:])) * side * side * place.size[0]
-
-
-MIXTURE_KIND, DERIVED_KIND = "mixture", "derived"
-_KINDS = (MLP, LAYERED_KIND, MIXTURE_KIND, DERIVED_KIND)
-THRESHOLD = 0.5  # of a model that is not randomised
-_CHUNK = 16384
 
 
 def predict_proba(

@@ -35,6 +35,10 @@ from fairpriv_core.store.runs import RunStore
 
 WAYS = ("released", "noisy", "raw")
 ACCURACY = "accuracy"
+LEAST_ROWS = 30
+_CHOICE = 0.8  # of epsilon goes to the choice, the rest to the sizes: these hardly need any
+_ROUNDING = 2.0**-40  # more than what float64 rounds off two gaps
+_SHIFTS = {"attribute": math.sqrt(2.0), "record": 1.0}
 
 
 @dataclass(frozen=True)
@@ -222,12 +226,6 @@ def _state(candidates: Sequence[_Candidate], index: int, delta: float, choice: E
 
 def _say_why(reasons: Sequence[str]) -> str:
     return reasons[0][0].upper() + reasons[0][1:] if reasons else "No finite epsilon is proved for what was released."
-
-
-LEAST_ROWS = 30
-_CHOICE = 0.8  # of epsilon goes to the choice, the rest to the sizes: these hardly need any
-_ROUNDING = 2.0**-40  # more than what float64 rounds off two gaps
-_SHIFTS = {"attribute": math.sqrt(2.0), "record": 1.0}
 
 
 def plan_choice(*, epsilon: float, delta: float) -> Events:

@@ -43,6 +43,9 @@ from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, Relation, SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
 
+_ROUNDING = 1.0 + 1e-12  # so that rounding never puts the claim above its target
+JACOBIAN = math.sqrt(2.0)  # the rows of F's Jacobian are dh and -dh: its Frobenius norm is this times |dh|
+
 
 @dataclass(frozen=True)
 class DpFermi(FitsMany):
@@ -225,12 +228,6 @@ def claim_of_theorem(*, rate: float, steps: int, delta: float) -> float:
     """Return epsilon of Theorem 3.3 times the noise multiplier of each part of a step."""
     checks.open_unit(delta=delta)
     return rate * math.sqrt(2.0 * steps * math.log(1.0 / delta))
-
-
-_ROUNDING = 1.0 + 1e-12  # so that rounding never puts the claim above its target
-
-
-JACOBIAN = math.sqrt(2.0)  # the rows of F's Jacobian are dh and -dh: its Frobenius norm is this times |dh|
 
 
 @dataclass(frozen=True)
@@ -594,6 +591,4 @@ def _across(pulls: np.ndarray) -> np.ndarray:
 
 
 _OF_A_LOGIT: dict[str, type[FermiRule]] = {"proved": FermiRule, "published": PublishedFermiRule}
-
-
 _OF_CLASSES: dict[str, type[FermiRule]] = {"proved": FermiClassesRule, "published": PublishedFermiClassesRule}

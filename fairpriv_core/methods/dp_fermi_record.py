@@ -32,6 +32,8 @@ from fairpriv_core.methods.setting import Setting
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian
 
+_MEMORY = 0.9  # weight of the past in the centres m_c
+
 
 @dataclass(frozen=True)
 class DpFermiRecord(NoisySums):
@@ -147,9 +149,6 @@ class DpFermiRecord(NoisySums):
 
         setting = Setting(methods, trains, trainings)
         return setting.run(DpFermiRecordRule(setting))
-
-
-_MEMORY = 0.9  # weight of the past in the centres m_c
 
 
 class DpFermiRecordRule(NoisySumsRule):

@@ -40,6 +40,9 @@ from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 
 KINDS = ("class", "group")
+BINS = 16  # of a histogram of norms: half octaves, from C / 16 to 16 C, the outer ones open
+_MIDDLES = 2.0 ** ((np.arange(BINS) - BINS / 2 + 0.5) / 2.0)  # in units of C
+_CLEAR = 2.0  # a bin below this many deviations of its noise counts as empty
 
 
 @dataclass(frozen=True)
@@ -105,11 +108,6 @@ class FairDpAdaptive(AdaptiveBounds):
 
         setting = Setting(methods, trains, trainings)
         return setting.run(FairDpRule(setting) if methods[0].proved else FairDpPublishedRule(setting))
-
-
-BINS = 16  # of a histogram of norms: half octaves, from C / 16 to 16 C, the outer ones open
-_MIDDLES = 2.0 ** ((np.arange(BINS) - BINS / 2 + 0.5) / 2.0)  # in units of C
-_CLEAR = 2.0  # a bin below this many deviations of its noise counts as empty
 
 
 class FairDpRule(NoisySumsRule):

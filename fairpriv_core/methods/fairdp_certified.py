@@ -48,6 +48,11 @@ from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel
 from fairpriv_core.privacy.sums import on_grid, sensitivity
 from fairpriv_core.seeds import public_generator
 
+FLOOR = 30.0  # noisy records that a group must have
+_CHUNK = 4096
+Json = dict[str, Any]
+RANDOMISED = "a classifier whose last layer is drawn anew around the exported one, which is not the one exported"
+
 
 @dataclass(frozen=True)
 class FairDpCertified(NoisySums):
@@ -320,12 +325,6 @@ class FairDpCertifiedRule(NoisySumsRule):
     def _group_of(self, records: Records, model: int) -> np.ndarray:
         groups: np.ndarray = np.broadcast_to(records.group, records.logits.shape)[model]
         return groups
-
-
-FLOOR = 30.0  # noisy records that a group must have
-_CHUNK = 4096
-Json = dict[str, Any]
-RANDOMISED = "a classifier whose last layer is drawn anew around the exported one, which is not the one exported"
 
 
 def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:

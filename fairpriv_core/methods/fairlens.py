@@ -37,6 +37,9 @@ from fairpriv_core.privacy.calibrate import gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian
 from fairpriv_core.privacy.sums import sensitivity
 
+_CHUNK = 4096
+_PARTS = np.sqrt([0.45, 0.45, 0.1])  # the parts' lengths in one record's contribution, whose length is 1
+
 
 @dataclass(frozen=True)
 class FairLens(NoisySums):
@@ -260,10 +263,6 @@ class FairLensPublishedRule(FairLensRule):
                 bound=method.clip_primal,
             )
             self.set_factors(k, sums)
-
-
-_CHUNK = 4096
-_PARTS = np.sqrt([0.45, 0.45, 0.1])  # the parts' lengths in one record's contribution, whose length is 1
 
 
 @dataclass(frozen=True)

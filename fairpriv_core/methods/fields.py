@@ -24,6 +24,7 @@ RECORD_ASSUMED = (
     "The number of training rows and the list of groups are public.",
     "A neighbouring data set has one record zeroed out.",
 )
+ASKED_A_ROUND = 9  # fairlearn asks its learner for an answer, then up to 4 times to bound each of two duality gaps
 
 
 def chosen_on(data: str) -> str:
@@ -272,9 +273,6 @@ def equally_many(rows: Sequence[int]) -> None:
     sizes = sorted(set(rows))
     if len(sizes) > 1:
         raise RunFailed(f"models of one loop need equally many training rows, got {', '.join(map(str, sizes))}.")
-
-
-ASKED_A_ROUND = 9  # fairlearn asks its learner for an answer, then up to 4 times to bound each of two duality gaps
 
 
 def difference_bound(

@@ -40,6 +40,9 @@ from fairpriv_core.privacy.sums import on_grid
 
 COUNTS_MOVED = 2.0  # in L1: a person who changes group leaves one of the counts and joins another
 _NOISES = ("noise_primal", "noise_dual", "noise_counts")
+_TRUTH = np.array([0.0, 1.0])  # a label's own value
+_KEPT = 0.95  # the share of rows whose length stands; longer ones are shortened to theirs, which is public
+_CHUNK = 16384
 
 
 @dataclass(frozen=True)
@@ -179,9 +182,6 @@ class JagielskiIn(FitsAlone):
         return play(self, train, training)
 
 
-_TRUTH = np.array([0.0, 1.0])  # a label's own value
-
-
 def play(method: JagielskiIn, train: Dataset, training: Training) -> Fitted:
     """Return the mixture of all rounds' rules; a resumed game goes on with the rounds of the first."""
     game = _Game(method, train, training)
@@ -315,10 +315,6 @@ class _Game:
                 **mechanism.state(),
             }
             observer.commit(step=played, events=mechanism.events, checkpoint=state)
-
-
-_KEPT = 0.95  # the share of rows whose length stands; longer ones are shortened to theirs, which is public
-_CHUNK = 16384
 
 
 class LinearOracle:

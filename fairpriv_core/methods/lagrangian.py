@@ -20,6 +20,9 @@ from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.notion import Target
 from fairpriv_core.notions.surrogates import derivative, output, sigmoid
 
+_LEAST = 2  # a group with fewer members in a batch gives no term in that step
+_CHUNK = 4096
+
 
 @dataclass
 class LagrangianRule(OneSum):
@@ -148,9 +151,6 @@ class LagrangianRule(OneSum):
         )
 
 
-_LEAST = 2  # a group with fewer members in a batch gives no term in that step
-
-
 @dataclass(frozen=True)
 class CellTable:
     """A notion's cells as a 0/1 matrix: which codes (group * 2 + label) are in each G_i, then in each P_i."""
@@ -199,9 +199,6 @@ def batch_terms(table: CellTable, *, multipliers: np.ndarray, records: Records, 
         population=((signed / people[:, cells:]) @ inside[cells:]).astype(np.float32),
         smallest=smallest,
     )
-
-
-_CHUNK = 4096
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
 
 NOISE_BOUNDS = ("adaptive", "set")  # what an adaptive method's noise is scaled to
+REACH = 1000.0  # an adaptive bound stays within this factor of the one that is set: public limits
+_MEMORY = 0.9  # weight of the past in a running mean of released counts
 
 
 @dataclass(frozen=True)
@@ -213,10 +215,6 @@ class AdaptiveBounds(SumsWithCounts):
         if self.bound_of_noise == "set":
             return f"{self.UNPROVED} Here the noise does not follow the bound either, and contributions exceed it."
         return super().unproved_reason()
-
-
-REACH = 1000.0  # an adaptive bound stays within this factor of the one that is set: public limits
-_MEMORY = 0.9  # weight of the past in a running mean of released counts
 
 
 @dataclass

@@ -51,6 +51,16 @@ from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian
 from fairpriv_core.privacy.sums import on_grid
 
+SCORE_WEIGHT = 2.0  # of intercept and bins, beside features of about 1: what is counted there is what gaps rest on
+_RIDGE = 1.0  # of the score, in rows; its features have variance 1
+_LEAST_SPREAD = 1e-12  # of a feature that varies
+_HOW = {"maxiter": 500, "maxcor": 20, "ftol": 1e-10, "gtol": 1e-3}  # the gradient is in rows
+_WEIGHT = 1.0  # a typical weight of a feature, before the features are divided by C
+SIDE = 12
+NAME = f"thumbnail: brightness of {SIDE} x {SIDE} blocks"
+_MIDDLE = 0.5  # of a pixel's range: what all images have in common would take up room within the norm
+_NUMBERS = 2**22  # values of images at once
+
 
 @dataclass(frozen=True)
 class OneRelease(FitsMany):
@@ -342,11 +352,6 @@ def move_multipliers(
     return moved
 
 
-SCORE_WEIGHT = 2.0  # of intercept and bins, beside features of about 1: what is counted there is what gaps rest on
-_RIDGE = 1.0  # of the score, in rows; its features have variance 1
-_LEAST_SPREAD = 1e-12  # of a feature that varies
-
-
 @dataclass(frozen=True)
 class PublicFeatures:
     """phi (n, D), every norm at most 1, the bound C that it was divided by, and which column the intercept is."""
@@ -403,10 +408,6 @@ def _bin_score(train: Dataset, bins: int) -> np.ndarray:
     edges = np.quantile(score, np.arange(1, bins) / bins)
     one_hot: np.ndarray = np.eye(bins)[np.searchsorted(edges, score)]
     return one_hot
-
-
-_HOW = {"maxiter": 500, "maxcor": 20, "ftol": 1e-10, "gtol": 1e-3}  # the gradient is in rows
-_WEIGHT = 1.0  # a typical weight of a feature, before the features are divided by C
 
 
 @dataclass(frozen=True)
@@ -505,12 +506,6 @@ def _fit(features: PublicFeatures, sums: np.ndarray, *, noise: float) -> np.ndar
     found = minimize(loss, np.zeros(sums.size), jac=True, method="L-BFGS-B", options=_HOW)
     weights: np.ndarray = solve_triangular(factor, found.x.reshape(sums.shape).T, lower=True, trans="T").T
     return weights
-
-
-SIDE = 12
-NAME = f"thumbnail: brightness of {SIDE} x {SIDE} blocks"
-_MIDDLE = 0.5  # of a pixel's range: what all images have in common would take up room within the norm
-_NUMBERS = 2**22  # values of images at once
 
 
 def shrink_images(rows: np.ndarray, image: tuple[int, int, int]) -> np.ndarray:

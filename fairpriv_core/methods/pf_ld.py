@@ -40,6 +40,8 @@ from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
 from fairpriv_core.privacy.sums import on_grid, sensitivity
 
+_NOISES = ("noise_primal", "noise_dual", "noise_counts")
+
 
 @dataclass(frozen=True)
 class PfLd(FitsMany):
@@ -259,9 +261,6 @@ class PfLd(FitsMany):
         steps = self.steps(n_train) // self.epochs * epochs
         primal = SampledGaussian(self.noise("noise_primal"), rate, steps, "add_remove")
         return (primal, Gaussian(self.noise("noise_dual"), epochs))
-
-
-_NOISES = ("noise_primal", "noise_dual", "noise_counts")
 
 
 def _or(value: float | None, default: float) -> float:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fairpriv_core.methods.exponentiated_gradient import Answers, Reduced
 
 PROCEDURES = ("one_step", "two_step")
+_LEAST = 1.0  # estimated rows of each cell in the half that this step has
 
 
 @dataclass(frozen=True)
@@ -192,9 +193,6 @@ def release_responses(train: Dataset, training: Training, epsilon: float) -> Res
     checkpoint = {"responses": drawn, **mechanism.state()}
     training.observer.commit(step=0, events=mechanism.events, checkpoint=checkpoint)
     return Responses(drawn, train.groups, misreport)
-
-
-_LEAST = 1.0  # estimated rows of each cell in the half that this step has
 
 
 def derive(

@@ -29,6 +29,11 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL, build_cells
 from fairpriv_core.notions.notion import Notion
 
+_TOLERANCE = 1e-3  # of the unconstrained model's largest covariance, and of a parameter from iteration to iteration
+_PENALTY, _LARGEST_PENALTY = 0.1, 1e4
+_FASTER = 0.5  # a violation that does not fall to this share of what it was raises the penalty
+_MOST_STEPS = 500
+
 
 @dataclass(frozen=True)
 class Zafar(NotPrivate, FitsAlone):
@@ -66,12 +71,6 @@ class Zafar(NotPrivate, FitsAlone):
         """Train one model."""
 
         return fit_constrained(self, train, training)
-
-
-_TOLERANCE = 1e-3  # of the unconstrained model's largest covariance, and of a parameter from iteration to iteration
-_PENALTY, _LARGEST_PENALTY = 0.1, 1e4
-_FASTER = 0.5  # a violation that does not fall to this share of what it was raises the penalty
-_MOST_STEPS = 500
 
 
 def fit_constrained(method: Zafar, train: Dataset, training: Training) -> Fitted:

@@ -21,6 +21,15 @@ from fairpriv_core.notions.notion import Notion, say_undefined
 from fairpriv_core.notions.rates import TWO, Counts, Floats
 from fairpriv_core.stats import wilson_interval
 
+BINARY_METRICS = ("roc_auc", "positive_rate", "base_rate")
+GROUP_RATES: dict[str, rates.Rate] = {
+    "positive_rate": rates.positive,
+    "true_positive_rate": rates.true_positive,
+    "false_positive_rate": rates.false_positive,
+    "accuracy": rates.correct,
+    "base_rate": rates.labelled_positive,
+}
+
 
 def ermi(joint: Counts) -> float:
     """Return ERMI (DP-FERMI Definition 3.1) of counts (k, l) over group and decision: 0 if and only if independent.
@@ -102,9 +111,6 @@ def _relative(values: Floats) -> Floats | None:
     return np.asarray(values / values.mean(), dtype=np.float64)
 
 
-BINARY_METRICS = ("roc_auc", "positive_rate", "base_rate")
-
-
 def overall(counts: Counts) -> dict[str, float]:
     """Return the metrics of all rows of counts (k, l, l); what speaks of a positive label is NaN.
 
@@ -172,13 +178,6 @@ def _describe_share(name: str, part: int, whole: int) -> dict[str, Any]:
     return {name: share, f"{name}_interval": interval, f"{name}_low": ends[0], f"{name}_high": ends[1]}
 
 
-GROUP_RATES: dict[str, rates.Rate] = {
-    "positive_rate": rates.positive,
-    "true_positive_rate": rates.true_positive,
-    "false_positive_rate": rates.false_positive,
-    "accuracy": rates.correct,
-    "base_rate": rates.labelled_positive,
-}
 _INDICES: dict[str, Callable[[Floats], float]] = {
     "atkinson": atkinson,
     "gini": gini,

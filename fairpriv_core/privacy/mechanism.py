@@ -48,6 +48,9 @@ from fairpriv_core.privacy.noise import (
 from fairpriv_core.privacy.randomness import Randomness
 
 _WHOLE = ""
+_SAMPLE = "sample"
+_SUM = "sampled_gaussian"
+_FEW = 2048  # parameters up to which the noise of several models is added at once
 
 
 class ReleaseCounter:
@@ -112,9 +115,6 @@ def _collect(events: Events) -> dict[Event, int]:
         once, count = (replace(event, count=1), event.count) if isinstance(event, Counted) else (event, 1)
         counts[once] = counts.get(once, 0) + count
     return counts
-
-
-_SAMPLE = "sample"
 
 
 class MechanismState:
@@ -267,10 +267,6 @@ def _chances(keep: np.ndarray, n: int) -> np.ndarray:
 
 def _pack(value: object) -> np.ndarray:
     return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
-
-
-_SUM = "sampled_gaussian"
-_FEW = 2048  # parameters up to which the noise of several models is added at once
 
 
 class Mechanism(MechanismState):

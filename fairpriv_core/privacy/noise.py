@@ -27,6 +27,15 @@ from fairpriv_core.errors import BadInput, RunFailed
 _GRID_BITS = 20
 _LARGEST_IN_FLOAT = 2.0**50  # grid steps: with any noise, a value below it stays where rounding leaves the grid alone
 _SMALLEST_SCALE = 2.0**-900
+AT_ONCE = 2**16  # normals in a piece (512 KiB): memory further away costs as much as drawing them
+_BLOCK = 64  # steps that share a stream
+_NORMALS = "fairpriv_core.privacy.normals"  # needs torch, which is loaded by then; commands that release nothing do not
+UNIT = 2**40  # a loss of 1
+_MOST_LOSS = 2**20 * UNIT  # beyond it a coin never falls; capping moves no two losses further apart
+_FINE = 20  # a grid step is at most 2**-20 of the scale, and of the shift over the number of values
+_WIDE = 45  # and at least 2**-45 of the scale
+_LARGEST_WHOLE = 2.0**62  # grid steps in a value: with noise it is an int64
+_MOST_STEPS = 2**47  # in a scale
 
 
 def noise_scale(bound: float, noise_multiplier: float, name: str) -> float:
@@ -77,11 +86,6 @@ def _find_grid(std: float | np.ndarray) -> float | np.ndarray:
     return math.ldexp(1.0, math.frexp(std)[1] - 1 - _GRID_BITS) if std else math.inf
 
 
-AT_ONCE = 2**16  # normals in a piece (512 KiB): memory further away costs as much as drawing them
-_BLOCK = 64  # steps that share a stream
-_NORMALS = "fairpriv_core.privacy.normals"  # needs torch, which is loaded by then; commands that release nothing do not
-
-
 class StepNoise:
     """`size` standard normals a step; `open_stream` gives the stream of each block of steps.
 
@@ -116,14 +120,6 @@ class StepNoise:
             piece = self._piece[: min(values - start, AT_ONCE)]
             fill(self._stream, piece)
             yield piece
-
-
-UNIT = 2**40  # a loss of 1
-_MOST_LOSS = 2**20 * UNIT  # beyond it a coin never falls; capping moves no two losses further apart
-_FINE = 20  # a grid step is at most 2**-20 of the scale, and of the shift over the number of values
-_WIDE = 45  # and at least 2**-45 of the scale
-_LARGEST_WHOLE = 2.0**62  # grid steps in a value: with noise it is an int64
-_MOST_STEPS = 2**47  # in a scale
 
 
 def survive(stream: np.random.Generator, losses: np.ndarray, unit: int) -> np.ndarray:

@@ -39,6 +39,8 @@ _STEPS = 32  # of the grid, a standard deviation: the integrand is smooth on tha
 _TAILS = 14.0  # standard deviations beyond the furthest peak
 _MOST_CELLS = 2**20
 _LEAST_NOISE = 1e-3
+_SHARES = (0.7, 1.0)  # of the best order for Gaussians; the lower one is better for little noise on small samples
+_GRID = np.geomspace(1.2, 20_000, 2_000)
 
 
 def divergence(events: Events, orders: tuple[float, ...]) -> np.ndarray:
@@ -104,10 +106,6 @@ def _sampled(noise: float, rate: float, relation: Relation, orders: tuple[float,
         return max((max(logs) + math.log(width)) / (order - 1), 0.0)
 
     return tuple(min(integrate(order), limit) for order, limit in zip(orders, whole, strict=True))
-
-
-_SHARES = (0.7, 1.0)  # of the best order for Gaussians; the lower one is better for little noise on small samples
-_GRID = np.geomspace(1.2, 20_000, 2_000)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,11 @@ from fairpriv_core.records.parameters import method_to_json, noise_is_set, read_
 from fairpriv_core.records.reuse import read_reuse
 from fairpriv_core.records.source import check_file, hash_own_file, key_split, name_split, read_data
 
+DEFAULT_DELTA = 1e-5
+_ADDED_LATER = ("private_evaluation", "reuse", "share_samples")  # no part of a key unless they are set
+_BEFORE = "file_sha256"  # in place of `file_id`, in configs of earlier versions
+OF_MLP = ("hidden_layers", "width")  # what a network of another kind has no use for
+
 
 def read_toml(text: str, *, what: str = "the config") -> dict[str, Any]:
     """Return the mapping that `text` holds; BadInput where it is not TOML, which calls the text `what`."""
@@ -56,11 +61,6 @@ def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(item) for item in value)}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-DEFAULT_DELTA = 1e-5
-_ADDED_LATER = ("private_evaluation", "reuse", "share_samples")  # no part of a key unless they are set
-_BEFORE = "file_sha256"  # in place of `file_id`, in configs of earlier versions
 
 
 @dataclass(frozen=True)
@@ -257,9 +257,6 @@ def _number(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         pass
     raise BadInput(f"{name} must be a number, got '{value}'.", field=name)
-
-
-OF_MLP = ("hidden_layers", "width")  # what a network of another kind has no use for
 
 
 def has_images(data: DataSpec) -> bool:

@@ -22,6 +22,8 @@ from fairpriv_core.records.reuse import use_release
 from fairpriv_core.records.source import find_seed
 
 Record = Mapping[str, Any]  # the JSON of a record
+Check = Callable[[str | None, str | None], None]
+_GIB = 2**30
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,6 @@ def calibrate_method(config: RunConfig, n_train: int) -> Method:
     return config.method.calibrated(epsilon=config.epsilon, delta=config.delta, n_train=n_train)
 
 
-Check = Callable[[str | None, str | None], None]
-
-
 class DatasetCache:
     """Data sets and their splits as they were read, kept as long as it is; `splits`: no more than the last few.
 
@@ -103,9 +102,6 @@ class DatasetCache:
             return load_dataset(data)
         except FairprivError as error:  # tried once for all
             return error
-
-
-_GIB = 2**30
 
 
 def check_settings(config: RunConfig, data: Dataset) -> AnyShape:

@@ -33,6 +33,38 @@ SPLIT_ASSUMED = (
     "The private evaluation is on test rows and training on the others; which rows are which is taken as given, and "
     "epsilon is the larger of the two costs."
 )
+RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."
+RAW_BUT_ACCURACY = (
+    "Gaps and groups' rates are raw, for the analyst: computed on protected data without noise and not covered by ε. "
+    "Do not publish them. Accuracy may be published: it follows from the released model and from features and labels, "
+    "which ε takes as public."
+)
+SHARED_SAMPLES_ASSUMED = (
+    "The run's secret samples are also those of other runs of its sweep: epsilon is of this run alone, and of several "
+    "that are released much more (see the ledger)."
+)
+_IN_BRIEF = (
+    "threat_model",
+    "variant",
+    "epsilon",
+    "epsilon_published",
+    "epsilon_reason",
+    "epsilon_if_secret",
+    "delta",
+    "seconds",
+)
+CERTIFICATES_WITHDRAWN = (
+    "The certificates of this run were withdrawn: they were about a classifier drawn at random, not about the model "
+    "that the run exported."
+)
+CERTIFICATE_OF_CHOSEN = (
+    "The certificate of this run was withdrawn: the run was chosen by numbers of the very test rows that it stands on."
+)
+PLANNED_SENTENCE = (
+    "The run was stopped by hand while raw curves could be watched: epsilon and event are those of its planned length."
+)
+FAILED_SENTENCE = "The run broke off by itself: epsilon and event are those planned; the ledger counts what left."
+_LIBRARIES = ("fairpriv", "numpy", "torch", "scikit-learn", "dp-accounting", "randomgen")
 
 
 def plan_evaluation(config: RunConfig, method: Method, n_train: int) -> Events:
@@ -66,39 +98,6 @@ def certified_failure(method: Method) -> float | None:
 def with_evaluation(training: Events, evaluation: Events) -> Events:
     """Return what a run releases in all: the two are on disjoint rows, which nothing protected decides."""
     return (Parallel((training, evaluation), fixed=True),) if evaluation else training
-
-
-RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."
-RAW_BUT_ACCURACY = (
-    "Gaps and groups' rates are raw, for the analyst: computed on protected data without noise and not covered by ε. "
-    "Do not publish them. Accuracy may be published: it follows from the released model and from features and labels, "
-    "which ε takes as public."
-)
-SHARED_SAMPLES_ASSUMED = (
-    "The run's secret samples are also those of other runs of its sweep: epsilon is of this run alone, and of several "
-    "that are released much more (see the ledger)."
-)
-_IN_BRIEF = (
-    "threat_model",
-    "variant",
-    "epsilon",
-    "epsilon_published",
-    "epsilon_reason",
-    "epsilon_if_secret",
-    "delta",
-    "seconds",
-)
-CERTIFICATES_WITHDRAWN = (
-    "The certificates of this run were withdrawn: they were about a classifier drawn at random, not about the model "
-    "that the run exported."
-)
-CERTIFICATE_OF_CHOSEN = (
-    "The certificate of this run was withdrawn: the run was chosen by numbers of the very test rows that it stands on."
-)
-PLANNED_SENTENCE = (
-    "The run was stopped by hand while raw curves could be watched: epsilon and event are those of its planned length."
-)
-FAILED_SENTENCE = "The run broke off by itself: epsilon and event are those planned; the ledger counts what left."
 
 
 @dataclass(frozen=True)
@@ -352,9 +351,6 @@ def published_epsilon(method: Method, n_train: int, delta: float) -> float | Non
     """Return what the paper's own accounting claims; None where it claims nothing finite."""
     claim = method.published_epsilon(n_train, delta)
     return claim if claim is not None and math.isfinite(claim) else None
-
-
-_LIBRARIES = ("fairpriv", "numpy", "torch", "scikit-learn", "dp-accounting", "randomgen")
 
 
 def library_versions() -> dict[str, str]:

@@ -59,6 +59,14 @@ _NOT_FAIR = (
     "ε does not say that the model is fair, nor that its decisions are right: it says how little the model tells about "
     "one person."
 )
+_SEEDS = ("seed", "replay_noise")
+_APPENDIX = "From here on: for whoever checks the runs or repeats them. It uses the methods' own terms."
+_NOT_SHOWN = "A run without privacy and fairness is not shown: no ε covers its numbers."
+_NO_GAP = (
+    "No fairness number of {runs} may be shown: launched without a private evaluation. To have one, launch again with "
+    "private evaluation: the switch on Train, or fairpriv train with --private-evaluation. A run's ε is the same with "
+    "it; but another run costs its own ε, in the ledger too."
+)
 
 
 def tell_question(chosen: Sequence[Chosen], *, plainly: bool) -> Section:
@@ -244,9 +252,6 @@ def _name_column(column: str | None) -> str:
     return "whole records" if column is None else column
 
 
-_SEEDS = ("seed", "replay_noise")
-
-
 def tell_checks(chosen: Sequence[Chosen]) -> tuple[Section, ...]:
     """Return what runs certify of their gap and what attacks found, of those that have either."""
     sections = []
@@ -384,15 +389,6 @@ def _show(value: Any) -> Cell:
 
 def _list_versions(each: Chosen) -> str:
     return ", ".join(f"{name} {version}" for name, version in each.record["versions"].items())
-
-
-_APPENDIX = "From here on: for whoever checks the runs or repeats them. It uses the methods' own terms."
-_NOT_SHOWN = "A run without privacy and fairness is not shown: no ε covers its numbers."
-_NO_GAP = (
-    "No fairness number of {runs} may be shown: launched without a private evaluation. To have one, launch again with "
-    "private evaluation: the switch on Train, or fairpriv train with --private-evaluation. A run's ε is the same with "
-    "it; but another run costs its own ε, in the ledger too."
-)
 
 
 def build_document(chosen: Sequence[Chosen], beside: ReportData, audience: Audience) -> Document:

@@ -21,6 +21,14 @@ from fairpriv_core.text import number_text, percent_text, points_text
 LEVEL = 0.05
 MOST_EXACT = 13  # 2^13 sign patterns are enumerated; beyond, the normal approximation is close
 _DIGITS = 12  # differences of shares that agree to here are equal: what is left is rounding
+#: each index over the groups' accuracies: formula (v: a group's accuracy, m: their mean, k groups) and source
+INDICES = {
+    "atkinson": ("1 − ∏ (v/m)^(1/k)", "Atkinson 1970, aversion 1"),
+    "gini": ("Σ |v − w| / (2 k² m) over pairs", "Gini 1912"),
+    "mean_log_deviation": ("1/k Σ log(m/v)", "Theil 1967"),
+    "theil": ("1/k Σ (v/m) log(v/m)", "Theil 1967"),
+}
+_OVER_SEEDS = "Bars: mean over seeds; whiskers: 95 % interval of that mean, of one seed the 95 % Wilson interval."
 
 
 @dataclass(frozen=True)
@@ -121,16 +129,6 @@ def _by_seed(records: Iterable[Record], metric: str) -> dict[int, float]:
         if value is not None:
             found.setdefault(record["config"]["seed"], float(value))
     return found
-
-
-#: each index over the groups' accuracies: formula (v: a group's accuracy, m: their mean, k groups) and source
-INDICES = {
-    "atkinson": ("1 − ∏ (v/m)^(1/k)", "Atkinson 1970, aversion 1"),
-    "gini": ("Σ |v − w| / (2 k² m) over pairs", "Gini 1912"),
-    "mean_log_deviation": ("1/k Σ log(m/v)", "Theil 1967"),
-    "theil": ("1/k Σ (v/m) log(v/m)", "Theil 1967"),
-}
-_OVER_SEEDS = "Bars: mean over seeds; whiskers: 95 % interval of that mean, of one seed the 95 % Wilson interval."
 
 
 @dataclass(frozen=True)

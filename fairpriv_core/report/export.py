@@ -21,6 +21,8 @@ from fairpriv_core.report.styles import ThemeName
 
 START_SECONDS = 30.0
 PAINT_SECONDS = 30.0
+ImageFormat = Literal["png", "svg", "pdf"]
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
 class Painter:
@@ -102,8 +104,6 @@ def _name(error: Exception) -> str:
     return f"{type(error).__name__} {error}".strip()
 
 
-ImageFormat = Literal["png", "svg", "pdf"]
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _PAINTER = Painter(kaleido.Kaleido)
 
 

@@ -16,6 +16,8 @@ from fairpriv_core.text import write_lines
 Value = float | None
 Kind = Literal["line", "bar", "histogram", "points", "cloud", "dots", "box", "arrow", "heatmap", "points3d"]
 MAX_POINTS = 1000
+COLUMNS = ("figure", "panel", "series", "x", "x_end", "x_low", "x_high", "y", "low", "high", "x_axis", "y_axis", "note")
+_SPACE, _LABEL = ("z", "z_axis"), ("label",)
 
 
 @dataclass(frozen=True)
@@ -182,10 +184,6 @@ def from_zero(values: Sequence[Value], mark: float | None = None) -> tuple[float
 
 def _finite(value: Value, scale: float) -> Value:
     return None if value is None or not math.isfinite(value) else float(value) * scale
-
-
-COLUMNS = ("figure", "panel", "series", "x", "x_end", "x_low", "x_high", "y", "low", "high", "x_axis", "y_axis", "note")
-_SPACE, _LABEL = ("z", "z_axis"), ("label",)
 
 
 def list_columns(figure: FigureData) -> tuple[str, ...]:

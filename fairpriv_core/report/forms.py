@@ -28,6 +28,10 @@ from fairpriv_core.report.report_data import ReportData
 from fairpriv_core.report.report_numbers import class_rows, group_rows, paid_rows, run_rows
 
 _DATE = (1980, 1, 1, 0, 0, 0)
+PRINT_SECONDS = 60.0
+_PATIENCE = 10_000  # milliseconds of the page's own time in which its figures are drawn
+NO_BROWSER = "A PDF needs Chromium on this machine: take the HTML file, and print it from your own browser."
+Say = Callable[[str], None]
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
@@ -88,11 +92,6 @@ def _write_rows(tables: Sequence[tuple[Chosen, Table | None]], first: str) -> st
     return write_table(("run", *head, "note"), rows)
 
 
-PRINT_SECONDS = 60.0
-_PATIENCE = 10_000  # milliseconds of the page's own time in which its figures are drawn
-NO_BROWSER = "A PDF needs Chromium on this machine: take the HTML file, and print it from your own browser."
-
-
 def print_pdf(page: str) -> bytes:
     """Return `page`, an HTML document that needs no network, as PDF on A4.
 
@@ -116,9 +115,6 @@ def _command(browser: str, source: Path, target: Path) -> list[str]:
     if os.geteuid() == 0:
         command.append("--no-sandbox")  # Chromium has none for root; the page is our own, without network
     return [*command, f"--print-to-pdf={target}", source.as_uri()]
-
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,10 @@ from fairpriv_core.report.tables import REPLAYED, TableRow
 from fairpriv_core.text import number_text, percent_text, points_text
 
 Triple = tuple[float, float, float]
+MOST_DOMINATED = 600
+_MOST_WHISKERS = 24
+_MOST_LABELS = 40
+ACCURACY = Axis("Accuracy", "%")
 
 
 @dataclass(frozen=True)
@@ -100,10 +104,6 @@ def _best_triples(triples: set[Triple]) -> set[Triple]:
 
 
 Claims = Mapping[Claim, Sequence[TableRow]]
-MOST_DOMINATED = 600
-_MOST_WHISKERS = 24
-_MOST_LABELS = 40
-ACCURACY = Axis("Accuracy", "%")
 
 
 def frontier(

@@ -41,47 +41,6 @@ _FIGURE = """<figure>
 <details><summary>The numbers of this figure</summary>
 <div class="wide">{numbers}</div>
 </details>"""
-
-
-def write_page(figure: FigureData, plot: str, *, theme: ThemeName) -> str:
-    """Return the file around `plot`, the figure drawn as an HTML fragment."""
-    return write_document(figure.title, write_figure(figure, plot), theme=theme)
-
-
-def write_document(title: str, body: str, *, theme: ThemeName, style: str = "") -> str:
-    """Return one HTML file around `body`, which is HTML already; `style` is added to its style sheet."""
-    colors = THEMES[theme]
-    return _DOCUMENT.format(
-        rule=_RULE,
-        title=html.escape(title),
-        body=body,
-        style=style,
-        background=colors.background,
-        text=colors.text,
-        muted=colors.muted,
-        grid=colors.grid,
-    )
-
-
-def write_figure(figure: FigureData, plot: str) -> str:
-    """Return `plot`, the figure drawn as an HTML fragment, with its caption, and its numbers as a table."""
-    rows = [[_cell(value) for value in row] for row in list_rows(figure)]
-    numbers = write_table(list_columns(figure), rows)
-    return _FIGURE.format(alt=html.escape(figure.alt), plot=plot, caption=html.escape(figure.caption), numbers=numbers)
-
-
-def write_table(head: tuple[str, ...], rows: list[list[str]]) -> str:
-    """Return a table of texts."""
-    cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
-    names = "".join(f"<th>{html.escape(name)}</th>" for name in head)
-    body = "\n".join(f"<tr>{row}</tr>" for row in cells)
-    return f"<table><thead><tr>{names}</tr></thead><tbody>\n{body}\n</tbody></table>"
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
 #: what a column of text takes on A4 with its margins: on paper a figure is as wide as on a screen
 WIDTH = 688
 _STYLE = """body { max-width: 688px; }
@@ -125,6 +84,45 @@ Promise.all([...document.querySelectorAll(".plot")].map(drawOne)).then(() => {
   document.documentElement.dataset.drawn = "yes"
 })
 """
+
+
+def write_page(figure: FigureData, plot: str, *, theme: ThemeName) -> str:
+    """Return the file around `plot`, the figure drawn as an HTML fragment."""
+    return write_document(figure.title, write_figure(figure, plot), theme=theme)
+
+
+def write_document(title: str, body: str, *, theme: ThemeName, style: str = "") -> str:
+    """Return one HTML file around `body`, which is HTML already; `style` is added to its style sheet."""
+    colors = THEMES[theme]
+    return _DOCUMENT.format(
+        rule=_RULE,
+        title=html.escape(title),
+        body=body,
+        style=style,
+        background=colors.background,
+        text=colors.text,
+        muted=colors.muted,
+        grid=colors.grid,
+    )
+
+
+def write_figure(figure: FigureData, plot: str) -> str:
+    """Return `plot`, the figure drawn as an HTML fragment, with its caption, and its numbers as a table."""
+    rows = [[_cell(value) for value in row] for row in list_rows(figure)]
+    numbers = write_table(list_columns(figure), rows)
+    return _FIGURE.format(alt=html.escape(figure.alt), plot=plot, caption=html.escape(figure.caption), numbers=numbers)
+
+
+def write_table(head: tuple[str, ...], rows: list[list[str]]) -> str:
+    """Return a table of texts."""
+    cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
+    names = "".join(f"<th>{html.escape(name)}</th>" for name in head)
+    body = "\n".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>\n{body}\n</tbody></table>"
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def write_html(document: Document) -> str:

@@ -16,6 +16,8 @@ Note = dict[str, Any]
 LINE_HEIGHT = 15
 HEADER_ROW = 18
 _ROOM = 0.2  # of the plot's width, for the label of a vertical line
+PANEL_GAP = 44
+MAX_TICKS = 8
 
 
 def rich(text: str) -> str:
@@ -158,9 +160,7 @@ def _last_point(series: Series) -> tuple[float, float] | None:
     return known[-1] if known else None
 
 
-PANEL_GAP = 44
 _PARTS: tuple[Callable[[Series], Sequence[object]], ...] = (lambda one: one.x, lambda one: one.y, lambda one: one.z)
-MAX_TICKS = 8
 
 
 def build_axes(figure: FigureData, height: int) -> dict[str, Any]:

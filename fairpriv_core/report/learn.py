@@ -31,6 +31,10 @@ _RELEASES = {
 }
 _WORDS = {1: "positive", 0: "negative"}
 _HIDDEN = Axis("", range=(-0.5, 1.5))
+_MOST_SEEDS = 20
+_NOISE = 10.0
+_EPOCHS = 8
+_LIMIT, _STEP, _FIRST_GAP = 2.0, 2.0, 0.2
 
 
 @dataclass(frozen=True)
@@ -184,11 +188,7 @@ def _flow_words(flow: Flow, named: Sequence[str]) -> str:
     return f"{whole} passes through noise: {', '.join(named)}. ε covers {wording.protected(flow.threat_model)}."
 
 
-_MOST_SEEDS = 20
-_NOISE = 10.0
 _SIZES = [20.0 * 1.3**step for step in range(22)]
-_EPOCHS = 8
-_LIMIT, _STEP, _FIRST_GAP = 2.0, 2.0, 0.2
 
 
 def base_rates() -> FigureData:

@@ -32,6 +32,9 @@ from fairpriv_core.stats import Mean
 from fairpriv_core.text import delta_text, epsilon_text
 
 _METHOD, _VARIANT = "config/method/name", "config/method/variant"
+Grid = tuple[FigureData, ...]  # from left to right
+Bars = Sequence[tuple[str, Mean]]
+Ends = tuple[float | None, ...]
 
 
 def describe_runs(preset: Preset, runs: Runs) -> str:
@@ -204,11 +207,6 @@ def _settings(runs: Runs) -> Mapping[str, set[str]]:
             if name != "variant":
                 found.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
     return found
-
-
-Grid = tuple[FigureData, ...]  # from left to right
-Bars = Sequence[tuple[str, Mean]]
-Ends = tuple[float | None, ...]
 
 
 def draw_preset(preset: Preset, runs: Runs) -> Grid:

@@ -30,6 +30,7 @@ Point = tuple[Chosen, Mean, Mean]
 _HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
 _PAID_HEAD = ("run", "accuracy %", "± acc.", "gap pp, with noise", "± gap", "seeds")
 CONSTANT = "always the same answer"
+_CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
 
 
 def read_paid(told: ReportRun, name: str) -> Value:
@@ -280,9 +281,6 @@ def _percent(share: Value) -> Value:
 
 def _in_percent(share: Value) -> Value:
     return None if share is None else 100 * max(share, 0.0)
-
-
-_CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
 
 
 def tell_classes(chosen: Sequence[Chosen], *, paid: bool) -> tuple[Section, ...]:

@@ -50,6 +50,21 @@ from fairpriv_core.seeds import public_generator
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.runs import RunStore, open_store
 
+PROFILE = (1e-3, 1e-2, 1e-1)  # deltas, beside the run's own, at which the accountant is held against the attack
+_MOST_ROWS = 6400
+_ISOLATED = 6
+_NOISE_RUNS = 40
+_SLOW = 4  # a method without steps, or that trains one model at a time, gets this part of the runs
+Report = Callable[[str], None]
+_EPOCHS = (2, 3, 4, 6, 8, 12)
+_TELLING = 8.0  # an epsilon that a thousand runs can come near to
+_RATE = 0.4
+_STEP_LENGTH = 1e-5
+_ROUNDS = 2
+RAW_ATTACKS = "Computed on the records that the model was trained on, for the analyst: epsilon does not cover it."
+_MOST = 4000  # records of a kind that attackers learn from and are judged on
+_MOST_PIXELS = 1024
+
 
 def audit_run(store: RunStore, key: str, plan: AuditPlan, report: Report) -> dict[str, Any]:
     """Audit the finished run `key`, store what was found in place of an earlier audit, and return it as JSON.
@@ -96,15 +111,6 @@ def compute(place: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
         plan = AuditPlan(runs=request["runs"], seed=request["seed"])
         audit_run(store, request["audit"], plan, lambda _: None)
     return {"audit": request["audit"]}
-
-
-PROFILE = (1e-3, 1e-2, 1e-1)  # deltas, beside the run's own, at which the accountant is held against the attack
-_MOST_ROWS = 6400
-_ISOLATED = 6
-_NOISE_RUNS = 40
-_SLOW = 4  # a method without steps, or that trains one model at a time, gets this part of the runs
-
-Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -252,13 +258,6 @@ def _refuted(profile: Sequence[dict[str, Any]], name: str) -> bool | None:
     return any(one["lower_bound"] > one[name] for one in stated) if stated else None
 
 
-_EPOCHS = (2, 3, 4, 6, 8, 12)
-_TELLING = 8.0  # an epsilon that a thousand runs can come near to
-_RATE = 0.4
-_STEP_LENGTH = 1e-5
-_ROUNDS = 2
-
-
 def shorten(method: Method, rows: int, delta: float) -> Method:
     """Return the method with 40 % of the rows a step, steps so short that gradients stay, and as many epochs as tell.
 
@@ -293,11 +292,6 @@ def proved(method: Method, rows: int, delta: float) -> float | None:
     """Return the epsilon that is proved of the method's event on `rows` rows; None where none is."""
     private = method.info.threat_model is not None and method.unproved_reason() is None
     return epsilon(method.event(rows), delta) if private else None
-
-
-RAW_ATTACKS = "Computed on the records that the model was trained on, for the analyst: epsilon does not cover it."
-_MOST = 4000  # records of a kind that attackers learn from and are judged on
-_MOST_PIXELS = 1024
 
 
 def audit_model(record: RunRecord, model: Model, *, seed: int) -> dict[str, Any]:

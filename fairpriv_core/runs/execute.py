@@ -30,6 +30,7 @@ from fairpriv_core.records.reuse import name_stream
 from fairpriv_core.runs.certificate import certify_exported
 
 _SHIFTS = {"attribute": math.sqrt(2.0), "record": 1.0}
+UNSTORED = "unstored"  # the key of a run that no store keeps
 
 
 def evaluate_privately(
@@ -50,9 +51,6 @@ def evaluate_privately(
     deviation = shift * release.noise_multiplier
     found = measure_noisy(np.reshape(noisy, counts.shape), deviation, test.group_names, test.label_names)
     return subtract(mechanism.events, before), found
-
-
-UNSTORED = "unstored"  # the key of a run that no store keeps
 
 
 @dataclass(frozen=True)

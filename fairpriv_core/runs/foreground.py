@@ -18,6 +18,7 @@ from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
 
 _POLL_SECONDS = 0.2
+Ended = tuple[RunRow, RunRecord | None]
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,6 @@ def _hold(work: WorkStore, claim: Claim, reporter: Reporter) -> None:
     except FairprivError:
         reporter.say(going_on)
         raise
-
-
-Ended = tuple[RunRow, RunRecord | None]
 
 
 def train(config: RunConfig, reporter: Reporter, *, again: bool = False) -> Ended:

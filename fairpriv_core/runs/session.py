@@ -33,6 +33,14 @@ from fairpriv_core.store.claim import LEASE_SECONDS, Beginning, Claim, LeaseLost
 from fairpriv_core.store.work import WorkStore
 
 Arrays = Mapping[str, Any]
+_CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
+_OF_CLASS = ("accuracy", "accuracy_low", "accuracy_high", "decided")
+NOISE = "mechanism_"  # what names of arrays of `Mechanism.state` begin with
+Values = list[tuple[int, str, float | None]]
+COMMIT_SECONDS = 0.2
+MOST_COMMIT_SECONDS = 5.0  # between two commits of a chunk
+_COMMIT_SHARE = 0.05  # of a chunk's time
+HEARTBEAT_SECONDS = 2.0
 
 
 def open_mechanisms(plans: Sequence[Plan], checkpoints: Sequence[Arrays | None]) -> list[Mechanism]:
@@ -65,14 +73,6 @@ def _open(plan: Plan, model: int, opened: dict[int | None, Randomness]) -> Mecha
 
 def _open_randomness(config: RunConfig) -> Randomness:
     return Randomness.fresh() if config.replay_noise is None else Randomness.replay(config.replay_noise)
-
-
-_CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
-
-_OF_CLASS = ("accuracy", "accuracy_low", "accuracy_high", "decided")
-NOISE = "mechanism_"  # what names of arrays of `Mechanism.state` begin with
-
-Values = list[tuple[int, str, float | None]]
 
 
 class FitObserver:
@@ -164,11 +164,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     return list(value) if isinstance(value, tuple) else value
-
-
-COMMIT_SECONDS = 0.2
-MOST_COMMIT_SECONDS = 5.0  # between two commits of a chunk
-_COMMIT_SHARE = 0.05  # of a chunk's time
 
 
 class Interrupted(Exception):
@@ -334,9 +329,6 @@ class StoreJournal:
 
     def _seconds(self, session: RunSession) -> float:
         return session.claim.seconds + (time.monotonic() - self._begun) / len(self.sessions)
-
-
-HEARTBEAT_SECONDS = 2.0
 
 
 @contextmanager

@@ -29,6 +29,8 @@ RECOVER_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0
 CHUNK_PATIENCE_SECONDS = 12.0  # a chunk hears of it by its heartbeat, and its commit takes longer
 MOST_PREVIEWS = 2  # so that curves need not wait for an audit
+#: runs the chunks of a store until none of their runs waits or is at work, calling back now and then
+Executor = Callable[[str | None, Sequence[str], Callable[[], None]], None]
 
 
 class Supervisor:
@@ -133,10 +135,6 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
-
-
-#: runs the chunks of a store until none of their runs waits or is at work, calling back now and then
-Executor = Callable[[str | None, Sequence[str], Callable[[], None]], None]
 
 
 def run_here(place: str | None, chunks: Sequence[str], watch: Callable[[], None], *, workers: int) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.records.record import RunRecord
 
+LEASE_SECONDS = 15.0
+
 
 def identify(pid: int | None = None) -> str:
     """Return "host:pid:start" of a process on this host (this one by default)."""
@@ -49,9 +51,6 @@ def _started_without_proc(pid: int) -> int | None:
     except PermissionError:
         pass
     return 0
-
-
-LEASE_SECONDS = 15.0
 
 
 class LeaseLost(FairprivError):

@@ -19,17 +19,10 @@ from sqlalchemy import (
 SCHEMA_VERSION = 5
 
 schema = MetaData()
-
-
-def _key() -> Column[str]:
-    return Column("key", String, ForeignKey("run.key", ondelete="CASCADE"), primary_key=True)
-
-
 # `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.
 store_info = Table(
     "store_info", schema, Column("version", Integer, primary_key=True), Column("secret", String, nullable=True)
 )
-
 # `brief` is what `RunRecord.to_brief` keeps of a finished run.
 # Runs with one `chunk` train together: they are claimed, committed and finished in one transaction each.
 run = Table(
@@ -63,8 +56,83 @@ run = Table(
     Column("chunk", String, index=True),
     Column("brief", JSON(none_as_null=True)),
 )
-
 CHUNK_DIGITS = 16
+tombstone = Table(
+    "tombstone",
+    schema,
+    Column("key", String, primary_key=True),
+    Column("config_key", String, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("owner", String, nullable=False),
+    Column("data", JSON, nullable=False),
+    Column("threat_model", String),
+    Column("event", JSON, nullable=False),
+    Column("deleted", Double, nullable=False),
+    Column("post", JSON(none_as_null=True)),
+)
+# Paid releases that are no runs. Never deleted.
+charge = Table(
+    "charge",
+    schema,
+    Column("key", String, primary_key=True),
+    Column("owner", String, nullable=False),
+    Column("post", JSON, nullable=False),
+    Column("result", JSON, nullable=False),
+    Column("created", Double, nullable=False),
+)
+# `column` is a sensitive column, or empty for whole records.
+cap = Table(
+    "cap",
+    schema,
+    Column("data", String, primary_key=True),
+    Column("column", String, primary_key=True),
+    Column("epsilon", Double, nullable=False),
+    Column("delta", Double, nullable=False),
+)
+preview = Table(
+    "preview",
+    schema,
+    Column("key", String, primary_key=True),
+    Column("request", JSON, nullable=False),
+    Column("status", String, nullable=False, index=True),
+    Column("result", JSON(none_as_null=True)),
+    Column("error", String),
+    Column("attempt", Integer, nullable=False, default=0),
+    Column("worker", String),
+    Column("lease_expires", Double),
+    Column("created", Double, nullable=False),
+)
+upload = Table(
+    "upload",
+    schema,
+    Column("id", String, primary_key=True),
+    Column("owner", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("bytes", Integer, nullable=False),
+    Column("created", Double, nullable=False),
+)
+# Ids that share a digest are one content; `kind` is "bytes" or "content". Digests are keyed with the store's secret.
+data_identity = Table(
+    "data_identity",
+    schema,
+    Column("id", String, primary_key=True),
+    Column("digest", String, primary_key=True),
+    Column("kind", String, nullable=False),
+    Column("created", Double, nullable=False),
+)
+# What runs were called before a store of an earlier version was brought to this one, keyed with its secret.
+run_alias = Table(
+    "run_alias",
+    schema,
+    Column("alias", String, primary_key=True),
+    Column("key", String, ForeignKey("run.key", ondelete="CASCADE"), nullable=False),
+)
+#: columns that a store of an earlier version lacks: (version that has it first, column)
+ADDED = ((2, run.c.reserved), (2, tombstone.c.post), (3, run.c.chunk), (4, run.c.brief), (5, store_info.c.secret))
+
+
+def _key() -> Column[str]:
+    return Column("key", String, ForeignKey("run.key", ondelete="CASCADE"), primary_key=True)
 
 
 def whole_chunk() -> ColumnElement[str]:
@@ -111,83 +179,3 @@ artifact = Table(
     Column("bytes", Integer, nullable=False),
     Column("sha256", String, nullable=False),
 )
-
-tombstone = Table(
-    "tombstone",
-    schema,
-    Column("key", String, primary_key=True),
-    Column("config_key", String, nullable=False),
-    Column("repeat", Integer, nullable=False),
-    Column("owner", String, nullable=False),
-    Column("data", JSON, nullable=False),
-    Column("threat_model", String),
-    Column("event", JSON, nullable=False),
-    Column("deleted", Double, nullable=False),
-    Column("post", JSON(none_as_null=True)),
-)
-
-# Paid releases that are no runs. Never deleted.
-charge = Table(
-    "charge",
-    schema,
-    Column("key", String, primary_key=True),
-    Column("owner", String, nullable=False),
-    Column("post", JSON, nullable=False),
-    Column("result", JSON, nullable=False),
-    Column("created", Double, nullable=False),
-)
-
-# `column` is a sensitive column, or empty for whole records.
-cap = Table(
-    "cap",
-    schema,
-    Column("data", String, primary_key=True),
-    Column("column", String, primary_key=True),
-    Column("epsilon", Double, nullable=False),
-    Column("delta", Double, nullable=False),
-)
-
-preview = Table(
-    "preview",
-    schema,
-    Column("key", String, primary_key=True),
-    Column("request", JSON, nullable=False),
-    Column("status", String, nullable=False, index=True),
-    Column("result", JSON(none_as_null=True)),
-    Column("error", String),
-    Column("attempt", Integer, nullable=False, default=0),
-    Column("worker", String),
-    Column("lease_expires", Double),
-    Column("created", Double, nullable=False),
-)
-
-upload = Table(
-    "upload",
-    schema,
-    Column("id", String, primary_key=True),
-    Column("owner", String, primary_key=True),
-    Column("name", String, nullable=False),
-    Column("bytes", Integer, nullable=False),
-    Column("created", Double, nullable=False),
-)
-
-# Ids that share a digest are one content; `kind` is "bytes" or "content". Digests are keyed with the store's secret.
-data_identity = Table(
-    "data_identity",
-    schema,
-    Column("id", String, primary_key=True),
-    Column("digest", String, primary_key=True),
-    Column("kind", String, nullable=False),
-    Column("created", Double, nullable=False),
-)
-
-# What runs were called before a store of an earlier version was brought to this one, keyed with its secret.
-run_alias = Table(
-    "run_alias",
-    schema,
-    Column("alias", String, primary_key=True),
-    Column("key", String, ForeignKey("run.key", ondelete="CASCADE"), nullable=False),
-)
-
-#: columns that a store of an earlier version lacks: (version that has it first, column)
-ADDED = ((2, run.c.reserved), (2, tombstone.c.post), (3, run.c.chunk), (4, run.c.brief), (5, store_info.c.secret))

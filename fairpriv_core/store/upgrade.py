@@ -51,6 +51,15 @@ _NO_LONGER = (
     "It was stated as {epsilon} before sums kept their bound. In samples of about {rows:,.0f} rows rounding may add "
     "over 1 % to what one row moves, so it does not hold."
 )
+_NAMED = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{16})(?![0-9a-f])")
+_OF_A_FILE = re.compile(r"[0-9a-f]{64}(?=\.|$)")
+_ASSUMED = (
+    "The record and the run's key name the file by a checksum of its content, which is taken to give nothing away: "
+    "whoever knows all of the file but one value could check a guess of it."
+)
+_CHILDREN = (metric, snapshot, checkpoint, artifact)
+_DOCUMENTS = (run, tombstone, charge, preview)
+Words = dict[str, str]
 
 
 def upgrade(connection: Connection, version: int) -> None:
@@ -119,18 +128,6 @@ def _sampling_rate(events: Events) -> float:
     branches = [branch for event in events if isinstance(event, Parallel) for branch in event.branches]
     own = [event.sampling_rate for event in events if isinstance(event, SampledGaussian)]
     return max([*own, *(_sampling_rate(branch) for branch in branches)], default=0.0)
-
-
-_NAMED = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{16})(?![0-9a-f])")
-_OF_A_FILE = re.compile(r"[0-9a-f]{64}(?=\.|$)")
-_ASSUMED = (
-    "The record and the run's key name the file by a checksum of its content, which is taken to give nothing away: "
-    "whoever knows all of the file but one value could check a guess of it."
-)
-_CHILDREN = (metric, snapshot, checkpoint, artifact)
-_DOCUMENTS = (run, tombstone, charge, preview)
-
-Words = dict[str, str]
 
 
 def name_files(connection: Connection) -> None:

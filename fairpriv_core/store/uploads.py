@@ -29,6 +29,11 @@ from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import BYTES, CONTENT, add_digests, draw_id, find_ids, find_same, is_read, seal
 from fairpriv_core.store.tables import data_identity, upload
 
+_BLOCK = 1 << 20
+_SHARED = "shared:"
+_SHORTEST = 12
+_BY_CHECKSUM = re.compile(r"[0-9a-f]{64}")
+
 
 class FileStore:
     """The verbs of files. Each needs the file itself: nothing leads from an id to a digest, or from one to an id."""
@@ -127,12 +132,6 @@ class FileStore:
 def _hash(path: str | Path) -> str:
     check_readable(Path(path))
     return hash_file(Path(path))
-
-
-_BLOCK = 1 << 20
-_SHARED = "shared:"
-_SHORTEST = 12
-_BY_CHECKSUM = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)

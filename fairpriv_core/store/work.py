@@ -27,6 +27,8 @@ from fairpriv_core.store.tables import artifact, checkpoint, metric, run, snapsh
 from fairpriv_core.store.uploads import FileStore
 
 Claims = Sequence[Claim]
+MOST_CRASHES = 3
+FREE = {"worker": None, "lease_expires": None, "request": None}
 
 
 def open_work(place: str | None = None) -> WorkStore:
@@ -257,10 +259,6 @@ def _store_checkpoints(connection: Connection, claims: Claims, saved: Sequence[C
         for claim, one in zip(claims, saved, strict=True)
     ]
     upsert(connection, checkpoint, rows)
-
-
-MOST_CRASHES = 3
-FREE = {"worker": None, "lease_expires": None, "request": None}
 
 
 def settle_crash(connection: Connection, lost: Sequence[RowMapping], reason: str) -> None:

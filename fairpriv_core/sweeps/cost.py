@@ -28,6 +28,9 @@ from fairpriv_core.sweeps.plan import Chunk, SweepPlan, name_kind
 from fairpriv_core.sweeps.spec import Sweep
 
 Json = dict[str, Any]
+_STEPS, _KIND_SECONDS = 40, 1.0  # of one kind of chunk, whichever is over first
+_ALL_SECONDS = 15.0
+Find = Callable[[str], Mapping[str, Any]]
 
 
 def tell_cost(store: RunStore, plan: SweepPlan, missing: Sequence[str], *, sweep: Sweep, workers: int) -> Json:
@@ -107,12 +110,6 @@ def _distinct(entries: Sequence[Entry]) -> list[Entry]:
     return list(
         {(one.threat_model, one.events, one.sensitive, one.clear, one.unbounded): one for one in entries}.values()
     )
-
-
-_STEPS, _KIND_SECONDS = 40, 1.0  # of one kind of chunk, whichever is over first
-_ALL_SECONDS = 15.0
-
-Find = Callable[[str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)

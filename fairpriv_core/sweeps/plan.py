@@ -29,6 +29,7 @@ _PER_MODEL = ("epsilon", "delta", "seed", "replay_noise")
 _SAMPLING = "sampling_rate"  # models with samples of unlike size would wait for the largest
 _MOST_PARTS = 16  # of one kind of run: so many processes have work
 _MOST_BYTES = 2**30  # of training sets that one chunk holds
+Find = Callable[[str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,6 @@ def _varying(method: Method) -> list[str]:
 def _name(configs: Sequence[RunConfig]) -> str:
     keys = sorted(config.key for config in configs)
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:CHUNK_DIGITS]
-
-
-Find = Callable[[str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ MOST_RUNS = 100
 _INVALID = ("refuse", "skip")
 _FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("file_id", "share_samples"))
 _OPTIONS = ("invalid", "share_samples", "share_release", "max_runs")
+Identify = Callable[[str], str]
+_TABLES = ("data", "method")
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-Identify = Callable[[str], str]
-
-
 @dataclass(frozen=True)
 class Cell:
     """One combination: its values by axis, and its config or the reason why it cannot be."""
@@ -237,9 +236,6 @@ def check_cells(cells: Sequence[Cell], sweep: Sweep) -> None:
             'the axes, or set invalid = "skip" under [sweep].',
             field="axes",
         )
-
-
-_TABLES = ("data", "method")
 
 
 def write_sweep(configs: Sequence[Mapping[str, Any]]) -> str | None:

@@ -23,6 +23,7 @@ from torch.nn import functional
 from fairpriv_core.engine.layers import Convolution, GroupNorm, MaxPool
 
 _WORTH = 2.5  # times the memory: gradients kept as they are need no second product, nor any rounding anew
+Tape = tuple[Tensor, ...]
 
 
 def keeps_whole(weights: int, made_of: int) -> bool:
@@ -103,9 +104,6 @@ def _choose(chosen: Tensor | None, *parts: Tensor) -> tuple[Tensor, ...]:
     if chosen is None:
         return parts
     return tuple(torch.where(chosen.view(-1, *[1] * (part.ndim - 1)), part, 0.0) for part in parts)
-
-
-Tape = tuple[Tensor, ...]
 
 
 class Step(Protocol):

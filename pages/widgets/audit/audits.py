@@ -31,6 +31,10 @@ from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.state import keep, mount_index
 
+_POLL_SECONDS = 1.0
+_EFFORTS = {200: "a short look (200 runs on each data set)", 1000: "the usual (1,000)", 4000: "hard (4,000)"}
+_WAITING = ("queued", "running")
+
 
 def show_stored() -> None:
     """Draw the stored demonstration and the catalogue's audits, and what makes them again."""
@@ -63,11 +67,6 @@ def _show_demonstration(found: dict[str, Any]) -> None:
 @st.cache_data
 def _read() -> dict[str, Any]:
     return read_audit_results()
-
-
-_POLL_SECONDS = 1.0
-_EFFORTS = {200: "a short look (200 runs on each data set)", 1000: "the usual (1,000)", 4000: "hard (4,000)"}
-_WAITING = ("queued", "running")
 
 
 def show_audit(store: RunStore, row: RunRow) -> None:

@@ -27,6 +27,7 @@ _TITLES = {
     "raw": "By raw gaps: no ε is proved for the chosen run",
 }
 _TAKEN = "From then on neither the chosen run nor this data set's ledger has a proved ε. This cannot be undone."
+_GONE = "was deleted while this page was open."
 
 
 def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
@@ -59,9 +60,6 @@ def _say(found: dict[str, Any]) -> None:
         return
     cost = f"ε = {epsilon_text(found['epsilon'])} (δ = {delta_text(found['delta'])})"
     st.info(f"{chosen} {cost}, proved: it covers all candidates and the choice.", icon=":material/how_to_reg:")
-
-
-_GONE = "was deleted while this page was open."
 
 
 def show_comparison(store: RunStore, rows: Sequence[TableRow]) -> None:

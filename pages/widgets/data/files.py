@@ -31,6 +31,7 @@ LIMIT_BYTES = 50_000_000
 HELD_SECONDS = 120.0  # the page takes a file within seconds of its arrival, or never
 HELD_FILES = 10  # of all sessions together
 _DIGITS = 12
+_GATE_LOCK = Lock()
 
 
 class UploadGate:
@@ -69,7 +70,6 @@ class UploadGate:
         timer.start()
 
 
-_GATE_LOCK = Lock()
 _stand_gate = cache(UploadGate)
 
 

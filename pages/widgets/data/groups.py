@@ -23,6 +23,16 @@ _MOST_BARS = 12
 _WORST = 3
 _MOST_FEATURES = 10
 _REVEALING = 0.7
+_NAME, _ROWS = "group_ratio", "rows"
+_FEW = (
+    "A whole number; empty: all. So many rows are drawn at random with a constant seed, for training and testing; the "
+    "others are left alone. Which ones these are depends on nothing that rows hold, so that ε stays what it is."
+)
+_HELP = (
+    "In (0, 1]; empty: all rows are used. Rows of larger groups are left out of the training part at random, until the "
+    "smallest group has this share of their size. Every ε then takes as given which rows were left out."
+)
+_MOST_NAMED = 10
 
 
 def show_groups(dataset: Dataset) -> None:
@@ -107,17 +117,6 @@ def _as_rates(profile: GroupProfile) -> dict[str, object]:
     }
 
 
-_NAME, _ROWS = "group_ratio", "rows"
-_FEW = (
-    "A whole number; empty: all. So many rows are drawn at random with a constant seed, for training and testing; the "
-    "others are left alone. Which ones these are depends on nothing that rows hold, so that ε stays what it is."
-)
-_HELP = (
-    "In (0, 1]; empty: all rows are used. Rows of larger groups are left out of the training part at random, until the "
-    "smallest group has this share of their size. Every ε then takes as given which rows were left out."
-)
-
-
 def choose_fewer(spec: DataSpec) -> DataSpec | None:
     """Return `spec` with the number of rows and the group ratio that are chosen; None after saying why it cannot be."""
     with st.expander("Leave out rows", expanded=bool(value(_NAME, "") or value(_ROWS, ""))):
@@ -135,9 +134,6 @@ def show_thinned(dataset: Dataset, *, seed: int, split: str) -> None:
     if train is not None:
         listed = ", ".join(f"{each.size:,} of {each.name}" for each in profile_groups(train) if each.size)
         st.markdown(plain(f"A run with seed {seed} trains on {train.n:,} rows: {listed}. Test rows stay as drawn."))
-
-
-_MOST_NAMED = 10
 
 
 def show_counts(outline: Outline, *, seed: int, split: str) -> None:

@@ -20,6 +20,10 @@ from pages.widgets.shared.person import find_person
 from pages.widgets.shared.session import stamp_file
 from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_several, value
 
+_NONE = ""
+_FEW = 12
+_MOST_ROWS = 16  # of the table of columns, before it scrolls
+
 
 def ask_cut(name: str) -> str:
     """Return the label's text, such as `score:150`; "" while it is not said where to cut."""
@@ -39,9 +43,6 @@ def name_labels(label: str, columns: Collection[str]) -> tuple[str, ...]:
     """Return the two values of a label that is cut; none where it is not said where, or not in one number."""
     asked = attempt(lambda: parse_label(label, columns)) if label else None
     return () if asked is None else name_bins(asked.column, asked.edges)
-
-
-_NONE = ""
 
 
 def choose_images(report: FileReport) -> tuple[str | None, str | None]:
@@ -80,10 +81,6 @@ def ask_terms(problem: Problem) -> bool:
         return False
     attempt(lambda: confirm(problem))
     return is_confirmed(problem)
-
-
-_FEW = 12
-_MOST_ROWS = 16  # of the table of columns, before it scrolls
 
 
 def choose_benchmark() -> DataSpec | None:

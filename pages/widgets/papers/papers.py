@@ -26,6 +26,11 @@ from pages.widgets.shared.state import keep, mount_default
 from pages.widgets.shared.sweeper import offer_sweep
 
 _POLL_SECONDS = 1.0
+_SIZES = {"small": "Smaller version", "full": "As in the paper"}
+_ICONS = {"agrees": "=", "mixed": "≈", "disagrees": "≠", "open": "?"}
+_PHONE_WIDTHS = {"what": 150, "printed": 64, "ours": 112}  # pixels: together as wide as a phone's page
+_KEYS_SHOWN = 60
+_FIGURES_A_ROW = 3
 
 
 @dataclass(frozen=True)
@@ -101,9 +106,6 @@ def find_made() -> dict[str, Made]:
     return read_made()
 
 
-_SIZES = {"small": "Smaller version", "full": "As in the paper"}
-
-
 def offer_runs(store: RunStore, preset: Preset) -> None:
     """Offer to run a preset at one of its sizes, here or by the command line."""
     st.subheader("Run it", anchor=False)
@@ -116,12 +118,6 @@ def offer_runs(store: RunStore, preset: Preset) -> None:
         offer_sweep(store, raw, key=f"{preset.id}_{size}_{number}".replace(".", "_"))
     st.caption("The same on the command line:")
     st.code(f"fairpriv papers run {preset.id} --{size}", language="sh")
-
-
-_ICONS = {"agrees": "=", "mixed": "≈", "disagrees": "≠", "open": "?"}
-_PHONE_WIDTHS = {"what": 150, "printed": 64, "ours": 112}  # pixels: together as wide as a phone's page
-_KEYS_SHOWN = 60
-_FIGURES_A_ROW = 3
 
 
 def show_results(preset: Preset, found: Found) -> None:

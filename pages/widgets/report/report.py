@@ -18,14 +18,13 @@ from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.guard import attempt, plain
 
+_MADE = "report_made"
+
 
 def find_report(store: RunStore, rows: Sequence[TableRow], audience: Audience) -> Report | None:
     """Return the report on all seeds of `rows`; None after showing why there is none."""
     keys = [key for row in rows for key in row.keys]
     return attempt(lambda: open_report(gather_report(store, keys), audience))
-
-
-_MADE = "report_made"
 
 
 def offer_forms(report: Report) -> None:

@@ -27,6 +27,13 @@ from pages.widgets.shared.session import theme_name
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _NAME = "fairpriv_plot"
 _draw = st.components.v2.component(_NAME, js=_SCRIPT, isolate_styles=False)
+_MIME = {
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "html": "text/html",
+    "csv": "text/csv",
+}
 
 
 def show_plot(
@@ -70,15 +77,6 @@ def serve_library() -> str:
 @st.cache_resource
 def _read_library() -> bytes:
     return files("plotly").joinpath("package_data/plotly.min.js").read_bytes()
-
-
-_MIME = {
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "pdf": "application/pdf",
-    "html": "text/html",
-    "csv": "text/csv",
-}
 
 
 def show_figure(

@@ -18,6 +18,15 @@ STOPS = tuple(
 )
 #: outside of this the sentence stands in a box: so little noise that nobody hides, or so much that nothing is learned
 PLAIN_RANGE = (0.1, 7.5)
+_GRID = "display:grid;grid-template-columns:repeat(20,1fr);gap:4px;max-width:30rem"
+_KEY = "display:flex;flex-wrap:wrap;gap:2px 14px;margin-top:6px;max-width:30rem;font-size:0.875rem"
+_ENTRY = "display:inline-flex;align-items:center;gap:5px"
+_DOT = "display:block;aspect-ratio:1;border-radius:50%;box-sizing:border-box;"
+_PAINT = {
+    "before": "background:#8A939B;",
+    "added": "background:#2E86C8;",
+    "rest": "border:1.5px solid #8A939B;",
+}
 
 
 def choose_epsilon(*, help: str | None = None) -> float:
@@ -56,14 +65,3 @@ def draw_dots(sure: int) -> str:
     )
     picture = f'<div role="img" aria-label="{label}" title="{label}" style="{_GRID}">{dots}</div>'
     return f'{picture}<div style="{_KEY}">{key}</div>'
-
-
-_GRID = "display:grid;grid-template-columns:repeat(20,1fr);gap:4px;max-width:30rem"
-_KEY = "display:flex;flex-wrap:wrap;gap:2px 14px;margin-top:6px;max-width:30rem;font-size:0.875rem"
-_ENTRY = "display:inline-flex;align-items:center;gap:5px"
-_DOT = "display:block;aspect-ratio:1;border-radius:50%;box-sizing:border-box;"
-_PAINT = {
-    "before": "background:#8A939B;",
-    "added": "background:#2E86C8;",
-    "rest": "border:1.5px solid #8A939B;",
-}

@@ -25,6 +25,10 @@ from pages.widgets.shared.access import find_store
 
 _ID = re.compile(r"(?:file-)?\b([0-9a-f]{12})[0-9a-f]*(?:\.[a-z0-9]{1,8})?\b")
 _FRESH_SECONDS = 2.0
+_DIGITS = 12
+_RATIO, _ROWS = "group_ratio", "rows"
+_UPLOAD, _FOLDER = "file-", "folder-"
+_ASKED = ("label", "positive", "image", "unreadable")
 
 
 def call_files(text: str) -> str:
@@ -53,12 +57,6 @@ def _list_names(place: str, person: str, _store: RunStore) -> dict[str, str]:
     files = {item.id[:_DIGITS]: item.name for item in _store.uploads.visible(person)}
     called = list(files.values())
     return {digits: name if called.count(name) == 1 else f"{name} ({digits[:6]})" for digits, name in files.items()}
-
-
-_DIGITS = 12
-_RATIO, _ROWS = "group_ratio", "rows"
-_UPLOAD, _FOLDER = "file-", "folder-"
-_ASKED = ("label", "positive", "image", "unreadable")
 
 
 def write_reference(spec: DataSpec) -> str:

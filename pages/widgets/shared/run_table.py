@@ -18,6 +18,11 @@ from pages.widgets.shared.state import choose, keep, mount_several, value
 
 FILTERS = ("only.data", "only.notion", "only.method", "only.protects")
 _TITLES = {"only.data": "Data", "only.notion": "Notion", "only.method": "Method", "only.protects": "Protects"}
+MOST_CHOSEN = 6
+_KEY = "run_table"
+_HEIGHT = 422
+_LONGEST = 40
+Varied = Mapping[str, Mapping[str, Any]]
 
 
 def name_data(row: TableRow) -> str:
@@ -61,13 +66,6 @@ def _show(name: str, one: str) -> str:
     if name == "only.method":
         return method_style(one).title
     return metric_title(one) if name == "only.notion" else call_files(one)
-
-
-MOST_CHOSEN = 6
-_KEY = "run_table"
-_HEIGHT = 422
-_LONGEST = 40
-Varied = Mapping[str, Mapping[str, Any]]
 
 
 def name_row(row: TableRow, varied: Mapping[str, Any] | None = None) -> str:

@@ -28,6 +28,15 @@ _HELP = (
     "What stays with you costs nobody anything. Once some of it is released every run counts, since each may have led "
     "to the choice: so the ledger counts all that were launched."
 )
+_POLL_SECONDS = 1.0
+_QUEUE_PATIENCE = 8.0
+_SILENT_SECONDS = 5.0  # before that it is not known how fast it goes
+_REASONS = 3
+_WAITING = ("queued", "running")
+_ENDED = ("finished", "failed", "cancelled")
+_WORDS = {"running": "training", "queued": "waiting"}
+_CANCEL = "Finished runs stay, with their points. What is not finished is paused, and Resume goes on with it."
+Json = Mapping[str, Any]
 
 
 def show_costs_of_sweep(cost: Json) -> None:
@@ -92,18 +101,6 @@ def _list_skipped(skipped: Sequence[Json]) -> None:
         st.markdown(f"- {plain(cell)}: {plain(sentence(str(item['reason'])))}")
     if len(skipped) > _SHOWN:
         st.caption(f"and {len(skipped) - _SHOWN} more")
-
-
-_POLL_SECONDS = 1.0
-_QUEUE_PATIENCE = 8.0
-_SILENT_SECONDS = 5.0  # before that it is not known how fast it goes
-_REASONS = 3
-_WAITING = ("queued", "running")
-_ENDED = ("finished", "failed", "cancelled")
-_WORDS = {"running": "training", "queued": "waiting"}
-_CANCEL = "Finished runs stay, with their points. What is not finished is paused, and Resume goes on with it."
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from pages.widgets.shared.run_table import name_settings
 from pages.widgets.shared.state import keep, mount_index, mount_several
 
 _OWN_TITLES = {"epsilon": "Privacy budget ε", "delta": "δ"}
+Claims = Mapping[Claim, Sequence[TableRow]]
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,6 @@ def _name_data(row: TableRow, config: Mapping[str, Any]) -> str:
     split = name_split(config.get("split", "protocol"), data["dataset"])
     drawn = "" if split == default_split(data["dataset"]) else f" · {split} split"
     return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}{ratio}{few}{drawn}"
-
-
-Claims = Mapping[Claim, Sequence[TableRow]]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,22 @@ from pages.widgets.shared.suitable import PROTECTS
 from pages.widgets.shared.sweeper import offer_sweep
 
 _NONE = "–"
+_EXAMPLE = """notion = "demographic_parity"
+
+[data]
+dataset = "adult"
+sensitive = "sex"
+
+[method]
+name = "dp_fermi"
+epochs = 20
+
+[axes]
+epsilon = [0.5, 1, 3, 9]
+method.multiplier = [0.5, 1, 2]
+seed = [0, 1, 2]"""
+_WAYS = {"form": "Fill in a form", "paste": "Paste a sweep's file", "launched": "Launched before"}
+_SEEDS = 3
 
 
 def read_values(text: str, name: str, *, whole: bool = False) -> list[float | int]:
@@ -101,22 +117,6 @@ def _list_shared(chosen: Sequence[str]) -> dict[str, tuple[Parameter, Any]]:
     return found
 
 
-_EXAMPLE = """notion = "demographic_parity"
-
-[data]
-dataset = "adult"
-sensitive = "sex"
-
-[method]
-name = "dp_fermi"
-epochs = 20
-
-[axes]
-epsilon = [0.5, 1, 3, 9]
-method.multiplier = [0.5, 1, 2]
-seed = [0, 1, 2]"""
-
-
 def paste_sweep() -> dict[str, Any]:
     """Draw the field and return the sweep that stands in it; BadInput for what is no TOML, or names a file."""
     text = st.text_area("The file", height=330, **mount("sweep.text", default=_EXAMPLE), help="As for fairpriv sweep.")
@@ -139,10 +139,6 @@ def refuse_files(raw: Any) -> None:
     if isinstance(raw, list):
         for part in raw:
             refuse_files(part)
-
-
-_WAYS = {"form": "Fill in a form", "paste": "Paste a sweep's file", "launched": "Launched before"}
-_SEEDS = 3
 
 
 def choose_sweep(store: RunStore) -> None:

@@ -21,6 +21,12 @@ from pages.widgets.shared.state import forget, keep, mount, mount_index, value
 _MIDDLE = 5
 _STEPS_A_DECADE = 12
 _WIDEST_SLIDER = 100
+_TITLES = {
+    MLP: "No convolutions: pixels as columns",
+    "cnn_small": "Small: 2 convolutions, 2 dense layers",
+    "vgg9": "Large: 6 convolutions, 3 dense layers",
+}
+_HELP = "More layers see more in an image; noise grows with the number of parameters."
 
 
 def choose_parameters(
@@ -220,14 +226,6 @@ def _show(item: Any) -> str:
 
 def _unit(shown: Parameter) -> str:
     return f" {shown.unit}" if shown.unit else ""
-
-
-_TITLES = {
-    MLP: "No convolutions: pixels as columns",
-    "cnn_small": "Small: 2 convolutions, 2 dense layers",
-    "vgg9": "Large: 6 convolutions, 3 dense layers",
-}
-_HELP = "More layers see more in an image; noise grows with the number of parameters."
 
 
 def choose_network(kind: type[Method], dataset: Dataset) -> tuple[str | None, tuple[str, ...]]:

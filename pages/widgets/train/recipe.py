@@ -22,6 +22,13 @@ from pages.widgets.shared.session import find_dataset, find_spec, find_store
 from pages.widgets.shared.state import keep, mount_index, value
 from pages.widgets.shared.suitable import choose_method, choose_notion, explain_notion
 
+_NEW = "new"
+_HELP = (
+    "All that this method reads of the sensitive attribute is released once. Other notions, models and targets on the "
+    "same rows can use that release again: it costs nothing more, and the ledger counts it once."
+)
+_MOST_RUNS = 200
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -54,14 +61,6 @@ def choose_recipe() -> Recipe:
     if dataset is not None:
         explain_notion(wanted, dataset)
     return Recipe(reference, spec, dataset, wanted, name)
-
-
-_NEW = "new"
-_HELP = (
-    "All that this method reads of the sensitive attribute is released once. Other notions, models and targets on the "
-    "same rows can use that release again: it costs nothing more, and the ledger counts it once."
-)
-_MOST_RUNS = 200
 
 
 def choose_release(info: MethodInfo, data: dict[str, Any], seed: int) -> str | None:
