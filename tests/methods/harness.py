@@ -13,8 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine import networks
+from fairpriv_core.engine.layers import Convolution, Dense, LayeredShape, MaxPool, Relu
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods.base import Method
 from fairpriv_core.notions.catalog import notions
@@ -140,6 +143,46 @@ def make_data(n: int = 200, d: int = 4, groups: int = 2, seed: int = 0) -> Datas
         sensitive="group",
         digest="0",
     )
+
+
+def make_three(n: int = 200, groups: int = 2, seed: int = 0) -> Dataset:
+    """Return a table as `make_data` does, with three labels."""
+    data = make_data(n=n, groups=groups, seed=seed)
+    y = np.digitize(data.X[:, 0] + 0.7 * data.X[:, 2], (-0.7, 0.6)).astype(np.int64)
+    return replace(data, y=y, label_names=("low", "middle", "high"))
+
+
+def make_images(n: int = 60, groups: int = 2, seed: int = 0, labels: int = 3) -> Dataset:
+    """Return the smallest grey images that cnn_small takes, with a bright row for each label."""
+    draw = np.random.default_rng(seed)
+    y = draw.integers(0, labels, n)
+    rows = draw.uniform(0.0, 0.3, (n, 14, 14)).astype(np.float32)
+    rows[np.arange(n), 3 * y + 2] += 0.5
+    return replace(
+        make_data(n=n, groups=groups),
+        X=rows.reshape(n, -1),
+        y=y,
+        group=draw.integers(0, groups, n),
+        feature_names=tuple(f"p{j}" for j in range(196)),
+        label_names=tuple("abcdefghij"[:labels]),
+        image=(1, 14, 14),
+    )
+
+
+def shrink_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give cnn_small its kinds of layers in a twentieth of the size: what methods promise holds of any network.
+
+    The first convolution keeps records' gradients, the second what they are made of (see tests/engine).
+    """
+
+    def build(image: networks.Image, outputs: int) -> LayeredShape:
+        layers = (
+            *(Convolution(4, side=6, stride=4), Relu(), MaxPool(2, stride=1)),
+            *(Convolution(16, side=2), Relu(), Dense(4), Relu(), Dense(outputs)),
+        )
+        return LayeredShape(image, layers)
+
+    monkeypatch.setattr(networks, "build_cnn_small", build)
 
 
 def with_group(data: Dataset, group: np.ndarray) -> Dataset:

@@ -1,4 +1,4 @@
-"""What every method in the catalogue must do, run over the catalogue."""
+"""What every method in the catalogue must do, run over the catalogue and the networks that each method takes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.predict import needs_group
+from fairpriv_core.engine.layers import LAYERED_KIND, LayeredShape
+from fairpriv_core.engine.predict import needs_group, predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method, parameters
@@ -23,39 +24,51 @@ from fairpriv_core.privacy.event import merge
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.privacy.sums import sensitivity
-from tests.methods.examples.catalog import EXAMPLES
-from tests.methods.harness import RecordingMechanism, Watcher, make_data, train, with_group
+from tests.methods.examples.catalog import EXAMPLES, Make, cases
+from tests.methods.harness import RecordingMechanism, Watcher, make_data, make_three, shrink_network, train, with_group
 
 ALL = [pytest.param(method, id=f"{name}-{i}") for name, each in EXAMPLES.items() for i, method in enumerate(each)]
 PRIVATE = [case for case in ALL if case.values[0].info.threat_model]
-PROVED = [case for case in PRIVATE if case.values[0].unproved_reason() is None]
+NETWORKS = list(cases())
+PROVED = [case for case in NETWORKS if case.values[0].unproved_reason() is None]
 PROVES_FOR_GROUPS = [case for case in PROVED if case.values[0].info.threat_model == "attribute"]
 PROVES_FOR_RECORDS = [case for case in PROVED if case.values[0].info.threat_model == "record"]
+on_every_network = pytest.mark.parametrize(("method", "make"), NETWORKS)
+
+
+@pytest.fixture(autouse=True)
+def small_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train small convolutional networks."""
+    shrink_network(monkeypatch)
 
 
 def _with_notions(cases: list[ParameterSet]) -> Iterator[ParameterSet]:
-    """Yield every case with every notion that its method takes."""
+    """Yield every case with every notion that its method takes of so many labels, off tables those that it pursues."""
     for case in cases:
-        yield from (pytest.param(case.values[0], notion, id=f"{case.id}-{notion}") for notion in _notions(case))
-
-
-def _notions(case: ParameterSet) -> tuple[str, ...]:
-    method: Method = case.values[0]
-    return method.info.notions
+        method, make = case.values
+        taken = [name for name in method.info.notions if make(n=50).labels == 2 or not notions()[name].needs_positive]
+        if make is not make_data and not method.info.pursues_notion:
+            taken = taken[:1]
+        yield from (pytest.param(method, make, notion, id=f"{case.id}-{notion}") for notion in taken)
 
 
 def test_every_method_has_an_example() -> None:
     assert set(EXAMPLES) == set(methods())
 
 
-@pytest.mark.parametrize(("method", "notion"), list(_with_notions(ALL)))
-def test_fit_releases_what_was_announced(method: Method, notion: str) -> None:
-    data = make_data()
+@pytest.mark.parametrize(("method", "make", "notion"), list(_with_notions(NETWORKS)))
+def test_fit_releases_what_was_announced_and_predicts_each_label(method: Method, make: Make, notion: str) -> None:
+    data = make(n=300)  # of three labels and two groups each cell has the rows that it needs
     (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
     assert set(merge(fitted.events)) == set(merge(method.event(data.n)))
     assert fitted.steps > 0
     assert np.isfinite(fitted.parameters).all()
     assert method.info.needs_group_at_prediction or not needs_group(fitted.network)
+    chances = predict_proba(fitted.network, fitted.parameters, data.X, data.group)
+    assert chances.shape == (data.n, data.labels) and np.allclose(chances.sum(axis=1), 1.0)
+    if fitted.network["kind"] == LAYERED_KIND:
+        shape = LayeredShape.from_json(fitted.network)
+        assert (shape.outputs, shape.labels) == (1 if method.info.max_labels == 2 else data.labels, data.labels)
 
 
 @pytest.mark.parametrize("method", [case for case in PRIVATE if "epochs" in parameters(case.values[0])])
@@ -124,9 +137,16 @@ def test_a_batch_larger_than_the_data_is_refused(method: Method) -> None:
         train(large, [make_data()], [RecordingMechanism()])
 
 
-@pytest.mark.parametrize("method", ALL)
-def test_k_models_equal_one_at_a_time(method: Method) -> None:
-    datasets = [make_data(seed=seed) for seed in (0, 1, 2)]
+@pytest.mark.parametrize("kind", [kind for kind in methods().values() if kind.info.max_labels == 2])
+def test_more_labels_than_it_takes_are_refused(kind: type[Method]) -> None:
+    name = kind.info.name
+    with pytest.raises(BadInput, match=rf"method '{name}' takes at most 2 labels, and 'small' has 3\."):
+        train(EXAMPLES[name][0], [make_three()], [RecordingMechanism()])
+
+
+@on_every_network
+def test_k_models_equal_one_at_a_time(method: Method, make: Make) -> None:
+    datasets = [make(n=200, seed=seed) for seed in (0, 1, 2)]
     together = train(method, datasets, [RecordingMechanism(seed=seed) for seed in (0, 1, 2)])
     for seed, (data, joint) in enumerate(zip(datasets, together, strict=True)):
         (alone,) = train(method, [data], [RecordingMechanism(seed=seed)])
@@ -134,10 +154,10 @@ def test_k_models_equal_one_at_a_time(method: Method) -> None:
         assert alone.events == joint.events
 
 
-@pytest.mark.parametrize("method", ALL)
-def test_a_resumed_fit_gives_the_same_bits(method: Method) -> None:
+@on_every_network
+def test_a_resumed_fit_gives_the_same_bits(method: Method, make: Make) -> None:
     """From every checkpoint to the next one, and from every fifth and the last to the end."""
-    data, watcher = make_data(), Watcher(frozenset(range(method.steps(200) + 1)))
+    data, watcher = make(n=200), Watcher(frozenset(range(method.steps(200) + 1)))
     whole = _fit(method, data, Mechanism(Randomness.replay(5)), watcher)
     checkpoints = watcher.checkpoints
     for step, following in pairwise(checkpoints):
@@ -165,10 +185,10 @@ def test_the_same_public_seed_gives_different_noise(method: Method) -> None:
         assert abs(np.corrcoef(noise[0], noise[1])[0, 1]) < 5 / np.sqrt(len(noise[0]))
 
 
-@pytest.mark.parametrize(("method", "notion"), list(_with_notions(PROVES_FOR_GROUPS)))
-def test_all_that_leaves_follows_from_the_releases(method: Method, notion: str) -> None:
+@pytest.mark.parametrize(("method", "make", "notion"), list(_with_notions(PROVES_FOR_GROUPS)))
+def test_all_that_leaves_follows_from_the_releases(method: Method, make: Make, notion: str) -> None:
     """Record all mechanism outputs, replace the sensitive column by garbage, replay: the same bits come out."""
-    data = make_data(groups=3, n=900)
+    data = make(groups=3, n=600)
     recorder = RecordingMechanism()
     (honest,) = train(method, [data], [recorder], notion=notion)
     garbage = with_group(data, np.random.default_rng(1).integers(0, 3, data.n))
@@ -177,12 +197,12 @@ def test_all_that_leaves_follows_from_the_releases(method: Method, notion: str) 
     assert _described(honest) == _described(replayed)
 
 
-@pytest.mark.parametrize("method", PROVES_FOR_RECORDS)
-def test_nothing_of_the_records_leaves_but_the_releases(method: Method) -> None:
+@pytest.mark.parametrize(("method", "make"), PROVES_FOR_RECORDS)
+def test_nothing_of_the_records_leaves_but_the_releases(method: Method, make: Make) -> None:
     """As above for whole records: every feature, label and group is garbage, the number of rows is not."""
-    data, recorder = make_data(), RecordingMechanism()
+    data, recorder = make(n=200), RecordingMechanism()
     (honest,) = train(method, [data], [recorder])
-    garbage = make_data(seed=9)
+    garbage = make(n=200, seed=9)
     assert not np.array_equal(data.X, garbage.X)
     (replayed,) = train(method, [garbage], [RecordingMechanism(replayed=recorder.releases)])
     assert np.array_equal(honest.parameters, replayed.parameters)

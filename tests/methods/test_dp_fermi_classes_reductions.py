@@ -17,8 +17,7 @@ from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from tests.engine.reference import build_module
-from tests.methods.harness import RecordingMechanism, make_data, train
-from tests.methods.test_images import make_images
+from tests.methods.harness import RecordingMechanism, make_data, make_images, make_three, train
 
 METHOD = DpFermi(
     epochs=6,
@@ -37,13 +36,6 @@ METHOD = DpFermi(
 NOTIONS = ("demographic_parity", "equalized_odds")
 
 
-def make_three(n: int = 1200, groups: int = 3) -> Dataset:
-    """Return a table with three labels, on which group and label both depend on the features."""
-    data = make_data(n=n, groups=groups)
-    y = np.digitize(data.X[:, 0] + 0.7 * data.X[:, 2], (-0.7, 0.6)).astype(np.int64)
-    return dataclasses.replace(data, y=y, label_names=("low", "middle", "high"))
-
-
 @pytest.mark.parametrize("variant", METHOD.info.variants)
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("hidden_layers", [0, 1])
@@ -51,7 +43,8 @@ def test_without_noise_it_descends_and_ascends_the_written_out_objective(
     hidden_layers: int, notion: str, variant: str
 ) -> None:
     """Everyone in every batch and sample: Algorithm 1 on Theorem C.1's psi, by automatic differentiation."""
-    data, method = make_three(), dataclasses.replace(METHOD, variant=variant, hidden_layers=hidden_layers)
+    data = make_three(n=1200, groups=3)
+    method = dataclasses.replace(METHOD, variant=variant, hidden_layers=hidden_layers)
     (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
     factor = METHOD.multiplier if variant == "published" else 1.0
     shape = LayeredShape.from_json(fitted.network)

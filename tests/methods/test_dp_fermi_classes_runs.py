@@ -1,4 +1,4 @@
-"""DP-FERMI on networks with an output a label: resumed, K at a time, and attacked."""
+"""DP-FERMI on networks with an output a label: models that share samples, and attacks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import pytest
 
 from fairpriv_core.audit.attack import Pair
 from fairpriv_core.engine.training import Training
@@ -15,30 +14,8 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.runs.audit import AuditPlan, attack_pair
-from tests.methods.harness import RecordingMechanism, Watcher, train, with_group
-from tests.methods.test_dp_fermi_classes import DEEP, IMAGES, METHOD, PUBLISHED, make_faces
-from tests.methods.test_images import make_images
-
-
-@pytest.mark.parametrize("method", [IMAGES, PUBLISHED], ids=["proved", "published"])
-def test_a_resumed_fit_gives_the_same_bits(method: DpFermi) -> None:
-    data, notion = make_faces(), notions()["demographic_parity"]
-    watcher = Watcher(frozenset(range(method.steps(data.n) + 1)))
-    whole = method.fit(data, Training(notion, 0, Mechanism(Randomness.replay(5)), watcher))
-    for step, checkpoint in watcher.checkpoints.items():
-        resumed = method.fit(data, Training(notion, 0, Mechanism.from_state(checkpoint), Watcher(), checkpoint))
-        assert np.array_equal(resumed.parameters, whole.parameters), step
-        assert (resumed.network, resumed.notes, resumed.events) == (whole.network, whole.notes, whole.events)
-
-
-@pytest.mark.parametrize("method", [DEEP, PUBLISHED], ids=["proved", "published"])
-def test_k_models_equal_one_at_a_time(method: DpFermi) -> None:
-    datasets = [make_faces(), dataclasses.replace(make_faces(), y=make_faces().y[::-1].copy())]
-    together = train(method, datasets, [RecordingMechanism(seed=seed) for seed in (0, 1)])
-    for seed, (data, joint) in enumerate(zip(datasets, together, strict=True)):
-        (alone,) = train(method, [data], [RecordingMechanism(seed=seed)])
-        assert np.linalg.norm(alone.parameters - joint.parameters) <= 1e-4 * np.linalg.norm(joint.parameters)
-        assert alone.events == joint.events
+from tests.methods.harness import Watcher, make_images, with_group
+from tests.methods.test_dp_fermi_classes import DEEP, IMAGES, METHOD, make_faces
 
 
 def test_models_that_share_samples_are_as_each_alone() -> None:

@@ -7,13 +7,13 @@ other data. What that record adds is the mechanism's input itself, relative to t
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.dp_fedavg import DpFedAvg
 from fairpriv_core.methods.dp_is_sgd import DpIsSgd
 from fairpriv_core.methods.dpsgd_f import DpsgdF
@@ -24,8 +24,16 @@ from fairpriv_core.methods.noisy_sums import NoisySums, SumsWithCounts
 from fairpriv_core.methods.opt_q import OptQ
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import SampledGaussian
-from tests.methods.examples.catalog import EXAMPLES
-from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
+from tests.methods.examples.catalog import EXAMPLES, Make, on_images, takes_images
+from tests.methods.harness import (
+    RecordingMechanism,
+    Release,
+    make_data,
+    make_images,
+    shrink_network,
+    train,
+    with_group,
+)
 
 MODELS = 8
 SHORT = {"epochs": 5, "batch_size": 10, "clip_primal": 0.3, "noise_primal": 0.5, "learning_rate": 0.2}
@@ -49,42 +57,64 @@ OTHERS: dict[str, NoisySums] = {
     if isinstance(example, NoisySums) and not example.info.uses_groups
     if example.unproved_reason() is None and type(example) not in {type(method) for method in FAMILY.values()}
 }
+#: all that have networks for images, on three labels; a few steps of each, as a convolution takes its time
+ON_IMAGES: dict[str, NoisySums] = {
+    f"{name}, images": dataclasses.replace(on_images(method), epochs=2, batch_size=15)
+    for name, method in (FAMILY | OTHERS).items()
+    if takes_images(method)
+}
 
 
-def _huge() -> Dataset:
-    data = make_data()
+def with_data(*families: dict[str, NoisySums]) -> pytest.MarkDecorator:
+    """Run a test on every method, with the data of its network."""
+    cases = {name: method for family in families for name, method in family.items()}
+    made = [(method, make_images if name in ON_IMAGES else make_data) for name, method in cases.items()]
+    return pytest.mark.parametrize(("method", "make"), made, ids=cases)
+
+
+@pytest.fixture(autouse=True)
+def small_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train small convolutional networks."""
+    shrink_network(monkeypatch)
+
+
+def _huge(make: Make) -> Dataset:
+    data = make()
     return dataclasses.replace(data, X=data.X * np.geomspace(1e-3, 1e6, data.n)[:, None].astype(np.float32))
 
 
-def _tiny_group() -> Dataset:
-    return with_group(make_data(), np.arange(200) < 3)
+def _tiny_group(make: Make) -> Dataset:
+    data = make()
+    return with_group(data, np.arange(data.n) < 3)
 
 
-def _equal() -> Dataset:
-    data = make_data()
+def _equal(make: Make) -> Dataset:
+    data = make()
     return dataclasses.replace(data, X=np.full_like(data.X, 30.0))
 
 
-SHAPES: dict[str, Callable[[], Dataset]] = {
-    "ordinary": lambda: make_data(groups=3),
+SHAPES: dict[str, Callable[[Make], Dataset]] = {
+    "ordinary": lambda make: make(groups=3),
     "huge norms": _huge,
     "tiny group": _tiny_group,
     "equal gradients": _equal,
 }
 
 
-def replay_single_records(method: Method, data: Dataset) -> tuple[list[Release], list[list[Release]]]:
+def replay_single_records(method: NoisySums, data: Dataset) -> tuple[list[Release], list[list[Release]]]:
     """Return a run's sums, and for each of MODELS replays the sums of samples that are forced to one record."""
     base = RecordingMechanism()
     train(method, [data], [base])
     order = np.random.default_rng(4).permutation(data.n)
+    steps, apart = math.ceil(data.n / method.batch_size), data.n // MODELS
     mechanisms = [
         RecordingMechanism(
-            forced=lambda epoch, step, k=k: order[[(epoch * 20 + step + 25 * k) % data.n]], replayed=base.releases
+            forced=lambda epoch, step, k=k: order[[(epoch * steps + step + apart * k) % data.n]],
+            replayed=base.releases,
         )
         for k in range(MODELS)
     ]
-    labels = np.random.default_rng(5).integers(0, 2, (MODELS, data.n))
+    labels = np.random.default_rng(5).integers(0, data.labels, (MODELS, data.n))
     train(method, [dataclasses.replace(data, y=y) for y in labels], mechanisms)
     return _sums(base), [_sums(mechanism) for mechanism in mechanisms]
 
@@ -94,18 +124,19 @@ def _sums(mechanism: RecordingMechanism) -> list[Release]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("method", (FAMILY | OTHERS).values(), ids=FAMILY | OTHERS)
-def test_each_contribution_lies_in_its_ball(method: NoisySums, shape: str) -> None:
-    """Gradient and counts together: 800 contributions a case."""
-    _, replays = replay_single_records(method, SHAPES[shape]())
+@with_data(FAMILY, OTHERS, ON_IMAGES)
+def test_each_contribution_lies_in_its_ball(method: NoisySums, make: Make, shape: str) -> None:
+    """Gradient and counts together: 800 contributions a case, 64 on images."""
+    data = SHAPES[shape](make)
+    _, replays = replay_single_records(method, data)
     lengths = [float(np.linalg.norm(release.value)) / release.bound for sums in replays for release in sums]
-    assert len(lengths) == MODELS * 100
+    assert len(lengths) == MODELS * method.steps(data.n)
     assert max(lengths) <= 1.0
 
 
-@pytest.mark.parametrize("method", FAMILY.values(), ids=FAMILY)
-def test_the_ball_is_filled(method: NoisySums) -> None:
-    _, replays = replay_single_records(method, _huge())
+@with_data(FAMILY, ON_IMAGES)
+def test_the_ball_is_filled(method: NoisySums, make: Make) -> None:
+    _, replays = replay_single_records(method, _huge(make))
     assert max(float(np.linalg.norm(r.value)) / r.bound for sums in replays for r in sums) >= 0.98
 
 
@@ -119,16 +150,16 @@ def test_bounds_follow_from_earlier_releases_alone(method: NoisySums) -> None:
     assert (len(set(bounds)) > 1) == moves
 
 
-@pytest.mark.parametrize("method", FAMILY.values(), ids=FAMILY)
-def test_an_absent_record_adds_nothing(method: NoisySums) -> None:
+@with_data(FAMILY, ON_IMAGES)
+def test_an_absent_record_adds_nothing(method: NoisySums, make: Make) -> None:
     empty = RecordingMechanism(forced=lambda epoch, step: np.zeros(0, dtype=np.int64))
-    train(method, [make_data()], [empty])
+    train(method, [make()], [empty])
     assert not any(release.value.any() for release in _sums(empty))
 
 
-@pytest.mark.parametrize("method", FAMILY.values(), ids=FAMILY)
-def test_a_sum_is_the_sum_of_its_contributions(method: NoisySums) -> None:
-    data, chosen = make_data(), np.array([3, 77, 140])
+@with_data(FAMILY, ON_IMAGES)
+def test_a_sum_is_the_sum_of_its_contributions(method: NoisySums, make: Make) -> None:
+    data, chosen = make(), np.array([3, 17, 40])
     base = RecordingMechanism(forced=lambda epoch, step: chosen)
     train(method, [data], [base])
     parts = [

@@ -1,6 +1,6 @@
-"""The contract of private methods on a small convolutional network and three labels: at the mechanism, during the fit.
+"""What is special to methods on images: that they learn, that nothing depends on the kernel, what is refused.
 
-What `test_contract.py` and `test_dp_sgd_family.py` ask of every method is asked here of those that only use losses.
+What they promise as on tables is in `test_contract.py` and `test_dp_sgd_family.py`.
 """
 
 from __future__ import annotations
@@ -15,159 +15,94 @@ from opacus import GradSampleModule
 from opacus.optimizers import DPOptimizer
 from torch.nn import functional
 
+from fairpriv_core.audit.attack import Train
+from fairpriv_core.audit.sensitivity import measure_shapes
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine import loop
-from fairpriv_core.engine.layers import LayeredShape
+from fairpriv_core.engine.layers import LAYERED_KIND, Dense, Layer, LayeredShape, Relu
+from fairpriv_core.engine.networks import MLP
 from fairpriv_core.engine.predict import predict_proba
-from fairpriv_core.engine.training import Training
+from fairpriv_core.engine.rows import Records
+from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput
+from fairpriv_core.methods import fairdp_certified as certified_rule
+from fairpriv_core.methods import previews
+from fairpriv_core.methods import setting as setting_module
 from fairpriv_core.methods.base import Method
-from fairpriv_core.methods.catalog import methods
-from fairpriv_core.methods.dp_fedavg import DpFedAvg
-from fairpriv_core.methods.dp_is_sgd import DpIsSgd
+from fairpriv_core.methods.clipping_choice import Warmup
 from fairpriv_core.methods.dp_sgd import DpSgd
-from fairpriv_core.methods.dpsgd_f import DpsgdF
-from fairpriv_core.methods.dpsgd_global_adapt import DpsgdGlobalAdapt
-from fairpriv_core.methods.dpsgd_smooth import DpsgdSmooth
-from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
-from fairpriv_core.methods.fairsmooth import FairSmooth
+from fairpriv_core.methods.f_ld import FLd
+from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.none import Plain
-from fairpriv_core.methods.opt_q import OptQ
+from fairpriv_core.methods.one_release import NAME, SIDE, OneRelease
+from fairpriv_core.methods.pf_ld import PfLd
+from fairpriv_core.methods.pf_ld_record import PfLdRecord
+from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.privacy.event import merge
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.parameters import build_method, method_to_json
 from tests.engine.reference import build_module
-from tests.methods.harness import RecordingMechanism, Release, Watcher, make_data, train
+from tests.methods.harness import (
+    RecordingMechanism,
+    Watcher,
+    make_data,
+    make_images,
+    shrink_network,
+    train,
+    with_group,
+)
 
 NETWORK: dict[str, Any] = {"epochs": 2, "batch_size": 15, "network": "cnn_small", "learning_rate": 0.05}
 SHARED: dict[str, Any] = {**NETWORK, "clip_primal": 0.3, "noise_primal": 0.5}
-PRIVATE: dict[str, Method] = {
-    "dp_sgd": DpSgd(**SHARED),
-    "dp_sgd, sgd": DpSgd(**SHARED, optimizer="sgd"),
-    "dp_sgd, many labels without images": DpSgd(**{**SHARED, "network": "mlp"}, hidden_layers=2, width=6),
-    "dp_fedavg": DpFedAvg(**SHARED),
-    "opt_q": OptQ(**SHARED, share_counts=0.2, quantile=0.7),
-    "dpsgd_f": DpsgdF(**SHARED, share_counts=0.3),
-    "dpsgd_global_adapt": DpsgdGlobalAdapt(**SHARED, share_counts=0.2, strict_clip=0.5),
-    "dp_is_sgd": DpIsSgd(**SHARED, noise_counts=2.0),
-    "dpsgd_smooth": DpsgdSmooth(**SHARED, smoothing_samples=3),
-    "fairdp, class": FairDpAdaptive(**SHARED, share_counts=0.3, lipschitz=1.0),
-    "fairdp, group": FairDpAdaptive(**SHARED, share_counts=0.3, clip_by="group"),
+BINARY: dict[str, Any] = {"epochs": 3, "network": "cnn_small", "learning_rate": 0.05}
+NOISE: dict[str, Any] = {"noise_primal": 1.0, "noise_counts": 1.0}
+DUAL: dict[str, Any] = {**NOISE, "noise_dual": 1.0, "multiplier_max": 3.0, "dual_step": 20.0}
+PLAIN = FLd(batch_size=60, **BINARY)
+PROVED: dict[str, Method] = {
+    "pf_ld": PfLd(batch_size=150, clip_primal=0.3, **BINARY, **DUAL),
+    "pf_ld, its own bound": PfLd(batch_size=150, sampling_rate=0.1, clip_primal=None, **BINARY, **DUAL),
+    "one_release": OneRelease(batch_size=150, gap_target=0.0, noise_statistic=1.0, **BINARY),
+    "pf_ld_record": PfLdRecord(sampling_rate=0.25, clip_primal=0.3, **BINARY, **DUAL),
+    "fairdp_certified": FairDpCertified(
+        batch_size=150, clip_primal=0.3, ensemble=4, **NOISE, **{**BINARY, "epochs": 2}
+    ),
 }
-PUBLISHED: dict[str, Method] = {
-    "opt_q, published": OptQ(**SHARED, variant="published"),
-    "dpsgd_f, published": DpsgdF(**SHARED, variant="published"),
-    "dpsgd_global_adapt, published": DpsgdGlobalAdapt(**SHARED, variant="published"),
-    "fairdp, published": FairDpAdaptive(**SHARED, variant="published"),
+RELEASES = {
+    "pf_ld": {"counts", "sum", "dual"},
+    "one_release": {"statistic"},
+    "pf_ld_record": {"counts", "sum", "dual"},
+    "fairdp_certified": {"counts", "0", "1"},
 }
-PLAIN: dict[str, Method] = {"none": Plain(**NETWORK), "fairsmooth": FairSmooth(**NETWORK, smoothing_samples=3)}
-ALL = {**PRIVATE, **PUBLISHED, **PLAIN}
-MODELS = 4
 
 
-def make_images(n: int = 60, seed: int = 0, labels: int = 3) -> Dataset:
-    """Return small grey images with a bright row for each label, in two groups."""
-    draw = np.random.default_rng(seed)
-    y = draw.integers(0, labels, n)
-    rows = draw.uniform(0.0, 0.3, (n, 14, 14)).astype(np.float32)
-    rows[np.arange(n), 3 * y + 2] += 0.5
-    return dataclasses.replace(
-        make_data(n=n),
-        X=rows.reshape(n, -1),
-        y=y,
-        group=draw.integers(0, 2, n),
-        feature_names=tuple(f"p{j}" for j in range(196)),
-        label_names=tuple("abcdefghij"[:labels]),
-        image=(1, 14, 14),
-    )
-
-
-@pytest.mark.parametrize("method", ALL.values(), ids=ALL)
-def test_fit_releases_what_was_announced_and_predicts_each_label(method: Method) -> None:
-    data = make_images()
-    (fitted,) = train(method, [data], [RecordingMechanism()])
-    assert set(merge(fitted.events)) == set(merge(method.event(data.n)))
-    assert np.isfinite(fitted.parameters).all()
-    assert predict_proba(fitted.network, fitted.parameters, data.X).shape == (data.n, 3)
+def make_faces(n: int = 300, seed: int = 0) -> Dataset:
+    """Return images of two labels."""
+    return make_images(n=n, seed=seed, labels=2)
 
 
 def test_it_learns() -> None:
-    data, method = make_images(n=300), Plain(**{**NETWORK, "epochs": 20, "learning_rate": 0.01})
+    data, method = make_images(n=300), Plain(**{**NETWORK, "epochs": 10, "batch_size": 30, "learning_rate": 0.01})
     (fitted,) = train(method, [data], [RecordingMechanism()])
     found = predict_proba(fitted.network, fitted.parameters, data.X).argmax(axis=1)
     assert (found == data.y).mean() > 0.95
 
 
-@pytest.mark.parametrize("method", ALL.values(), ids=ALL)
-def test_k_models_equal_one_at_a_time(method: Method) -> None:
-    datasets = [make_images(seed=seed) for seed in (0, 1)]
-    together = train(method, datasets, [RecordingMechanism(seed=seed) for seed in (0, 1)])
-    for seed, (data, joint) in enumerate(zip(datasets, together, strict=True)):
-        (alone,) = train(method, [data], [RecordingMechanism(seed=seed)])
-        assert np.linalg.norm(alone.parameters - joint.parameters) <= 1e-4 * np.linalg.norm(joint.parameters)
-        assert alone.events == joint.events
+def test_they_learn_and_f_ld_narrows_the_gap() -> None:
+    data = make_faces(600)
+    data = with_group(data, np.where(np.arange(600) % 5 == 0, 1 - data.y, data.y))
 
+    def learn(multiplier: float) -> tuple[float, float]:
+        method = FLd(epochs=12, batch_size=60, network="cnn_small", multiplier_max=multiplier, dual_step=5.0)
+        (fitted,) = train(method, [data], [RecordingMechanism()])
+        decided = predict_proba(fitted.network, fitted.parameters, data.X)[:, 1] > 0.5
+        rates = [decided[data.group == group].mean() for group in range(2)]
+        return float((decided == data.y).mean()), float(abs(rates[0] - rates[1]))
 
-@pytest.mark.parametrize("method", ALL.values(), ids=ALL)
-def test_a_resumed_fit_gives_the_same_bits(method: Method) -> None:
-    data, notion = make_images(), notions()["demographic_parity"]
-    watcher = Watcher(frozenset(range(method.steps(data.n) + 1)))
-    whole = method.fit(data, Training(notion, 0, Mechanism(Randomness.replay(5)), watcher))
-    for step, checkpoint in watcher.checkpoints.items():
-        resumed = method.fit(data, Training(notion, 0, Mechanism.from_state(checkpoint), Watcher(), checkpoint))
-        assert np.array_equal(resumed.parameters, whole.parameters), step
-        assert (resumed.network, resumed.notes, resumed.events) == (whole.network, whole.notes, whole.events)
-
-
-@pytest.mark.parametrize("method", PRIVATE.values(), ids=PRIVATE)
-def test_nothing_of_the_records_leaves_but_the_releases(method: Method) -> None:
-    data, recorder = make_images(), RecordingMechanism()
-    (honest,) = train(method, [data], [recorder])
-    (replayed,) = train(method, [make_images(seed=9)], [RecordingMechanism(replayed=recorder.releases)])
-    assert np.array_equal(honest.parameters, replayed.parameters)
-    assert honest.notes == replayed.notes
-
-
-def _huge() -> Dataset:
-    data = make_images()
-    return dataclasses.replace(data, X=data.X * np.geomspace(1e-3, 1e6, data.n)[:, None].astype(np.float32))
-
-
-def _equal() -> Dataset:
-    data = make_images()
-    return dataclasses.replace(data, X=np.full_like(data.X, 30.0))
-
-
-@pytest.mark.parametrize("data", [make_images(), _huge(), _equal()], ids=["ordinary", "huge norms", "equal gradients"])
-@pytest.mark.parametrize("method", PRIVATE.values(), ids=PRIVATE)
-def test_each_contribution_lies_in_its_ball(method: Method, data: Dataset) -> None:
-    lengths = [float(np.linalg.norm(release.value)) / release.bound for release in _single_records(method, data)]
-    assert len(lengths) == MODELS * method.steps(data.n)
-    assert max(lengths) <= 1.0
-
-
-@pytest.mark.parametrize("method", PRIVATE.values(), ids=PRIVATE)
-def test_the_ball_is_filled(method: Method) -> None:
-    assert max(np.linalg.norm(release.value) / release.bound for release in _single_records(method, _huge())) >= 0.9
-
-
-@pytest.mark.parametrize("method", PRIVATE.values(), ids=PRIVATE)
-def test_a_sum_is_the_sum_of_its_contributions(method: Method) -> None:
-    data, chosen = make_images(), np.array([3, 17, 40])
-    base = RecordingMechanism(forced=lambda epoch, step: chosen)
-    train(method, [data], [base])
-    parts = [
-        RecordingMechanism(forced=lambda epoch, step, row=row: np.array([row]), replayed=base.releases)
-        for row in chosen
-    ]
-    train(method, [data] * 3, parts)
-    empty = RecordingMechanism(forced=lambda epoch, step: np.zeros(0, dtype=np.int64), replayed=base.releases)
-    train(method, [data], [empty])
-    assert not any(release.value.any() for release in _sums(empty))
-    for whole, *single in zip(_sums(base), *map(_sums, parts), strict=True):
-        assert np.allclose(whole.value, sum(release.value for release in single), atol=1e-5 * whole.bound)
+    accuracy, gap = learn(0.0)
+    assert accuracy > 0.95 and gap > 0.4
+    assert learn(5.0)[1] < gap - 0.2
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
@@ -213,13 +148,6 @@ def test_the_network_stays_unsaid_while_it_is_an_mlp() -> None:
     assert build_method(DpSgd, {name: value for name, value in said.items() if name != "name"}) == DpSgd(network="vgg9")
 
 
-def test_a_method_takes_many_labels_where_it_says_so() -> None:
-    many = {name for name, kind in methods().items() if kind.info.max_labels is None}
-    assert many == {method.info.name for method in ALL.values()} | {"dp_fermi"}  # test_dp_fermi_classes.py
-    with pytest.raises(BadInput, match=r"method 'pf_ld' takes at most 2 labels, and 'small' has 3\."):
-        train(methods()["pf_ld"](epochs=1, batch_size=20, noise_primal=1.0), [make_images()], [RecordingMechanism()])
-
-
 def test_wrong_networks_are_refused_in_a_sentence() -> None:
     with pytest.raises(BadInput, match=r"network must be one of mlp, cnn_small, vgg9, got 'resnet'\."):
         DpSgd(network="resnet")
@@ -229,21 +157,90 @@ def test_wrong_networks_are_refused_in_a_sentence() -> None:
         train(Plain(network="vgg9", batch_size=20), [make_images()], [RecordingMechanism()])
 
 
-def _single_records(method: Method, data: Dataset) -> list[Release]:
-    """Return the sums of replays whose samples are forced to one record, whose labels are other ones."""
-    base = RecordingMechanism()
-    train(method, [data], [base])
-    order = np.random.default_rng(4).permutation(data.n)
-    mechanisms = [
-        RecordingMechanism(
-            forced=lambda epoch, step, k=k: order[[(epoch * 4 + step + 15 * k) % data.n]], replayed=base.releases
-        )
-        for k in range(MODELS)
-    ]
-    labels = np.random.default_rng(5).integers(0, 3, (MODELS, data.n))
-    train(method, [dataclasses.replace(data, y=y) for y in labels], mechanisms)
-    return [release for mechanism in mechanisms for release in _sums(mechanism)]
+def _reach(method: Method) -> dict[str, float]:
+    """Return the largest share of its bound that a changed attribute, or record, fills: by kind of release."""
+    whole = method.info.threat_model == "record"
+    found = measure_shapes(
+        Train(lambda datasets, mechanisms: train(method, datasets, mechanisms)),
+        make_faces(),
+        changes=6,
+        whole_record=whole,
+        seed=3,
+    )
+    return {one.release: one.largest for one in found}
 
 
-def _sums(mechanism: RecordingMechanism) -> list[Release]:
-    return [release for release in mechanism.releases if release.kind == "sum"]
+@pytest.mark.parametrize("method", PROVED.values(), ids=PROVED)
+def test_a_person_moves_each_release_within_its_bound(method: Method, monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink_network(monkeypatch)
+    found = _reach(method)
+    assert max(found.values()) <= 1.0 + 1e-9
+    assert max(found.values()) >= 0.99
+    assert set(found) == RELEASES[method.info.name]
+    assert all(found[name] >= 0.3 for name in set(found) - {"dual"})
+
+
+@pytest.mark.parametrize("name", ["pf_ld", "fairdp_certified"])
+def test_one_that_forgets_to_clip_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink_network(monkeypatch)
+
+    def unclipped(records: Records, bounds: object) -> np.ndarray:
+        return records.deviation * records.present
+
+    monkeypatch.setattr(certified_rule, "clipped_loss_weights", unclipped)
+    monkeypatch.setattr(setting_module, "clip_positive", lambda weights, norms, bound: weights.copy())
+    assert max(_reach(PROVED[name]).values()) > 2.0
+
+
+@pytest.mark.parametrize("method", [*PROVED.values(), PLAIN], ids=[*PROVED, "f_ld"])
+def test_a_network_of_layers_is_treated_as_the_numpy_kernel_treats_it(
+    method: Method, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scoring layer, certificate, multipliers, noise: the same dense network by either kernel gives the same fit."""
+    data = make_data(n=300, d=7)
+    dense: Any = dataclasses.replace(method, network="mlp", hidden_layers=2, width=5, learning_rate=0.02)
+
+    def fit() -> Fitted:
+        return train(dense, [data], [RecordingMechanism(seed=4)])[0]
+
+    plain = fit()
+    hidden: tuple[Layer, ...] = (Dense(5), Relu()) * 2
+    monkeypatch.setattr(Setting, "shape", property(lambda self: LayeredShape((data.d,), (*hidden, Dense(1)))))
+    layered = fit()
+    assert (plain.network["kind"], layered.network["kind"]) == (MLP, LAYERED_KIND)
+    assert np.allclose(layered.parameters, plain.parameters, rtol=1e-3, atol=1e-5)
+    assert layered.events == plain.events
+    assert _numbers(layered.notes) == pytest.approx(_numbers(plain.notes), rel=1e-3)
+    chances = [predict_proba(one.network, one.parameters, data.X) for one in (plain, layered)]
+    assert np.allclose(*chances, atol=1e-4)
+
+
+def test_another_network_trains_on_one_release() -> None:
+    """The statistic is of thumbnails, whatever the network: so the release of one run serves another network's."""
+    data, recorder, notion = make_faces(), RecordingMechanism(), notions()["demographic_parity"]
+    (first,) = train(PROVED["one_release"], [data], [recorder])
+    (released,) = recorder.releases
+    assert released.value.shape == (2 * (SIDE**2 + 1 + 10),) and first.notes["statistic_of"] == NAME
+    other = dataclasses.replace(PROVED["one_release"], network="mlp")
+    silent = RecordingMechanism()
+    again = other.fit(data, Training(notion, 0, silent, Watcher(), given=first.notes))
+    assert not silent.releases and again.network["kind"] == MLP
+    assert again.notes["shared_releases"] == first.notes["shared_releases"]
+
+
+def test_the_curves_of_clipping_are_those_of_the_network_that_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = make_faces()
+    monkeypatch.setattr(previews, "load_dataset", lambda spec: data)
+    monkeypatch.setattr(previews, "split_dataset", lambda data, seed, split: (data, data))
+    spec = dataclasses.asdict(DataSpec(dataset="synthetic", sensitive="group"))
+    request = {"data": spec, "notion": "demographic_parity", "hidden_layers": 0, "width": 64, "seed": 0}
+    warmup = Warmup(**previews.compute({**request, "network": "cnn_small"}))
+    assert warmup.parameters == LayeredShape.from_json(train(PLAIN, [data], [RecordingMechanism()])[0].network).size
+    assert Warmup(**previews.compute(request)).parameters == data.d + 1
+
+
+def _numbers(notes: Any) -> list[float]:
+    """Return every number in notes, in order."""
+    if isinstance(notes, dict):
+        return [number for value in notes.values() for number in _numbers(value)]
+    return [float(notes)] if isinstance(notes, int | float) else []

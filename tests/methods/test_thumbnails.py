@@ -9,7 +9,7 @@ import pytest
 
 from fairpriv_core.methods import one_release as thumbnails
 from fairpriv_core.methods.one_release import SIDE, OneRelease, build_features, shrink_images
-from tests.methods.test_images import make_images
+from tests.methods.harness import make_images
 
 
 def _draw(image: tuple[int, int, int], count: int = 5) -> np.ndarray:

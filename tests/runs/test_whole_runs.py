@@ -54,10 +54,8 @@ from fairpriv_core.store import uploads
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps.launch import request_cost
-from tests.methods.examples.catalog import EXAMPLES
+from tests.methods.examples.catalog import EXAMPLES, labels_of, on_images, takes_images
 from tests.methods.harness import RecordingMechanism, Release
-from tests.methods.test_images import PRIVATE as OF_KINDS
-from tests.methods.test_images_binary import PROVED as OF_TWO
 
 ROWS = 400
 PROVED = [
@@ -463,9 +461,9 @@ def draw_images(folder: Path, seed: int, kinds: int) -> Path:
 
 def cases_on_images() -> Iterator[ParameterSet]:
     """Yield each private method that takes images, with the number of kinds that it tells apart."""
-    for kinds, methods in ((3, OF_KINDS), (2, OF_TWO)):
-        first = {method.info.name: method for method in reversed(methods.values())}
-        yield from (pytest.param(method, kinds, id=name) for name, method in first.items())
+    for name, (method, *_) in EXAMPLES.items():
+        if takes_images(method) and method.info.threat_model:
+            yield pytest.param(on_images(method), labels_of(method), id=name)
 
 
 @pytest.mark.parametrize(("method", "kinds"), list(cases_on_images()))
