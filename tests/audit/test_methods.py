@@ -13,7 +13,7 @@ import pytest
 
 from fairpriv_core.audit.canary import choose_pair, list_pairs, make_balanced_pair, make_data
 from fairpriv_core.audit.observe import SUM
-from fairpriv_core.audit.sensitivity import measure_noise, measure_reach, measure_shapes, record_runs
+from fairpriv_core.audit.sensitivity import measure_noise, measure_sensitivities, measure_shapes, record_runs
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
 from fairpriv_core.methods.catalog import methods
@@ -119,7 +119,7 @@ def attack_dp_sgd(method: DpSgd, *, runs: int, network: str = "table") -> dict[s
 def test_the_mutant_without_clipping_is_caught(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairpriv_core.methods.noisy_sums.clip_weights", lambda weights, norms, bound: weights.copy())
     train = trainer_of(prepare("dp_sgd", network))
-    (reach,) = measure_reach(train, make_rows(network), changes=12, whole_record=True, seed=0)
+    (reach,) = measure_sensitivities(train, make_rows(network), changes=12, whole_record=True, seed=0)
     assert reach.largest > 2.0
 
 

@@ -64,8 +64,8 @@ def test_fit_releases_what_was_announced_and_predicts_each_label(method: Method,
     assert fitted.steps > 0
     assert np.isfinite(fitted.parameters).all()
     assert method.info.needs_group_at_prediction or not needs_group(fitted.network)
-    chances = predict_proba(fitted.network, fitted.parameters, data.X, data.group)
-    assert chances.shape == (data.n, data.labels) and np.allclose(chances.sum(axis=1), 1.0)
+    probabilities = predict_proba(fitted.network, fitted.parameters, data.X, data.group)
+    assert probabilities.shape == (data.n, data.labels) and np.allclose(probabilities.sum(axis=1), 1.0)
     if fitted.network["kind"] == LAYERED_KIND:
         shape = LayeredShape.from_json(fitted.network)
         assert (shape.outputs, shape.labels) == (1 if method.info.max_labels == 2 else data.labels, data.labels)
@@ -111,7 +111,7 @@ def test_calibration_meets_its_target(method: Method, target: float) -> None:
 def test_sensitivities_are_stated_where_something_is_hidden(method: Method) -> None:
     stated = method.sensitivities(10_000, 2)
     assert bool(stated) == bool(method.info.threat_model)
-    assert all(np.isfinite(shift) and shift > 0 for shift in stated.values())
+    assert all(np.isfinite(sensitivity) and sensitivity > 0 for sensitivity in stated.values())
 
 
 def test_the_stated_sensitivity_is_what_the_mechanism_is_told() -> None:

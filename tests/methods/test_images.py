@@ -131,8 +131,8 @@ def test_what_is_shown_is_the_loss() -> None:
     method = Plain(**{**NETWORK, "learning_rate": 1e-5})
     method.fit(data, Training(notions()["demographic_parity"], 0, Mechanism(Randomness.replay(1)), watcher))
     last = watcher.shown[-1]
-    chances = predict_proba(last.network, last.parameters, data.X)[np.arange(data.n), data.y]
-    assert last.scalars["loss"] == pytest.approx(-np.log(chances).mean(), rel=1e-5)
+    probabilities = predict_proba(last.network, last.parameters, data.X)[np.arange(data.n), data.y]
+    assert last.scalars["loss"] == pytest.approx(-np.log(probabilities).mean(), rel=1e-5)
     assert set(last.histograms["gradient_norm"].counts) == set(data.group_names)
 
 
@@ -211,8 +211,8 @@ def test_a_network_of_layers_is_treated_as_the_numpy_kernel_treats_it(
     assert np.allclose(layered.parameters, plain.parameters, rtol=1e-3, atol=1e-5)
     assert layered.events == plain.events
     assert _numbers(layered.notes) == pytest.approx(_numbers(plain.notes), rel=1e-3)
-    chances = [predict_proba(one.network, one.parameters, data.X) for one in (plain, layered)]
-    assert np.allclose(*chances, atol=1e-4)
+    probabilities = [predict_proba(one.network, one.parameters, data.X) for one in (plain, layered)]
+    assert np.allclose(*probabilities, atol=1e-4)
 
 
 def test_another_network_trains_on_one_release() -> None:
