@@ -31,7 +31,7 @@ def release_counts(noise: float) -> Fit:
 
     def fit(data: Dataset, mechanism: Mechanism) -> dict[str, object]:
         sizes = np.bincount(data.group, minlength=2).astype(float)
-        mechanism.gaussian(sizes, shift=float(np.sqrt(2)), noise_multiplier=noise, purpose="counts", index=0)
+        mechanism.gaussian(sizes, sensitivity=float(np.sqrt(2)), noise_multiplier=noise, purpose="counts", index=0)
         return {}
 
     return fit

@@ -13,7 +13,7 @@ from fairpriv_core.audit.canary import choose_pair, list_pairs, make_data, measu
 from fairpriv_core.audit.lower_bound import build_tests, lower_bound
 from fairpriv_core.audit.observe import RecordingMechanism, ReplayingMechanism
 from fairpriv_core.audit.one_run import best_bound, guess_coins
-from fairpriv_core.audit.sensitivity import measure_noise, measure_reach, record_runs
+from fairpriv_core.audit.sensitivity import measure_noise, measure_sensitivities, record_runs
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.privacy.accountants import epsilon
@@ -54,7 +54,7 @@ def test_a_sampled_sum_is_bounded_near_its_epsilon() -> None:
 def test_laplace_and_response_are_bounded_near_their_epsilon() -> None:
     def laplace(data: Dataset, mechanism: Mechanism) -> dict[str, object]:
         sizes = np.bincount(data.group, minlength=2).astype(float)
-        mechanism.laplace(sizes, shift=2.0, scale=0.5, purpose="counts", index=0)
+        mechanism.laplace(sizes, sensitivity=2.0, scale=0.5, purpose="counts", index=0)
         return {}
 
     def response(data: Dataset, mechanism: Mechanism) -> dict[str, object]:
@@ -106,7 +106,7 @@ def test_the_pair_that_is_furthest_apart_is_chosen() -> None:
 
 def test_a_record_beyond_its_bound_shows() -> None:
     kept, broken = (
-        measure_reach(trainer(fit), DATA, changes=30, whole_record=True, seed=0)
+        measure_sensitivities(trainer(fit), DATA, changes=30, whole_record=True, seed=0)
         for fit in (sum_clipped(1.0), sum_clipped(1.0, clip=1.5))
     )
     assert kept[0].largest == pytest.approx(1.0)
@@ -119,10 +119,10 @@ def test_a_forgotten_square_root_shows() -> None:
 
     def forgetful(data: Dataset, mechanism: Mechanism) -> dict[str, object]:
         sizes = np.bincount(data.group, minlength=2).astype(float)
-        mechanism.gaussian(sizes, shift=1.0, noise_multiplier=1.0, purpose="counts", index=0)
+        mechanism.gaussian(sizes, sensitivity=1.0, noise_multiplier=1.0, purpose="counts", index=0)
         return {}
 
-    (reach,) = measure_reach(trainer(forgetful), DATA, changes=10, whole_record=False, seed=0)
+    (reach,) = measure_sensitivities(trainer(forgetful), DATA, changes=10, whole_record=False, seed=0)
     assert reach.largest == pytest.approx(math.sqrt(2))
 
 

@@ -10,7 +10,7 @@ import pytest
 from fairpriv_core.audit.attack import Train
 from fairpriv_core.audit.canary import choose_pair, list_pairs, make_data
 from fairpriv_core.audit.observe import SUM
-from fairpriv_core.audit.sensitivity import measure_noise, measure_reach, measure_shapes, record_runs
+from fairpriv_core.audit.sensitivity import measure_noise, measure_sensitivities, measure_shapes, record_runs
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import methods
@@ -60,7 +60,9 @@ def test_halved_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairpriv_core.methods.noisy_sums.clip_weights", lambda weights, norms, bound: weights.copy())
-    (reach,) = measure_reach(trainer_of(prepare("dp_sgd")), make_images(240), changes=12, whole_record=True, seed=0)
+    (reach,) = measure_sensitivities(
+        trainer_of(prepare("dp_sgd")), make_images(240), changes=12, whole_record=True, seed=0
+    )
     assert reach.largest > 2.0
 
 

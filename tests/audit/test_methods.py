@@ -10,7 +10,7 @@ import pytest
 
 from fairpriv_core.audit.canary import choose_pair, list_pairs, make_balanced_pair, make_data
 from fairpriv_core.audit.observe import SUM
-from fairpriv_core.audit.sensitivity import Noise, measure_noise, measure_reach, measure_shapes, record_runs
+from fairpriv_core.audit.sensitivity import Noise, measure_noise, measure_sensitivities, measure_shapes, record_runs
 from fairpriv_core.methods.base import FitsAlone, Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.dp_sgd import DpSgd
@@ -86,7 +86,7 @@ def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) 
     method = prepare("dp_sgd")
     monkeypatch.setattr("fairpriv_core.methods.noisy_sums.clip_weights", lambda weights, norms, bound: weights.copy())
     data = make_data(rows=800, isolated=2, groups=2, seed=0)
-    (reach,) = measure_reach(trainer_of(method), data, changes=12, whole_record=True, seed=0)
+    (reach,) = measure_sensitivities(trainer_of(method), data, changes=12, whole_record=True, seed=0)
     assert reach.largest > 2.0
 
 

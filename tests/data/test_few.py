@@ -13,7 +13,7 @@ from fairpriv_core.data.gather import gather
 from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import outline_data
-from fairpriv_core.data.rows import draw_few, take_few
+from fairpriv_core.data.rows import draw_row_numbers, draw_rows
 from fairpriv_core.errors import BadInput
 
 SPEC = DataSpec(dataset="synthetic", sensitive="region")
@@ -21,10 +21,10 @@ FEW = replace(SPEC, rows=500)
 
 
 def test_fewer_rows_are_among_more_and_are_the_same_each_time() -> None:
-    few, more = draw_few(2000, 300), draw_few(2000, 700)
+    few, more = draw_row_numbers(2000, 300), draw_row_numbers(2000, 700)
     assert len(few) == 300 and (np.diff(few) > 0).all() and set(few) < set(more)
-    assert np.array_equal(few, draw_few(2000, 300))
-    assert np.array_equal(draw_few(50, 50), np.arange(50))
+    assert np.array_equal(few, draw_row_numbers(2000, 300))
+    assert np.array_equal(draw_row_numbers(50, 50), np.arange(50))
 
 
 def test_everything_that_is_said_of_a_row_goes_with_it() -> None:
@@ -32,8 +32,8 @@ def test_everything_that_is_said_of_a_row_goes_with_it() -> None:
     n = len(next(iter(whole.table.values())))
     marked = np.arange(n) % 3 == 0
     pixels = Pixels(np.arange(n, dtype=np.uint8)[:, None, None, None])
-    few = take_few(replace(whole, official_test=marked, unit=np.arange(n) // 2, pixels=pixels), 40)
-    kept = draw_few(n, 40)
+    few = draw_rows(replace(whole, official_test=marked, unit=np.arange(n) // 2, pixels=pixels), 40)
+    kept = draw_row_numbers(n, 40)
     assert few.official_test is not None and few.unit is not None and few.pixels is not None
     assert np.array_equal(few.official_test, marked[kept]) and np.array_equal(few.unit, kept // 2)
     assert np.array_equal(few.pixels.values.ravel(), kept.astype(np.uint8))
@@ -49,7 +49,7 @@ def test_rows_are_drawn_before_any_is_looked_at(tmp_path: Path) -> None:
         assert dataset.group_names == ("a", "b")
         return dataset.y
 
-    kept = draw_few(300, 200)
+    kept = draw_row_numbers(300, 200)
     lost = int(kept[7])
     assert np.array_equal(read(None), kept % 2)
     assert np.array_equal(read(lost), kept[kept != lost] % 2), "one row without a value changed which others are used"

@@ -95,19 +95,19 @@ def test_adult_race_and_crossed_groups(real_data: Path) -> None:
 
 
 def test_adult_reads_the_traps_of_its_test_file(real_data: Path) -> None:
-    material = read_benchmark(problems()["adult"])
-    income, workclass = material.table["income"], material.table["workclass"]
+    raw_table = read_benchmark(problems()["adult"])
+    income, workclass = raw_table.table["income"], raw_table.table["workclass"]
     assert isinstance(income, Codes) and income.values == ("<=50K", ">50K")
     assert isinstance(workclass, Codes) and "?" not in workclass.values and workclass.codes.min() >= 0
-    assert "fnlwgt" not in material.table
-    assert any("45,222 of 48,842" in sentence for sentence in material.declared.assumed)
+    assert "fnlwgt" not in raw_table.table
+    assert any("45,222 of 48,842" in sentence for sentence in raw_table.declared.assumed)
 
 
 def test_compas_never_reads_names_birth_dates_or_leaks(real_data: Path) -> None:
-    material = read_benchmark(problems()["compas"])
+    raw_table = read_benchmark(problems()["compas"])
     published = (real_data / "compas" / "compas-scores-two-years.csv").read_text(encoding="utf-8")
     header = published.splitlines()[0].split(",")
-    kept = set(material.table)
+    kept = set(raw_table.table)
     assert {"name", "first", "last", "dob", "c_case_number", "r_case_number", "decile_score", "is_recid"} <= set(header)
     assert kept == set(problems()["compas"].columns)
     leaking = ("r_", "vr_", "v_", "c_jail", "c_case", "c_offense", "name", "first", "last", "dob", "decile", "score")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.data.rows import match_groups, thin_groups
+from fairpriv_core.data.rows import match_groups, undersample_groups
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
@@ -40,9 +40,9 @@ def test_every_larger_group_has_the_size_that_was_asked_for(sizes: list[int], ra
     most = round(min(present) / ratio) if present else 0
     if len(present) < 2 or most >= max(present):
         with pytest.raises(BadInput, match=r"^group_ratio "):
-            thin_groups(group, ratio, len(NAMES), public_generator(seed, "test"))
+            undersample_groups(group, ratio, len(NAMES), public_generator(seed, "test"))
         return
-    kept = thin_groups(group, ratio, len(NAMES), public_generator(seed, "test"))
+    kept = undersample_groups(group, ratio, len(NAMES), public_generator(seed, "test"))
     assert np.bincount(group[kept], minlength=len(sizes)).tolist() == [min(size, most) for size in sizes]
     assert (np.diff(kept) > 0).all()
 
@@ -96,7 +96,7 @@ def test_nothing_to_leave_out_is_a_sentence_that_tells_no_size() -> None:
     with pytest.raises(BadInput) as other:
         split_dataset(make((300, 301), 0.2), seed=0)
     with pytest.raises(BadInput) as alone:
-        thin_groups(np.ones(10, dtype=np.int64), 0.2, len(NAMES), public_generator(0, "test"))
+        undersample_groups(np.ones(10, dtype=np.int64), 0.2, len(NAMES), public_generator(0, "test"))
     assert str(refused.value) == str(other.value) == str(alone.value)
 
 

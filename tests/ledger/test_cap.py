@@ -7,7 +7,7 @@ import pytest
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.privacy.event import Events, Gaussian
-from fairpriv_core.privacy.ledger import Entry
+from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.privacy.rdp import Cap, count_against
 from fairpriv_core.records.record import failed_record
 from fairpriv_core.store.claim import Ending, Progress
@@ -74,10 +74,11 @@ def test_what_ended_before_the_cap_counts_with_what_it_released(store: RunStore)
 
 def test_only_what_is_beyond_every_order_counts_in_full() -> None:
     limit = Cap(1.0, DELTA)
-    little, much = (Entry("a", "attribute", (Gaussian(noise),), ("group",), (), "s") for noise in (20.0, 3.8))
+    little, much = (LedgerEntry("a", "attribute", (Gaussian(noise),), ("group",), (), "s") for noise in (20.0, 3.8))
     assert count_against(limit, little, None, "group") is little
     assert count_against(limit, little, much, "group") is much
     assert count_against(limit, little, much, "other") is little
     assert (
-        count_against(limit, little, Entry("a", "attribute", (Gaussian(9.0),), ("group",), (), "s"), "group") is little
+        count_against(limit, little, LedgerEntry("a", "attribute", (Gaussian(9.0),), ("group",), (), "s"), "group")
+        is little
     )

@@ -12,10 +12,10 @@ from fairpriv_core.cli.ledger import answer_selection
 from fairpriv_core.cli.runs import list_runs
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.ledger.selection import (
-    Wish,
+    Criterion,
     choose_noisily,
     divide_by,
-    gap_shift,
+    gap_sensitivity,
     measure_gap,
     plan_choice,
     read_counts,
@@ -54,7 +54,7 @@ def spent(store: RunStore, column: str | None = "group") -> float:
 def test_a_noisy_choice_is_paid_for_and_leaves_epsilon_proved(store: RunStore) -> None:
     keys = launch(store, (0.2, 0.8), (0.5, 0.52))
     before = spent(store)
-    found = select_run(store, keys, Wish("noisy", epsilon=1.0))
+    found = select_run(store, keys, Criterion("noisy", epsilon=1.0))
     assert found["selected"] == keys[1] and found["epsilon_reason"] is None and "values" not in found
     assert found["epsilon"] == max(before, epsilon(plan_choice(epsilon=1.0, delta=DELTA), DELTA)) == spent(store)
     [line] = [line for line in store.ledger.lines(name()) if line.status == "charged"]
@@ -66,17 +66,17 @@ def test_a_noisy_choice_is_paid_for_and_leaves_epsilon_proved(store: RunStore) -
 
 def test_the_same_choice_is_paid_for_once(store: RunStore) -> None:
     keys = launch(store, (0.2, 0.8), (0.5, 0.52))
-    first = select_run(store, keys, Wish("noisy", epsilon=0.8))
-    assert select_run(store, keys[::-1], Wish("noisy", epsilon=0.8)) == first
+    first = select_run(store, keys, Criterion("noisy", epsilon=0.8))
+    assert select_run(store, keys[::-1], Criterion("noisy", epsilon=0.8)) == first
     assert len(store.ledger.lines(name())) == 3
-    again = select_run(store, keys, Wish("noisy", epsilon=0.8), again=True)
+    again = select_run(store, keys, Criterion("noisy", epsilon=0.8), again=True)
     assert again["charge"] != first["charge"] and len(store.ledger.lines(name())) == 4
 
 
 def test_a_choice_beyond_a_cap_draws_nothing(store: RunStore) -> None:
     keys = launch(store, (0.2, 0.8), (0.5, 0.52))
     store.ledger.set_cap(name(), "group", Cap(spent(store) + 0.1, DELTA), where="synthetic")
-    for wish in (Wish("noisy", epsilon=9.0), Wish("raw")):
+    for wish in (Criterion("noisy", epsilon=9.0), Criterion("raw")):
         with pytest.raises(BadInput, match=r"the cap on 'group' .* nothing was launched"):
             select_run(store, keys, wish)
     assert len(store.ledger.lines(name())) == 2
@@ -88,7 +88,7 @@ def test_a_choice_by_what_was_released_costs_nothing(store: RunStore) -> None:
     keys = launch(store, (0.2, 0.8), **private)
     keys.append(finish(store, config(seed=1), PF_LD, metrics=measured((0.5, 0.5)), metrics_private={GAP: 0.1}))
     before = spent(store)
-    found = select_run(store, keys, Wish("released"))
+    found = select_run(store, keys, Criterion("released"))
     assert found["selected"] == keys[1] and found["epsilon"] == before == spent(store) and found["charge"] is None
     assert found["values"] == dict(zip(keys, (0.3, 0.1), strict=True))
 
@@ -98,24 +98,24 @@ def test_estimated_gaps_of_one_release_are_post_processing(store: RunStore) -> N
         finish(store, config(epsilon=1 + k), PF_LD, metrics=measured((0.4, 0.5)), notes={"released_gaps": {GAP: gap}})
         for k, gap in enumerate((0.2, 0.05, 0.4))
     ]
-    found = select_run(store, keys, Wish("released", metric=GAP))
+    found = select_run(store, keys, Criterion("released", metric=GAP))
     assert found["selected"] == keys[1] and found["epsilon"] == spent(store)
 
 
 def test_accuracy_is_public_where_only_the_attribute_is_protected(store: RunStore) -> None:
     keys = launch(store, (0.2, 0.8), (0.5, 0.52))
     for by in ("released", "raw"):
-        found = select_run(store, keys, Wish(by, metric="accuracy"))
+        found = select_run(store, keys, Criterion(by, metric="accuracy"))
         assert found["epsilon"] == spent(store) and found["charge"] is None
     others = launch(store, (0.2, 0.8), (0.5, 0.52), method="dp_sgd")
     with pytest.raises(BadInput, match="accuracy has not been released by all of these runs"):
-        select_run(store, others, Wish("released", metric="accuracy"))
-    assert select_run(store, others, Wish("raw", metric="accuracy"))["epsilon"] is None
+        select_run(store, others, Criterion("released", metric="accuracy"))
+    assert select_run(store, others, Criterion("raw", metric="accuracy"))["epsilon"] is None
 
 
 def test_a_raw_choice_takes_epsilon_away_and_is_in_the_ledger(store: RunStore) -> None:
     keys = launch(store, (0.2, 0.8), (0.5, 0.52))
-    found = select_run(store, keys, Wish("raw"))
+    found = select_run(store, keys, Criterion("raw"))
     assert found["selected"] == keys[1] and found["epsilon"] is None
     assert "chosen among 2 runs by raw demographic parity gap" in found["epsilon_reason"]
     record, other = store.record(keys[1]), store.records(keys)[keys[0]]
@@ -123,7 +123,7 @@ def test_a_raw_choice_takes_epsilon_away_and_is_in_the_ledger(store: RunStore) -
     assert other.epsilon == 1.0 and store.records(keys)[keys[1]] == record
     assert {row["key"]: row["epsilon"] for row in list_runs(store)} == {keys[0]: 1.0, keys[1]: None}
     assert spent(store) == math.inf
-    assert select_run(store, keys, Wish("raw")) == found and len(store.ledger.lines(name())) == 3
+    assert select_run(store, keys, Criterion("raw")) == found and len(store.ledger.lines(name())) == 3
     store.delete(keys[1])
     assert spent(store) == math.inf
 
@@ -137,18 +137,18 @@ def test_what_cannot_be_chosen_from_is_refused_in_a_sentence(store: RunStore) ->
     queued = store.submit(config(seed=9)).key
     plain = launch(store, (0.2, 0.8), (0.5, 0.52), method="none")
     for given, wish, says in (
-        (keys[:1] * 2, Wish("raw"), "needs two runs or more"),
-        ([keys[0], queued], Wish("raw"), "is queued; only finished runs"),
-        ([keys[0], record], Wish("raw"), "protect different things"),
-        ([keys[0], adult], Wish("raw"), "differ in data, label or groups"),
-        ([keys[0], cut], Wish("raw"), "differ in data, label or groups"),
-        ([keys[0], other], Wish("noisy", epsilon=1), "needs runs on one split"),
-        (keys, Wish("noisy"), "needs --epsilon"),
-        (keys, Wish("noisy", metric="accuracy", epsilon=1), "by a notion's gap"),
-        (plain, Wish("noisy", epsilon=1), "among private runs"),
-        (keys, Wish("raw", epsilon=1), "takes none"),
-        (keys, Wish("raw", metric="beauty"), "unknown metric 'beauty'"),
-        (keys, Wish("released"), "train with --private-evaluation"),
+        (keys[:1] * 2, Criterion("raw"), "needs two runs or more"),
+        ([keys[0], queued], Criterion("raw"), "is queued; only finished runs"),
+        ([keys[0], record], Criterion("raw"), "protect different things"),
+        ([keys[0], adult], Criterion("raw"), "differ in data, label or groups"),
+        ([keys[0], cut], Criterion("raw"), "differ in data, label or groups"),
+        ([keys[0], other], Criterion("noisy", epsilon=1), "needs runs on one split"),
+        (keys, Criterion("noisy"), "needs --epsilon"),
+        (keys, Criterion("noisy", metric="accuracy", epsilon=1), "by a notion's gap"),
+        (plain, Criterion("noisy", epsilon=1), "among private runs"),
+        (keys, Criterion("raw", epsilon=1), "takes none"),
+        (keys, Criterion("raw", metric="beauty"), "unknown metric 'beauty'"),
+        (keys, Criterion("released"), "train with --private-evaluation"),
     ):
         with pytest.raises(BadInput, match=says):
             select_run(store, given, wish)
@@ -158,7 +158,7 @@ def test_what_cannot_be_chosen_from_is_refused_in_a_sentence(store: RunStore) ->
 def test_a_group_too_small_to_choose_by_has_paid_for_its_size(store: RunStore) -> None:
     keys = [finish(store, config(epsilon=1 + k), PF_LD, metrics=measured((0.5, 0.5), rows=4)) for k in range(2)]
     with pytest.raises(RunFailed, match="fewer than 30 noisy rows"):
-        select_run(store, keys, Wish("noisy", epsilon=5.0))
+        select_run(store, keys, Criterion("noisy", epsilon=5.0))
     [line] = [line for line in store.ledger.lines(name()) if line.status == "charged"]
     [event] = line.planned.events
     assert isinstance(event, Parallel) and event.branches[1] == plan_choice(epsilon=5.0, delta=DELTA)[:1]
@@ -166,10 +166,10 @@ def test_a_group_too_small_to_choose_by_has_paid_for_its_size(store: RunStore) -
 
 def test_the_answer_says_what_epsilon_is_left(local: RunStore) -> None:
     keys = launch(local, (0.2, 0.8), (0.5, 0.52))
-    paid = answer_selection(keys, Wish("noisy", epsilon=0.5), again=False)
+    paid = answer_selection(keys, Criterion("noisy", epsilon=0.5), again=False)
     said = " ".join(paid.text.split())  # lines are folded to the terminal's width
     assert "the smallest demographic parity gap of 2 runs" in said and "proved: all candidates" in said
-    raw = answer_selection(keys, Wish("raw"), again=False)
+    raw = answer_selection(keys, Criterion("raw"), again=False)
     assert "none. It was chosen among 2 runs by raw" in " ".join(raw.text.split())
 
 
@@ -182,7 +182,7 @@ def test_one_person_moves_a_gap_by_no_more_than_is_accounted(notion: Notion, thr
     for _ in range(150):
         counts = generator.integers(1, 12, size=(3, 2, 2))
         below = divide_by(counts.sum(axis=2) + generator.uniform(0.5, 9, size=(3, 2)), notion)
-        shift = gap_shift(below, threat_model)
+        sensitivity = gap_sensitivity(below, threat_model)
         before = measure_gap(counts, notion, below)
         for group, label, decision in np.ndindex(3, 2, 2):
             for other, decided in np.ndindex(3, 2) if threat_model == "attribute" else [(-1, 0)]:
@@ -190,7 +190,7 @@ def test_one_person_moves_a_gap_by_no_more_than_is_accounted(notion: Notion, thr
                 changed[group, label, decision] -= 1
                 if other >= 0:  # a model that is given the group may decide otherwise for another one
                     changed[other, label, decided] += 1
-                worst = max(worst, abs(measure_gap(changed, notion, below) - before) / shift)
+                worst = max(worst, abs(measure_gap(changed, notion, below) - before) / sensitivity)
     assert 0.9 < worst <= 1 + 1e-9
 
 
@@ -243,12 +243,13 @@ def test_the_choice_follows_from_its_releases_alone() -> None:
 
 
 def test_the_noisy_largest_is_drawn_as_the_exponential_mechanism_says() -> None:
-    scores, shift, price, draws = np.array([0.0, 0.3, 0.5]), 0.2, 1.0, 2000
+    scores, sensitivity, price, draws = np.array([0.0, 0.3, 0.5]), 0.2, 1.0, 2000
     mechanism = Mechanism(Randomness.fresh())
     drawn = [
-        mechanism.noisy_max(scores, shift=shift, epsilon=price, purpose="test", index=index) for index in range(draws)
+        mechanism.noisy_max(scores, sensitivity=sensitivity, epsilon=price, purpose="test", index=index)
+        for index in range(draws)
     ]
-    expected = np.exp(scores * price / (2 * shift))
+    expected = np.exp(scores * price / (2 * sensitivity))
     expected /= expected.sum()
     shares = np.bincount(drawn, minlength=3) / draws
     assert np.abs(shares - expected).max() < 5 * math.sqrt(0.25 / draws)
@@ -260,7 +261,7 @@ def test_no_pair_of_neighbouring_scores_tells_more_than_epsilon() -> None:
     for _ in range(1000):
         one = generator.normal(size=5)
         other = one + generator.uniform(-1, 1, size=5)
-        chances = [np.exp(scores * 0.7 / 2) / np.exp(scores * 0.7 / 2).sum() for scores in (one, other)]
-        assert np.abs(np.log(chances[0] / chances[1])).max() <= 0.7
+        probabilities = [np.exp(scores * 0.7 / 2) / np.exp(scores * 0.7 / 2).sum() for scores in (one, other)]
+        assert np.abs(np.log(probabilities[0] / probabilities[1])).max() <= 0.7
     with pytest.raises(BadInput, match="finite numbers"):
-        Mechanism(Randomness.fresh()).noisy_max(np.array([np.nan]), shift=1.0, epsilon=1.0, purpose="t", index=0)
+        Mechanism(Randomness.fresh()).noisy_max(np.array([np.nan]), sensitivity=1.0, epsilon=1.0, purpose="t", index=0)

@@ -18,7 +18,7 @@ from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian, from_
 from fairpriv_core.privacy.ledger import Total, compose
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import build_config
-from fairpriv_core.records.ledger_entry import identify_data, list_sensitive, post_record
+from fairpriv_core.records.ledger_entry import identify_data, list_sensitive, record_posting
 from fairpriv_core.records.record import failed_record
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.claim import Beginning, Ending, Progress
@@ -258,14 +258,14 @@ def test_a_label_that_is_cut_is_used_in_clear(store: RunStore) -> None:
     record = store.record(finish(store, config(data=asked), PF_LD))
     assert record is not None
     told = record.to_json()
-    assert "hours-per-week" in (post_record(told).entry.clear or ())
+    assert "hours-per-week" in (record_posting(told).entry.clear or ())
     told["config"] |= {"data": {**asked, "dataset": None, "file": "own.csv", "positive": None}, "file_id": "a" * 16}
-    assert "hours-per-week" in (post_record(told).entry.clear or ())
+    assert "hours-per-week" in (record_posting(told).entry.clear or ())
 
 
 def test_two_runs_share_a_split_only_if_they_divided_the_rows_alike(store: RunStore) -> None:
     keys = [finish(store, config(**given), PF_LD) for given in ({}, {"epsilon": 2}, {"seed": 1})]
-    first, alike, other = (post_record((store.record(key)).to_json()).entry.split for key in keys)  # type: ignore[union-attr]
+    first, alike, other = (record_posting((store.record(key)).to_json()).entry.split for key in keys)  # type: ignore[union-attr]
     assert first == alike != other
 
 
@@ -331,7 +331,7 @@ def test_what_a_real_run_keeps_of_its_release_is_known_as_shared(local: RunStore
     work_on(work, [claim])
     record = local.record(claim.key)
     assert record is not None and record.status == "finished"
-    entry = post_record(record.to_json()).entry
+    entry = record_posting(record.to_json()).entry
     assert list(entry.shared.values()) == [entry.events] == [from_json(record.event)]
     alike = replace(entry, key="another run on the same release")
     assert compose([entry, alike], "group").epsilon(DELTA) == epsilon(entry.events, DELTA)

@@ -72,21 +72,21 @@ class RecordingMechanism(Mechanism):
         out = super().sampled_gaussian(total, radius=radius, step=step, part=part, **how)
         return self._record("sum", (part, step), total, radius, out)
 
-    def gaussian(self, value: np.ndarray, *, shift: float, purpose: str, index: int, **how: Any) -> np.ndarray:
-        out = super().gaussian(value, shift=shift, purpose=purpose, index=index, **how)
-        return self._record("gaussian", (purpose, index), value, shift, out)
+    def gaussian(self, value: np.ndarray, *, sensitivity: float, purpose: str, index: int, **how: Any) -> np.ndarray:
+        out = super().gaussian(value, sensitivity=sensitivity, purpose=purpose, index=index, **how)
+        return self._record("gaussian", (purpose, index), value, sensitivity, out)
 
-    def laplace(self, value: np.ndarray, *, shift: float, purpose: str, index: int, **how: Any) -> np.ndarray:
-        out = super().laplace(value, shift=shift, purpose=purpose, index=index, **how)
-        return self._record("laplace", (purpose, index), value, shift, out)
+    def laplace(self, value: np.ndarray, *, sensitivity: float, purpose: str, index: int, **how: Any) -> np.ndarray:
+        out = super().laplace(value, sensitivity=sensitivity, purpose=purpose, index=index, **how)
+        return self._record("laplace", (purpose, index), value, sensitivity, out)
 
     def randomized_response(self, values: np.ndarray, *, purpose: str, index: int, **how: Any) -> np.ndarray:
         out = super().randomized_response(values, purpose=purpose, index=index, **how)
         return self._record("randomized response", (purpose, index), values, 0.0, out)
 
-    def noisy_max(self, scores: np.ndarray, *, shift: float, purpose: str, index: int, **how: Any) -> int:
-        out = super().noisy_max(scores, shift=shift, purpose=purpose, index=index, **how)
-        return int(self._record("noisy max", (purpose, index), scores, shift, np.array(out)))
+    def noisy_max(self, scores: np.ndarray, *, sensitivity: float, purpose: str, index: int, **how: Any) -> int:
+        out = super().noisy_max(scores, sensitivity=sensitivity, purpose=purpose, index=index, **how)
+        return int(self._record("noisy max", (purpose, index), scores, sensitivity, np.array(out)))
 
     def _record(
         self, kind: str, index: tuple[str, int], value: np.ndarray, bound: float, out: np.ndarray

@@ -8,9 +8,9 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.notions.notion import Notion
 
 
-def spread(notion: Notion, chances: np.ndarray, data: Dataset) -> float:
-    """Return the largest difference between two groups' means of `chances` (n,) of a 1, or of the error's chance."""
-    values = np.abs(chances - data.y) if notion.target == "loss" else chances
+def spread(notion: Notion, probabilities: np.ndarray, data: Dataset) -> float:
+    """Return the largest difference between two groups' means of `probabilities` (n,) of a 1, or of an error."""
+    values = np.abs(probabilities - data.y) if notion.target == "loss" else probabilities
     gaps = []
     for label in notion.conditions:
         inside = np.ones(data.n, bool) if label is None else data.y == label

@@ -11,7 +11,7 @@ from fairpriv_core.methods.certificates import (
     CellSums,
     empirical_bound,
     monte_carlo_error,
-    positive_chances,
+    positive_probabilities,
     spread,
     worst_case_bound,
 )
@@ -24,8 +24,8 @@ def test_eq_7_is_the_share_of_gaussian_weights_that_say_yes() -> None:
     mean, embeddings = DRAW.normal(size=5), DRAW.normal(size=(6, 5)) * 3
     weights = mean + 0.8 * DRAW.normal(size=(200_000, 5))
     share = (weights @ embeddings.T >= 0).mean(axis=0)
-    chances = positive_chances(embeddings @ mean, np.linalg.norm(embeddings, axis=1), 0.8)
-    assert np.abs(share - chances).max() < 5 * math.sqrt(0.25 / 200_000)
+    probabilities = positive_probabilities(embeddings @ mean, np.linalg.norm(embeddings, axis=1), 0.8)
+    assert np.abs(share - probabilities).max() < 5 * math.sqrt(0.25 / 200_000)
 
 
 def test_the_spread_is_that_of_averaged_noisy_group_updates() -> None:
@@ -42,10 +42,12 @@ def test_theorem_2_bounds_every_pair_of_records() -> None:
         mean = DRAW.normal(size=4)
         mean *= norm / np.linalg.norm(mean)
         embeddings = DRAW.normal(size=(50, 4))
-        chances = positive_chances(embeddings @ mean, np.linalg.norm(embeddings, axis=1), deviation)
-        assert np.ptp(chances) <= limit
+        probabilities = positive_probabilities(embeddings @ mean, np.linalg.norm(embeddings, axis=1), deviation)
+        assert np.ptp(probabilities) <= limit
     along = np.stack([mean, -mean])
-    assert np.ptp(positive_chances(along @ mean, np.linalg.norm(along, axis=1), deviation)) == pytest.approx(limit)
+    assert np.ptp(positive_probabilities(along @ mean, np.linalg.norm(along, axis=1), deviation)) == pytest.approx(
+        limit
+    )
     assert worst_case_bound(norm, 0.0) == 1.0
 
 

@@ -30,8 +30,8 @@ def test_the_minimiser_minimises(share: float, weight: float) -> None:
 def test_the_curve_is_convex_and_its_parts_go_opposite_ways() -> None:
     curve = build_curve(quantiles(VALUES), noise=0.3, weight=1.0)
     bounds, bias, variance = (np.array(part) for part in (curve.bounds, curve.bias, curve.variance))
-    slopes = np.diff(bias + variance) / np.diff(bounds)
-    assert (np.diff(slopes) >= -1e-9).all()
+    derivatives = np.diff(bias + variance) / np.diff(bounds)
+    assert (np.diff(derivatives) >= -1e-9).all()
     assert (np.diff(bias) <= 0).all()
     assert (np.diff(variance) > 0).all()
     assert bounds[0] < curve.minimiser < bounds[-1]

@@ -98,7 +98,7 @@ def test_calibration_meets_its_target(method: Method, target: float) -> None:
 def test_sensitivities_are_stated_where_something_is_hidden(method: Method) -> None:
     stated = method.sensitivities(10_000, 2)
     assert bool(stated) == bool(method.info.threat_model)
-    assert all(np.isfinite(shift) and shift > 0 for shift in stated.values())
+    assert all(np.isfinite(sensitivity) and sensitivity > 0 for sensitivity in stated.values())
 
 
 def test_the_stated_sensitivity_is_what_the_mechanism_is_told() -> None:

@@ -159,8 +159,8 @@ def test_noise_has_the_scale_that_is_counted() -> None:
 def test_the_mutant_that_does_not_centre_theta_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def raw(rule: FermiRule) -> None:
         honest(rule)
-        slopes = rule.conditions.by_code(terms.group_slopes(rule.w, rule.shares))
-        rule._centred = slopes.astype(np.float32)
+        derivatives = rule.conditions.by_code(terms.group_derivatives(rule.w, rule.shares))
+        rule._centred = derivatives.astype(np.float32)
 
     honest = FermiRule.set_tables
     monkeypatch.setattr(FermiRule, "set_tables", raw)
@@ -175,7 +175,7 @@ def test_the_mutant_that_does_not_centre_w_is_caught(part: str, monkeypatch: pyt
 
     honest = terms.Conditions.group_sums
     if part == "midpoint":
-        monkeypatch.setattr(terms, "centred_pull", raw)
+        monkeypatch.setattr(terms, "derivative_of_w", raw)
     else:
         monkeypatch.setattr(
             terms.Conditions, "group_sums", lambda self, records, centre: honest(self, records, centre=0 * centre)
@@ -184,7 +184,7 @@ def test_the_mutant_that_does_not_centre_w_is_caught(part: str, monkeypatch: pyt
 
 
 def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "clipped_slopes", lambda records, bound: terms.slopes(records))
+    monkeypatch.setattr(terms, "clipped_derivatives", lambda records, bound: terms.derivatives(records))
     assert _contributions(METHOD, _ordinary(2)).max() > 1.5
 
 

@@ -18,7 +18,7 @@ from fairpriv_core.methods import dp_fermi as classes_module
 from fairpriv_core.methods import dp_fermi as rule_module
 from fairpriv_core.methods import penalty as terms
 from fairpriv_core.methods.cell_counts import release_counts
-from fairpriv_core.methods.dp_fermi import DpFermi, FermiClassesRule, Pulls
+from fairpriv_core.methods.dp_fermi import Directions, DpFermi, FermiClassesRule
 from fairpriv_core.methods.penalty import ClassConditions
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.privacy.event import merge
@@ -174,24 +174,24 @@ def test_all_that_leaves_follows_from_the_releases(method: DpFermi, notion: str)
 def test_the_mutant_that_clips_each_entry_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each label's gradient of F clipped to L_theta by itself, then added up."""
 
-    def entry_by_entry(rule: FermiClassesRule, sampled: Sampled, pulls: Pulls) -> np.ndarray:
+    def entry_by_entry(rule: FermiClassesRule, sampled: Sampled, whole: Directions) -> np.ndarray:
         parts = []
         for label, unit in enumerate(np.eye(sampled.records.labels)):
-            directions = np.broadcast_to(unit, pulls.directions.shape)
-            lengths = (pulls.directions[..., label] * pulls.lengths).astype(np.float32)
-            parts.append(honest(rule, sampled, Pulls(directions, lengths)).copy())
+            directions = np.broadcast_to(unit, whole.directions.shape)
+            lengths = (whole.directions[..., label] * whole.lengths).astype(np.float32)
+            parts.append(honest(rule, sampled, Directions(directions, lengths)).copy())
         return np.sum(parts, axis=0)
 
-    honest = FermiClassesRule.pull
-    monkeypatch.setattr(FermiClassesRule, "pull", entry_by_entry)
+    honest = FermiClassesRule.sum_of_directions
+    monkeypatch.setattr(FermiClassesRule, "sum_of_directions", entry_by_entry)
     assert _contributions(dataclasses.replace(METHOD, share_dual=0.01), _table()).max() > 1.2
 
 
 def test_the_mutant_that_does_not_centre_theta_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def raw(rule: FermiClassesRule) -> None:
         honest(rule)
-        slopes = classes_module.group_pulls(rule.w, rule.shares)
-        rule.secret = Pulls.of(rule.conditions.spread_groups(slopes))
+        derivatives = classes_module.group_directions(rule.w, rule.shares)
+        rule.secret = Directions.of(rule.conditions.spread_groups(derivatives))
 
     honest = FermiClassesRule.set_tables
     monkeypatch.setattr(FermiClassesRule, "set_tables", raw)
@@ -206,7 +206,7 @@ def test_the_mutant_that_does_not_centre_w_is_caught(part: str, monkeypatch: pyt
 
     honest = ClassConditions.group_sums
     if part == "midpoint":
-        monkeypatch.setattr(terms, "centred_pull", raw)
+        monkeypatch.setattr(terms, "derivative_of_w", raw)
     else:
         monkeypatch.setattr(
             ClassConditions, "group_sums", lambda self, records, centre: honest(self, records, centre=0 * centre)

@@ -14,7 +14,7 @@ from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import fairdp_certified as releases
 from fairpriv_core.methods import fairdp_certified as rule
-from fairpriv_core.methods.certificates import positive_chances, worst_case_bound
+from fairpriv_core.methods.certificates import positive_probabilities, worst_case_bound
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.rates import count_cells
@@ -184,10 +184,12 @@ def test_theorem_2_bounds_what_two_inputs_can_be_told_and_m_plus_eta_c_does_not(
         weights, deviation = fitted.parameters.astype(np.float64), found["spread"]
         far = 1e6 * weights[:-1] / np.linalg.norm(weights[:-1])
         inputs = np.column_stack([np.stack([far, -far]), np.ones(2)])
-        chances = positive_chances(inputs @ weights, np.linalg.norm(inputs, axis=1), deviation)
-        assert np.ptp(chances) <= found["theorem_2"] == pytest.approx(np.ptp(chances), rel=0.05)  # but for the bias
+        probabilities = positive_probabilities(inputs @ weights, np.linalg.norm(inputs, axis=1), deviation)
+        assert (
+            np.ptp(probabilities) <= found["theorem_2"] == pytest.approx(np.ptp(probabilities), rel=0.05)
+        )  # but for the bias
         assert "not the one exported" in found["about"] and "certificates" not in fitted.notes
-        violated += np.ptp(chances) > worst_case_bound(0.1 + 0.5 * method.clip_primal, deviation)
+        violated += np.ptp(probabilities) > worst_case_bound(0.1 + 0.5 * method.clip_primal, deviation)
     assert violated == 12
 
 

@@ -72,8 +72,8 @@ def test_it_is_fairlearns_reduction(notion: str) -> None:
 def test_the_gap_on_the_training_rows_stays_within_the_bound(notion: str, groups: int) -> None:
     data = make_data(n=500, groups=groups)
     fitted = _fit(data, notion, 0.02)
-    chances = predict_proba(fitted.network, fitted.parameters, data.X)[:, 1]
-    assert spread(notions()[notion], chances, data) <= 2 * 0.02 + 0.02
+    probabilities = predict_proba(fitted.network, fitted.parameters, data.X)[:, 1]
+    assert spread(notions()[notion], probabilities, data) <= 2 * 0.02 + 0.02
 
 
 def test_a_bound_of_one_is_logistic_regression() -> None:

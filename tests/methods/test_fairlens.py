@@ -131,7 +131,7 @@ def _fullest() -> float:
 def test_the_mutant_that_clips_before_it_regularises_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def early(rule: FairLensRule, sampled: Sampled) -> np.ndarray:
         records = sampled.records
-        regulariser = rule.slopes(sampled) - (records.probability - records.label)
+        regulariser = rule.derivatives(sampled) - (records.probability - records.label)
         return (
             clipped_loss_weights(records, rule.column_of(rule.bounds()).astype(np.float32))
             + regulariser * records.present

@@ -196,8 +196,8 @@ def test_what_is_shown_is_the_loss() -> None:
     method = Plain(**{**NETWORK, "learning_rate": 1e-5})
     method.fit(data, Training(notions()["demographic_parity"], 0, Mechanism(Randomness.replay(1)), watcher))
     last = watcher.shown[-1]
-    chances = predict_proba(last.network, last.parameters, data.X)[np.arange(data.n), data.y]
-    assert last.scalars["loss"] == pytest.approx(-np.log(chances).mean(), rel=1e-5)
+    probabilities = predict_proba(last.network, last.parameters, data.X)[np.arange(data.n), data.y]
+    assert last.scalars["loss"] == pytest.approx(-np.log(probabilities).mean(), rel=1e-5)
     assert set(last.histograms["gradient_norm"].counts) == set(data.group_names)
 
 

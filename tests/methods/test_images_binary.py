@@ -87,8 +87,8 @@ def test_a_fit_releases_what_was_announced_and_ends_in_one_logit(method: Method,
     assert np.isfinite(fitted.parameters).all()
     shape = LayeredShape.from_json(fitted.network)
     assert (shape.outputs, shape.labels) == (1, 2)
-    chances = predict_proba(fitted.network, fitted.parameters, data.X)
-    assert chances.shape == (data.n, 2) and np.allclose(chances.sum(axis=1), 1.0)
+    probabilities = predict_proba(fitted.network, fitted.parameters, data.X)
+    assert probabilities.shape == (data.n, 2) and np.allclose(probabilities.sum(axis=1), 1.0)
 
 
 def test_they_learn_and_f_ld_narrows_the_gap() -> None:
@@ -192,8 +192,8 @@ def test_a_network_of_layers_is_treated_as_the_numpy_kernel_treats_it(
     assert np.allclose(layered.parameters, plain.parameters, rtol=1e-3, atol=1e-5)
     assert layered.events == plain.events
     assert _numbers(layered.notes) == pytest.approx(_numbers(plain.notes), rel=1e-3)
-    chances = [predict_proba(one.network, one.parameters, data.X) for one in (plain, layered)]
-    assert np.allclose(*chances, atol=1e-4)
+    probabilities = [predict_proba(one.network, one.parameters, data.X) for one in (plain, layered)]
+    assert np.allclose(*probabilities, atol=1e-4)
 
 
 def test_another_network_trains_on_one_release() -> None:

@@ -60,7 +60,7 @@ def _statistic(method: OneRelease, data: Dataset) -> tuple[np.ndarray, float]:
 
 def _largest_move(method: OneRelease, data: Dataset) -> float:
     """Return how far one changed attribute moves the statistic at most, over the shift, among 200 pairs."""
-    base, shift = _statistic(method, data)
+    base, sensitivity = _statistic(method, data)
     pairs = list(product(range(data.n), range(data.groups)))
     chosen = np.random.default_rng(1).permutation(len(pairs))[:200]
     moves = []
@@ -68,8 +68,8 @@ def _largest_move(method: OneRelease, data: Dataset) -> float:
         changed = data.group.copy()
         changed[row] = group
         moved, told = _statistic(method, with_group(data, changed))
-        assert told == shift
-        moves.append(float(np.linalg.norm(moved - base)) / shift)
+        assert told == sensitivity
+        moves.append(float(np.linalg.norm(moved - base)) / sensitivity)
     return max(moves)
 
 
@@ -89,10 +89,10 @@ def test_a_fit_releases_the_sums_once_and_nothing_else(groups: int) -> None:
     data, recorder = _ordinary(groups), RecordingMechanism()
     train(METHOD, [data], [recorder], notion="equalized_odds")
     (release,) = recorder.releases
-    value, shift = _statistic(METHOD, data)
+    value, sensitivity = _statistic(METHOD, data)
     assert np.array_equal(release.value, value)
-    assert (release.kind, release.bound) == ("gaussian", shift)
-    assert shift == METHOD.sensitivities(data.n, groups)["statistic"] == (1.0 if groups == 2 else np.sqrt(2.0))
+    assert (release.kind, release.bound) == ("gaussian", sensitivity)
+    assert sensitivity == METHOD.sensitivities(data.n, groups)["statistic"] == (1.0 if groups == 2 else np.sqrt(2.0))
 
 
 def test_noise_has_the_announced_scale() -> None:
@@ -217,10 +217,10 @@ def test_the_estimate_matches_the_sums_that_were_released() -> None:
     features = trainers.build_features(method, data)
     statistic = trainers.release_statistic(method, data, training, features=features)
     estimate = trainers.estimate_groups(statistic, method=method, features=features, y=data.y, groups=3)
-    assert np.allclose(estimate.chances.sum(axis=1), 1.0)
+    assert np.allclose(estimate.probabilities.sum(axis=1), 1.0)
     truth = [[((data.group == group) & (data.y == label)).sum() for label in (0, 1)] for group in range(3)]
     assert np.allclose(estimate.sizes(), truth, atol=3.0)
-    sums = np.stack([estimate.chances[data.y == label].T @ features.rows[data.y == label] for label in (0, 1)])
+    sums = np.stack([estimate.probabilities[data.y == label].T @ features.rows[data.y == label] for label in (0, 1)])
     assert np.allclose(sums.ravel(), statistic, atol=3.0)
 
 

@@ -50,8 +50,8 @@ def _replay_on_other_records(notion: str) -> tuple[Fitted, Fitted]:
 
 
 def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def exact(setting: Setting[Any], k: int, *, shift: float) -> np.ndarray:
-        release_counts(setting, k, shift=shift)
+    def exact(setting: Setting[Any], k: int, *, sensitivity: float) -> np.ndarray:
+        release_counts(setting, k, sensitivity=sensitivity)
         return setting.cells.sizes(setting.trains[k].group, setting.trains[k].y)
 
     monkeypatch.setattr(rule_module, "release_counts", exact)
@@ -62,7 +62,7 @@ def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) 
 def test_the_mutant_that_clips_before_it_adds_the_constraints_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def early(rule: PfLdRecordRule, sampled: Sampled) -> np.ndarray:
         records = sampled.records
-        constraints = rule._slopes(records) - (records.probability - records.label)
+        constraints = rule._derivatives(records) - (records.probability - records.label)
         return (
             clipped_loss_weights(records, rule.column_of(rule.bounds()).astype(np.float32))
             + constraints * records.present

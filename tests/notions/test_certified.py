@@ -54,9 +54,9 @@ def test_an_end_misses_with_at_most_half_of_its_share_at_every_size(size: int, r
     """Written out over all outcomes, without noise: exact where a normal interval would miss."""
     share = 0.2
     ends = [rate_interval(hits, size - hits, noise=0.0, share=share) for hits in range(size + 1)]
-    chances = binom.pmf(np.arange(size + 1), size, rate)
-    below = sum(chance for chance, (low, _) in zip(chances, ends, strict=True) if rate < low)
-    above = sum(chance for chance, (_, high) in zip(chances, ends, strict=True) if rate > high)
+    probabilities = binom.pmf(np.arange(size + 1), size, rate)
+    below = sum(chance for chance, (low, _) in zip(probabilities, ends, strict=True) if rate < low)
+    above = sum(chance for chance, (_, high) in zip(probabilities, ends, strict=True) if rate > high)
     assert max(below, above) <= share / 4 + 1e-12
 
 
@@ -67,10 +67,10 @@ def test_coins_of_different_chances_are_covered_too() -> None:
         size = sure + other
         mean = (1 - part * share / 4) ** (1 / size)  # a binomial would miss once or more with a chance near the tail
         miss = (1 - mean) * size / other
-        chances = binom.pmf(np.arange(other + 1), other, 1 - miss)
+        probabilities = binom.pmf(np.arange(other + 1), other, 1 - miss)
         ends = [rate_interval(sure + hits, other - hits, noise=0.0, share=share) for hits in range(other + 1)]
-        above = sum(chance for chance, (_, high) in zip(chances, ends, strict=True) if mean > high)
-        below = sum(chance for chance, (low, _) in zip(chances, ends, strict=True) if mean < low)
+        above = sum(chance for chance, (_, high) in zip(probabilities, ends, strict=True) if mean > high)
+        below = sum(chance for chance, (low, _) in zip(probabilities, ends, strict=True) if mean < low)
         assert max(above, below) <= share / 4 + 1e-12
 
 

@@ -17,7 +17,7 @@ from fairpriv_core.stats import wilson_interval
 NAMES = ("a", "b", "c")
 
 
-def chances(groups: int) -> np.ndarray:
+def probabilities(groups: int) -> np.ndarray:
     """Return the population's share of each (group, label, decision)."""
     size, base = np.array([0.6, 0.3, 0.1])[:groups], np.array([0.3, 0.12, 0.2])[:groups]
     right, wrong = np.array([0.6, 0.55, 0.5])[:groups], np.array([0.1, 0.03, 0.05])[:groups]
@@ -62,7 +62,7 @@ def test_without_noise_the_interval_is_wilsons() -> None:
 )
 def test_intervals_cover_noise_and_sampling(n: int, noise: float, groups: int) -> None:
     """600 test sets drawn from a known population, each with fresh noise."""
-    generator, table = np.random.default_rng(7), chances(groups)
+    generator, table = np.random.default_rng(7), probabilities(groups)
     truth = {name: value for name, (value, _) in listed(measure_noisy(table * 1e9, 1e-6, NAMES[:groups])).items()}
     hits: dict[str, list[bool]] = {name: [] for name in truth}
     for _ in range(600):
@@ -78,7 +78,7 @@ def test_intervals_cover_noise_and_sampling(n: int, noise: float, groups: int) -
 
 def test_an_interval_of_sampling_alone_would_not_cover() -> None:
     """What the noise adds is needed: Wilson's interval on the noisy counts misses far too often."""
-    generator, table = np.random.default_rng(7), chances(2)
+    generator, table = np.random.default_rng(7), probabilities(2)
     missed = 0
     truth = table[1, :, 1].sum() / table[1].sum()
     for _ in range(300):

@@ -11,7 +11,7 @@ from sqlalchemy import text, update
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.errors import BadInput, StoreError
-from fairpriv_core.ledger.selection import Wish, select_run
+from fairpriv_core.ledger.selection import Criterion, select_run
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import build_config
 from fairpriv_core.store.audits import AuditStore
@@ -49,7 +49,7 @@ VERBS: dict[str, Callable[[RunStore, str], object]] = {
     "sweep": lambda store, key: SweepStore(store).submit([(CONFIG, "a" * 16)]),
     "go on with a sweep": lambda store, key: SweepStore(store).go_on([key]),
     "cap": lambda store, key: store.ledger.set_cap("data", None, Cap(1.0, 1e-5), where="data"),
-    "choose by raw numbers": lambda store, key: select_run(store, list_private(store), Wish("raw")),
+    "choose by raw numbers": lambda store, key: select_run(store, list_private(store), Criterion("raw")),
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.widgets.shared.guard import plain
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import DEFAULTS
 from tests.syntax import Function, Source, read_sources
 

@@ -13,17 +13,17 @@ from fairpriv_core.privacy.accountants import coarse_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel, SampledGaussian
 from fairpriv_core.privacy.gaussian import gaussian_epsilon
-from fairpriv_core.privacy.ledger import Entry, compose
+from fairpriv_core.privacy.ledger import LedgerEntry, compose
 from fairpriv_core.privacy.rdp import Cap, admits, read_gauge
 
 DELTA = 1e-5
 
 
-def run(events: Events, *, threat: str = "record", split: str = "seed 0") -> Entry:
-    return Entry("run", threat, events, ("sex",), ("age",), split)  # type: ignore[arg-type]
+def run(events: Events, *, threat: str = "record", split: str = "seed 0") -> LedgerEntry:
+    return LedgerEntry("run", threat, events, ("sex",), ("age",), split)  # type: ignore[arg-type]
 
 
-def gaussian(epsilon: float) -> Entry:
+def gaussian(epsilon: float) -> LedgerEntry:
     return run((Gaussian(calibrate(lambda noise: (Gaussian(noise),), epsilon=epsilon, delta=DELTA)),))
 
 
@@ -35,7 +35,7 @@ releases = some.sampled_from(
 @settings(max_examples=15)
 @given(some.lists(releases, max_size=14), some.sampled_from([0.3, 1.0, 3.0]), some.sampled_from([None, "sex"]))
 def test_what_is_let_in_stays_within_the_cap(asked: list, epsilon: float, column: str | None) -> None:
-    cap, entries = Cap(epsilon, DELTA), list[Entry]()
+    cap, entries = Cap(epsilon, DELTA), list[LedgerEntry]()
     for event in asked:
         candidate = run((event,))
         if admits(cap, entries, candidate, column):
@@ -48,7 +48,7 @@ def test_it_lets_in_nearly_as_much_as_the_exact_accountant() -> None:
     """Each run costs 0.3; 9 of them compose to 1.0 and 65 to 3.0."""
     model = (SampledGaussian(13.71, 0.0075, 6600, "replace"),)
     for epsilon, exact in ((1.0, 9), (3.0, 65)):
-        entries: list[Entry] = []
+        entries: list[LedgerEntry] = []
         while admits(Cap(epsilon, DELTA), entries, run(model, threat="attribute"), "sex"):
             entries.append(run(model, threat="attribute"))
         assert 0.7 * exact < len(entries) <= exact
@@ -78,7 +78,9 @@ def test_without_a_bound_nothing_remains_but_what_costs_nothing() -> None:
     gauge = read_gauge(cap, [clear], None)
     assert (gauge.spent, gauge.remaining) == (math.inf, 0.0)
     assert not admits(cap, [clear], gaussian(0.1), None) and not admits(cap, [], clear, None)
-    assert admits(cap, [run((Gaussian(0.1),))], Entry("n", None, (), ("sex",), (), "s", reads_sensitive=False), "sex")
+    assert admits(
+        cap, [run((Gaussian(0.1),))], LedgerEntry("n", None, (), ("sex",), (), "s", reads_sensitive=False), "sex"
+    )
 
 
 def test_evaluation_on_the_same_split_is_beside_training() -> None:

@@ -22,7 +22,7 @@ from fairpriv_core.privacy.event import (
     SampledGaussian,
 )
 from fairpriv_core.privacy.gaussian import gaussian_epsilon
-from fairpriv_core.privacy.ledger import Entry, as_replacement, composable, compose, share_sample
+from fairpriv_core.privacy.ledger import LedgerEntry, as_replacement, composable, compose, share_sample
 from tests.privacy.exact import epsilon_of, sampled_pair
 
 DELTA = 1e-5
@@ -30,12 +30,12 @@ PF_LD: Events = (Gaussian(20.0), SampledGaussian(9.0, 0.02, 600, "replace"))
 DP_SGD: Events = (SampledGaussian(2.0, 0.02, 600),)
 
 
-def entry(key: str = "a", threat: str | None = "attribute", events: Events = PF_LD, **given: object) -> Entry:
+def entry(key: str = "a", threat: str | None = "attribute", events: Events = PF_LD, **given: object) -> LedgerEntry:
     values = {"sensitive": ("sex",), "clear": ("age", "race", "income"), "split": "seed 0", **given}
-    return Entry(key, threat, events, **values)  # type: ignore[arg-type]
+    return LedgerEntry(key, threat, events, **values)  # type: ignore[arg-type]
 
 
-def cost(*entries: Entry, column: str | None = "sex") -> float:
+def cost(*entries: LedgerEntry, column: str | None = "sex") -> float:
     return compose(entries, column).epsilon(DELTA)
 
 
@@ -60,7 +60,7 @@ def test_everything_launched_adds_up() -> None:
         (entry(threat="record", events=DP_SGD, unbounded="its noise can be repeated."), None, "repeated"),
     ],
 )
-def test_what_has_no_bound_says_why(one: Entry, column: str | None, says: str) -> None:
+def test_what_has_no_bound_says_why(one: LedgerEntry, column: str | None, says: str) -> None:
     total = compose([entry("fine", "record", DP_SGD), one], column)
     assert total.epsilon(DELTA) == math.inf
     assert len(total.unbounded) == 1 and total.unbounded[0].startswith("run a: ") and says in total.unbounded[0]
@@ -74,7 +74,7 @@ def test_what_has_no_bound_says_why(one: Entry, column: str | None, says: str) -
         (entry(threat=None, events=()), "hobby"),
     ],
 )
-def test_what_does_not_depend_on_a_column_costs_it_nothing(one: Entry, column: str) -> None:
+def test_what_does_not_depend_on_a_column_costs_it_nothing(one: LedgerEntry, column: str) -> None:
     assert cost(one, column=column) == 0.0
 
 
@@ -205,7 +205,7 @@ def test_models_of_unlike_length_and_noise_share_while_both_run() -> None:
 def test_entries_survive_json() -> None:
     one = entry(shared={"r": (Gaussian(1.0, 2),)}, stream="s", unbounded="why.", reads_sensitive=False)
     for each in (one, replace(one, clear=None, threat_model=None)):
-        assert Entry.from_json(json.loads(json.dumps(each.to_json(), allow_nan=False))) == each
+        assert LedgerEntry.from_json(json.loads(json.dumps(each.to_json(), allow_nan=False))) == each
 
 
 releases = some.sampled_from(
@@ -222,8 +222,8 @@ entries = some.builds(
 
 @settings(max_examples=25)
 @given(some.lists(entries, max_size=3), entries, some.sampled_from([None, "sex"]))
-def test_a_further_run_never_costs_less(before: list[Entry], one: Entry, column: str | None) -> None:
-    def account(several: list[Entry]) -> float:
+def test_a_further_run_never_costs_less(before: list[LedgerEntry], one: LedgerEntry, column: str | None) -> None:
+    def account(several: list[LedgerEntry]) -> float:
         return coarse_epsilon(composable(compose(several, column).events), DELTA)
 
     assert account([*before, one]) >= max(account(before), account([one])) - 1e-9

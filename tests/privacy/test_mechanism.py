@@ -38,7 +38,7 @@ def release(
 
 
 def release_plain(mechanism: Mechanism, index: int, purpose: str = "dual", noise: float = 1.0) -> np.ndarray:
-    return mechanism.gaussian(np.zeros(50), shift=1.0, noise_multiplier=noise, purpose=purpose, index=index)
+    return mechanism.gaussian(np.zeros(50), sensitivity=1.0, noise_multiplier=noise, purpose=purpose, index=index)
 
 
 def test_every_release_is_counted_by_its_own_parameters() -> None:
@@ -69,7 +69,7 @@ def test_the_noise_scales_with_radius_times_multiplier() -> None:
     assert unit.std() == pytest.approx(1.0, abs=0.03)
     assert wide - 7.0 == pytest.approx(12.0 * unit, abs=1e-4)
     plain = Mechanism(Randomness.replay(1)).gaussian(
-        np.zeros(20_000), shift=3.0, noise_multiplier=4.0, purpose="x", index=0
+        np.zeros(20_000), sensitivity=3.0, noise_multiplier=4.0, purpose="x", index=0
     )
     assert plain.std() == pytest.approx(12.0, rel=0.03)
 
@@ -190,11 +190,11 @@ def test_a_fresh_key_carries_the_count_and_no_noise() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(std=some.floats(1e-30, 1e30), shift=some.floats(-50, 50))
-def test_releases_lie_on_a_grid_that_the_value_does_not_choose(std: float, shift: float) -> None:
+@given(std=some.floats(1e-30, 1e30), sensitivity=some.floats(-50, 50))
+def test_releases_lie_on_a_grid_that_the_value_does_not_choose(std: float, sensitivity: float) -> None:
     """A grid of at most std / 2**20, a power of two, the same for every value: low bits tell nothing."""
     released = Mechanism(Randomness.fresh()).gaussian(
-        np.full(60, shift * std), shift=std, noise_multiplier=1.0, purpose="x", index=0
+        np.full(60, sensitivity * std), sensitivity=std, noise_multiplier=1.0, purpose="x", index=0
     )
     grid = Fraction(2) ** math.floor(math.log2(std) - 20 + 1e-12)
     assert grid <= Fraction(std) / 2**20
@@ -206,7 +206,7 @@ def test_releases_lie_on_a_grid_that_the_value_does_not_choose(std: float, shift
 def test_a_value_that_is_not_finite_is_refused(bad: float) -> None:
     for call in (
         lambda m: release(m, 0, np.array([0.0, bad])),
-        lambda m: m.gaussian(np.array([bad]), shift=1.0, noise_multiplier=1.0, purpose="x", index=0),
+        lambda m: m.gaussian(np.array([bad]), sensitivity=1.0, noise_multiplier=1.0, purpose="x", index=0),
     ):
         with pytest.raises(RunFailed, match="not finite"):
             call(Mechanism(Randomness.fresh()))

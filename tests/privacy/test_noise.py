@@ -58,7 +58,7 @@ def test_plain_releases_have_the_same_noise() -> None:
     mechanism = Mechanism(Randomness.replay(42))
     noise = np.array(
         [
-            mechanism.gaussian(np.zeros(400), shift=0.5, noise_multiplier=2.0, purpose="dual", index=index)
+            mechanism.gaussian(np.zeros(400), sensitivity=0.5, noise_multiplier=2.0, purpose="dual", index=index)
             for index in range(1000)
         ]
     )
@@ -77,8 +77,8 @@ def test_models_runs_and_purposes_are_unrelated() -> None:
     """Runs with one public seed too: nothing of the noise comes from it."""
     randomness = Randomness.fresh()
     one = Mechanism(randomness)
-    dual = one.gaussian(np.zeros(SIZE), shift=1.0, noise_multiplier=1.0, purpose="dual", index=0)
-    count = one.gaussian(np.zeros(SIZE), shift=1.0, noise_multiplier=1.0, purpose="counts", index=0)
+    dual = one.gaussian(np.zeros(SIZE), sensitivity=1.0, noise_multiplier=1.0, purpose="dual", index=0)
+    count = one.gaussian(np.zeros(SIZE), sensitivity=1.0, noise_multiplier=1.0, purpose="counts", index=0)
     others = (Mechanism(randomness, model=1), Mechanism(Randomness.fresh()), Mechanism(Randomness.replay(0)))
     public = public_generator(0, "sampled_gaussian", 0).standard_normal(SIZE)
     assert_unrelated(draw(one, 0), *(draw(other, 0) for other in others), dual, count, public)
@@ -135,9 +135,9 @@ def far_steps() -> list[bytes]:
     for step in steps:
         drawn.append(draw(mechanism, step, 8))
         drawn.append(
-            mechanism.gaussian(np.zeros(8), shift=1.0, noise_multiplier=1.0, purpose="far", index=step),
+            mechanism.gaussian(np.zeros(8), sensitivity=1.0, noise_multiplier=1.0, purpose="far", index=step),
         )
-        drawn.append(mechanism.laplace(np.zeros(8), shift=1.0, scale=1.0, purpose="far", index=step))
+        drawn.append(mechanism.laplace(np.zeros(8), sensitivity=1.0, scale=1.0, purpose="far", index=step))
     return [values.tobytes() for values in drawn]
 
 

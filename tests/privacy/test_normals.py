@@ -48,8 +48,8 @@ def test_they_go_further_than_53_bits_reach() -> None:
 
     found = np.empty(4)
     fill_normals(Deep(), found)  # type: ignore[arg-type]
-    chances = norm.sf(found)[:2]
-    assert np.allclose(np.log(chances), norm.logsf(TAIL) - [1.0, 40.0], rtol=1e-12)
+    probabilities = norm.sf(found)[:2]
+    assert np.allclose(np.log(probabilities), norm.logsf(TAIL) - [1.0, 40.0], rtol=1e-12)
     assert 0.0 < found[2] - found[1] < 2.0**-40
     assert 37.0 < found[3] < 38.0
 

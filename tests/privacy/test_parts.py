@@ -40,7 +40,7 @@ def release(mechanism: Mechanism, step: int, part: str = "", size: int = 50) -> 
 
 def test_parts_are_counted_in_parallel_and_the_rest_in_sequence() -> None:
     mechanism = Mechanism(Randomness.fresh())
-    mechanism.gaussian(np.zeros(2), shift=1.0, noise_multiplier=4.0, purpose="counts", index=0)
+    mechanism.gaussian(np.zeros(2), sensitivity=1.0, noise_multiplier=4.0, purpose="counts", index=0)
     for step in range(3):
         release(mechanism, step, "b")
         release(mechanism, step, "a")
@@ -80,13 +80,13 @@ def test_parts_have_their_own_noise_and_resume_with_it() -> None:
 
 def test_laplace_noise_has_its_scale_and_tails() -> None:
     mechanism = Mechanism(Randomness.fresh())
-    noise = mechanism.laplace(np.zeros(200_000), shift=2.0, scale=1.5, purpose="counts", index=0)
+    noise = mechanism.laplace(np.zeros(200_000), sensitivity=2.0, scale=1.5, purpose="counts", index=0)
     assert stats.kstest(noise, "laplace", args=(0.0, 3.0)).pvalue > 1e-7
     assert np.abs(noise).max() > 3.0 * 9.0
     assert mechanism.events == (Laplace(1.5),)
     assert epsilon(mechanism.events, 1e-9) == pytest.approx(1 / 1.5, abs=1e-3)
     with pytest.raises(FairprivError, match="comes after step 0"):
-        mechanism.laplace(np.zeros(1), shift=2.0, scale=1.5, purpose="counts", index=0)
+        mechanism.laplace(np.zeros(1), sensitivity=2.0, scale=1.5, purpose="counts", index=0)
 
 
 @pytest.mark.parametrize(("k", "budget"), [(2, 0.5), (2, 3.0), (4, 1.0)])

@@ -28,10 +28,10 @@ from fairpriv_core.privacy.pld import (
     Sides,
     compose,
     find_epsilon,
-    gaussian_losses,
-    laplace_losses,
+    gaussian_distribution,
+    laplace_distribution,
     repeat,
-    response_losses,
+    response_distribution,
 )
 
 SAME = 1e-6  # relative: rounding in other orders of summation, and nothing else
@@ -89,21 +89,21 @@ def assert_alike(ours: Sides, theirs: Any) -> None:
 def test_one_release_has_dp_accountings_distribution(
     noise: float, rate: float, relation: Relation, interval: float
 ) -> None:
-    ours = gaussian_losses(noise, interval, rate=rate, relation=relation)
+    ours = gaussian_distribution(noise, interval, rate=rate, relation=relation)
     assert_alike(ours, slow_losses(noise, interval, rate=rate, relation=relation))
 
 
 @quick
 @given(some.floats(-1.0, 4.0).map(math.exp))
 def test_one_laplace_release_has_dp_accountings_distribution(scale: float) -> None:
-    assert_alike(laplace_losses(scale, 1e-3), slow_laplace(scale, 1e-3))
+    assert_alike(laplace_distribution(scale, 1e-3), slow_laplace(scale, 1e-3))
 
 
 @quick
 @given(some.floats(-4.0, 4.0).map(math.exp))
 def test_randomised_response_has_dp_accountings_distribution(pure: float) -> None:
     theirs = pld.from_privacy_parameters(DifferentialPrivacyParameters(pure, 0), 1e-3)
-    assert_alike(response_losses(pure, 1e-3), theirs)
+    assert_alike(response_distribution(pure, 1e-3), theirs)
 
 
 @quick
@@ -113,8 +113,8 @@ def test_compositions_cost_what_they_do_in_dp_accounting(
 ) -> None:
     interval = 2e-3 * math.ceil(1 / noise + 1 / other)
     ours = compose(
-        repeat(gaussian_losses(noise, interval, rate=rate, relation=relation), count),
-        repeat(gaussian_losses(2 * other, interval), 3),
+        repeat(gaussian_distribution(noise, interval, rate=rate, relation=relation), count),
+        repeat(gaussian_distribution(2 * other, interval), 3),
     )
     theirs = slow_losses(noise, interval, rate=rate, relation=relation).self_compose(count)
     theirs = theirs.compose(slow_losses(2 * other, interval).self_compose(3))
@@ -147,7 +147,7 @@ def slow_account(monkeypatch: pytest.MonkeyPatch) -> None:
 def forget() -> None:
     """Drop every epsilon and noise that is remembered."""
     accountants._case_epsilon.cache_clear()
-    accountants._case_losses.cache_clear()
+    accountants._case_distribution.cache_clear()
     calibration._search_cached.cache_clear()
 
 
@@ -189,7 +189,7 @@ def test_calibration_finds_the_noise_that_it_found_with_dp_accounting(
 @pytest.mark.parametrize("interval", [FINE, COARSE])
 def test_losses_whose_exponential_underflows_end_with_a_number(interval: float) -> None:
     """As dp_accounting's walk down the tail does: at the loss where the masses reach delta."""
-    losses = gaussian_losses(0.02, 0.02 * interval / FINE)
+    losses = gaussian_distribution(0.02, 0.02 * interval / FINE)
     assert find_epsilon(losses, 1e-5) == pytest.approx(to_theirs(losses).get_epsilon_for_delta(1e-5), rel=1e-9)
 
 
@@ -215,6 +215,10 @@ def test_the_best_order_is_the_best_of_all(
 
 
 def test_all_parts_of_a_composition_are_counted() -> None:
-    parts = [gaussian_losses(3.0, 1e-3), laplace_losses(4.0, 1e-3), gaussian_losses(2.0, 1e-3, rate=0.1)]
+    parts = [
+        gaussian_distribution(3.0, 1e-3),
+        laplace_distribution(4.0, 1e-3),
+        gaussian_distribution(2.0, 1e-3, rate=0.1),
+    ]
     theirs = reduce(lambda left, right: left.compose(right), map(to_theirs, parts))
     assert find_epsilon(reduce(compose, parts), 1e-5) == pytest.approx(theirs.get_epsilon_for_delta(1e-5), rel=SAME)

@@ -76,8 +76,8 @@ def test_discrete_laplace_has_the_chances_of_its_law(scale: int) -> None:
     values = np.arange(-3 * scale, 3 * scale + 1)
     counts = np.array([(drawn == value).sum() for value in values])
     inside = np.append(counts, n - counts.sum())
-    chances = law.pmf(values)
-    assert stats.chisquare(inside, n * np.append(chances, 1 - chances.sum())).pvalue > 1e-5
+    probabilities = law.pmf(values)
+    assert stats.chisquare(inside, n * np.append(probabilities, 1 - probabilities.sum())).pvalue > 1e-5
 
 
 def test_laplace_tails_lie_where_they_should_and_at_every_step() -> None:
@@ -103,8 +103,10 @@ def test_tails_beyond_what_inversion_reaches_have_their_chance(monkeypatch: pyte
     assert len(np.unique(drawn)) > 19_000
 
 
-@pytest.mark.parametrize(("shift", "scale", "size"), [(2.0, 1.5, 8), (0.3, 0.05, 1), (1e-6, 200.0, 400), (1.0, 1e9, 2)])
-def test_stated_epsilon_holds_of_values_rounded_to_the_grid(shift: float, scale: float, size: int) -> None:
+@pytest.mark.parametrize(
+    ("sensitivity", "scale", "size"), [(2.0, 1.5, 8), (0.3, 0.05, 1), (1e-6, 200.0, 400), (1.0, 1e9, 2)]
+)
+def test_stated_epsilon_holds_of_values_rounded_to_the_grid(sensitivity: float, scale: float, size: int) -> None:
     """The noise's scale in steps over how many steps rounded values may lie apart is at least `scale`."""
     widths: list[int] = []
     rng = np.random.default_rng(0)
@@ -116,21 +118,24 @@ def test_stated_epsilon_holds_of_values_rounded_to_the_grid(shift: float, scale:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(samplers, "draw_laplace", take)
         for _ in range(50):
-            one = rng.uniform(-4, 4, size) * shift * max(scale, 1.0)
+            one = rng.uniform(-4, 4, size) * sensitivity * max(scale, 1.0)
             parts = rng.dirichlet(np.ones(size)) * rng.choice([-1, 1], size)
-            pair = [release_laplace(stream(), value, shift=shift, scale=scale) for value in (one, one + shift * parts)]
+            pair = [
+                release_laplace(stream(), value, sensitivity=sensitivity, scale=scale)
+                for value in (one, one + sensitivity * parts)
+            ]
             apart = sum((abs(Fraction(a) - Fraction(b)) for a, b in zip(*pair, strict=True)), start=Fraction(0))
-            step = Fraction(2) ** _grid_exponent(shift, scale, size)
+            step = Fraction(2) ** _grid_exponent(sensitivity, scale, size)
             assert all(Fraction(value) % step == 0 for value in np.concatenate(pair))
             assert Fraction(scale) * apart / step < widths[-1]
     assert max(widths) == min(widths)
-    excess = widths[0] * float(step) / (shift * scale) - 1
+    excess = widths[0] * float(step) / (sensitivity * scale) - 1
     assert 0 < excess < (2.0**-18 if scale < 2**20 else 2.0**-13)
 
 
-def _grid_exponent(shift: float, scale: float, size: int) -> int:
-    fine = math.frexp(min(shift, shift * scale))[1] - 21 - math.frexp(float(size))[1]
-    return max(fine, math.frexp(shift * scale)[1] - 46)
+def _grid_exponent(sensitivity: float, scale: float, size: int) -> int:
+    fine = math.frexp(min(sensitivity, sensitivity * scale))[1] - 21 - math.frexp(float(size))[1]
+    return max(fine, math.frexp(sensitivity * scale)[1] - 46)
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 20.0])
@@ -150,13 +155,13 @@ def test_discrete_noise_has_no_larger_divergence_than_the_continuous_noise_that_
 
 def test_laplace_refuses_what_it_cannot_add() -> None:
     with pytest.raises(RunFailed, match="not finite"):
-        release_laplace(stream(), np.array([np.nan]), shift=1.0, scale=1.0)
+        release_laplace(stream(), np.array([np.nan]), sensitivity=1.0, scale=1.0)
     with pytest.raises(RunFailed, match="too large"):
-        release_laplace(stream(), np.array([1e13]), shift=1.0, scale=1.0)
+        release_laplace(stream(), np.array([1e13]), sensitivity=1.0, scale=1.0)
     with pytest.raises(BadInput, match="scale must be smaller"):
-        release_laplace(stream(), np.zeros(10), shift=1.0, scale=1e15)
-    assert release_laplace(stream(), np.array([0.1]), shift=1.0, scale=0.0)[0] == 0.1
-    assert release_laplace(stream(), np.zeros(0), shift=1.0, scale=1.0).shape == (0,)
+        release_laplace(stream(), np.zeros(10), sensitivity=1.0, scale=1e15)
+    assert release_laplace(stream(), np.array([0.1]), sensitivity=1.0, scale=0.0)[0] == 0.1
+    assert release_laplace(stream(), np.zeros(0), sensitivity=1.0, scale=1.0).shape == (0,)
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.01), (2, 3.0), (5, 1.0), (3, 12.0)])
@@ -179,14 +184,14 @@ def test_a_large_epsilon_still_lets_answers_change_as_seldom_as_stated() -> None
 
 
 def test_the_largest_is_drawn_by_the_exponential_mechanism() -> None:
-    scores, shift, epsilon, draws = np.array([0.0, 0.1, 0.5, -1.0]), 0.2, 1.0, 2_000
+    scores, sensitivity, epsilon, draws = np.array([0.0, 0.1, 0.5, -1.0]), 0.2, 1.0, 2_000
     rng = stream()
-    drawn = [draw_largest(rng, scores, shift=shift, epsilon=epsilon) for _ in range(draws)]
-    chances = np.exp(scores * epsilon / (2 * shift))
-    expected = draws * chances / chances.sum()
+    drawn = [draw_largest(rng, scores, sensitivity=sensitivity, epsilon=epsilon) for _ in range(draws)]
+    probabilities = np.exp(scores * epsilon / (2 * sensitivity))
+    expected = draws * probabilities / probabilities.sum()
     assert stats.chisquare(np.bincount(drawn, minlength=4), expected).pvalue > 1e-5
     far = np.array([0.0, 1e300, -1e300])
-    assert {draw_largest(rng, far, shift=1e-3, epsilon=1.0) for _ in range(50)} == {1}
+    assert {draw_largest(rng, far, sensitivity=1e-3, epsilon=1.0) for _ in range(50)} == {1}
 
 
 def test_losses_of_neighbouring_scores_stay_within_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +207,7 @@ def test_losses_of_neighbouring_scores_stay_within_epsilon(monkeypatch: pytest.M
     for _ in range(300):
         one = rng.normal(size=5)
         for scores in (one, one + rng.uniform(-1, 1, size=5), one + rng.choice([-1, 1], size=5)):
-            draw_largest(stream(), scores, shift=1.0000001, epsilon=epsilon)
+            draw_largest(stream(), scores, sensitivity=1.0000001, epsilon=epsilon)
         weights = [np.exp(-losses / UNIT) for losses in taken[-3:]]
         logs = [np.log(each / each.sum()) for each in weights]
         assert max(np.abs(logs[0] - other).max() for other in logs[1:]) <= epsilon
@@ -212,9 +217,9 @@ def test_nothing_but_the_stream_is_drawn_from() -> None:
     def draw() -> list[np.ndarray]:
         mechanism = Mechanism(Randomness.replay(3))
         return [
-            mechanism.laplace(np.zeros(9), shift=1.0, scale=2.0, purpose="t", index=0),
+            mechanism.laplace(np.zeros(9), sensitivity=1.0, scale=2.0, purpose="t", index=0),
             mechanism.randomized_response(np.zeros(50, dtype=np.int64), k=3, epsilon=1.0, purpose="t", index=0),
-            np.array(mechanism.noisy_max(np.arange(9.0), shift=1.0, epsilon=1.0, purpose="t", index=0)),
+            np.array(mechanism.noisy_max(np.arange(9.0), sensitivity=1.0, epsilon=1.0, purpose="t", index=0)),
         ]
 
     np.random.seed(1)

@@ -55,8 +55,10 @@ def release(
     return mechanism, paid, found
 
 
-@pytest.mark.parametrize(("method", "shift"), [("pf_ld", math.sqrt(2)), ("dp_sgd", 1.0)])
-def test_a_run_pays_for_its_evaluation_beside_its_training(method: str, shift: float, configure: Configure) -> None:
+@pytest.mark.parametrize(("method", "sensitivity"), [("pf_ld", math.sqrt(2)), ("dp_sgd", 1.0)])
+def test_a_run_pays_for_its_evaluation_beside_its_training(
+    method: str, sensitivity: float, configure: Configure
+) -> None:
     record = finish(ask(configure(method)))
     [event] = from_json(record.event)
     assert isinstance(event, Parallel) and event.fixed and event == from_json(record.released)[0]
@@ -66,7 +68,7 @@ def test_a_run_pays_for_its_evaluation_beside_its_training(method: str, shift: f
     assert 0.999 < epsilon((counts,), 1e-5) <= 1.0 and record.epsilon <= 1.0
     found, raw = record.metrics_private, record.metrics
     assert found is not None and raw is not None and record.metrics_are_raw
-    assert found["noise"] == shift * counts.noise_multiplier
+    assert found["noise"] == sensitivity * counts.noise_multiplier
     assert found["accuracy"] == pytest.approx(raw["accuracy"], abs=0.03)
     assert found["demographic_parity_gap"] == pytest.approx(raw["demographic_parity_gap"], abs=0.06)
     low, high = found["demographic_parity_gap_interval"]

@@ -19,7 +19,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.config import RunConfig, build_config, read_toml
-from fairpriv_core.records.ledger_entry import post_record
+from fairpriv_core.records.ledger_entry import record_posting
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs import audit as audit_model
@@ -102,7 +102,7 @@ def _by_group(outcome: Outcome) -> list[Any]:
 
 def test_runs_share_a_split_in_the_ledger_only_where_they_thin_alike() -> None:
     names = {
-        (ratio, split, seed): post_record(_draft(build(ratio, split=split, seed=seed))).entry.split
+        (ratio, split, seed): record_posting(_draft(build(ratio, split=split, seed=seed))).entry.split
         for ratio in (None, 0.8, 0.9)
         for split in ("protocol", "official")
         for seed in (0, 1)
@@ -117,7 +117,7 @@ def _draft(config: RunConfig) -> dict[str, Any]:
 
 
 def test_a_model_without_privacy_on_thinned_rows_looks_at_the_groups() -> None:
-    plain, thinned = (post_record(run(ratio=ratio, method="none").record.to_json()).entry for ratio in (None, 1.0))
+    plain, thinned = (record_posting(run(ratio=ratio, method="none").record.to_json()).entry for ratio in (None, 1.0))
     assert compose([plain], "region").unbounded == ()
     assert "not private and it uses 'region'" in compose([thinned], "region").unbounded[0]
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from fairpriv_core.cli.main import cli
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.config import RunConfig, build_config, read_toml
-from fairpriv_core.records.ledger_entry import post_record
+from fairpriv_core.records.ledger_entry import record_posting
 from fairpriv_core.report.tables import run_table
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.session import MemoryJournal
@@ -45,7 +45,7 @@ def test_a_record_says_which_rows_and_runs_on_others_do_not_share_a_split() -> N
     records = [execute(build(rows), MemoryJournal()).record.to_json() for rows in (None, 500, 600)]
     assert [record["data"]["n_train"] + record["data"]["n_test"] for record in records[1:]] == [500, 600]
     assert [sum("rows are used is public" in said for said in record["assumptions"]) for record in records] == [0, 1, 1]
-    posts = [post_record(record) for record in records]
+    posts = [record_posting(record) for record in records]
     assert len({post.entry.split for post in posts}) == 3 and len({post.data for post in posts}) == 1
     table = run_table([{**record, "key": str(place)} for place, record in enumerate(records)])
     assert [name_data(row) for row in table] == [f"synthetic:region{few}" for few in ("", " · 500 rows", " · 600 rows")]

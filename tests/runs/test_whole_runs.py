@@ -29,7 +29,7 @@ from fairpriv_core.data import catalog, gather
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import Categorical, Numeric, Problem
-from fairpriv_core.data.schema import Material, declare_problem
+from fairpriv_core.data.schema import RawTable, declare_problem
 from fairpriv_core.data.table import Codes, Column, Numbers
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.errors import BadInput
@@ -176,8 +176,8 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Callable[[Table], None]:
     """Return a function that makes the embedded data set hold other rows, under the same name and digest."""
 
     def hold(table: Table) -> None:
-        def read(problem: Problem) -> Material:
-            return Material(problem.name, table, declare_problem(problem), "0" * 64, problem.caveats)
+        def read(problem: Problem) -> RawTable:
+            return RawTable(problem.name, table, declare_problem(problem), "0" * 64, problem.caveats)
 
         monkeypatch.setattr(gather, "read_benchmark", read)
 

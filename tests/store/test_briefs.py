@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from fairpriv_core.ledger.selection import Wish, select_run
+from fairpriv_core.ledger.selection import Criterion, select_run
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.report.tables import read_outcome
 from fairpriv_core.runs.worker import work_on
@@ -60,7 +60,7 @@ def test_the_stamp_changes_when_the_briefs_do(store: RunStore, train: Train) -> 
     keys = [train("pf_ld"), train("pf_ld", seed=1)]
     seen.append(look())
     assert store.stamp() == seen[-1][0]
-    select_run(store, keys, Wish("raw"))
+    select_run(store, keys, Criterion("raw"))
     seen.append(look())
     assert [brief["epsilon"] for brief in store.briefs()].count(None) == 1
     store.delete(keys[0])

@@ -30,7 +30,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.records.config import RunConfig, build_config
-from fairpriv_core.records.ledger_entry import identify_data, name_bytes, post_record
+from fairpriv_core.records.ledger_entry import identify_data, name_bytes, record_posting
 from fairpriv_core.runs.foreground import Reporter, train
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.audits import AuditStore
@@ -47,9 +47,12 @@ PRIVATE, PLAIN, RELEASE, REUSE = "202a0af496be7171", "55a1b43fe88df304", "2e0449
 UPLOADED, BENCHMARK, GONE, DEAD = "d22019671c0e4b47", "d3cfb1ba43681381", "091b3e963e7a8c5f", "da22d7c514798723"
 
 
-def write(path: Path, shift: int = 0, *, end: str = "\n", rows: int = 1200) -> Path:
+def write(path: Path, sensitivity: int = 0, *, end: str = "\n", rows: int = 1200) -> Path:
     """Write a file; with 240 rows one of the old store's: `own.csv` (0), `gone.csv` (3), the upload (5)."""
-    given = [("fm"[i % 3 == 0], (i * 7 + shift) % 11, ("no", "yes")[(i * 5 + shift) % 7 < 3]) for i in range(rows)]
+    given = [
+        ("fm"[i % 3 == 0], (i * 7 + sensitivity) % 11, ("no", "yes")[(i * 5 + sensitivity) % 7 < 3])
+        for i in range(rows)
+    ]
     lines = ["side,size,label", *(f"{side},{size},{label}" for side, size, label in given)]
     path.write_bytes((end.join(lines) + end).encode())
     return path
@@ -250,8 +253,10 @@ def read_all(store: RunStore) -> str:
 
 
 def test_an_upgrade_leaves_no_checksum_and_all_that_was_stored(old_place: str, tmp_path: Path) -> None:
-    files = {shift: write(tmp_path / f"{shift}.csv", shift, rows=OLD_ROWS) for shift in (0, 3, 5)}
-    checksums = {shift: hashlib.sha256(path.read_bytes()).hexdigest() for shift, path in files.items()}
+    files = {
+        sensitivity: write(tmp_path / f"{sensitivity}.csv", sensitivity, rows=OLD_ROWS) for sensitivity in (0, 3, 5)
+    }
+    checksums = {sensitivity: hashlib.sha256(path.read_bytes()).hexdigest() for sensitivity, path in files.items()}
     with open_store(old_place) as store:
         text = read_all(store)
         gone = [*checksums.values(), *map(name_bytes, checksums.values())]
@@ -313,7 +318,7 @@ def test_an_upgrade_takes_back_what_was_stated_of_large_samples(rows: int, holds
         found = store.record(BENCHMARK)
         assert found is not None
         assert (found.epsilon == 1.0049) is holds and (found.epsilon is None) is not holds
-        assert post_record(found.to_json()).entry.unbounded == found.epsilon_reason
+        assert record_posting(found.to_json()).entry.unbounded == found.epsilon_reason
         if not holds:
             assert found.epsilon_reason is not None
             assert found.epsilon_reason.startswith("It was stated as 1.01 before sums kept their bound")

@@ -16,7 +16,7 @@ from fairpriv_core.privacy.event import from_json
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.records.ledger_entry import post_record
+from fairpriv_core.records.ledger_entry import record_posting
 from fairpriv_core.records.record import FAILED_SENTENCE, SHARED_SAMPLES_ASSUMED, RunRecord
 from fairpriv_core.records.reuse import SAMPLE_STREAM
 from fairpriv_core.runs import session, worker
@@ -163,7 +163,7 @@ def test_runs_of_a_seed_share_samples_where_that_is_asked(local: RunStore, confi
     assert streams[0] == streams[2] != streams[1] == streams[3]
     assert all(SHARED_SAMPLES_ASSUMED in record.assumptions for record in records)
     assert all(0.99 < (record.epsilon or 0.0) <= 1 for record in records)
-    entries = [line.planned for line in local.ledger.lines(post_record(records[0].to_json()).data)]
+    entries = [line.planned for line in local.ledger.lines(record_posting(records[0].to_json()).data)]
     joint, own = compose(entries, None), compose([replace(entry, stream=None) for entry in entries], None)
     assert joint.epsilon(1e-5) > 1.1 * own.epsilon(1e-5)
 
@@ -188,7 +188,7 @@ def test_a_run_that_fails_in_a_chunk_ends_alone(tmp_path: Path, local: RunStore,
     assert row.error == failed.error and "noisy" in (row.error or "")
     assert [event["count"] for event in failed.released] == [1], "released once, however often it is tried"
     assert FAILED_SENTENCE in failed.warnings and len(failed.event) == 3
-    counted = post_record(failed.to_json()).entry.events
+    counted = record_posting(failed.to_json()).entry.events
     assert counted == from_json(failed.released) != from_json(failed.event)
     assert all(finished(local, key).event == finished(local, key).released for key in keys if key != keys[1])
     assert local.row(keys[1]).crashes == 0

@@ -21,9 +21,9 @@ from fairpriv_core.data.reader_process import READER
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.uploads import Upload
 from pages.widgets.shared.demo import SENTENCE, is_demo
-from pages.widgets.shared.guard import attempt, plain, sentence
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.reference import write_file
+from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.session import find_store
 from pages.widgets.shared.state import choose, forget, keep, mount_index
 

@@ -17,8 +17,8 @@ from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.outcome import show_outcome
 from pages.widgets.run.run_numbers import draw_budget, draw_numbers
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.history import find_history
+from pages.widgets.shared.sentences import attempt, plain
 
 _COLORS = {"running": "blue", "finished": "blue", "failed": "orange", "lost": "orange", "cancelled": "gray"}
 _STATES = {

@@ -13,8 +13,8 @@ from fairpriv_core.ledger.launch import Effect, Page, foresee_launch, read_page
 from fairpriv_core.records.ledger_entry import call_data, identify_data
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, epsilon_text
-from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.reference import call_files
+from pages.widgets.shared.sentences import attempt, plain
 
 HELP = (
     "Everything launched on the same people adds up, deleted and failed runs too. Runs that protect another thing "

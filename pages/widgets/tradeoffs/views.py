@@ -33,8 +33,8 @@ def show_view(topic: Topic, claims: Claims, answers: Answers) -> None:
     if view == "space":
         _show_space(topic, claims, answers, dominated=dominated)
         return
-    told = {"dataset": topic.data_title, "notion": topic.notion_title}
-    figure = frontier(claims, **told, details=answers.details, dominated=dominated)
+    titles = {"dataset": topic.data_title, "notion": topic.notion_title}
+    figure = frontier(claims, **titles, details=answers.details, dominated=dominated)
     show_figure(figure, "tradeoff_frontier", on_pick=pick)
 
 

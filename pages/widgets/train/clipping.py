@@ -14,7 +14,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.report.figures import bias_variance
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose
 from pages.widgets.train.form import build_stops
 from pages.widgets.train.plan import Plan

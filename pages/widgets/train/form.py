@@ -15,7 +15,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import FOR_IMAGES, MLP, NETWORKS
 from fairpriv_core.methods.base import Method, Parameter, parameters
 from fairpriv_core.records.config import OF_MLP
-from pages.widgets.shared.guard import plain
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import forget, keep, mount, mount_index, value
 
 _MIDDLE = 5

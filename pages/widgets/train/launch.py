@@ -12,7 +12,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.store.runs import GOING_ON, RunStore
 from pages.widgets.shared.frame import go_to
-from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_store, identify_file
 from pages.widgets.shared.state import choose
 from pages.widgets.train.clipping import show_clipping
