@@ -61,7 +61,7 @@ def offer_inverse(data: Mapping[str, Any], info: MethodInfo) -> None:
 def _is_public(row: TableRow, info: MethodInfo) -> bool:
     proved = row.epsilon if row.variant == "proved" else None
     stated = {"threat_model": row.threat_model, "epsilon": proved}
-    return accuracy_is_public(stated, looks=info.needs_group_at_prediction)
+    return accuracy_is_public(stated, uses_group=info.needs_group_at_prediction)
 
 
 def _asks_the_same(row: TableRow, data: Mapping[str, Any]) -> bool:
