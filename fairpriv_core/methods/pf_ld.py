@@ -61,7 +61,6 @@ class PfLd(FitsMany):
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
-        shows_clipping=True,
     )
 
     variant: str = fields.variant()

@@ -89,7 +89,7 @@ def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:
     """Return the rows with the records of their runs, lettered; those that have gone meanwhile are told of."""
     records = attempt(lambda: store.records([key for row in rows for key in row.keys])) or {}
     varied = varied_settings(rows)
-    found = []
+    found: list[Compared] = []
     for row in rows:
         own = [records[key].to_json() for key in row.keys if key in records]
         if len(own) < len(row.keys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -45,7 +46,7 @@ class Found:
 
 def find_results(store: RunStore, preset: Preset) -> Found:
     """Return the results to show: the store's own runs where a version is complete, else those made earlier."""
-    stored = {name: attempt(lambda name=name: _read(store, preset, name)) or [] for name in preset.versions}
+    stored = {name: attempt(partial(_read, store, preset, name)) or [] for name in preset.versions}
     whole = [name for name in ("full", "small") if len(stored[name]) == len(list_keys(preset.id, name))]
     runs = _with_measured(store, preset, stored[whole[0]]) if whole else []
     if runs:
@@ -79,14 +80,16 @@ def _with_measured(store: RunStore, preset: Preset, runs: list[dict[str, Any]]) 
     if not preset.measured:
         return runs
     asked = {"measure": preset.measured, "keys": sorted(run["key"] for run in runs)}
-    statement, what = store.preview(name_request(asked)), MEASURES[preset.measured]
-    if statement is not None and statement["result"]:
-        return attach(runs, preset.measured, statement["result"]["measured"])
-    if statement is None and not store.database.writable:
+    answer, what = store.preview(name_request(asked)), MEASURES[preset.measured]
+    if answer is not None and answer["result"]:
+        return attach(runs, preset.measured, answer["result"]["measured"])
+    if answer is None and not store.database.writable:
         st.caption(plain(f"This store can only be read, so that no worker measures {what}."))
-    elif statement is not None and statement["error"]:
-        st.warning(plain(f"It cannot be shown {what}: {statement['error']}"), icon=":material/warning:")
-        st.button("Measure again", on_click=store.request_preview, args=(asked,), disabled=not store.database.writable)
+    elif answer is not None and answer["error"]:
+        st.warning(plain(f"It cannot be shown {what}: {answer['error']}"), icon=":material/warning:")
+        if st.button("Measure again", disabled=not store.database.writable):
+            store.request_preview(asked)
+            st.rerun()
     else:
         work = f"{what}, at {len(runs)} models"
         st.fragment(_wait_for, run_every=_POLL_SECONDS)(store, store.request_preview(asked), work)

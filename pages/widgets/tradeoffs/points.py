@@ -74,6 +74,6 @@ def ask_for_epsilon(rows: Sequence[TableRow]) -> None:
             st.markdown(f"- {plain(say_answer(answer, **wanted))}")
             if answer.nearest is not None:
                 label = "Pick it" if answer.found else "Pick the nearest"
-                go = {"on_click": pick, "args": (answer.nearest.keys[0],)}
-                st.button(label, key=f"wish_pick_{index}", icon=":material/add_location:", **go)
+                first, icon = answer.nearest.keys[0], ":material/add_location:"
+                st.button(label, key=f"wish_pick_{index}", icon=icon, on_click=pick, args=(first,))
     st.caption(RAW_CHOICE)

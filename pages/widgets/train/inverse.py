@@ -13,11 +13,11 @@ from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.records.record import accuracy_is_public
 from fairpriv_core.report.inverse import Answer, say_answer, smallest_epsilon
 from fairpriv_core.report.tables import TableRow, varied_settings
+from pages.widgets.shared.access import find_store
 from pages.widgets.shared.epsilon import STOPS
 from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.run_table import name_settings
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.session import find_store
 from pages.widgets.shared.state import choose, keep, mount, value
 
 _NONE = (
