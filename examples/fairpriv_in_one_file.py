@@ -117,11 +117,11 @@ class Mechanism:
         stream = self._randomness.stream("sample", 0, epoch, n, steps, *self._rate.as_integer_ratio())
         return draw_poisson_samples(stream, n=n, rate=self._rate, steps=steps)
 
-    def release(self, value: np.ndarray, *, shift: float, multiplier: float, purpose: str, index: int) -> np.ndarray:
-        """Release a function of all rows, which one person moves by at most `shift` in L2 norm."""
+    def release(self, value: np.ndarray, *, bound: float, multiplier: float, purpose: str, index: int) -> np.ndarray:
+        """Release a function of all rows, which one person moves by at most `bound` in L2 norm."""
         self._counted[Gaussian(multiplier)] += 1
         normals = self._randomness.stream(f"gaussian/{purpose}", 0, index).standard_normal(value.size)
-        return _add(value, shift * multiplier, normals)
+        return _add(value, bound * multiplier, normals)
 
     def release_sampled(self, total: np.ndarray, *, radius: float, multiplier: float, step: int) -> np.ndarray:
         """Release a sum over a step's secret sample, whose contributions are at most `radius` long.
@@ -186,7 +186,7 @@ class Trainer:
     def release_counts(self) -> np.ndarray:
         """First place: the groups' sizes. A person who moves takes 1 from one and adds 1 to another: √2 in L2."""
         sizes, noise = np.bincount(self.group, minlength=self.groups).astype(np.float64), self.noise.counts
-        counts = self.mechanism.release(sizes, shift=math.sqrt(2.0), multiplier=noise, purpose="counts", index=0)
+        counts = self.mechanism.release(sizes, bound=math.sqrt(2.0), multiplier=noise, purpose="counts", index=0)
         if counts.min() < FEWEST:
             raise SystemExit(f"a group has about {max(counts.min(), 0.0):.0f} rows; at least {FEWEST:.0f} are needed.")
         return counts
@@ -210,8 +210,8 @@ class Trainer:
         grid = math.ldexp(1.0, math.frexp(half)[1] - 24)
         centred = np.rint((chance.clip(bound * MARGIN, bound * (1.0 - MARGIN)) - half) / grid) * grid
         means = np.bincount(self.group, centred, self.groups) / self.counts
-        shift = half * math.sqrt(float((np.sort(1.0 / self.counts)[-2:] ** 2).sum()))  # of the two smallest groups
-        noisy = self.mechanism.release(means, shift=shift, multiplier=self.noise.dual, purpose="dual", index=epoch)
+        bound = half * math.sqrt(float((np.sort(1.0 / self.counts)[-2:] ** 2).sum()))  # of the two smallest groups
+        noisy = self.mechanism.release(means, bound=bound, multiplier=self.noise.dual, purpose="dual", index=epoch)
         everybody = np.bincount(self.y.astype(np.int64), chance, 2).sum() / len(chance)
         return everybody - (noisy + half)
 

@@ -6,11 +6,10 @@ import streamlit as st
 
 from fairpriv_core.store.rows import RunRow
 from pages.widgets.audit.audits import show_audit, show_stored
-from pages.widgets.shared.access import find_row
+from pages.widgets.shared.access import find_row, find_store
 from pages.widgets.shared.frame import link_to
-from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.reference import describe_config
-from pages.widgets.shared.session import find_store
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
 
 _MOST_RUNS = 200

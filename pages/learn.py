@@ -8,10 +8,10 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.tables import run_table
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.learn.cards import KINDS, Card, list_cards
+from pages.widgets.shared.access import find_store
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.frame import go_to, link_to
-from pages.widgets.shared.guard import attempt, plain
-from pages.widgets.shared.session import find_store
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, enter, keep, mount_default, publish, value
 
 _MOST_RUNS = 1000

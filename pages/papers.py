@@ -8,8 +8,8 @@ from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.preset import Paper, Preset
 from fairpriv_core.report.paper_prose import count_made
 from pages.widgets.papers.papers import find_made, find_results, offer_runs, show_results
-from pages.widgets.shared.guard import plain
-from pages.widgets.shared.session import find_store
+from pages.widgets.shared.access import find_store
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
 
 

@@ -10,9 +10,9 @@ from fairpriv_core.report.document import AUDIENCES, NOTICES, Audience
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.report.report import find_report, offer_forms, show_document
 from pages.widgets.shared.finished import open_rows
-from pages.widgets.shared.guard import plain
 from pages.widgets.shared.picks import settle_runs
 from pages.widgets.shared.run_table import MOST_CHOSEN, name_row
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, enter, keep, mount_default, mount_several, publish, value
 
 _TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to hand on"}

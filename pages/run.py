@@ -7,10 +7,10 @@ import streamlit as st
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.live import draw_run
+from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to
-from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.reference import describe_config
-from pages.widgets.shared.session import find_store
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
 
 _INTERVAL = 1.0

@@ -7,9 +7,9 @@ import streamlit as st
 from fairpriv_core.report.start import StartResults, say_protected
 from pages.widgets.shared.epsilon import choose_epsilon, explain_epsilon
 from pages.widgets.shared.frame import go_to
-from pages.widgets.shared.guard import plain
 from pages.widgets.shared.reference import write_config
 from pages.widgets.shared.results import describe_results, find_results, show_results
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, enter, publish
 from pages.widgets.start.tour import show_tour
 

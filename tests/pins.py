@@ -1,5 +1,5 @@
 """What a change of the code's shape must not change, pinned: what every method's examples make of fixed noise, what
-every sample figure draws, and what every command says of itself.
+every sample figure draws, what every command says of itself, and what a config's and a record's JSON hold.
 
 python -m tests.pins write     write tests/pins.json anew, after a change that is meant to change results
 python -m tests.pins bits      print a digest of all bits for each example and figure, to compare on one machine
@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -23,11 +24,14 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.base import Method
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import to_json
-from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.report.draw import draw
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.styles import THEMES
+from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.work import WorkStore
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import RecordingMechanism, Watcher, make_data
 from tests.report import samples
@@ -35,6 +39,14 @@ from tests.report import samples
 PATH = Path(__file__).with_suffix(".json")
 DIGITS = 9  # on which two machines agree
 Json = dict[str, Any]
+#: what is asked of runs whose records differ in what they hold
+RUNS: dict[str, Json] = {
+    "not private": {"method": {"name": "none", "epochs": 2}, "epsilon": None},
+    "by group, evaluated": {"method": {"name": "pf_ld", "epochs": 2}, "private_evaluation": True},
+    "by record": {"method": {"name": "dp_sgd", "epochs": 2}},
+    "certified": {"method": {"name": "fairdp_certified", "epochs": 2}},
+    "a frontier": {"method": {"name": "one_release", "epochs": 2}},
+}
 
 
 def examples() -> Iterator[tuple[str, Method]]:
@@ -99,12 +111,33 @@ def describe_commands() -> dict[str, list[str]]:
     return dict(sorted(found.items()))
 
 
+def describe_record(asked: Json) -> dict[str, str]:
+    """Return what a small run's config and record hold: the kind of value at each path of their JSON."""
+    given = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "replay_noise": 1}
+    config = build_config({**given, "epsilon": 2.0, **asked})
+    with TemporaryDirectory() as folder, open_store(str(Path(folder) / "runs.db")) as store:
+        row, work = store.submit(config), WorkStore(store.database)
+        work_on(work, work.claim(row.key))
+        record = store.record(row.key)
+    assert record is not None and record.status == "finished", record and record.error
+    return dict(_list_kinds({"config": config.to_json(), "record": record.to_json()}, ""))
+
+
+def _list_kinds(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield each path in a JSON value with the kind of what is there; of a list its first item's."""
+    yield path, type(value).__name__
+    below = value if isinstance(value, dict) else {"*": value[0]} if isinstance(value, list) and value else {}
+    for name, each in below.items():
+        yield from _list_kinds(each, f"{path}/{name}")
+
+
 def collect() -> Json:
     """Return all that is pinned."""
     return {
         "examples": {name: describe(method) for name, method in examples()},
         "figures": {name: draw_bits(figure, DIGITS) for name, figure in samples.every_figure().items()},
         "commands": describe_commands(),
+        "records": {name: describe_record(asked) for name, asked in RUNS.items()},
     }
 
 

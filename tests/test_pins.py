@@ -1,4 +1,4 @@
-"""No change of the code's shape changes what an example makes of fixed noise, a figure draws or a command says."""
+"""No change of the code's shape changes what examples give, figures draw, commands say and records hold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fairpriv_core.methods.base import Method
-from tests.pins import DIGITS, PATH, describe, describe_commands, draw_bits, examples
+from tests.pins import DIGITS, PATH, RUNS, describe, describe_commands, describe_record, draw_bits, examples
 from tests.report import samples
 
 PINS = json.loads(PATH.read_text("utf-8"))
@@ -32,3 +32,8 @@ def test_every_figure_is_drawn_as_pinned() -> None:
 
 def test_every_command_says_what_is_pinned() -> None:
     assert describe_commands() == PINS["commands"]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_record_holds_what_is_pinned(name: str) -> None:
+    assert describe_record(RUNS[name]) == PINS["records"][name]

@@ -180,9 +180,9 @@ def discriminate(exported: Sequence[Sequence[Mapping[str, float]]]) -> np.ndarra
     names = sorted({name for world in exported for one in world for name in one})
     values = np.array([[[one.get(name, 0.0) for name in names] for one in world] for world in exported])
     fitted = values[:, is_tuning(values.shape[1])]
-    apart = fitted[1].mean(axis=0) - fitted[0].mean(axis=0)
+    difference = fitted[1].mean(axis=0) - fitted[0].mean(axis=0)
     spread = fitted.var(axis=1).mean(axis=0)
-    weights = np.divide(apart, spread + 1e-9 * apart**2, out=np.zeros_like(apart), where=apart != 0)
+    weights = np.divide(difference, spread + 1e-9 * difference**2, out=np.zeros_like(difference), where=difference != 0)
     scores: np.ndarray = values @ weights
     return scores
 

@@ -90,8 +90,8 @@ def noise_bound(tests: Sequence[Test], events: Events, *, confidence: float, amo
     rates = [_rates(np.array([t.hits]), np.array([t.alarms]), t.seconds, t.firsts, alpha) for t in tests]
     mu = _find_mu(events)
     if mu is not None:
-        apart = max((float((norm.ppf(low) - norm.ppf(high))[0]) for low, high in rates), default=0.0)
-        noise = mu / apart if apart > 0 else math.inf
+        distance = max((float((norm.ppf(low) - norm.ppf(high))[0]) for low, high in rates), default=0.0)
+        noise = mu / distance if distance > 0 else math.inf
         return noise if 0 < noise < _MOST_NOISE else None
     shown = [max((float(_bound(*pair, delta)[0]) for pair in rates), default=0.0) for delta in _CURVE]
 
@@ -121,7 +121,7 @@ def _find_mu(events: Events) -> float | None:
             case Gaussian(noise, count) if noise:
                 total += count / noise**2
             case SampledGaussian(noise, rate, count, relation) if noise and rate == 1:
-                total += count * ((2.0 if relation == "replace" else 1.0) / noise) ** 2  # noise is over the half shift
+                total += count * ((2.0 if relation == "replace" else 1.0) / noise) ** 2  # noise is over half of it
             case _:
                 return None
     return math.sqrt(total)
@@ -159,8 +159,8 @@ def one_run_bound(*, canaries: int, guesses: int, correct: int, delta: float, co
     checks.whole(high=guesses, correct=correct)
 
     def refuted(epsilon: float) -> bool:
-        told = {"canaries": canaries, "guesses": guesses, "correct": correct}
-        return one_run_p_value(**told, epsilon=epsilon, delta=delta) < 1.0 - confidence
+        counts = {"canaries": canaries, "guesses": guesses, "correct": correct}
+        return one_run_p_value(**counts, epsilon=epsilon, delta=delta) < 1.0 - confidence
 
     low, high = 0.0, 1.0
     if not refuted(low):

@@ -27,7 +27,7 @@ class Release:
         kind: SUM, GAUSSIAN, LAPLACE or RESPONSE.
         name: the purpose, or the part of a sum; `index`: the step within it.
         value: what went in, before the noise.
-        bound: the ball's radius of a SUM, the full shift of a GAUSSIAN or LAPLACE, 0 for a RESPONSE.
+        bound: the ball's radius of a SUM, the whole sensitivity of a GAUSSIAN or LAPLACE, 0 for a RESPONSE.
         scale: the noise's standard deviation (SUM, GAUSSIAN) or scale (LAPLACE), epsilon of a RESPONSE.
         sampled: whether `value` is a sum over a secret sample; `rate` is then a record's chance to be in it, else 1.
         out: what was released.
@@ -59,28 +59,28 @@ class RecordingMechanism(Mechanism):
         drawn = super().sample(**asked)
         return drawn if self._absent is None else [one[~np.isin(one, self._absent)] for one in drawn]
 
-    def sampled_gaussian(self, total: np.ndarray, **told: Any) -> np.ndarray:
+    def sampled_gaussian(self, total: np.ndarray, **options: Any) -> np.ndarray:
         """Release and keep a sum."""
-        out = super().sampled_gaussian(total, **told)
-        self.releases.append(_read_sum(total, out, told, secret=self._samples))
+        out = super().sampled_gaussian(total, **options)
+        self.releases.append(_read_sum(total, out, options, secret=self._samples))
         return out.copy()
 
-    def gaussian(self, value: np.ndarray, **told: Any) -> np.ndarray:
+    def gaussian(self, value: np.ndarray, **options: Any) -> np.ndarray:
         """Release and keep a function of all rows."""
-        out = super().gaussian(value, **told)
-        self.releases.append(_read_gaussian(value, out, told))
+        out = super().gaussian(value, **options)
+        self.releases.append(_read_gaussian(value, out, options))
         return out.copy()
 
-    def laplace(self, value: np.ndarray, **told: Any) -> np.ndarray:
+    def laplace(self, value: np.ndarray, **options: Any) -> np.ndarray:
         """Release and keep a function of all rows."""
-        out = super().laplace(value, **told)
-        self.releases.append(_read_laplace(value, out, told))
+        out = super().laplace(value, **options)
+        self.releases.append(_read_laplace(value, out, options))
         return out.copy()
 
-    def randomized_response(self, values: np.ndarray, **told: Any) -> np.ndarray:
+    def randomized_response(self, values: np.ndarray, **options: Any) -> np.ndarray:
         """Release and keep a column."""
-        out = super().randomized_response(values, **told)
-        self.releases.append(_read_response(values, out, told))
+        out = super().randomized_response(values, **options)
+        self.releases.append(_read_response(values, out, options))
         return out.copy()
 
 
@@ -108,21 +108,21 @@ class ReplayingMechanism(Mechanism):
         self._samples = True
         return [self._forced] * int(asked["steps"])
 
-    def sampled_gaussian(self, total: np.ndarray, **told: Any) -> np.ndarray:
+    def sampled_gaussian(self, total: np.ndarray, **options: Any) -> np.ndarray:
         """Return the earlier release."""
-        return self._replay(_read_sum(total, total, told, secret=self._samples))
+        return self._replay(_read_sum(total, total, options, secret=self._samples))
 
-    def gaussian(self, value: np.ndarray, **told: Any) -> np.ndarray:
+    def gaussian(self, value: np.ndarray, **options: Any) -> np.ndarray:
         """Return the earlier release."""
-        return self._replay(_read_gaussian(value, value, told))
+        return self._replay(_read_gaussian(value, value, options))
 
-    def laplace(self, value: np.ndarray, **told: Any) -> np.ndarray:
+    def laplace(self, value: np.ndarray, **options: Any) -> np.ndarray:
         """Return the earlier release."""
-        return self._replay(_read_laplace(value, value, told))
+        return self._replay(_read_laplace(value, value, options))
 
-    def randomized_response(self, values: np.ndarray, **told: Any) -> np.ndarray:
+    def randomized_response(self, values: np.ndarray, **options: Any) -> np.ndarray:
         """Return the earlier release."""
-        return self._replay(_read_response(values, values, told))
+        return self._replay(_read_response(values, values, options))
 
     def _replay(self, new: Release) -> np.ndarray:
         old = next(self._earlier, None)
@@ -137,26 +137,28 @@ class ReplayingMechanism(Mechanism):
         return old.out.copy()
 
 
-def _read_sum(total: np.ndarray, out: np.ndarray, told: dict[str, Any], *, secret: bool) -> Release:
-    bound = float(told["radius"])
-    rate = float(told["sampling_rate"]) if secret else 1.0
-    scale = bound * float(told["noise_multiplier"])
-    return Release(SUM, told.get("part", ""), told["step"], _copy(total), bound, scale, out, secret, rate)
+def _read_sum(total: np.ndarray, out: np.ndarray, options: dict[str, Any], *, secret: bool) -> Release:
+    bound = float(options["radius"])
+    rate = float(options["sampling_rate"]) if secret else 1.0
+    scale = bound * float(options["noise_multiplier"])
+    return Release(SUM, options.get("part", ""), options["step"], _copy(total), bound, scale, out, secret, rate)
 
 
-def _read_gaussian(value: np.ndarray, out: np.ndarray, told: dict[str, Any]) -> Release:
-    bound = float(told["shift"])
-    scale = bound * float(told["noise_multiplier"])
-    return Release(GAUSSIAN, told["purpose"], told["index"], _copy(value), bound, scale, out)
+def _read_gaussian(value: np.ndarray, out: np.ndarray, options: dict[str, Any]) -> Release:
+    bound = float(options["sensitivity"])
+    scale = bound * float(options["noise_multiplier"])
+    return Release(GAUSSIAN, options["purpose"], options["index"], _copy(value), bound, scale, out)
 
 
-def _read_laplace(value: np.ndarray, out: np.ndarray, told: dict[str, Any]) -> Release:
-    bound = float(told["shift"])
-    return Release(LAPLACE, told["purpose"], told["index"], _copy(value), bound, bound * float(told["scale"]), out)
+def _read_laplace(value: np.ndarray, out: np.ndarray, options: dict[str, Any]) -> Release:
+    bound = float(options["sensitivity"])
+    return Release(
+        LAPLACE, options["purpose"], options["index"], _copy(value), bound, bound * float(options["scale"]), out
+    )
 
 
-def _read_response(values: np.ndarray, out: np.ndarray, told: dict[str, Any]) -> Release:
-    return Release(RESPONSE, told["purpose"], told["index"], _copy(values), 0.0, float(told["epsilon"]), out)
+def _read_response(values: np.ndarray, out: np.ndarray, options: dict[str, Any]) -> Release:
+    return Release(RESPONSE, options["purpose"], options["index"], _copy(values), 0.0, float(options["epsilon"]), out)
 
 
 def _copy(value: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ _FACTORS = (-60.0, -1.0, 0.01, 60.0)
 
 
 @dataclass(frozen=True)
-class Reach:
+class MeasuredSensitivity:
     """The most that one record added to a kind of release, over what the accountant was told that it may: at most 1."""
 
     release: str
@@ -55,7 +55,9 @@ def list_shapes(data: Dataset) -> dict[str, Dataset]:
     }
 
 
-def measure_reach(train: Train, data: Dataset, *, changes: int, whole_record: bool, seed: int) -> list[Reach]:
+def measure_sensitivities(
+    train: Train, data: Dataset, *, changes: int, whole_record: bool, seed: int
+) -> list[MeasuredSensitivity]:
     """Return the most that a record added to each kind of release, over `changes` records that change.
 
     With `whole_record` features, label and group change, else the group alone. Releases of all rows are compared with
@@ -72,17 +74,20 @@ def measure_reach(train: Train, data: Dataset, *, changes: int, whole_record: bo
     for run in moved:
         for own, other in zip(base.releases, run, strict=True):
             found[own.name or own.kind].append(_share(own, other, half))
-    return [Reach(name, max(shares), len(shares)) for name, shares in found.items()]
+    return [MeasuredSensitivity(name, max(shares), len(shares)) for name, shares in found.items()]
 
 
-def measure_shapes(train: Train, data: Dataset, *, changes: int, whole_record: bool, seed: int) -> list[Reach]:
-    """Return `measure_reach` over all of `list_shapes`: the largest of each release, and how many were measured."""
-    found: dict[str, list[Reach]] = defaultdict(list)
+def measure_shapes(
+    train: Train, data: Dataset, *, changes: int, whole_record: bool, seed: int
+) -> list[MeasuredSensitivity]:
+    """Return `measure_sensitivities` over all of `list_shapes`: the largest of each release, and how many."""
+    found: dict[str, list[MeasuredSensitivity]] = defaultdict(list)
     for shape in list_shapes(data).values():
-        for one in measure_reach(train, shape, changes=changes, whole_record=whole_record, seed=seed):
+        for one in measure_sensitivities(train, shape, changes=changes, whole_record=whole_record, seed=seed):
             found[one.release].append(one)
     return [
-        Reach(name, max(one.largest for one in each), sum(one.measured for one in each)) for name, each in found.items()
+        MeasuredSensitivity(name, max(one.largest for one in each), sum(one.measured for one in each))
+        for name, each in found.items()
     ]
 
 

@@ -14,7 +14,7 @@ from fairpriv_core.cli.prose import describe_ledgers, describe_selection
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.report import Data, name_columns, report_ledger, report_ledgers
-from fairpriv_core.ledger.selection import WAYS, Wish, select_run
+from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.ledger_entry import call_data, identify_data
@@ -55,9 +55,9 @@ def cap(data: str, column: str | None, as_json: bool, **limit: Any) -> None:
 @click.option("--delta", type=float, default=1e-5, show_default=True, help="In (0, 1).")
 @click.option("--again", is_flag=True, help="Make a choice once more that was made before.")
 @options.json
-def select(keys: tuple[str, ...], again: bool, as_json: bool, **wish: Any) -> None:
+def select(keys: tuple[str, ...], again: bool, as_json: bool, **criterion: Any) -> None:
     """Choose the best of several runs, and say what epsilon that leaves."""
-    print_answer(answer_selection(keys, Wish(**wish), again=again), as_json)
+    print_answer(answer_selection(keys, Criterion(**criterion), again=again), as_json)
 
 
 def answer_ledger(dataset: str | None, file: str | None, sensitive: str | None, delta: float | None) -> Answer:
@@ -93,10 +93,10 @@ def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **lim
     return Answer({"ledgers": [found]}, describe_ledgers([found]))
 
 
-def answer_selection(keys: Sequence[str], wish: Wish, *, again: bool) -> Answer:
+def answer_selection(keys: Sequence[str], criterion: Criterion, *, again: bool) -> Answer:
     """Choose one of several runs."""
     with open_store() as store:
-        found = select_run(store, [store.row(key).key for key in keys], wish, again=again)
+        found = select_run(store, [store.row(key).key for key in keys], criterion, again=again)
     return Answer(found, describe_selection(found))
 
 

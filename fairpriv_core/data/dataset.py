@@ -13,7 +13,7 @@ from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.mapped import select_rows
 from fairpriv_core.data.problem import Categorical, DataSpec
 from fairpriv_core.data.roles import Groups
-from fairpriv_core.data.rows import Rows, assemble, assume_thinned, thin_groups
+from fairpriv_core.data.rows import LabelledTable, assemble, assume_undersampled, undersample_groups
 from fairpriv_core.data.schema import name_features, write_schema
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
@@ -105,14 +105,14 @@ class Dataset:
 def load_dataset(spec: DataSpec) -> Dataset:
     """Return the data that `spec` names, encoded; raises BadInput, or DataUnavailable for a file that cannot be had."""
     rows = assemble(spec)
-    if rows.material.pixels is not None:
-        return describe_rows(rows, spec, rows.material.pixels.encode())
-    return describe_rows(rows, spec, Encoder(rows.plan.features).transform(rows.material.table))
+    if rows.raw_table.pixels is not None:
+        return describe_rows(rows, spec, rows.raw_table.pixels.encode())
+    return describe_rows(rows, spec, Encoder(rows.plan.features).transform(rows.raw_table.table))
 
 
-def describe_rows(rows: Rows, spec: DataSpec, X: np.ndarray) -> Dataset:
+def describe_rows(rows: LabelledTable, spec: DataSpec, X: np.ndarray) -> Dataset:
     """Return the rows of `spec` with `X` as what is made of them."""
-    declared, features = rows.material.declared, rows.plan.features
+    declared, features = rows.raw_table.declared, rows.plan.features
     compared = [declared.columns[grouping.column] for grouping in rows.plan.groupings]
     listed = tuple(column for column in compared if isinstance(column, Categorical))
     return Dataset(
@@ -122,18 +122,18 @@ def describe_rows(rows: Rows, spec: DataSpec, X: np.ndarray) -> Dataset:
         feature_names=tuple(name for column in features for name in name_features(column)),
         label_names=rows.plan.label_names,
         group_names=rows.plan.group_names,
-        name=rows.material.name,
+        name=rows.raw_table.name,
         sensitive=spec.sensitive,
         digest=rows.digest,
         assumptions=rows.assumptions,
-        official_test=rows.material.official_test,
+        official_test=rows.raw_table.official_test,
         caveats=rows.caveats,
         encoder=write_schema(features) if declared.image is None else "",
         grouping=Groups(rows.plan.groupings, listed).to_json(),
-        unit=rows.material.unit,
+        unit=rows.raw_table.unit,
         group_ratio=spec.group_ratio,
         image=declared.image,
-        one_split=rows.material.one_split,
+        one_split=rows.raw_table.one_split,
         row=rows.row,
         rows_read=rows.read,
         classes_are_groups=[grouping.column for grouping in rows.plan.groupings] == [rows.plan.label.name],
@@ -169,8 +169,8 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "rows") -> tuple[
     ratio = dataset.group_ratio
     if ratio is not None:
         drawn = public_generator(seed, "group ratio")
-        train = train[thin_groups(dataset.group[train], ratio, dataset.groups, drawn)]
-        dataset = _assume(dataset, assume_thinned(ratio), ("attribute", "record"))
+        train = train[undersample_groups(dataset.group[train], ratio, dataset.groups, drawn)]
+        dataset = _assume(dataset, assume_undersampled(ratio), ("attribute", "record"))
     return dataset.take(train), dataset.take(test)
 
 

@@ -18,7 +18,7 @@ from fairpriv_core.data.images import Pictures
 from fairpriv_core.data.own_file import read_own_file
 from fairpriv_core.data.problem import Categorical, DataSpec, Layout, Numeric, Problem, Source
 from fairpriv_core.data.read import read_csv, read_table
-from fairpriv_core.data.schema import Declared, Material, declare_problem
+from fairpriv_core.data.schema import Declared, RawTable, declare_problem
 from fairpriv_core.data.table import (
     Codes,
     Column,
@@ -35,11 +35,11 @@ from fairpriv_core.data.table import (
 )
 
 
-def read_benchmark(problem: Problem) -> Material:
+def read_benchmark(problem: Problem) -> RawTable:
     """Return a benchmark after its filters; columns that it does not declare (names, birth dates, …) are never read."""
     if problem.generate is not None:
         table = problem.generate()
-        return Material(problem.name, table, declare_problem(problem), _seal_table(table), problem.caveats)
+        return RawTable(problem.name, table, declare_problem(problem), _seal_table(table), problem.caveats)
     files = find_edition(problem.editions)
     wanted = {**problem.columns, **{column.name: column for column in problem.extra}}
     cuts = {label.column.name: label.above for label in problem.labels if label.above is not None}
@@ -50,7 +50,7 @@ def read_benchmark(problem: Problem) -> Material:
     parts = [
         np.full(count_rows(table), source.part == "test") for table, (source, _) in zip(tables, files, strict=True)
     ]
-    return Material(
+    return RawTable(
         problem.name,
         rows,
         _note_filter(declare_problem(problem), published=len(kept), left=int(kept.sum())),
@@ -62,10 +62,10 @@ def read_benchmark(problem: Problem) -> Material:
     )
 
 
-def read_pictures(problem: Problem, read: Callable[[Problem, bool], Pictures], *, skip: bool) -> Material:
+def read_pictures(problem: Problem, read: Callable[[Problem, bool], Pictures], *, skip: bool) -> RawTable:
     """Return a benchmark of images; those that cannot be read are refused unless they are to be skipped."""
     found = read(problem, skip)
-    return Material(
+    return RawTable(
         problem.name,
         found.table,
         declare_problem(problem),
@@ -156,7 +156,7 @@ def _seal_table(table: Table) -> str:
     return seal.hexdigest()
 
 
-def gather(spec: DataSpec) -> Material:
+def gather(spec: DataSpec) -> RawTable:
     """Return the rows that `spec` names and what is declared of them; raises BadInput or DataUnavailable."""
     if spec.file:
         return read_own_file(Path(spec.file), spec)

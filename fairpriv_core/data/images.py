@@ -71,7 +71,7 @@ class Pixels:
 class Pictures:
     """Images with a table of what is said of each. `digest` seals what both were read from.
 
-    `official_test` and `unit` as in `Material`; `notes` are caveats that were found while reading.
+    `official_test` and `unit` as in `RawTable`; `notes` are caveats that were found while reading.
     """
 
     pixels: Pixels

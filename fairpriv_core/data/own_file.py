@@ -20,7 +20,7 @@ from fairpriv_core.data.images import Pixels, Target, decode_images
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
 from fairpriv_core.data.read import read_table
 from fairpriv_core.data.roles import MOST_GROUPS, parse_label, parse_sensitive
-from fairpriv_core.data.schema import Declared, Material, shape_numbers
+from fairpriv_core.data.schema import Declared, RawTable, shape_numbers
 from fairpriv_core.data.table import (
     Codes,
     Column,
@@ -64,12 +64,12 @@ class Guess:
     column: Numeric | Categorical | None
     distinct: int
     remark: str = ""
-    told: str = ""
+    reason: str = ""
 
     @property
     def caveat(self) -> str:
         """The remark as every reader of a result may have it."""
-        return self.told or self.remark
+        return self.reason or self.remark
 
 
 def check_columns(name: str, table: Table) -> None:
@@ -101,14 +101,14 @@ def _guess_numbers(name: str, column: Numbers) -> Guess:
 def _guess_texts(name: str, coded: Codes) -> Guess:
     present = int((coded.codes >= 0).sum())
     distinct = int(np.count_nonzero(np.bincount(coded.codes[coded.codes >= 0])))
-    odd, told = _find_odd_texts(name, coded.values)
+    odd, reason = _find_odd_texts(name, coded.values)
     if distinct > 0.9 * present and present > 100:
         return Guess(None, distinct, f"column '{name}' has nearly as many texts as rows (a name?) and is not used.")
     if distinct > MOST_CATEGORIES:
         most = f"the {MOST_CATEGORIES} most frequent are told apart."
         odd = odd or f"column '{name}' has {distinct:,} texts; {most}"
-        told = told or f"column '{name}' has more than {MOST_CATEGORIES} texts; {most}"
-    return Guess(_categorize(name, coded), distinct, odd, told)
+        reason = reason or f"column '{name}' has more than {MOST_CATEGORIES} texts; {most}"
+    return Guess(_categorize(name, coded), distinct, odd, reason)
 
 
 def _find_odd_texts(name: str, values: Collection[str]) -> tuple[str, str]:
@@ -269,7 +269,7 @@ class _Cells:
         return path.read_bytes()
 
 
-def attach_images(rows: Material, path: Path, column: str, *, skip: bool) -> Material:
+def attach_images(rows: RawTable, path: Path, column: str, *, skip: bool) -> RawTable:
     """Return `rows`, read from the file at `path`, with the images that their `column` holds or names.
 
     Rows whose image cannot be read are left out if they are to be skipped; BadInput otherwise, and for images of
@@ -323,7 +323,7 @@ def _names_image(cell: object) -> bool:
     return isinstance(cell, str) and cell.strip().lower().endswith(_ENDINGS)
 
 
-def read_own_file(path: Path, spec: DataSpec) -> Material:
+def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     """Return a person's CSV or Parquet file with a schema read from its rows, or with the images that they name.
 
     Raises BadInput for a file or column that cannot be used, naming it.
@@ -342,7 +342,7 @@ def read_own_file(path: Path, spec: DataSpec) -> Material:
     guessed = {name: guess.caveat for name, guess in guesses.items() if guess.caveat}
     said = [caveat for name, caveat in (*retyped.items(), *guessed.items()) if name not in named]
     declared = Declared({**columns, **named}, tuple(columns.values()), assumed=(_LEARNED,), learned=True)
-    rows = Material(path.name, table, declared, hash_file(path), (*reading.odd, *said, *reading.unused.values()))
+    rows = RawTable(path.name, table, declared, hash_file(path), (*reading.odd, *said, *reading.unused.values()))
     if spec.image is None:
         return rows
     seen = replace(rows, caveats=reading.odd)

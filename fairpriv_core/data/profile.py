@@ -123,7 +123,7 @@ def outline_data(spec: DataSpec) -> Outline:
     and chance finds nothing.
     """
     rows = assemble(spec)
-    table, groups = rows.material.table, len(rows.plan.group_names)
+    table, groups = rows.raw_table.table, len(rows.plan.group_names)
     found = [(column.name, _reveal(_cut_cells(column, table), rows.group, groups)) for column in rows.plan.features]
     described = describe_rows(rows, spec, np.empty((len(rows.y), 0), dtype=np.float32))
     return Outline(described, tuple(sorted(found, key=lambda pair: -pair[1])))

@@ -180,8 +180,8 @@ def digest_content(path: Path) -> str:
         opener = _open_named(path, header, Layout(skip=blank))
         sealing = _stream(opener, header, opener.wanted, _Sealing)[0]
     pa.default_memory_pool().release_unused()
-    told = sorted((name, column.finish()) for name, column in sealing.items())
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    seals = sorted((name, column.finish()) for name, column in sealing.items())
+    return hashlib.sha256(json.dumps(seals).encode()).hexdigest()
 
 
 def read_table(path: Path, *, exact: str = "", limit_bytes: int | None = None) -> Reading:

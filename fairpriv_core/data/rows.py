@@ -10,49 +10,49 @@ import numpy as np
 from fairpriv_core.data.gather import gather
 from fairpriv_core.data.problem import DataSpec, Grouping
 from fairpriv_core.data.roles import Plan, assign_groups, make_plan, seal_plan
-from fairpriv_core.data.schema import Material
+from fairpriv_core.data.schema import RawTable
 from fairpriv_core.data.table import count_rows, match_values, take_rows
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
 #: with it rows are drawn: the same ones at every seed of a run
-FEW_SEED = 0
+ROWS_SEED = 0
 
 
-def draw_few(n: int, rows: int) -> np.ndarray:
+def draw_row_numbers(n: int, rows: int) -> np.ndarray:
     """Return the positions of `rows` of n rows, rising; they follow from the two numbers alone.
 
     Fewer rows are among those of a larger number. BadInput where there are not as many.
     """
     if rows > n:
         raise BadInput(f"rows must be at most {n:,}, the number of rows that there are, got {rows:,}.", field="rows")
-    return np.sort(public_generator(FEW_SEED, "rows").permutation(n)[:rows])
+    return np.sort(public_generator(ROWS_SEED, "rows").permutation(n)[:rows])
 
 
-def take_few(material: Material, rows: int) -> Material:
+def draw_rows(raw_table: RawTable, rows: int) -> RawTable:
     """Return the rows that are drawn, before any of them is looked at; BadInput where there are not as many."""
-    n = count_rows(material.table)
-    kept = draw_few(n, rows)
+    n = count_rows(raw_table.table)
+    kept = draw_row_numbers(n, rows)
     return replace(
-        material,
-        table=take_rows(material.table, kept),
-        official_test=None if material.official_test is None else material.official_test[kept],
-        unit=None if material.unit is None else material.unit[kept],
-        pixels=None if material.pixels is None else material.pixels.take(kept),
-        caveats=(*material.caveats, f"Of {n:,} rows {rows:,} are used, drawn with the constant seed {FEW_SEED}."),
+        raw_table,
+        table=take_rows(raw_table.table, kept),
+        official_test=None if raw_table.official_test is None else raw_table.official_test[kept],
+        unit=None if raw_table.unit is None else raw_table.unit[kept],
+        pixels=None if raw_table.pixels is None else raw_table.pixels.take(kept),
+        caveats=(*raw_table.caveats, f"Of {n:,} rows {rows:,} are used, drawn with the constant seed {ROWS_SEED}."),
     )
 
 
-def assume_few(rows: int) -> str:
+def assume_drawn(rows: int) -> str:
     """Return what an epsilon on some of the rows takes as given, whatever it protects."""
     return (
-        f"Which {rows:,} rows are used is public: they were drawn with the constant seed {FEW_SEED}, whatever they "
+        f"Which {rows:,} rows are used is public: they were drawn with the constant seed {ROWS_SEED}, whatever they "
         "hold. Nothing depends on the others but what is said of the data as a whole, and epsilon takes no credit for "
         "leaving them out."
     )
 
 
-def thin_groups(group: np.ndarray, ratio: float, groups: int, generator: np.random.Generator) -> np.ndarray:
+def undersample_groups(group: np.ndarray, ratio: float, groups: int, generator: np.random.Generator) -> np.ndarray:
     """Return the positions of the rows that stay, in their order; `group` (n,) is in 0..`groups` - 1.
 
     Of a group with more than m / ratio rows that many stay, rounded, where m is the size of the smallest group that has
@@ -86,7 +86,7 @@ def match_groups(group: np.ndarray, like: np.ndarray, generator: np.random.Gener
     return np.sort(np.concatenate([generator.permutation(np.flatnonzero(group == one))[: kept[one]] for one in both]))
 
 
-def assume_thinned(ratio: float) -> str:
+def assume_undersampled(ratio: float) -> str:
     """Return what an epsilon on thinned rows takes as given, whatever it protects."""
     return (
         f"Which training rows are left out to reach a group ratio of {ratio:g} is taken as given, although it depends "
@@ -97,13 +97,13 @@ def assume_thinned(ratio: float) -> str:
 
 
 @dataclass(frozen=True)
-class Rows:
+class LabelledTable:
     """Rows that have a label and a group: `y` (n,) 0..l-1, `group` (n,) 0..k-1, and the features' table or pixels.
 
     `row` (n,) has their numbers among all that were `read`, None where none was left out.
     """
 
-    material: Material
+    raw_table: RawTable
     plan: Plan
     y: np.ndarray
     group: np.ndarray
@@ -114,40 +114,40 @@ class Rows:
     read: int
 
 
-def assemble(spec: DataSpec) -> Rows:
+def assemble(spec: DataSpec) -> LabelledTable:
     """Return the rows that `spec` names; raises BadInput where a label or group is left with nothing to compare."""
-    material = gather(spec) if spec.rows is None else take_few(gather(spec), spec.rows)
-    plan = make_plan(spec, material.declared)
-    label = _find_labels(material, plan)
-    group = assign_groups(material.table, plan.groupings, material.declared.columns)
+    raw_table = gather(spec) if spec.rows is None else draw_rows(gather(spec), spec.rows)
+    plan = make_plan(spec, raw_table.declared)
+    label = _find_labels(raw_table, plan)
+    group = assign_groups(raw_table.table, plan.groupings, raw_table.declared.columns)
     kept = (label >= 0) & (group >= 0)
     if not kept.any():
         raise BadInput("no row has both a label and a sensitive attribute; check the two columns.", field="label")
-    features = {column.name: material.table[column.name] for column in plan.features}
-    official = None if material.official_test is None else material.official_test[kept]
-    unit = None if material.unit is None else material.unit[kept]
+    features = {column.name: raw_table.table[column.name] for column in plan.features}
+    official = None if raw_table.official_test is None else raw_table.official_test[kept]
+    unit = None if raw_table.unit is None else raw_table.unit[kept]
     table = features if kept.all() else take_rows(features, kept)
-    pixels = None if material.pixels is None else material.pixels.take(kept)
+    pixels = None if raw_table.pixels is None else raw_table.pixels.take(kept)
     unlabelled, ungrouped = int((label < 0).sum()), int(((group < 0) & (label >= 0)).sum())
-    return Rows(
-        replace(material, table=table, official_test=official, unit=unit, pixels=pixels),
+    return LabelledTable(
+        replace(raw_table, table=table, official_test=official, unit=unit, pixels=pixels),
         plan,
         _number_labels(label[kept], plan),
         group[kept],
-        seal_plan(spec, material.digest, plan),
-        _assume(spec, material, plan, (ungrouped, unlabelled), unit),
-        (*material.caveats, *((f"{unlabelled:,} rows without a label were dropped.",) if unlabelled else ())),
+        seal_plan(spec, raw_table.digest, plan),
+        _assume(spec, raw_table, plan, (ungrouped, unlabelled), unit),
+        (*raw_table.caveats, *((f"{unlabelled:,} rows without a label were dropped.",) if unlabelled else ())),
         None if kept.all() else np.flatnonzero(kept),
         len(kept),
     )
 
 
-def _find_labels(material: Material, plan: Plan) -> np.ndarray:
+def _find_labels(raw_table: RawTable, plan: Plan) -> np.ndarray:
     """Return the position (n,) of each row's label among the categories; -1 where it is missing."""
     if plan.label_edge is not None:
         cut = Grouping(plan.label.name, edges=(plan.label_edge,))
-        return assign_groups(material.table, (cut,), material.declared.columns)
-    return match_values(material.table[plan.label.name], plan.label.categories, dict(plan.label.recode))
+        return assign_groups(raw_table.table, (cut,), raw_table.declared.columns)
+    return match_values(raw_table.table[plan.label.name], plan.label.categories, dict(plan.label.recode))
 
 
 def _number_labels(label: np.ndarray, plan: Plan) -> np.ndarray:
@@ -159,7 +159,7 @@ def _number_labels(label: np.ndarray, plan: Plan) -> np.ndarray:
 
 
 def _assume(
-    spec: DataSpec, material: Material, plan: Plan, lacking: tuple[int, int], unit: np.ndarray | None
+    spec: DataSpec, raw_table: RawTable, plan: Plan, lacking: tuple[int, int], unit: np.ndarray | None
 ) -> dict[str, tuple[str, ...]]:
     """Return what is taken as given under each threat model, one sentence each.
 
@@ -167,7 +167,7 @@ def _assume(
     """
     listed = "; ".join(plan.group_names[:10]) + ("; …" if len(plan.group_names) > 10 else "")
     named = "+".join(grouping.column for grouping in plan.groupings)
-    learned = material.declared.learned and not all(grouping.edges for grouping in plan.groupings)
+    learned = raw_table.declared.learned and not all(grouping.edges for grouping in plan.groupings)
     origin = "read from the file and" if learned else "declared, not learned from rows, and"
     values = f"The list of groups of {named} ({listed}) is {origin} taken as public."
     dropped, unlabelled = (
@@ -178,11 +178,11 @@ def _assume(
     cut = f"Where {plan.label.name} is cut into the two labels ({'; '.join(plan.label.categories)}) is taken as public."
     labels = () if plan.label_edge is None else (cut,)
     attribute = (values, *labels, *dropped)
-    owner = f"{material.unit_name}, {'who' if material.pixels is None else 'which'} has"
+    owner = f"{raw_table.unit_name}, {'who' if raw_table.pixels is None else 'which'} has"
     most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())
-    few = () if spec.rows is None else (assume_few(spec.rows),)
+    few = () if spec.rows is None else (assume_drawn(spec.rows),)
     shared = (*few, *(_assume_unit(owner, most) if most else ()))
-    record = (*attribute, *unlabelled, *material.declared.assumed)
+    record = (*attribute, *unlabelled, *raw_table.declared.assumed)
     return {"attribute": (*attribute, *shared), "record": (*record, *shared)}
 
 

@@ -104,7 +104,7 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Material:
+class RawTable:
     """The rows of a data set and what is declared of them. `digest` seals the bytes that they were read from.
 
     `official_test` (n,) bool marks the published test part, None where there is none. `unit` (n,) int64 says whose each

@@ -61,9 +61,9 @@ def predict_layers(shape: LayeredShape, parameters: np.ndarray, rows: np.ndarray
         positive = 0.5 * (1.0 + np.tanh(0.5 * scores))
         return np.concatenate([1.0 - positive, positive], axis=1)
     scores -= scores.max(axis=1, keepdims=True)
-    chances = np.exp(scores)
-    chances /= chances.sum(axis=1, keepdims=True)
-    return chances
+    probabilities = np.exp(scores)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    return probabilities
 
 
 def _arrange(place: Place, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -64,7 +64,7 @@ class Records:
         return self._drawn.labels
 
     @cached_property
-    def chances(self) -> np.ndarray:
+    def probabilities(self) -> np.ndarray:
         """The chance of each label (K, B, l) float64, of networks with an output a label."""
         return softmax(self.logits.astype(np.float64))
 

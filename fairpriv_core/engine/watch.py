@@ -61,9 +61,9 @@ def _contributions(
 ) -> dict[str, float]:
     """Return `contribution/<group>`: its share of the sum of all gradients' norms, as they are after clipping."""
     finite = np.abs(np.nan_to_num(norms.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0))
-    pulls = finite if bound is None else np.minimum(finite, bound)
-    total = float(pulls.sum()) or 1.0
-    return {f"contribution/{name}": float(pulls[groups == g].sum()) / total for g, name in enumerate(names)}
+    directions = finite if bound is None else np.minimum(finite, bound)
+    total = float(directions.sum()) or 1.0
+    return {f"contribution/{name}": float(directions[groups == g].sum()) / total for g, name in enumerate(names)}
 
 
 def _histogram(values: np.ndarray, groups: np.ndarray, names: tuple[str, ...], bound: float | None) -> Histogram:

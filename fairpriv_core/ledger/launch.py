@@ -9,9 +9,9 @@ from functools import lru_cache
 
 from fairpriv_core.ledger.report import join_reasons, list_protected
 from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
-from fairpriv_core.privacy.ledger import Entry, Total, compose, costs
+from fairpriv_core.privacy.ledger import LedgerEntry, Total, compose, costs
 from fairpriv_core.privacy.rdp import Cap, admits, read_gauge
-from fairpriv_core.store.ledger import Line, count_lines
+from fairpriv_core.store.ledger import LedgerLine, count_lines
 from fairpriv_core.store.runs import RunStore
 
 
@@ -46,7 +46,7 @@ class Page:
     """A data set's page in the ledger: its lines and its caps, by sensitive column or None for whole records."""
 
     data: str
-    lines: Sequence[Line]
+    lines: Sequence[LedgerLine]
     caps: Mapping[str | None, Cap]
 
 
@@ -56,7 +56,7 @@ def read_page(store: RunStore, data: str) -> Page:
     return Page(data, lines, store.ledger.caps(data))
 
 
-def foresee_launch(page: Page, launch: Entry | None, *, delta: float) -> list[Effect]:
+def foresee_launch(page: Page, launch: LedgerEntry | None, *, delta: float) -> list[Effect]:
     """Return the effect of `launch` (None: of nothing) on all that is protected of a data set, at `delta`.
 
     Epsilons of several runs are at most about 1 % above those of the ledger; that of one run is the run's own.
@@ -68,7 +68,9 @@ def foresee_launch(page: Page, launch: Entry | None, *, delta: float) -> list[Ef
     return [_foresee(column, lines, added, caps.get(column), delta) for column in columns]
 
 
-def _foresee(column: str | None, lines: Sequence[Line], added: list[Entry], cap: Cap | None, delta: float) -> Effect:
+def _foresee(
+    column: str | None, lines: Sequence[LedgerLine], added: list[LedgerEntry], cap: Cap | None, delta: float
+) -> Effect:
     """Return the effect on `column` of what is `added` to the ledger's lines."""
     spent = [line.spent for line in lines if line.spent is not None]
     planned = [line.planned for line in lines]
@@ -87,7 +89,7 @@ def _foresee(column: str | None, lines: Sequence[Line], added: list[Entry], cap:
     )
 
 
-def _cost(entries: Sequence[Entry], column: str | None, delta: float) -> float:
+def _cost(entries: Sequence[LedgerEntry], column: str | None, delta: float) -> float:
     total = compose(entries, column)
     alone = sum(costs(entry, column) for entry in entries) == 1
     return math.inf if total.unbounded else _account(total, delta, alone=alone)

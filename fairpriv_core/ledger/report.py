@@ -13,11 +13,11 @@ from fairpriv_core.data.read import read_table
 from fairpriv_core.data.roles import parse_sensitive
 from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
 from fairpriv_core.privacy.event import Events, to_json
-from fairpriv_core.privacy.ledger import Entry, Total, composable, compose, costs
+from fairpriv_core.privacy.ledger import LedgerEntry, Total, composable, compose, costs
 from fairpriv_core.privacy.rdp import Cap, read_gauge
-from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive, post_record
+from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive, record_posting
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.store.ledger import Line, count_lines
+from fairpriv_core.store.ledger import LedgerLine, count_lines
 from fairpriv_core.store.runs import RunStore
 
 Data = Mapping[str, Any]
@@ -60,7 +60,7 @@ def name_columns(data: Data, sensitive: str) -> tuple[str, ...]:
     return list_sensitive({**data, "sensitive": sensitive}, {"sensitive_columns": columns})
 
 
-def list_protected(data: str, lines: Sequence[Line], caps: Mapping[str | None, Cap]) -> list[str]:
+def list_protected(data: str, lines: Sequence[LedgerLine], caps: Mapping[str | None, Cap]) -> list[str]:
     """Return the columns of a data set that are declared as sensitive, were used as such, or have a cap."""
     found = [column for line in lines for column in line.planned.sensitive]
     for problem in problems().values():
@@ -72,7 +72,7 @@ def list_protected(data: str, lines: Sequence[Line], caps: Mapping[str | None, C
     return list(dict.fromkeys([*found, *(column for column in caps if column is not None)]))
 
 
-def _report_one(column: str | None, lines: Sequence[Line], cap: Cap | None, delta: float) -> dict[str, Any]:
+def _report_one(column: str | None, lines: Sequence[LedgerLine], cap: Cap | None, delta: float) -> dict[str, Any]:
     planned = [line.planned for line in lines]
     now, then = compose([line.spent for line in lines if line.spent is not None], column), compose(planned, column)
     return {
@@ -86,12 +86,12 @@ def _report_one(column: str | None, lines: Sequence[Line], cap: Cap | None, delt
     }
 
 
-def _report_cap(cap: Cap, counted: Sequence[Entry], column: str | None) -> dict[str, Any]:
+def _report_cap(cap: Cap, counted: Sequence[LedgerEntry], column: str | None) -> dict[str, Any]:
     gauge = read_gauge(cap, counted, column)
     return {"epsilon": cap.epsilon, "delta": cap.delta, "spent": _finite(gauge.spent), "remaining": gauge.remaining}
 
 
-def _report_line(line: Line, delta: float) -> dict[str, Any]:
+def _report_line(line: LedgerLine, delta: float) -> dict[str, Any]:
     entry = line.planned
     private = entry.threat_model is not None and entry.unbounded is None
     return {
@@ -125,7 +125,7 @@ def _finite(value: float) -> float | None:
 
 def add_up(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
     """Return what the runs cost together, for each data set and each thing that one of them protects."""
-    posts = [(post_record(record.to_json()), call_data(record.config["data"]), record.delta) for record in records]
+    posts = [(record_posting(record.to_json()), call_data(record.config["data"]), record.delta) for record in records]
     found = []
     for data in dict.fromkeys(post.data for post, _, _ in posts):
         here = [(post.entry, name, delta) for post, name, delta in posts if post.data == data]
@@ -136,7 +136,7 @@ def add_up(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
     return found
 
 
-def _list_protected(entries: Iterable[Entry]) -> list[str | None]:
+def _list_protected(entries: Iterable[LedgerEntry]) -> list[str | None]:
     named: list[str | None] = []
     for entry in entries:
         if entry.threat_model is not None:

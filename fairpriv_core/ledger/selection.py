@@ -26,10 +26,10 @@ from fairpriv_core.notions.notion import Notion, say_undefined
 from fairpriv_core.notions.rates import rates_of, sum_rate
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel, RandomizedResponse, to_json
-from fairpriv_core.privacy.ledger import Entry, compose
+from fairpriv_core.privacy.ledger import LedgerEntry, compose
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.records.ledger_entry import Post, post_record
+from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.record import RunRecord, method_of
 from fairpriv_core.store.runs import RunStore
 
@@ -38,11 +38,11 @@ ACCURACY = "accuracy"
 LEAST_ROWS = 30
 _CHOICE = 0.8  # of epsilon goes to the choice, the rest to the sizes: these hardly need any
 _ROUNDING = 2.0**-40  # more than what float64 rounds off two gaps
-_SHIFTS = {"attribute": math.sqrt(2.0), "record": 1.0}
+_SENSITIVITIES = {"attribute": math.sqrt(2.0), "record": 1.0}
 
 
 @dataclass(frozen=True)
-class Wish:
+class Criterion:
     """What is wanted: the run with the smallest gap, or the highest accuracy, `by` one of WAYS.
 
     `metric` is a notion's gap or "accuracy"; None is the gap of the runs' own notion. `epsilon` is the price of a noisy
@@ -55,7 +55,7 @@ class Wish:
     delta: float = 1e-5
 
 
-def select_run(store: RunStore, keys: Sequence[str], wish: Wish, *, again: bool = False) -> dict[str, Any]:
+def select_run(store: RunStore, keys: Sequence[str], criterion: Criterion, *, again: bool = False) -> dict[str, Any]:
     """Choose one of the finished runs `keys`; return the document that says which, and what epsilon it has. JSON.
 
     `epsilon` (at `delta`) covers every candidate and the choice, for what they protect (the worst sensitive column);
@@ -67,38 +67,49 @@ def select_run(store: RunStore, keys: Sequence[str], wish: Wish, *, again: bool 
         RunFailed: a group has too few noisy rows; its noisy size has been paid for.
     """
     candidates = _read(store, keys)
-    metric = wish.metric or notions()[candidates[0].record.config["notion"]].metric
-    request = {"keys": sorted(set(keys)), "by": wish.by, "metric": metric, "epsilon": wish.epsilon, "delta": wish.delta}
+    metric = criterion.metric or notions()[candidates[0].record.config["notion"]].metric
+    request = {
+        "keys": sorted(set(keys)),
+        "by": criterion.by,
+        "metric": metric,
+        "epsilon": criterion.epsilon,
+        "delta": criterion.delta,
+    }
     stored = None if again else store.ledger.find_charge(request)
     if stored is not None:
         return stored
-    if wish.by == "noisy":
-        return _choose_noisily(store, candidates, metric, wish, request)
-    if wish.epsilon is not None:
+    if criterion.by == "noisy":
+        return _choose_noisily(store, candidates, metric, criterion, request)
+    if criterion.epsilon is not None:
         raise BadInput(
-            f"epsilon is the price of a noisy choice; a choice by {wish.by} numbers takes none.", field="epsilon"
+            f"epsilon is the price of a noisy choice; a choice by {criterion.by} numbers takes none.", field="epsilon"
         )
-    free = wish.by == "released" or _is_public(candidates, metric)
+    free = criterion.by == "released" or _is_public(candidates, metric)
     values = _read_released(candidates, metric) if free else _read_raw(candidates, metric)
     index = _pick(values, metric)
     shown = {"values": {each.record.key: value for each, value in zip(candidates, values, strict=True)}}
     if free:
-        return {**_state(candidates, index, wish.delta, None), **shown, "request": request, "charge": None}
+        return {**_state(candidates, index, criterion.delta, None), **shown, "request": request, "charge": None}
     reason = (
         f"It was chosen among {len(candidates)} runs by raw {metric.replace('_', ' ')}, computed on protected data; "
         "choose by released or noisy numbers for a proved epsilon."
     )
-    post = _post(candidates, (), reason)
-    found = {**_state(candidates, index, wish.delta, post.entry), **shown, "request": request, "charge": post.entry.key}
+    posting = _posting(candidates, (), reason)
+    found = {
+        **_state(candidates, index, criterion.delta, posting.entry),
+        **shown,
+        "request": request,
+        "charge": posting.entry.key,
+    }
     found |= {"epsilon": None, "epsilon_reason": reason}
-    store.ledger.pay(post, found, store.payer)
+    store.ledger.pay(posting, found, store.payer)
     return found
 
 
 @dataclass(frozen=True)
 class _Candidate:
     record: RunRecord
-    post: Post
+    posting: Posting
 
     @property
     def metrics(self) -> Mapping[str, Any]:
@@ -114,10 +125,10 @@ def _read(store: RunStore, keys: Sequence[str]) -> list[_Candidate]:
         row, record = store.row(key), store.record(key)
         if row.status != "finished" or record is None:
             raise BadInput(f"run {key} is {row.status}; only finished runs can be chosen from.", field="keys")
-        found.append(_Candidate(record, post_record(record.to_json())))
-    if len({each.post.entry.threat_model for each in found}) > 1:
+        found.append(_Candidate(record, record_posting(record.to_json())))
+    if len({each.posting.entry.threat_model for each in found}) > 1:
         raise BadInput("these runs protect different things, so no one epsilon covers a choice.", field="keys")
-    if len({(each.post.data, *_name_question(each.record.config["data"])) for each in found}) > 1:
+    if len({(each.posting.data, *_name_question(each.record.config["data"])) for each in found}) > 1:
         raise BadInput("these runs differ in data, label or groups; choose among runs on the same.", field="keys")
     return found
 
@@ -165,32 +176,36 @@ def _pick(values: Sequence[float | None], metric: str) -> int:
 
 
 def _choose_noisily(
-    store: RunStore, candidates: Sequence[_Candidate], metric: str, wish: Wish, request: Mapping[str, Any]
+    store: RunStore, candidates: Sequence[_Candidate], metric: str, criterion: Criterion, request: Mapping[str, Any]
 ) -> dict[str, Any]:
     notion = next((each for each in notions().values() if each.metric == metric), None)
-    threat_model = candidates[0].post.entry.threat_model
-    if notion is None or threat_model is None or wish.epsilon is None:
+    threat_model = candidates[0].posting.entry.threat_model
+    if notion is None or threat_model is None or criterion.epsilon is None:
         raise BadInput("a noisy choice is by a notion's gap, among private runs, and needs --epsilon.", field="by")
-    if len({each.post.entry.split for each in candidates}) > 1:
+    if len({each.posting.entry.split for each in candidates}) > 1:
         raise BadInput("a noisy choice needs runs on one split: with the same seed, or --split official.", field="keys")
-    planned = plan_choice(epsilon=wish.epsilon, delta=wish.delta)
-    store.ledger.check(_post(candidates, planned, None))
+    planned = plan_choice(epsilon=criterion.epsilon, delta=criterion.delta)
+    store.ledger.check(_posting(candidates, planned, None))
     mechanism = Mechanism(Randomness.fresh())
     counts = [read_counts(each.metrics["groups"]) for each in candidates]
     index = choose_noisily(counts, notion, threat_model=threat_model, planned=planned, mechanism=mechanism)
-    post = _post(candidates, mechanism.events, None)
+    posting = _posting(candidates, mechanism.events, None)
     if index is None:
-        store.ledger.pay(post, {}, store.payer)
+        store.ledger.pay(posting, {}, store.payer)
         raise RunFailed("a group has fewer than 30 noisy rows, too few to choose by; its noisy size is paid for.")
-    found = {**_state(candidates, index, wish.delta, post.entry), "request": request, "charge": post.entry.key}
-    store.ledger.pay(post, found, store.payer)
+    found = {
+        **_state(candidates, index, criterion.delta, posting.entry),
+        "request": request,
+        "charge": posting.entry.key,
+    }
+    store.ledger.pay(posting, found, store.payer)
     return found
 
 
-def _post(candidates: Sequence[_Candidate], events: Events, unbounded: str | None) -> Post:
+def _posting(candidates: Sequence[_Candidate], events: Events, unbounded: str | None) -> Posting:
     """Return the choice's line in the ledger: it read the test rows of its candidates."""
-    first = candidates[0].post
-    clear = [each.post.entry.clear for each in candidates]
+    first = candidates[0].posting
+    clear = [each.posting.entry.clear for each in candidates]
     known = [columns for columns in clear if columns is not None]
     entry = replace(
         first.entry,
@@ -205,9 +220,9 @@ def _post(candidates: Sequence[_Candidate], events: Events, unbounded: str | Non
     return replace(first, what="selection", entry=entry)
 
 
-def _state(candidates: Sequence[_Candidate], index: int, delta: float, choice: Entry | None) -> dict[str, Any]:
+def _state(candidates: Sequence[_Candidate], index: int, delta: float, choice: LedgerEntry | None) -> dict[str, Any]:
     """Return what holds of the chosen run: the epsilon of all candidates and the choice together."""
-    entries = [each.post.entry for each in candidates] + ([] if choice is None else [choice])
+    entries = [each.posting.entry for each in candidates] + ([] if choice is None else [choice])
     protected = (None,) if entries[0].threat_model == "record" else entries[0].sensitive
     totals = [compose(entries, column) for column in protected]
     costs = [total.epsilon(delta) for total in totals]
@@ -265,7 +280,7 @@ def choose_noisily(
         raise BadInput(say_undefined(notion, exact.shape[1]), field="by")
     noisy = mechanism.gaussian(
         exact.ravel().astype(np.float64),
-        shift=_SHIFTS[threat_model],
+        sensitivity=_SENSITIVITIES[threat_model],
         noise_multiplier=sizes.noise_multiplier,
         purpose="sizes",
         index=0,
@@ -274,8 +289,8 @@ def choose_noisily(
     if denominators.min() < LEAST_ROWS:
         return None
     scores = np.array([-measure_gap(counts, notion, denominators) for counts in candidates])
-    shift = gap_shift(denominators, threat_model) + _ROUNDING
-    return mechanism.noisy_max(scores, shift=shift, epsilon=choice.epsilon, purpose="choice", index=0)
+    sensitivity = gap_sensitivity(denominators, threat_model) + _ROUNDING
+    return mechanism.noisy_max(scores, sensitivity=sensitivity, epsilon=choice.epsilon, purpose="choice", index=0)
 
 
 def divide_by(sizes: np.ndarray, notion: Notion) -> np.ndarray:
@@ -292,7 +307,7 @@ def measure_gap(counts: np.ndarray, notion: Notion, denominators: np.ndarray) ->
     return float(np.max([np.ptp(share) for share in shares]))
 
 
-def gap_shift(denominators: np.ndarray, threat_model: str) -> float:
+def gap_sensitivity(denominators: np.ndarray, threat_model: str) -> float:
     """Return how far one person moves a gap over fixed denominators (conditions, k)."""
     if threat_model == "record":
         return float((1.0 / denominators).max())

@@ -37,8 +37,8 @@ class MethodInfo:
     is None. `max_groups` and `max_labels` are None where there is no limit. `notions` are those that the method takes;
     where `pursues_notion` is False it only reports the chosen one, and where `uses_groups` is False training does not
     look at the sensitive attribute at all. `needs_group_at_prediction` is True where predictions of any of its models
-    do. With `shows_clipping` the method has `clipping_curves(warmup)` (see clipping_choice.py). Of one that `certifies`
-    runs bound the gaps of the model that they export, but for its `certified_failure` (see runs/certificate.py).
+    do. Of one that `certifies` runs bound the gaps of the model that they export, but for its `certified_failure` (see
+    runs/certificate.py).
     `reuses` names the parameters that belong to a release which later fits can be given (see Training); () where a
     method makes no such release. `retired` names parameters that earlier versions stored: they are read and left out.
     """
@@ -57,7 +57,6 @@ class MethodInfo:
     needs_group_at_prediction: bool = False
     pursues_notion: bool = True
     uses_groups: bool = True
-    shows_clipping: bool = False
     certifies: bool = False
     reuses: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()

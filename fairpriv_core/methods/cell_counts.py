@@ -19,15 +19,15 @@ FLOOR = 30.0  # noisy records that a cell must have
 MOVED = math.sqrt(2.0)  # how far a person who moves from one cell to another moves their sizes, in L2
 
 
-def release_counts(setting: Setting[Any], k: int, *, shift: float = MOVED) -> np.ndarray:
-    """Release the cells' sizes of model k, (cells,): one person moves them by at most `shift` in L2.
+def release_counts(setting: Setting[Any], k: int, *, sensitivity: float = MOVED) -> np.ndarray:
+    """Release the cells' sizes of model k, (cells,): one person moves them by at most `sensitivity` in L2.
 
     Raises RunFailed, naming the cell and its noisy size, where one is below FLOOR; that release is paid for too.
     """
     train, cells = setting.trains[k], setting.cells
     noisy = setting.trainings[k].mechanism.gaussian(
         cells.sizes(train.group, train.y),
-        shift=shift,
+        sensitivity=sensitivity,
         noise_multiplier=setting.methods[k].noise("noise_counts"),
         purpose="counts",
         index=0,

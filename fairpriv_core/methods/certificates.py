@@ -37,10 +37,10 @@ def spread(*, learning_rate: float, noise: float, divisors: Sequence[float]) -> 
     return learning_rate * noise / len(divisors) * math.sqrt(sum(1.0 / size**2 for size in divisors))
 
 
-def positive_chances(scores: np.ndarray, embedding_norms: np.ndarray, deviation: float) -> np.ndarray:
+def positive_probabilities(scores: np.ndarray, embedding_norms: np.ndarray, deviation: float) -> np.ndarray:
     """Return P(prediction = 1) of each record (n,) by eq. 7; `scores` (n,) at the mean weights, norms of z (n,)."""
-    chances: np.ndarray = special.ndtr(scores / np.maximum(deviation * embedding_norms, 1e-300))
-    return chances
+    probabilities: np.ndarray = special.ndtr(scores / np.maximum(deviation * embedding_norms, 1e-300))
+    return probabilities
 
 
 def monte_carlo_error(samples: int) -> float:
@@ -78,6 +78,6 @@ def _event_bound(cells: CellSums, labels: tuple[int, ...], failure: float) -> fl
         return None
     half = np.sqrt(math.log(2.0 / failure) / (2.0 * counts))
     high, low = np.minimum(sums / counts + half, 1.0), np.maximum(sums / counts - half, 0.0)
-    apart = high[:, None] - low[None, :]
-    np.fill_diagonal(apart, 0.0)
-    return float(apart.max())
+    gaps = high[:, None] - low[None, :]
+    np.fill_diagonal(gaps, 0.0)
+    return float(gaps.max())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -38,6 +39,14 @@ class Warmup:
     parameters: int
     rows: int
     groups: int
+
+
+@runtime_checkable
+class ChoosesClipping(Protocol):
+    """A method that can say, before it trains, what its clipping bounds cost."""
+
+    def clipping_curves(self, warmup: Warmup) -> dict[str, ClippingCurve]:
+        """Return the curve of each bound, by the bound's name; {} where nothing is clipped."""
 
 
 def quantiles(values: np.ndarray) -> tuple[float, ...]:

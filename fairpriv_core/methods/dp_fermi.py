@@ -151,7 +151,7 @@ class DpFermi(FitsMany):
         return (steps,) if self.variant == "published" else (Gaussian(self.noise("noise_counts")), steps)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return the half shifts of theta's sum with W at its norm D and of W's, groups of one size; the counts' shift.
+        """Return half the sensitivity of theta's sum, W at its norm D, and of W's, groups of one size; and the counts'.
 
         For the published variant the bounds in the proof of Theorem 3.3, on means over a batch.
         """
@@ -294,7 +294,7 @@ class FermiRule(OneSum):
     shares: np.ndarray = field(init=False)
     w: np.ndarray = field(init=False)
     batch: penalty.Averages = field(init=False)
-    slopes: np.ndarray = field(init=False)
+    derivatives: np.ndarray = field(init=False)
     radius: np.ndarray = field(init=False)
     step_release: StepRelease = field(init=False)
     _expected: np.ndarray = field(init=False)
@@ -341,15 +341,15 @@ class FermiRule(OneSum):
         return self.batch_weights(records)
 
     def batch_weights(self, records: Records) -> np.ndarray:
-        """Return each batch record's weight (K, B): that of the loss, and psi's by `slopes`."""
-        weights = penalty.clipped_slopes(records, self.clip)
-        weights *= records.look_up(self.slopes * self.multiplier)
+        """Return each batch record's weight (K, B): that of the loss, and psi's by `derivatives`."""
+        weights = penalty.clipped_derivatives(records, self.clip)
+        weights *= records.look_up(self.derivatives * self.multiplier)
         weights += records.deviation
         weights /= np.float32(records.count)
         return weights
 
     def secret_weights(self, records: Records) -> np.ndarray:
-        weights = penalty.clipped_slopes(records, self.clip)
+        weights = penalty.clipped_derivatives(records, self.clip)
         weights *= records.look_up(self._centred)
         return records.keep(weights)
 
@@ -358,8 +358,8 @@ class FermiRule(OneSum):
         pairs = Pairs(
             theta=totals,
             theta_bound=sensitivity(self.radius * self.clip[:, 0]),
-            w=penalty.centred_pull(self.conditions.group_sums(records, centre=u), shares),
-            w_bound=penalty.largest_pull(shares, u),
+            w=penalty.derivative_of_w(self.conditions.group_sums(records, centre=u), shares),
+            w_bound=penalty.sensitivity_of_w(shares, u),
         )
         theta, w = self.step_release.release(pairs, step=step)
         decay = 2.0 * self.batch.weights[..., None, None] * (self.w - np.sqrt(shares)[..., None])
@@ -380,7 +380,7 @@ class FermiRule(OneSum):
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         return {
-            "gradient_norm": (penalty.slopes(records) * records.norms, float(self.clip[0, 0])),
+            "gradient_norm": (penalty.derivatives(records) * records.norms, float(self.clip[0, 0])),
             "output": (records.probability, None),
         }
 
@@ -417,11 +417,11 @@ class FermiRule(OneSum):
 
     def set_tables(self) -> None:
         """Derive the step's tables from W and the shares, both released: slopes less their midranges, radius."""
-        slopes = penalty.group_slopes(self.w, self.shares)
-        midrange = (slopes.max(axis=2) + slopes.min(axis=2)) / 2.0
-        centred = self.conditions.by_code(slopes - midrange[..., None]).astype(np.float32)
-        public = self.conditions.by_label(penalty.public_slopes(self.w) + midrange)
-        self.slopes = np.tile(public, self.conditions.groups).astype(np.float32)
+        derivatives = penalty.group_derivatives(self.w, self.shares)
+        midrange = (derivatives.max(axis=2) + derivatives.min(axis=2)) / 2.0
+        centred = self.conditions.by_code(derivatives - midrange[..., None]).astype(np.float32)
+        public = self.conditions.by_label(penalty.public_derivatives(self.w) + midrange)
+        self.derivatives = np.tile(public, self.conditions.groups).astype(np.float32)
         self._centred = centred
         self.radius = np.abs(centred).max(axis=1).astype(np.float64)
 
@@ -459,12 +459,12 @@ class PublishedFermiRule(FermiRule):
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
         sums, shares = self.conditions.count_rows(records), self.shares
         scale = self.multiplier / records.count
-        shift = np.sqrt(8.0 / shares.min(axis=(1, 2)))  # of W's sum, in the proof of Theorem 3.3
+        w_sensitivity = np.sqrt(8.0 / shares.min(axis=(1, 2)))  # of W's sum, in the proof of Theorem 3.3
         pairs = Pairs(
             theta=totals,
-            theta_bound=shift * self._norm_bound * scale[:, 0],
+            theta_bound=w_sensitivity * self._norm_bound * scale[:, 0],
             w=2.0 * self.conditions.total(sums) / np.sqrt(shares)[..., None],
-            w_bound=shift,
+            w_bound=w_sensitivity,
         )
         theta, w = self.step_release.release(pairs, step=step)
         averages = self.conditions.average(self.conditions.count_labels(records))
@@ -481,29 +481,29 @@ class PublishedFermiRule(FermiRule):
 
     def set_tables(self) -> None:
         """Derive the step's table from W and the shares."""
-        of_label = self.conditions.by_label(penalty.public_slopes(self.w))
-        of_group = self.conditions.by_code(penalty.group_slopes(self.w, self.shares))
-        self.slopes = (np.tile(of_label, self.conditions.groups) + of_group).astype(np.float32)
+        of_label = self.conditions.by_label(penalty.public_derivatives(self.w))
+        of_group = self.conditions.by_code(penalty.group_derivatives(self.w, self.shares))
+        self.derivatives = (np.tile(of_label, self.conditions.groups) + of_group).astype(np.float32)
 
 
 @dataclass(frozen=True)
-class Pulls:
+class Directions:
     """For each code what u a record has: its direction (K, codes, l), of length 1 or 0, and its length (K, codes)."""
 
     directions: np.ndarray
     lengths: np.ndarray
 
     @staticmethod
-    def of(pulls: np.ndarray) -> Pulls:
+    def of(directions: np.ndarray) -> Directions:
         """Return u of each code (K, codes, l) as directions and lengths."""
-        lengths = np.sqrt((pulls**2).sum(axis=-1))
-        return Pulls(pulls / np.where(lengths > 0, lengths, 1.0)[..., None], lengths.astype(np.float32))
+        lengths = np.sqrt((directions**2).sum(axis=-1))
+        return Directions(directions / np.where(lengths > 0, lengths, 1.0)[..., None], lengths.astype(np.float32))
 
     def seeds(self, records: Records) -> np.ndarray:
         """Return the derivatives of u . F, u of length 1, with respect to the outputs of each record (K, B, l)."""
-        chances = records.chances
-        own = self.directions[np.arange(len(chances))[:, None], records.code]
-        seeds: np.ndarray = chances * (own - (chances * own).sum(axis=-1, keepdims=True))
+        probabilities = records.probabilities
+        own = self.directions[np.arange(len(probabilities))[:, None], records.code]
+        seeds: np.ndarray = probabilities * (own - (probabilities * own).sum(axis=-1, keepdims=True))
         return seeds
 
 
@@ -513,8 +513,8 @@ class FermiClassesRule(Seeding, FermiRule):
 
     jacobian: ClassVar[float] = 1.0
     conditions: ClassConditions = field(init=False)
-    public: Pulls = field(init=False)
-    secret: Pulls = field(init=False)
+    public: Directions = field(init=False)
+    secret: Directions = field(init=False)
 
     def list_conditions(self, cells: Cells) -> ClassConditions:
         return ClassConditions(cells)
@@ -525,17 +525,17 @@ class FermiClassesRule(Seeding, FermiRule):
         update = batch.kernel.weighted_sum(batch.passed, weights, batch.rows).copy()
         if self.pursued:
             self.batch = self.conditions.average(self.conditions.count_labels(records))
-            update += self.multiplier / np.float32(records.count) * self.pull(batch, self.public)
+            update += self.multiplier / np.float32(records.count) * self.sum_of_directions(batch, self.public)
         return update
 
     def secret_update(self, sampled: Sampled) -> np.ndarray:
-        return self.release(self.pull(sampled, self.secret), sampled.records, sampled.step)
+        return self.release(self.sum_of_directions(sampled, self.secret), sampled.records, sampled.step)
 
-    def pull(self, sampled: Sampled, pulls: Pulls) -> np.ndarray:
+    def sum_of_directions(self, sampled: Sampled, directions: Directions) -> np.ndarray:
         """Return the sum (K, P) of the records' J^T u, each scaled down to L_theta |u|; overwritten by the next."""
         records = sampled.records
-        derived = sampled.back(pulls.seeds(records))
-        weights = clip_factors(derived.records.norms, self.clip) * records.look_up(pulls.lengths)
+        derived = sampled.back(directions.seeds(records))
+        weights = clip_factors(derived.records.norms, self.clip) * records.look_up(directions.lengths)
         return derived.sum(records.keep(weights))
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
@@ -544,22 +544,22 @@ class FermiClassesRule(Seeding, FermiRule):
 
     def multipliers(self, model: int) -> np.ndarray:
         """Return how hard each cell is pulled (cells,): of two labels the size of PF-LD's multiplier."""
-        pulls = group_pulls(self.w[model], self.shares[model])
-        sizes = np.sqrt(2.0 * (pulls**2).sum(axis=-1))
+        directions = group_directions(self.w[model], self.shares[model])
+        sizes = np.sqrt(2.0 * (directions**2).sum(axis=-1))
         each: np.ndarray = float(self.multiplier[model, 0]) * (self.shares[model] * sizes).ravel()
         return each
 
     def set_tables(self) -> None:
         """Derive u of each code from W and the shares, both released; what all groups share of it is public."""
-        pulls = group_pulls(self.w, self.shares)
-        centre = self.centre(pulls)
-        self.public = Pulls.of(self.conditions.spread_labels(_across(centre - (self.w**2).sum(axis=-2))))
-        self.secret = Pulls.of(self.conditions.spread_groups(_across(pulls - centre[..., None, :])))
+        directions = group_directions(self.w, self.shares)
+        centre = self.centre(directions)
+        self.public = Directions.of(self.conditions.spread_labels(_across(centre - (self.w**2).sum(axis=-2))))
+        self.secret = Directions.of(self.conditions.spread_groups(_across(directions - centre[..., None, :])))
         self.radius = self.secret.lengths.max(axis=1).astype(np.float64)
 
-    def centre(self, pulls: np.ndarray) -> np.ndarray:
+    def centre(self, directions: np.ndarray) -> np.ndarray:
         """Return the midpoint over groups of u's entries (K, conditions, l)."""
-        midpoint: np.ndarray = (pulls.max(axis=-2) + pulls.min(axis=-2)) / 2.0
+        midpoint: np.ndarray = (directions.max(axis=-2) + directions.min(axis=-2)) / 2.0
         return midpoint
 
 
@@ -573,20 +573,20 @@ class PublishedFermiClassesRule(FermiClassesRule, PublishedFermiRule):
 
     def secret_update(self, sampled: Sampled) -> np.ndarray:
         update = self.public_update(sampled)
-        update += self.multiplier / np.float32(sampled.records.count) * self.pull(sampled, self.secret)
+        update += self.multiplier / np.float32(sampled.records.count) * self.sum_of_directions(sampled, self.secret)
         return self.release(update, sampled.records, sampled.step)
 
-    def centre(self, pulls: np.ndarray) -> np.ndarray:
-        return np.zeros_like(pulls[..., 0, :])
+    def centre(self, directions: np.ndarray) -> np.ndarray:
+        return np.zeros_like(directions[..., 0, :])
 
 
-def group_pulls(w: np.ndarray, shares: np.ndarray) -> np.ndarray:
+def group_directions(w: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return 2 W_r / sqrt(p_r) of each group, less its mean over labels: (..., conditions, k, l)."""
     return _across(2.0 * w / np.sqrt(shares)[..., None])
 
 
-def _across(pulls: np.ndarray) -> np.ndarray:
-    centred: np.ndarray = pulls - pulls.mean(axis=-1, keepdims=True)
+def _across(directions: np.ndarray) -> np.ndarray:
+    centred: np.ndarray = directions - directions.mean(axis=-1, keepdims=True)
     return centred
 
 

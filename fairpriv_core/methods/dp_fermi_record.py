@@ -163,7 +163,7 @@ class DpFermiRecordRule(NoisySumsRule):
         self.kept["centres"] = np.full((models, self.conditions.count), 0.5)
         for k, method in enumerate(setting.methods):
             if method.multiplier > 0 and setting.trainings[k].checkpoint is None:
-                self.kept["noisy_counts"][k] = release_counts(setting, k, shift=1.0)
+                self.kept["noisy_counts"][k] = release_counts(setting, k, sensitivity=1.0)
         self.kept["adversary"] = penalty.independent(self.conditions.shares(self.kept["noisy_counts"]))
         self._set_table()
 
@@ -177,7 +177,7 @@ class DpFermiRecordRule(NoisySumsRule):
 
     def weights(self, sampled: Sampled) -> np.ndarray:
         records = sampled.records
-        weights = self._slopes(records)
+        weights = self._derivatives(records)
         return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
 
     def statistics(self, records: Records) -> np.ndarray | None:
@@ -205,7 +205,7 @@ class DpFermiRecordRule(NoisySumsRule):
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         return {
-            "gradient_norm": (np.abs(self._slopes(records)) * records.norms, float(self.bounds()[0])),
+            "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, float(self.bounds()[0])),
             "output": (records.probability, None),
         }
 
@@ -226,10 +226,10 @@ class DpFermiRecordRule(NoisySumsRule):
         super().load(model, state)
         self._set_table()
 
-    def _slopes(self, records: Records) -> np.ndarray:
+    def _derivatives(self, records: Records) -> np.ndarray:
         """Return each record's derivative of loss + lambda psi with respect to the logit (K, B)."""
-        pull = records.look_up(self._table) * penalty.slopes(records)
-        values: np.ndarray = records.deviation + self._multiplier * pull
+        penalty_weights = records.look_up(self._table) * penalty.derivatives(records)
+        values: np.ndarray = records.deviation + self._multiplier * penalty_weights
         return values
 
     def _multipliers(self, model: int) -> np.ndarray:
@@ -239,7 +239,7 @@ class DpFermiRecordRule(NoisySumsRule):
     def _set_table(self) -> None:
         """Derive each (group, label)'s factor of dh from W and the sizes, both released."""
         shares, w = self.conditions.shares(self.kept["noisy_counts"]), self.kept["adversary"]
-        factors = penalty.group_slopes(w, shares) + penalty.public_slopes(w)[..., None]
+        factors = penalty.group_derivatives(w, shares) + penalty.public_derivatives(w)[..., None]
         self._table = self.conditions.by_code(factors).astype(np.float32)
 
 

@@ -166,6 +166,6 @@ class DpIsSgdRule(NoisySumsRule):
         if not method.proved:
             return exact
         noisy = self.setting.trainings[model].mechanism.gaussian(
-            exact, shift=1.0, noise_multiplier=method.count_noise(), purpose="counts", index=0
+            exact, sensitivity=1.0, noise_multiplier=method.count_noise(), purpose="counts", index=0
         )
         return noisy.clip(min=0.0)

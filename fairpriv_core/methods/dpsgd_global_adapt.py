@@ -134,7 +134,7 @@ class GlobalAdaptPublishedRule(GlobalAdaptRule):
         for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):
             noisy = training.mechanism.gaussian(
                 counts[k],
-                shift=1.0,
+                sensitivity=1.0,
                 noise_multiplier=method.count_noise(),
                 purpose="counts",
                 index=sampled.step,

@@ -45,8 +45,8 @@ def equalise(
     )
     if not found.success:
         raise RunFailed(f"the linear programme for {notion.title.lower()} has no solution: {found.message}")
-    chances: np.ndarray = np.clip(mixed @ found.x[: 2 * groups].reshape(groups, 2), 0.0, 1.0)
-    return chances
+    probabilities: np.ndarray = np.clip(mixed @ found.x[: 2 * groups].reshape(groups, 2), 0.0, 1.0)
+    return probabilities
 
 
 def _mean(counts: np.ndarray, labels: tuple[int, ...], errors: bool) -> tuple[np.ndarray, float]:

@@ -34,7 +34,7 @@ from fairpriv_core.methods.certificates import (
     CellSums,
     empirical_bound,
     monte_carlo_error,
-    positive_chances,
+    positive_probabilities,
     spread,
     worst_case_bound,
 )
@@ -335,7 +335,7 @@ def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
     train = setting.trains[k]
     noisy = setting.trainings[k].mechanism.gaussian(
         np.bincount(train.group, minlength=train.groups).astype(np.float64),
-        shift=1.0,
+        sensitivity=1.0,
         noise_multiplier=setting.methods[k].noise_of("noise_counts"),
         purpose="counts",
         index=0,
@@ -373,7 +373,7 @@ def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Ker
     bounds = [empirical_bound(cells, notion, failure=method.failure, samples=method.ensemble) for notion in asked]
     noisy = setting.trainings[k].mechanism.laplace(
         np.array([1.0 if bound is None else bound for bound in bounds]),
-        shift=float(len(bounds) / sizes.min()),
+        sensitivity=float(len(bounds) / sizes.min()),
         scale=method.noise_of("noise_certificate"),
         purpose="certificate",
         index=0,
@@ -401,9 +401,9 @@ def _deviation(setting: Setting[FairDpCertified], k: int, sizes: np.ndarray) -> 
 def _cell_sums(setting: Setting[FairDpCertified], k: int, *, deviation: float, kernel: Kernel, feed: Feed) -> CellSums:
     """Return sums of chances and counts by (group, label)."""
     shape = (setting.trains[k].groups, LABELS)
-    chances = positive_chances(*_scores(k, kernel, feed), deviation)
+    probabilities = positive_probabilities(*_scores(k, kernel, feed), deviation)
     code, cells = feed.columns[k].codes, math.prod(shape)
-    sums = np.bincount(code, weights=np.where(np.isfinite(chances), chances, 0.0), minlength=cells)
+    sums = np.bincount(code, weights=np.where(np.isfinite(probabilities), probabilities, 0.0), minlength=cells)
     counts = np.bincount(code, minlength=cells).astype(np.float64)
     return CellSums(sums.reshape(shape), counts.reshape(shape))
 

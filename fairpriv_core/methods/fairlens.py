@@ -184,27 +184,27 @@ class FairLensRule(NoisySumsRule):
         models, groups, size = len(setting.methods), setting.trains[0].groups, setting.shape.size
         for name in ("gradient_factors", "boundary_factors", "clipping", "boundary"):
             self.kept[name] = np.zeros((models, groups))
-        for name in ("excess", "pull"):
+        for name in ("excess", "toward_mean"):
             self.kept[name] = np.zeros((models, size))
 
     def weights(self, sampled: Sampled) -> np.ndarray:
         records = sampled.records
-        weights = self.slopes(sampled)
+        weights = self.derivatives(sampled)
         return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
 
-    def slopes(self, sampled: Sampled) -> np.ndarray:
+    def derivatives(self, sampled: Sampled) -> np.ndarray:
         """Return each record's derivative of loss and regularisers with respect to the logit (K, S)."""
         records, group = sampled.records, sampled.records.group
         deviation = records.deviation
         curvature = records.probability * (1.0 - records.probability)
         along = self._of_group("gradient_factors", group) * self._along(sampled, "excess")
         clipped = np.abs(deviation) * records.norms > self.setting.column("clip_primal")
-        along += np.where(clipped, self._along(sampled, "pull"), 0.0)
+        along += np.where(clipped, self._along(sampled, "toward_mean"), 0.0)
         boundary = self._of_group("boundary_factors", group) * 2.0 * (1.0 - 2.0 * records.probability)
         regulariser = self.setting.column("multiplier_gradient") * along
         regulariser += self.setting.column("multiplier_boundary") * boundary
-        slopes: np.ndarray = deviation + curvature * regulariser
-        return slopes
+        derivatives: np.ndarray = deviation + curvature * regulariser
+        return derivatives
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         for k, method in enumerate(self.setting.methods):
@@ -239,7 +239,7 @@ class FairLensRule(NoisySumsRule):
         sums = sum_everyone(k, kernel=kernel, feed=feed, groups=groups, bound=method.clip_primal, reach=method.reach)
         noisy = self.setting.trainings[k].mechanism.gaussian(
             sums.pack(method.clip_primal, method.reach),
-            shift=sensitivity(1.0),
+            sensitivity=sensitivity(1.0),
             noise_multiplier=method.statistics_noise(),
             purpose="statistics",
             index=epoch,
@@ -309,12 +309,12 @@ class GroupSums:
 
 @dataclass(frozen=True)
 class Factors:
-    """What a record's regularisers need: for the logit's gradient the directions (P,) `excess` and `pull`, and a factor
-    for each group of both regularisers; `clipping` and `boundary` are the groups' deviations that they weigh.
+    """What a record's regularisers need: for the logit's gradient the directions (P,) `excess` and `toward_mean`, and
+    a factor for each group of both regularisers; `clipping` and `boundary` are the groups' deviations that they weigh.
     """
 
     excess: np.ndarray
-    pull: np.ndarray
+    toward_mean: np.ndarray
     gradient_factors: np.ndarray
     boundary_factors: np.ndarray
     clipping: np.ndarray
@@ -332,7 +332,7 @@ def derive_factors(sums: GroupSums, *, least: float) -> Factors:
     signs, sides = np.sign(clipping), np.sign(boundary)
     return Factors(
         excess=excess,
-        pull=signs @ apart,
+        toward_mean=signs @ apart,
         gradient_factors=signs * people / sizes - signs.sum(),
         boundary_factors=sides * people / sizes - sides.sum(),
         clipping=clipping,

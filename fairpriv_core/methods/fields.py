@@ -259,7 +259,7 @@ def count_outputs(info: MethodInfo, labels: int) -> int:
     return 1 if info.max_labels == LABELS else labels
 
 
-def few_labels(info: MethodInfo, train: Dataset) -> None:
+def check_labels(info: MethodInfo, train: Dataset) -> None:
     """Raise BadInput where a data set has more labels than the method can tell apart."""
     if info.max_labels is not None and train.labels > info.max_labels:
         raise BadInput(

@@ -200,7 +200,7 @@ class _Game:
         self._cell = self._cells.of[train.group, train.y]
         self._people = np.maximum(self._cells.conditions @ np.bincount(train.y, minlength=LABELS), 1.0)
         # a decision of 1 instead of 0 adds this, by label, to the quantity whose means are compared
-        self._slope = 1.0 - 2.0 * _TRUTH if training.notion.target == "loss" else np.ones(LABELS)
+        self._derivative = 1.0 - 2.0 * _TRUTH if training.notion.target == "loss" else np.ones(LABELS)
         self._oracle = LinearOracle(train, method.ridge)
         held = training.checkpoint or {}
         self.rules: list[np.ndarray] = list(held.get("rules", ()))
@@ -246,8 +246,8 @@ class _Game:
         """Return n times what a decision 1 costs: by label, for everyone (2,); by group and label, less that (k, 2)."""
         n = self._train.n
         per_row = np.append(multipliers / self._sizes, 0.0)[self._cells.of]  # NO_CELL takes the appended zero
-        by_cell = n * self._slope * per_row
-        everyone = n * self._slope * ((multipliers / self._people) @ self._cells.conditions)
+        by_cell = n * self._derivative * per_row
+        everyone = n * self._derivative * ((multipliers / self._people) @ self._cells.conditions)
         midrange = (by_cell.max(axis=0) + by_cell.min(axis=0)) / 2.0
         return (1.0 - 2.0 * _TRUTH) - everyone + midrange, by_cell - midrange
 
@@ -259,7 +259,7 @@ class _Game:
         if spread > 0:
             released = self._training.mechanism.gaussian(
                 self._oracle.group_term(centred),
-                shift=self._oracle.radius * spread,
+                sensitivity=self._oracle.radius * spread,
                 noise_multiplier=self._method.noise("noise_primal"),
                 purpose="learner",
                 index=index,
@@ -275,7 +275,7 @@ class _Game:
         sums = np.bincount(self._cell[inside], weights=values[inside] - 0.5, minlength=self._cells.count)
         released = self._training.mechanism.laplace(
             sums / self._sizes,
-            shift=0.5 * self._largest_move(),
+            sensitivity=0.5 * self._largest_move(),
             scale=self._method.noise("noise_dual"),
             purpose="auditor",
             index=index,
@@ -294,7 +294,7 @@ class _Game:
         code = self._train.group * LABELS + self._train.y
         return self._training.mechanism.laplace(
             np.bincount(code, minlength=self._train.groups * LABELS).astype(np.float64),
-            shift=COUNTS_MOVED,
+            sensitivity=COUNTS_MOVED,
             scale=self._method.noise("noise_counts"),
             purpose="counts",
             index=0,

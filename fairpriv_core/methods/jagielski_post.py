@@ -132,7 +132,7 @@ def _release_counts(method: JagielskiPost, train: Dataset, training: Training, *
     counts = count_cells(decisions(base, parameters, train), train.y, train.group, train.groups)
     mechanism = training.mechanism
     noisy = mechanism.laplace(
-        counts.ravel().astype(np.float64), shift=MOVED, scale=method.noise(), purpose="counts", index=0
+        counts.ravel().astype(np.float64), sensitivity=MOVED, scale=method.noise(), purpose="counts", index=0
     )
     checkpoint = {"base": parameters, "counts": noisy, **mechanism.state()}
     training.observer.commit(step=method.steps(train.n), events=mechanism.events, checkpoint=checkpoint)

@@ -43,7 +43,7 @@ class LagrangianRule(OneSum):
     _limits: np.ndarray = field(init=False)
     _terms: BatchTerms = field(init=False)
     _clip: np.ndarray = field(init=False)
-    _shifts: np.ndarray = field(init=False)
+    _sensitivities: np.ndarray = field(init=False)
     _noises: list[float] = field(init=False)
     _rates: list[float] = field(init=False)
 
@@ -56,7 +56,7 @@ class LagrangianRule(OneSum):
         if self.private and self._limits.any():
             methods, n = self.setting.methods, self.setting.n
             self._clip = self.setting.column("clip_primal")
-            self._shifts = 2.0 * self._clip[:, 0].astype(np.float64) * self._limits
+            self._sensitivities = 2.0 * self._clip[:, 0].astype(np.float64) * self._limits
             self._noises = [method.noise("noise_primal") if method.multiplier_max else 0.0 for method in methods]
             self._rates = [method.published_rate(n) for method in methods]
 
@@ -67,7 +67,7 @@ class LagrangianRule(OneSum):
         loss = records.deviation / np.float32(records.count)
         if self._limits.any():
             terms = self._batch_terms(records)
-            loss += self._slope(records) * records.look_up(terms.population - terms.group)
+            loss += self._derivatives(records) * records.look_up(terms.population - terms.group)
         return loss
 
     def secret_weights(self, records: Records) -> np.ndarray:
@@ -75,16 +75,16 @@ class LagrangianRule(OneSum):
 
         The group terms alone are clipped, and the noise is scaled to them: the paper takes all else as public.
         """
-        self._terms, slopes = self._batch_terms(records), self._slope(records)
-        clipped = self.setting.clip_slopes(slopes, records, self._clip)
+        self._terms, derivatives = self._batch_terms(records), self._derivatives(records)
+        clipped = self.setting.clip_derivatives(derivatives, records, self._clip)
         clipped *= records.look_up(self._terms.group)
-        slopes *= records.look_up(self._terms.population)
-        slopes -= clipped
-        slopes += records.deviation * np.float32(1.0 / records.count)
-        return slopes
+        derivatives *= records.look_up(self._terms.population)
+        derivatives -= clipped
+        derivatives += records.deviation * np.float32(1.0 / records.count)
+        return derivatives
 
     def release(self, totals: np.ndarray, records: Records, step: int) -> np.ndarray:
-        radii = self._shifts / (self._terms.smallest - 1.0)  # eq. 7
+        radii = self._sensitivities / (self._terms.smallest - 1.0)  # eq. 7
         noisy = self.setting.release_sums(
             totals,
             radii=radii.tolist(),
@@ -106,7 +106,7 @@ class LagrangianRule(OneSum):
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         first = self.setting.methods[0]
-        norms = np.abs(self._slope(records)) * records.norms
+        norms = np.abs(self._derivatives(records)) * records.norms
         values = output(self.setting.target, records.logits, records.label)
         return {
             "gradient_norm": (norms, first.clip_primal if self.private else None),
@@ -131,7 +131,7 @@ class LagrangianRule(OneSum):
         values = records.probability if score else output("loss", records.logits, records.label)
         return batch_terms(self._table, multipliers=self._multipliers, records=records, values=values)
 
-    def _slope(self, records: Records) -> np.ndarray:
+    def _derivatives(self, records: Records) -> np.ndarray:
         return derivative(self.setting.target, records.probability, records.label)
 
     def _violation(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> np.ndarray:
@@ -144,7 +144,7 @@ class LagrangianRule(OneSum):
             return violation
         return mechanism.gaussian(
             violation,
-            shift=float(np.sqrt(2.0)) * method.clip_dual / max(float(means.size.min()) - 1.0, 1.0),  # eq. 9
+            sensitivity=float(np.sqrt(2.0)) * method.clip_dual / max(float(means.size.min()) - 1.0, 1.0),  # eq. 9
             noise_multiplier=method.noise("noise_dual"),
             purpose="dual",
             index=epoch,

@@ -159,7 +159,7 @@ class OneRelease(FitsMany):
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return the statistic's shift over C: features are divided by C before they are summed."""
-        return {"statistic": statistic_shift(groups)}
+        return {"statistic": statistic_sensitivity(groups)}
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """No paper makes a claim."""
@@ -195,7 +195,7 @@ class OneRelease(FitsMany):
         return setting.run(OneReleaseRule(setting, [_share_estimate(*one, known=known) for one in each]))
 
 
-def statistic_shift(groups: int) -> float:
+def statistic_sensitivity(groups: int) -> float:
     """Return how far one person moves the statistic in L2, their features having norm 1 at most.
 
     Of two groups one is counted; of more, each, and a person leaves one sum and joins another.
@@ -384,7 +384,7 @@ def release_statistic(
     sums = [codes[train.y == label].T @ features.rows[train.y == label] for label in range(LABELS)]
     return training.mechanism.gaussian(
         np.stack(sums).ravel(),
-        shift=statistic_shift(train.groups),
+        sensitivity=statistic_sensitivity(train.groups),
         noise_multiplier=method.noise(),
         purpose="statistic",
         index=0,
@@ -414,16 +414,16 @@ def _bin_score(train: Dataset, bins: int) -> np.ndarray:
 class Estimate:
     """What is known of the rows' groups after the release.
 
-    `statistic` is the release, flat; `chances` (n, k) are p(a | x_i, y_i); `y` (n,) the labels.
+    `statistic` is the release, flat; `probabilities` (n, k) are p(a | x_i, y_i); `y` (n,) the labels.
     """
 
     statistic: np.ndarray
-    chances: np.ndarray
+    probabilities: np.ndarray
     y: np.ndarray
 
     def sizes(self) -> np.ndarray:
         """Return the estimated numbers of rows by group and label (k, 2)."""
-        return np.stack([self.chances[self.y == label].sum(axis=0) for label in range(LABELS)], axis=1)
+        return np.stack([self.probabilities[self.y == label].sum(axis=0) for label in range(LABELS)], axis=1)
 
     def cell_weights(self, cells: Cells) -> np.ndarray:
         """Return the weight of every row in each cell's mean (cells, n); a cell's weights sum to 1."""
@@ -431,7 +431,7 @@ class Estimate:
         for group, of_label in enumerate(cells.of):
             cell = of_label[self.y]
             inside = np.flatnonzero(cell != NO_CELL)
-            np.add.at(weights, (cell[inside], inside), self.chances[inside, group])
+            np.add.at(weights, (cell[inside], inside), self.probabilities[inside, group])
         scaled: np.ndarray = weights / weights.sum(axis=1, keepdims=True)
         return scaled
 
@@ -439,7 +439,7 @@ class Estimate:
         """Return the gap of decisions (n,) on these rows for each notion; NaN where a group has no such rows."""
         kind = self.y * 2 + decided
         counts: Any = np.stack(
-            [np.bincount(kind, weights=chance, minlength=4).reshape(2, 2) for chance in self.chances.T]
+            [np.bincount(kind, weights=chance, minlength=4).reshape(2, 2) for chance in self.probabilities.T]
         )
         means = ([divide(*sum_rate(rate, counts)) for rate in rates_of(notion)] for notion in notions().values())
         return np.array([np.max([np.ptp(mean) for mean in each]) for each in means])
@@ -455,13 +455,13 @@ def estimate_groups(
 ) -> Estimate:
     """Return the estimate: for each label a multinomial logistic regression whose linear term is the statistic."""
     sums = statistic.reshape(LABELS, -1, features.rows.shape[1])
-    noise = method.noise() * statistic_shift(groups)
-    chances = np.empty((len(y), groups))
+    noise = method.noise() * statistic_sensitivity(groups)
+    probabilities = np.empty((len(y), groups))
     for label in range(LABELS):
         inside = replace(features, rows=features.rows[y == label])
         scores = inside.rows @ _fit(inside, _complete(sums[label], inside.rows, groups), noise=noise).T
-        chances[y == label] = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
-    return Estimate(statistic, chances, y)
+        probabilities[y == label] = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+    return Estimate(statistic, probabilities, y)
 
 
 def _complete(sums: np.ndarray, rows: np.ndarray, groups: int) -> np.ndarray:

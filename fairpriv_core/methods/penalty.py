@@ -118,14 +118,14 @@ class Conditions:
         return padded[:, self.of_label].transpose(0, 2, 1).reshape(len(values), -1)
 
 
-def slopes(records: Records) -> np.ndarray:
+def derivatives(records: Records) -> np.ndarray:
     """Return each record's dh/do (K, B), o the logit."""
     return derivative("score", records.probability, records.label)
 
 
-def clipped_slopes(records: Records, bound: np.ndarray) -> np.ndarray:
+def clipped_derivatives(records: Records, bound: np.ndarray) -> np.ndarray:
     """Return each record's dh/do (K, B), scaled down where its gradient of h is longer than `bound` (K, 1)."""
-    return clip_positive(slopes(records), records.norms, bound)
+    return clip_positive(derivatives(records), records.norms, bound)
 
 
 def independent(shares: np.ndarray, labels: int = LABELS) -> np.ndarray:
@@ -140,14 +140,14 @@ def project(w: np.ndarray, radius: float | np.ndarray) -> np.ndarray:
     return scaled
 
 
-def public_slopes(w: np.ndarray) -> np.ndarray:
+def public_derivatives(w: np.ndarray) -> np.ndarray:
     """Return the derivative of -Tr(W diag(F) W^T) with respect to h, (..., conditions): F = (1 - h, h)."""
     squares = (w**2).sum(axis=-2)
     difference: np.ndarray = squares[..., 0] - squares[..., 1]
     return difference
 
 
-def group_slopes(w: np.ndarray, shares: np.ndarray) -> np.ndarray:
+def group_derivatives(w: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return the derivative of 2 sum_j W_rj F_j / sqrt(p_r) with respect to h, (..., conditions, k)."""
     each: np.ndarray = 2.0 * (w[..., 1] - w[..., 0]) / np.sqrt(shares)
     return each
@@ -155,23 +155,23 @@ def group_slopes(w: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 def multipliers(w: np.ndarray, shares: np.ndarray, multiplier: float) -> np.ndarray:
     """Return each cell's multiplier in the sense of PF-LD (cells,): what -d mu(G_i) is weighted with."""
-    each: np.ndarray = -multiplier * (group_slopes(w, shares) * shares).ravel()
+    each: np.ndarray = -multiplier * (group_derivatives(w, shares) * shares).ravel()
     return each
 
 
-def centred_pull(sums: np.ndarray, shares: np.ndarray) -> np.ndarray:
+def derivative_of_w(sums: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return what the records of `sums` (..., conditions, k, l) add to W's sum: 2 (e_s / sqrt(p_s) - c) (F - u)^T each.
 
     c_r = (1 / sqrt(p_r) + (2 - k) sqrt(p_r)) / 2 is equally far from all k points e_r / sqrt(p_r).
     """
     groups = shares.shape[-1]
     weights = (1.0 + (2.0 - groups) * shares)[..., None]
-    pull: np.ndarray = (2.0 * sums - weights * sums.sum(axis=-2, keepdims=True)) / np.sqrt(shares)[..., None]
-    return pull
+    total: np.ndarray = (2.0 * sums - weights * sums.sum(axis=-2, keepdims=True)) / np.sqrt(shares)[..., None]
+    return total
 
 
-def largest_pull(shares: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Return the largest norm that one record's `centred_pull` can have, whatever its group and prediction: (K,).
+def sensitivity_of_w(shares: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """Return the largest norm that one record's `derivative_of_w` can have, whatever its group and prediction: (K,).
 
     |e_r / sqrt(p_r) - c|^2 = (sum_r 1 / p_r - (k - 2)^2) / 4; |F - u| is largest at a corner of the simplex.
     """
@@ -182,10 +182,10 @@ def largest_pull(shares: np.ndarray, centre: np.ndarray) -> np.ndarray:
     return largest
 
 
-def without_excess(pull: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return a noisy `centred_pull` less what can only be noise: sum_j and sum_r sqrt(p_r) of the exact one are 0."""
+def without_excess(total: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return a noisy `derivative_of_w` less what can only be noise: sum_j and sum_r sqrt(p_r) of the exact are 0."""
     root = np.sqrt(shares)[..., None]
-    across = pull - pull.mean(axis=-1, keepdims=True)
+    across = total - total.mean(axis=-1, keepdims=True)
     kept: np.ndarray = across - root * (root * across).sum(axis=-2, keepdims=True)
     return kept
 
@@ -200,18 +200,18 @@ class ClassConditions(Conditions):
         return int(self.cells.of.shape[1])
 
     def count_rows(self, records: Records) -> CodeSums:
-        return self._count(records, records.chances, records.count_codes(self.groups * self.labels))
+        return self._count(records, records.probabilities, records.count_codes(self.groups * self.labels))
 
     def count_labels(self, records: Records) -> CodeSums:
         own = (records.label[..., None] == np.arange(self.labels)).astype(np.float64)
-        return CodeSums(np.matmul(own.transpose(0, 2, 1), records.chances), own.sum(axis=1), records.count)
+        return CodeSums(np.matmul(own.transpose(0, 2, 1), records.probabilities), own.sum(axis=1), records.count)
 
     def average(self, sums: CodeSums) -> Averages:
         member = (self.of_label[None, :] == np.arange(self.count)[:, None]).astype(np.float64)
         people = sums.rows.reshape(len(sums.rows), -1, self.labels).sum(axis=1) @ member.T
-        chances = sums.positive.reshape(len(sums.positive), -1, self.labels, self.labels).sum(axis=1)
+        probabilities = sums.positive.reshape(len(sums.positive), -1, self.labels, self.labels).sum(axis=1)
         known = people[..., None]
-        means = np.where(known > 0, np.matmul(member, chances) / np.maximum(known, 1.0), 1.0 / self.labels)
+        means = np.where(known > 0, np.matmul(member, probabilities) / np.maximum(known, 1.0), 1.0 / self.labels)
         return Averages(means, np.broadcast_to(people / sums.count, means.shape[:2]))
 
     def total(self, sums: CodeSums) -> np.ndarray:
@@ -222,9 +222,9 @@ class ClassConditions(Conditions):
 
         Each is shortened a little, for what rounding adds. What adds nothing is as for two labels.
         """
-        known = np.isfinite(records.chances).all(axis=-1)
+        known = np.isfinite(records.probabilities).all(axis=-1)
         rows = records.sum_by_code(known.astype(np.float64), self.groups * self.labels)
-        sums = self._count(records, np.where(known[..., None], records.chances, 0.0), rows)
+        sums = self._count(records, np.where(known[..., None], records.probabilities, 0.0), rows)
         centred: np.ndarray = self.total(sums) - self._by_cell(rows)[..., None] * centre[:, :, None]
         return centred * (1.0 - MARGIN)
 
@@ -237,8 +237,8 @@ class ClassConditions(Conditions):
         """Return values of conditions and groups (K, conditions, k, l) for each code (K, codes, l), 0 for none."""
         return np.stack([self.by_code(values[..., label]) for label in range(self.labels)], axis=-1)
 
-    def _count(self, records: Records, chances: np.ndarray, rows: np.ndarray) -> CodeSums:
+    def _count(self, records: Records, probabilities: np.ndarray, rows: np.ndarray) -> CodeSums:
         codes = self.groups * self.labels
-        exact = on_grid(chances, 1.0)
+        exact = on_grid(probabilities, 1.0)
         each = [records.sum_by_code(exact[..., label], codes) for label in range(self.labels)]
         return CodeSums(np.stack(each, axis=-1), rows, records.count)

@@ -61,7 +61,6 @@ class PfLd(FitsMany):
         notions=tuple(notions()),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
-        shows_clipping=True,
     )
 
     variant: str = fields.variant()
@@ -165,7 +164,7 @@ class PfLd(FitsMany):
         return (*counts, Gaussian(self.noise("noise_dual"), self.epochs - 1), primal)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return the half shift r C_p of a step with multipliers at +-lambda_max, and the shift of a dual step.
+        """Return r C_p, half the sensitivity of a step with multipliers at +-lambda_max, and that of a dual step.
 
         For the published variant the bounds of eq. 7 and 9. The true group sizes are protected: n / groups stands in.
         """
@@ -309,13 +308,13 @@ class PfLdRule(OneSum):
         loss = records.deviation / np.float32(records.count)
         if not any(self._radius):
             return loss
-        slopes = derivative(self.setting.target, records.probability, records.label)
-        remainder = self.setting.clip_slopes(slopes, records, self._clip)
+        derivatives = derivative(self.setting.target, records.probability, records.label)
+        remainder = self.setting.clip_derivatives(derivatives, records, self._clip)
         remainder *= records.look_up(self._remainder * np.float32(self.setting.n / records.count))
-        slopes *= self._population_terms(records)
-        slopes += loss
-        slopes -= remainder
-        return slopes
+        derivatives *= self._population_terms(records)
+        derivatives += loss
+        derivatives -= remainder
+        return derivatives
 
     def _population_terms(self, records: Records) -> np.ndarray:
         """Return each record's factor of dh in sum_i lambda_i grad mu(B_P,i): (K, B), or (K, 1) where all are alike."""
@@ -329,8 +328,8 @@ class PfLdRule(OneSum):
         return records.look_up(np.tile(factors, len(self._cells.of)).astype(np.float32))
 
     def secret_weights(self, records: Records) -> np.ndarray:
-        slopes = derivative(self.setting.target, records.probability, records.label)
-        weights = self.setting.clip_slopes(slopes, records, self._clip)
+        derivatives = derivative(self.setting.target, records.probability, records.label)
+        weights = self.setting.clip_derivatives(derivatives, records, self._clip)
         weights *= records.look_up(self._centred)
         return records.keep(weights)
 
@@ -432,7 +431,7 @@ def release_violations(
     means = cell_means(k, cells=cells, values=values, group_values=centred, feed=feed)
     released = setting.trainings[k].mechanism.gaussian(
         means.sum / counts,
-        shift=half * _largest_move(counts, cells.label),
+        sensitivity=half * _largest_move(counts, cells.label),
         noise_multiplier=method.noise("noise_dual"),
         purpose="dual",
         index=epoch,

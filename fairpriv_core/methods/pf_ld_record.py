@@ -220,12 +220,12 @@ class PfLdRecordRule(NoisySumsRule):
         self.kept["centres"] = setting.column("clip_dual").astype(np.float64) / 2.0 * np.ones(shape)
         for k, (method, training) in enumerate(zip(setting.methods, setting.trainings, strict=True)):
             if method.pursues and training.checkpoint is None:
-                self.kept["noisy_counts"][k] = release_counts(setting, k, shift=1.0)
+                self.kept["noisy_counts"][k] = release_counts(setting, k, sensitivity=1.0)
         self._set_factors()
 
     def weights(self, sampled: Sampled) -> np.ndarray:
         records = sampled.records
-        weights = self._slopes(records)
+        weights = self._derivatives(records)
         return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
@@ -242,7 +242,7 @@ class PfLdRecordRule(NoisySumsRule):
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         first = self.setting.methods[0]
         return {
-            "gradient_norm": (np.abs(self._slopes(records)) * records.norms, first.clip_primal),
+            "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, first.clip_primal),
             "output": (output(self.setting.target, records.logits, records.label), first.clip_dual),
         }
 
@@ -258,11 +258,11 @@ class PfLdRecordRule(NoisySumsRule):
         super().load(model, state)
         self._set_factors()
 
-    def _slopes(self, records: Records) -> np.ndarray:
+    def _derivatives(self, records: Records) -> np.ndarray:
         """Return each record's derivative of its share of the Lagrangian with respect to the logit (K, B)."""
-        slopes = derivative(self.setting.target, records.probability, records.label)
-        slopes_of_all: np.ndarray = records.deviation + slopes * records.look_up(self._factors)
-        return slopes_of_all
+        derivatives = derivative(self.setting.target, records.probability, records.label)
+        derivatives_of_all: np.ndarray = records.deviation + derivatives * records.look_up(self._factors)
+        return derivatives_of_all
 
     def _take_dual_step(self, k: int, sums: np.ndarray) -> None:
         """Move multipliers and centres of model k by noisy sums of h - m_i; a cell's step is s times d_i / p_i.
@@ -310,7 +310,7 @@ def release_deviations(
     deviations = finite(values.clip(bound * MARGIN, bound * (1.0 - MARGIN)) - centres[cell[inside]])
     return setting.trainings[k].mechanism.gaussian(
         np.bincount(cell[inside], weights=on_grid(deviations, bound), minlength=cells.count),
-        shift=float(np.maximum(centres, bound - centres).max()),
+        sensitivity=float(np.maximum(centres, bound - centres).max()),
         noise_multiplier=method.noise("noise_dual"),
         purpose="dual",
         index=epoch,

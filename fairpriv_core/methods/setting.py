@@ -18,9 +18,9 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods.fields import (
     DrawsSamples,
     TrainsNetwork,
+    check_labels,
     count_outputs,
     equally_many,
-    few_labels,
     network_of,
 )
 from fairpriv_core.notions.cells import Cells, build_cells
@@ -40,7 +40,7 @@ class Setting(Generic[M_co]):
 
     def __post_init__(self) -> None:
         equally_many([train.n for train in self.trains])
-        few_labels(self.methods[0].info, self.trains[0])
+        check_labels(self.methods[0].info, self.trains[0])
 
     @cached_property
     def n(self) -> int:
@@ -74,10 +74,10 @@ class Setting(Generic[M_co]):
         """Return the hyper-parameter `name` of each method as (K, 1) float32."""
         return np.array([[getattr(method, name)] for method in self.methods], dtype=np.float32)
 
-    def clip_slopes(self, slopes: np.ndarray, records: Records, bounds: np.ndarray) -> np.ndarray:
+    def clip_derivatives(self, derivatives: np.ndarray, records: Records, bounds: np.ndarray) -> np.ndarray:
         """Return the notion's dh/do (K, B), scaled down where a gradient of h is longer than its bound, (K, 1)."""
         clip = clip_positive if self.target == "score" else clip_weights
-        return clip(slopes, records.norms, bounds)
+        return clip(derivatives, records.norms, bounds)
 
     def release_sums(self, totals: np.ndarray, **how: Any) -> np.ndarray:
         """Release the K sums (K, P) of a step, each with its own noise; see `Mechanism.sum_together`."""

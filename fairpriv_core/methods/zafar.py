@@ -138,22 +138,22 @@ class _Search:
 
         label = self._train.y
 
-        def value_and_slope(point: np.ndarray) -> tuple[float, np.ndarray]:
+        def value_and_derivative(point: np.ndarray) -> tuple[float, np.ndarray]:
             parameters = solve_triangular(self._lower, point, lower=True, trans="T")
             distance = self._rows @ parameters
             value = float((np.logaddexp(0.0, distance) - label * distance).mean())
-            slope = (expit(distance) - label) / self._train.n
+            derivative = (expit(distance) - label) / self._train.n
             if bound is not None:
                 factors = np.maximum(0.0, self._multipliers + self._penalty * self._excess(bound.value(distance)))
                 value += float((factors**2).sum()) / (2.0 * self._penalty)
-                slope = slope + bound.slope(distance, factors / self._scale)
+                derivative = derivative + bound.derivative(distance, factors / self._scale)
             value += 0.5 * float(self._held_back @ parameters**2)
-            gradient = self._rows.T @ slope + self._held_back * parameters
+            gradient = self._rows.T @ derivative + self._held_back * parameters
             return value, solve_triangular(self._lower, gradient, lower=True)
 
         options = {"maxiter": _MOST_STEPS, "gtol": 1e-6, "ftol": 1e-10}
         start = self._lower.T @ self.parameters
-        found = minimize(value_and_slope, start, jac=True, method="L-BFGS-B", options=options)
+        found = minimize(value_and_derivative, start, jac=True, method="L-BFGS-B", options=options)
         solution: np.ndarray = solve_triangular(self._lower, found.x, lower=True, trans="T")
         return solution
 
@@ -241,9 +241,9 @@ class ConvexBound:
             bounds += self._hinge @ np.maximum(0.0, -self._side * distance)
         return bounds
 
-    def slope(self, distance: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    def derivative(self, distance: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """Return the derivative (n,) of factors (2 cells,) @ value by the distances."""
-        slope: np.ndarray = factors @ self._linear
+        derivative: np.ndarray = factors @ self._linear
         if self._hinge is not None:
-            slope -= (factors @ self._hinge) * self._side * (self._side * distance < 0)
-        return slope
+            derivative -= (factors @ self._hinge) * self._side * (self._side * distance < 0)
+        return derivative

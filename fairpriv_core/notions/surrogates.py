@@ -18,9 +18,9 @@ def sigmoid(logits: np.ndarray) -> np.ndarray:
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     """Return the chance of each label (..., l) from the outputs of a network (..., l)."""
-    chances: np.ndarray = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    chances /= chances.sum(axis=-1, keepdims=True)
-    return chances
+    probabilities: np.ndarray = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probabilities /= probabilities.sum(axis=-1, keepdims=True)
+    return probabilities
 
 
 def output(target: Target, logits: np.ndarray, labels: np.ndarray) -> np.ndarray:

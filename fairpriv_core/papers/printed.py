@@ -51,8 +51,8 @@ def note_unlike(printed: Sequence[Printed], check: Check, runs: Runs) -> str:
         return ""
     of_sides = [one for one in printed if _side(one) in (check.one, check.other)]
     unlike = [one for one in (_set_beside(each, runs) for each in of_sides) if one.agrees is False]
-    told = "; ".join(f"{one.label}: printed {one.printed}, ours {one.ours}" for one in unlike)
-    return f"Ours does not reproduce what the paper prints of its sides: {told}." if told else ""
+    text = "; ".join(f"{one.label}: printed {one.printed}, ours {one.ours}" for one in unlike)
+    return f"Ours does not reproduce what the paper prints of its sides: {text}." if text else ""
 
 
 def _side(one: Printed) -> object:

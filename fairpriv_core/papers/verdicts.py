@@ -127,7 +127,7 @@ class Verdict:
         keys: of the runs that all this was made from.
     """
 
-    told: str
+    statement: str
     source: str
     standing: Standing
     sentence: str
@@ -206,8 +206,10 @@ def _lead(known: Sequence[_Finding], cases: int) -> str:
         return "Agrees" if counts["agrees"] else "Disagrees"
     parts = [f"{state} in {counts[state]}" for state in ("agrees", "disagrees") if counts[state]]
     parts += [f"open in {counts['open']}"] if counts["open"] else []
-    told = f" ({with_seeds}; on average it holds in {holding} of the {counts['open']} open)" if counts["open"] else ""
-    text = f"{', '.join(parts)} {of}{told}"
+    statement = (
+        f" ({with_seeds}; on average it holds in {holding} of the {counts['open']} open)" if counts["open"] else ""
+    )
+    text = f"{', '.join(parts)} {of}{statement}"
     return text[:1].upper() + text[1:]
 
 

@@ -7,7 +7,7 @@ published figures.
 Which pair of distributions bounds each release (docs/privacy.md has the argument):
 
 * `SampledGaussian`, "add_remove": 0 against +1 with chance q; "replace": -1 against +1, each with chance q;
-* `Gaussian`, `Laplace`: 0 against the full shift of 1 under either relation, never doubled;
+* `Gaussian`, `Laplace`: 0 against the whole sensitivity of 1 under either relation, never doubled;
 * `RandomizedResponse`: binary randomised response, which bounds every pure-epsilon release (Kairouz et al., 2015);
 * `Parallel`: the worst branch, found in the whole composition. Under replacement only where the parts are fixed.
 """
@@ -178,16 +178,16 @@ def _case_epsilon(events: Events, delta: float, interval: float) -> float:
     width = choose_cell(events, interval)
     if width > WIDEST:
         return math.inf
-    return find_epsilon(_case_losses(events, width), resolved(events, delta)) if events else 0.0
+    return find_epsilon(_case_distribution(events, width), resolved(events, delta)) if events else 0.0
 
 
 @lru_cache(maxsize=4)  # for one composition at several deltas
-def _case_losses(events: Events, width: float) -> Sides:
+def _case_distribution(events: Events, width: float) -> Sides:
     return reduce(compose, [_composed(event, width) for event in _one_gaussian(events)])
 
 
 def _one_gaussian(events: Events) -> Events:
-    """Return the composition with its full-shift Gaussians as the one that they equal."""
+    """Return the composition with its Gaussians over the whole sensitivity as the one that they equal."""
     gaussians = [event for event in events if isinstance(event, Gaussian)]
     rest = tuple(event for event in events if not isinstance(event, Gaussian))
     if not gaussians:

@@ -3,10 +3,10 @@
 A run's event is a tuple of these, composed in sequence. `noise_multiplier` is the noise's standard deviation over
 
 * the clip, for `SampledGaussian` under "add_remove";
-* the *half* shift, for `SampledGaussian` under "replace" (the pair is +1 against -1);
-* the full shift, for `Gaussian`.
+* *half* the sensitivity, for `SampledGaussian` under "replace" (the pair is +1 against -1);
+* the whole sensitivity, for `Gaussian`.
 
-`Laplace.scale` is over the full shift. `Parallel` holds one branch for each disjoint part of the data; the worst
+`Laplace.scale` is over the whole sensitivity. `Parallel` holds one branch for each disjoint part of the data; the worst
 branch counts. Numbers are finite and >= 0, rates in (0, 1], counts whole: BadInput otherwise. A noise of 0 is an
 event like any other, and no accountant gives it a finite epsilon.
 """
@@ -40,7 +40,7 @@ class SampledGaussian:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Gaussian noise on a function of all rows; the multiplier is over the full shift."""
+    """Gaussian noise on a function of all rows; the multiplier is over the whole sensitivity."""
 
     noise_multiplier: float
     count: int = 1
@@ -52,7 +52,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Laplace:
-    """Laplace noise; `scale` is over the full L1 shift."""
+    """Laplace noise; `scale` is over the whole L1 sensitivity."""
 
     scale: float
     count: int = 1

@@ -1,6 +1,6 @@
 """The Gaussian mechanism in closed form, and a whole composition as if it were one (for starting points only).
 
-mu is the shift over the noise's standard deviation: 1 / noise multiplier for a full shift.
+mu is the sensitivity over the noise's standard deviation: 1 / noise multiplier where that is over all of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What several runs on one data set cost together, for each thing that is protected. docs/ledger.md has the arguments.
 
 Two kinds of thing are protected: whole records (`column` None), and the values of one sensitive column. A run is an
-`Entry`; `compose` puts entries together and says why no bound holds where none does.
+`LedgerEntry`; `compose` puts entries together and says why no bound holds where none does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fairpriv_core.privacy.event import (
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One run, or another paid release, as the ledger sees it.
 
     Attributes:
@@ -66,12 +66,12 @@ class Entry:
         return {**plain, "sensitive": list(self.sensitive), "clear": clear, "shared": shared}
 
     @staticmethod
-    def from_json(plain: Mapping[str, Any]) -> Entry:
+    def from_json(plain: Mapping[str, Any]) -> LedgerEntry:
         """Return the entry that `to_json` wrote."""
         values = {**plain, "events": events_of.from_json(plain["events"]), "sensitive": tuple(plain["sensitive"])}
         values["clear"] = None if plain["clear"] is None else tuple(plain["clear"])
         values["shared"] = {name: events_of.from_json(events) for name, events in plain["shared"].items()}
-        return Entry(**values)
+        return LedgerEntry(**values)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Total:
         return math.inf if self.unbounded else account(composable(self.events), delta)
 
 
-def compose(entries: Iterable[Entry], column: str | None) -> Total:
+def compose(entries: Iterable[LedgerEntry], column: str | None) -> Total:
     """Return what `entries` cost together for whole records (None) or for the values of one column.
 
     Entries on the same split cost the larger of training and evaluation, on different splits both. Releases with one
@@ -118,8 +118,8 @@ def as_replacement(events: Events) -> Events:
     """Return what bounds releases that protect a record's removal when, instead, a value in the record is replaced.
 
     Contributions within radius C of an absent record are then a pair within +-C, and a sampled Gaussian's multiplier
-    is over that C under either relation; a full shift at most doubles, and so does a pure epsilon. Where parts depend
-    on what is replaced, a record may leave one part and enter another: any two branches count in sequence.
+    is over that C under either relation; the sensitivity at most doubles, and so does a pure epsilon. Where parts
+    depend on what is replaced, a record may leave one part and enter another: any two branches count in sequence.
     """
     return merge(tuple(_replaced(event) for event in events))
 
@@ -141,7 +141,7 @@ def _replaced(event: Event) -> Event:
             return Parallel(tuple(dict.fromkeys(parts)), fixed=True)
 
 
-def _refuse(entry: Entry, column: str | None) -> str | None:
+def _refuse(entry: LedgerEntry, column: str | None) -> str | None:
     """Return why `entry` bounds nothing for `column`; None where its events do, or where it costs nothing."""
     if column is None:
         if entry.threat_model is None:
@@ -156,7 +156,7 @@ def _refuse(entry: Entry, column: str | None) -> str | None:
     return entry.unbounded if entry.threat_model is not None else f"it is not private and it uses '{column}'."
 
 
-def costs(entry: Entry, column: str | None) -> bool:
+def costs(entry: LedgerEntry, column: str | None) -> bool:
     """Return whether `entry` depends on what is protected: whole records (None) or the values of one column."""
     if column is None or entry.threat_model == "record":
         return True
@@ -165,12 +165,12 @@ def costs(entry: Entry, column: str | None) -> bool:
     return entry.clear is None or column in entry.clear
 
 
-def _hides(entry: Entry, column: str) -> bool:
+def _hides(entry: LedgerEntry, column: str) -> bool:
     """Return whether an entry uses a column as its sensitive attribute alone."""
     return column in entry.sensitive and column not in (entry.clear or ())
 
 
-def _for_column(entry: Entry, column: str | None) -> Entry:
+def _for_column(entry: LedgerEntry, column: str | None) -> LedgerEntry:
     if column is None or entry.threat_model != "record":
         return entry
     shared = {name: as_replacement(events) for name, events in entry.shared.items()}
@@ -184,7 +184,7 @@ def _divide(events: Events) -> tuple[Events, Events]:
     return events, ()
 
 
-def _compose_training(entries: Sequence[Entry]) -> Events:
+def _compose_training(entries: Sequence[LedgerEntry]) -> Events:
     """Return the training releases of entries on one split, shared ones once."""
     own: list[Event] = []
     once: dict[tuple[str, Events], Events] = {}
@@ -203,7 +203,7 @@ def _compose_training(entries: Sequence[Entry]) -> Events:
     return merge(tuple(own))
 
 
-def _take_shared(entry: Entry) -> tuple[Events, Mapping[str, Events]]:
+def _take_shared(entry: LedgerEntry) -> tuple[Events, Mapping[str, Events]]:
     """Return an entry's own training events and its shared ones; where they contradict each other all are its own."""
     training = _divide(entry.events)[0]
     try:

@@ -259,10 +259,10 @@ class MechanismState:
 
 
 def _chances(keep: np.ndarray, n: int) -> np.ndarray:
-    chances = np.asarray(keep, dtype=np.float64)
-    if chances.shape != (n,) or not ((chances >= 0) & (chances <= 1)).all():
-        raise BadInput(f"keep must be {n} chances from 0 to 1, got shape {chances.shape}.", field="keep")
-    return chances
+    probabilities = np.asarray(keep, dtype=np.float64)
+    if probabilities.shape != (n,) or not ((probabilities >= 0) & (probabilities <= 1)).all():
+        raise BadInput(f"keep must be {n} chances from 0 to 1, got shape {probabilities.shape}.", field="keep")
+    return probabilities
 
 
 def _pack(value: object) -> np.ndarray:
@@ -341,31 +341,31 @@ class Mechanism(MechanismState):
         return released
 
     def gaussian(
-        self, value: np.ndarray, *, shift: float, noise_multiplier: float, purpose: str, index: int
+        self, value: np.ndarray, *, sensitivity: float, noise_multiplier: float, purpose: str, index: int
     ) -> np.ndarray:
-        """Release `value` (P,), which one person moves by at most `shift` in L2 (the full shift); returns float64 (P,).
+        """Release `value` (P,), which one person moves by at most `sensitivity` in L2; returns float64 (P,).
 
-        The noise's standard deviation is noise_multiplier * shift. Errors as for `sampled_gaussian`.
+        The noise's standard deviation is noise_multiplier * sensitivity. Errors as for `sampled_gaussian`.
         """
-        std = noise_scale(shift, noise_multiplier, "shift")
+        std = noise_scale(sensitivity, noise_multiplier, "sensitivity")
         name = f"gaussian/{purpose}"
         self._advance(name, index)
         self._counter.add(Gaussian(float(noise_multiplier)))
         stream = self._randomness.stream(name, self._model, index)
         return release_on_grid(value, std, stream.standard_normal(np.size(value)))
 
-    def laplace(self, value: np.ndarray, *, shift: float, scale: float, purpose: str, index: int) -> np.ndarray:
-        """Release `value` (P,), which one person moves by at most `shift` in L1 (the full shift); returns float64 (P,).
+    def laplace(self, value: np.ndarray, *, sensitivity: float, scale: float, purpose: str, index: int) -> np.ndarray:
+        """Release `value` (P,), which one person moves by at most `sensitivity` in L1; returns float64 (P,).
 
-        The noise is discrete Laplace on a fine grid, of scale scale * shift and what rounding to the grid asks for:
-        pure epsilon 1 / scale (`samplers.release_laplace`). Errors as for `sampled_gaussian`.
+        The noise is discrete Laplace on a fine grid, of scale scale * sensitivity and what rounding to the grid asks
+        for: pure epsilon 1 / scale (`samplers.release_laplace`). Errors as for `sampled_gaussian`.
         """
-        noise_scale(shift, scale, "shift")
+        noise_scale(sensitivity, scale, "sensitivity")
         name = f"laplace/{purpose}"
         self._advance(name, index)
         self._counter.add(Laplace(float(scale)))
         stream = self._randomness.stream(name, self._model, index)
-        return release_laplace(stream, value, shift=float(shift), scale=float(scale))
+        return release_laplace(stream, value, sensitivity=float(sensitivity), scale=float(scale))
 
     def randomized_response(
         self, values: np.ndarray, *, k: int, epsilon: float, purpose: str, index: int
@@ -386,15 +386,15 @@ class Mechanism(MechanismState):
         stream = self._randomness.stream(name, self._model, index)
         return draw_responses(stream, truth, k=k, epsilon=epsilon)
 
-    def noisy_max(self, scores: np.ndarray, *, shift: float, epsilon: float, purpose: str, index: int) -> int:
-        """Release which of `scores` (m,) is the largest, of which one person moves each by at most `shift`.
+    def noisy_max(self, scores: np.ndarray, *, sensitivity: float, epsilon: float, purpose: str, index: int) -> int:
+        """Release which of `scores` (m,) is the largest, of which one person moves each by at most `sensitivity`.
 
-        A place is drawn with a chance in proportion to exp(epsilon * score / (2 * shift)): the exponential mechanism
-        (McSherry and Talwar, 2007), of pure `epsilon` for any number of scores, drawn exactly. Counted as the
+        A place is drawn with a chance in proportion to exp(epsilon * score / (2 * sensitivity)): the exponential
+        mechanism (McSherry and Talwar, 2007), of pure `epsilon` for any number of scores, drawn exactly. Counted as the
         randomised response that bounds every such release. Raises BadInput for a parameter out of range or a score that
         is not finite, FairprivError for a repeated index.
         """
-        checks.positive(shift=shift, epsilon=epsilon)
+        checks.positive(sensitivity=sensitivity, epsilon=epsilon)
         truth = np.asarray(scores, dtype=np.float64)
         if truth.ndim != 1 or not truth.size or not np.isfinite(truth).all():
             raise BadInput(f"scores must be finite numbers in one row, got shape {truth.shape}.", field="scores")
@@ -402,7 +402,7 @@ class Mechanism(MechanismState):
         self._advance(name, index)
         self._counter.add(RandomizedResponse(float(epsilon)))
         stream = self._randomness.stream(name, self._model, index)
-        return draw_largest(stream, truth, shift=float(shift), epsilon=float(epsilon))
+        return draw_largest(stream, truth, sensitivity=float(sensitivity), epsilon=float(epsilon))
 
     def _add_noise(self, name: str, step: int, total: np.ndarray, std: float) -> np.ndarray:
         """Return `total` (P,) with the step's noise: piece by piece, each drawn, added and rounded before the next."""

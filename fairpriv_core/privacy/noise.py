@@ -32,7 +32,7 @@ _BLOCK = 64  # steps that share a stream
 _NORMALS = "fairpriv_core.privacy.normals"  # needs torch, which is loaded by then; commands that release nothing do not
 UNIT = 2**40  # a loss of 1
 _MOST_LOSS = 2**20 * UNIT  # beyond it a coin never falls; capping moves no two losses further apart
-_FINE = 20  # a grid step is at most 2**-20 of the scale, and of the shift over the number of values
+_FINE = 20  # a grid step is at most 2**-20 of the scale, and of the sensitivity over the number of values
 _WIDE = 45  # and at least 2**-45 of the scale
 _LARGEST_WHOLE = 2.0**62  # grid steps in a value: with noise it is an int64
 _MOST_STEPS = 2**47  # in a scale
@@ -146,13 +146,13 @@ def draw_laplace(stream: np.random.Generator, scale: int, size: int) -> np.ndarr
     return drawn
 
 
-def release_laplace(stream: np.random.Generator, value: np.ndarray, *, shift: float, scale: float) -> np.ndarray:
-    """Return `value` (P,), which moves by at most `shift` in L1, with Laplace noise of pure epsilon 1 / scale: float64.
+def release_laplace(stream: np.random.Generator, value: np.ndarray, *, sensitivity: float, scale: float) -> np.ndarray:
+    """Return `value` (P,), which moves by at most `sensitivity` in L1, plus Laplace noise of pure epsilon 1 / scale.
 
     The value is rounded to a grid, and discrete noise on that grid is added. Rounding may move each coordinate by one
-    step more, so the noise's scale is scale * (shift / step + P + 1) steps: the last one keeps its privacy loss below
-    that of continuous noise too, which accountants compose. Raises RunFailed for a value that is not finite or too
-    large for the grid, BadInput for a scale that float64 cannot add.
+    step more, so the noise's scale is scale * (sensitivity / step + P + 1) steps: the last one keeps its privacy loss
+    below that of continuous noise too, which accountants compose. Raises RunFailed for a value that is not finite or
+    too large for the grid, BadInput for a scale that float64 cannot add.
     """
     exact = np.asarray(value, dtype=np.float64)
     if not np.isfinite(exact).all():
@@ -160,12 +160,14 @@ def release_laplace(stream: np.random.Generator, value: np.ndarray, *, shift: fl
     if not scale or not exact.size:
         return exact.copy()
     fine = _FINE + exact.size.bit_length()
-    exponent = max(_exponent(min(shift, shift * scale)) - fine, _exponent(shift * scale) - _WIDE)
-    width = math.ceil(Fraction(scale) * (Fraction(shift) / Fraction(2) ** exponent + exact.size + 1))
+    exponent = max(_exponent(min(sensitivity, sensitivity * scale)) - fine, _exponent(sensitivity * scale) - _WIDE)
+    width = math.ceil(Fraction(scale) * (Fraction(sensitivity) / Fraction(2) ** exponent + exact.size + 1))
     if width > _MOST_STEPS:
         raise BadInput(f"scale must be smaller for {exact.size} values at once, got {scale:g}.", field="scale")
     if np.abs(exact).max() >= math.ldexp(_LARGEST_WHOLE, exponent):
-        raise RunFailed(f"a sum over protected records is too large for Laplace noise of scale {shift * scale:g}.")
+        raise RunFailed(
+            f"a sum over protected records is too large for Laplace noise of scale {sensitivity * scale:g}."
+        )
     steps = np.rint(np.ldexp(exact, -exponent)).astype(np.int64)
     noise = draw_laplace(stream, width, exact.size).reshape(exact.shape)
     released: np.ndarray = np.ldexp((steps + noise).astype(np.float64), exponent)
@@ -183,12 +185,12 @@ def draw_responses(stream: np.random.Generator, truth: np.ndarray, *, k: int, ep
     return responses
 
 
-def draw_largest(stream: np.random.Generator, scores: np.ndarray, *, shift: float, epsilon: float) -> int:
-    """Return one place in `scores` (m,), with a chance in proportion to exp(epsilon * score / (2 * shift)).
+def draw_largest(stream: np.random.Generator, scores: np.ndarray, *, sensitivity: float, epsilon: float) -> int:
+    """Return one place in `scores` (m,), with a chance in proportion to exp(epsilon * score / (2 * sensitivity)).
 
     Of `epsilon`, 2**-39 is kept for what rounding losses down to 2**-40 may add.
     """
-    rate = max(Fraction(epsilon) - Fraction(2, UNIT), Fraction(0)) / (2 * Fraction(shift))
+    rate = max(Fraction(epsilon) - Fraction(2, UNIT), Fraction(0)) / (2 * Fraction(sensitivity))
     exact = [Fraction(score) for score in scores.tolist()]
     best = max(exact)
     losses = np.array([min(int(rate * (best - score) * UNIT), _MOST_LOSS) for score in exact], dtype=np.int64)

@@ -48,7 +48,9 @@ class LossDistribution:
 Sides = tuple[LossDistribution, ...]  # as a record leaves; and as one comes, where that differs
 
 
-def gaussian_losses(noise: float, interval: float, *, rate: float = 1.0, relation: Relation = "add_remove") -> Sides:
+def gaussian_distribution(
+    noise: float, interval: float, *, rate: float = 1.0, relation: Relation = "add_remove"
+) -> Sides:
     """Return the losses of one release, sampled at `rate`; `noise` as `SampledGaussian` has it."""
     from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType, GaussianPrivacyLoss
 
@@ -60,14 +62,14 @@ def gaussian_losses(noise: float, interval: float, *, rate: float = 1.0, relatio
     return tuple(_discretise(loss, interval, partial(_invert, loss)) for loss in losses)
 
 
-def laplace_losses(scale: float, interval: float) -> Sides:
-    """Return the losses of one release; `scale` is over the full shift."""
+def laplace_distribution(scale: float, interval: float) -> Sides:
+    """Return the losses of one release; `scale` is over the whole sensitivity."""
     from dp_accounting.pld.privacy_loss_mechanism import LaplacePrivacyLoss
 
     return (_discretise(LaplacePrivacyLoss(scale), interval, partial(_invert_laplace, scale)),)
 
 
-def response_losses(pure: float, interval: float) -> Sides:
+def response_distribution(pure: float, interval: float) -> Sides:
     """Return the losses of binary randomised response, which bound every release of that pure epsilon."""
     lowest, highest = math.ceil(-pure / interval), math.ceil(pure / interval)
     masses = np.zeros(highest - lowest + 1)
@@ -77,7 +79,7 @@ def response_losses(pure: float, interval: float) -> Sides:
 
 
 def repeat(losses: Sides, count: int) -> Sides:
-    """Return the losses of `count` releases of `gaussian_losses` or `laplace_losses`."""
+    """Return the losses of `count` releases of `gaussian_distribution` or `laplace_distribution`."""
     return tuple(_repeat(side, count) for side in losses)
 
 
@@ -191,13 +193,13 @@ def distribution(event: Event, interval: float) -> Sides:
     """Return the losses of one release, never below the true ones."""
     match event:
         case SampledGaussian(noise, rate, _, relation):
-            return gaussian_losses(noise, interval, rate=rate, relation=relation)
+            return gaussian_distribution(noise, interval, rate=rate, relation=relation)
         case Gaussian(noise):
-            return gaussian_losses(noise, interval)
+            return gaussian_distribution(noise, interval)
         case Laplace(scale):
-            return laplace_losses(scale, interval)
+            return laplace_distribution(scale, interval)
         case RandomizedResponse(pure):
-            return response_losses(pure, interval)
+            return response_distribution(pure, interval)
     raise Unsupported(f"no accountant knows the event {type(event).__name__}.")
 
 
@@ -235,8 +237,8 @@ def _reach(event: Event) -> float:
     """Return about how far the privacy loss of one release goes, out to the tails that are kept."""
     match event:
         case SampledGaussian(noise, _, _, relation):
-            shift = 2 if relation == "replace" else 1
-            return (shift / noise) ** 2 + 20 * shift / noise
+            sensitivity = 2 if relation == "replace" else 1
+            return (sensitivity / noise) ** 2 + 20 * sensitivity / noise
         case Gaussian(noise):
             return noise**-2 + 20 / noise
         case Laplace(noise):

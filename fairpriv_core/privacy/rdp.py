@@ -33,7 +33,7 @@ from fairpriv_core.privacy.event import (
     SampledGaussian,
 )
 from fairpriv_core.privacy.gaussian import gaussian_epsilon
-from fairpriv_core.privacy.ledger import Entry, Total, composable, compose
+from fairpriv_core.privacy.ledger import LedgerEntry, Total, composable, compose
 
 _STEPS = 32  # of the grid, a standard deviation: the integrand is smooth on that scale, so the error is far below 1e-9
 _TAILS = 14.0  # standard deviations beyond the furthest peak
@@ -85,9 +85,9 @@ def _release(event: Event, orders: tuple[float, ...]) -> np.ndarray:
 @lru_cache(maxsize=256)
 def _sampled(noise: float, rate: float, relation: Relation, orders: tuple[float, ...]) -> tuple[float, ...]:
     """Return the divergence of one release, the larger of both directions; never above that without sampling."""
-    shift = 2.0 if relation == "replace" else 1.0
-    whole = [order * shift**2 / (2 * noise**2) for order in orders]
-    reach = shift * max(orders) + 1 + _TAILS * noise
+    sensitivity = 2.0 if relation == "replace" else 1.0
+    whole = [order * sensitivity**2 / (2 * noise**2) for order in orders]
+    reach = sensitivity * max(orders) + 1 + _TAILS * noise
     cells = 2 * math.ceil(reach / noise * _STEPS) + 1
     if rate == 1 or cells > _MOST_CELLS:
         return tuple(whole)
@@ -148,7 +148,7 @@ class Gauge:
     remaining: float
 
 
-def read_gauge(cap: Cap, entries: Sequence[Entry], column: str | None) -> Gauge:
+def read_gauge(cap: Cap, entries: Sequence[LedgerEntry], column: str | None) -> Gauge:
     """Return how much of `cap` the entries (those that wait or run with what they will release) have used up."""
     total = compose(entries, column)
     if total.unbounded:
@@ -161,7 +161,7 @@ def read_gauge(cap: Cap, entries: Sequence[Entry], column: str | None) -> Gauge:
     return Gauge(cap, _as_epsilon(used, cap), min(_as_epsilon(max(left, 0.0), cap), cap.epsilon))
 
 
-def admits(cap: Cap, entries: Sequence[Entry], candidate: Entry, column: str | None) -> bool:
+def admits(cap: Cap, entries: Sequence[LedgerEntry], candidate: LedgerEntry, column: str | None) -> bool:
     """Return whether `candidate` may still be launched after `entries`.
 
     What costs nothing always may. Where nothing was spent yet the candidate may cost, by the exact accountant, the
@@ -177,7 +177,7 @@ def admits(cap: Cap, entries: Sequence[Entry], candidate: Entry, column: str | N
     return bool((_divergence(after.events, cap) <= cap.budgets).any())
 
 
-def count_against(cap: Cap, entry: Entry, asked: Entry | None, column: str | None) -> Entry:
+def count_against(cap: Cap, entry: LedgerEntry, asked: LedgerEntry | None, column: str | None) -> LedgerEntry:
     """Return what counts of a run that `asked` for more than the `entry` it came to (None: for just that).
 
     What was let in by the exact accountant alone keeps counting in full, even if it failed early: were the rest of it
@@ -189,7 +189,7 @@ def count_against(cap: Cap, entry: Entry, asked: Entry | None, column: str | Non
     return asked if bool((_divergence(total.events, cap) > cap.budgets).all()) else entry
 
 
-def _pays(candidate: Entry, column: str | None) -> bool:
+def _pays(candidate: LedgerEntry, column: str | None) -> bool:
     alone = compose([candidate], column)
     return bool(alone.events or alone.unbounded)
 

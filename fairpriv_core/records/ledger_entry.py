@@ -14,7 +14,7 @@ from fairpriv_core.data.roles import parse_label, parse_sensitive
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json
-from fairpriv_core.privacy.ledger import Entry
+from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.reuse import SAMPLE_STREAM, SHARED_RELEASES
 from fairpriv_core.records.source import find_seed, key_split, name_file
 
@@ -22,7 +22,7 @@ _DIGITS = 16
 
 
 @dataclass(frozen=True)
-class Post:
+class Posting:
     """One line of a data set's ledger: `what` is the method (or "selection").
 
     `data` names the data set by content, `name` as a person did.
@@ -31,9 +31,9 @@ class Post:
     data: str
     name: str
     what: str
-    entry: Entry
+    entry: LedgerEntry
 
-    def named(self, key: str) -> Post:
+    def named(self, key: str) -> Posting:
         """Return the same line under another key."""
         return replace(self, entry=replace(self.entry, key=key))
 
@@ -42,9 +42,9 @@ class Post:
         return {"data": self.data, "name": self.name, "what": self.what, "entry": self.entry.to_json()}
 
     @staticmethod
-    def from_json(plain: Mapping[str, Any]) -> Post:
+    def from_json(plain: Mapping[str, Any]) -> Posting:
         """Return the post that `to_json` wrote."""
-        return Post(plain["data"], plain["name"], plain["what"], Entry.from_json(plain["entry"]))
+        return Posting(plain["data"], plain["name"], plain["what"], LedgerEntry.from_json(plain["entry"]))
 
 
 def identify_data(data: Mapping[str, Any], file_id: str | None) -> str:
@@ -84,17 +84,17 @@ def call_data(data: Mapping[str, Any]) -> str:
     return str(data["dataset"] or name_file(data))
 
 
-def list_sensitive(data: Mapping[str, Any], told: Mapping[str, Any]) -> tuple[str, ...]:
+def list_sensitive(data: Mapping[str, Any], record_data: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the columns that `data["sensitive"]` names, as the ledger calls them; BadInput for an unknown one.
 
-    `told` is what a run's record says of its data, {} where there is none. The text alone does not say whether `a+b` is
-    a column or two that are crossed, since columns win over the grammar.
+    `record_data` is what a run's record says of its data, {} where there is none. The text alone does not say whether
+    `a+b` is a column or two that are crossed, since columns win over the grammar.
     """
     problem, text = problems().get(data["dataset"] or ""), str(data["sensitive"])
     if problem is not None:
         named = [part.column for part in parse_sensitive(text, list(problem.columns))]
     else:
-        named = told.get("sensitive_columns") or _guess_columns(text, told.get("group_names"))
+        named = record_data.get("sensitive_columns") or _guess_columns(text, record_data.get("group_names"))
     return tuple(dict.fromkeys(_call(name, problem) for name in named))
 
 
@@ -113,13 +113,13 @@ def _guess_columns(text: str, groups: Sequence[str] | None) -> list[str]:
     ]
 
 
-def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post:
+def record_posting(record: Mapping[str, Any], events: Events | None = None) -> Posting:
     """Return the line of a run that has begun, from its record's JSON; `events` in place of what it counts with."""
     config, notes = record["config"], record["notes"]
     problem = problems().get(config["data"]["dataset"] or "")
     kind = methods().get(config["method"]["name"])
     shared = {name: from_json(part) for name, part in notes.get(SHARED_RELEASES, {}).items()}
-    entry = Entry(
+    entry = LedgerEntry(
         key=record["key"],
         threat_model=record["threat_model"],
         events=from_json(list_counted(record)) if events is None else events,
@@ -132,7 +132,7 @@ def post_record(record: Mapping[str, Any], events: Events | None = None) -> Post
         stream=notes.get(SAMPLE_STREAM),
     )
     data = config["data"]
-    return Post(identify_data(data, config.get("file_id")), call_data(data), config["method"]["name"], entry)
+    return Posting(identify_data(data, config.get("file_id")), call_data(data), config["method"]["name"], entry)
 
 
 def list_counted(record: Mapping[str, Any]) -> list[dict[str, Any]]:

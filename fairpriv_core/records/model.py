@@ -52,14 +52,14 @@ class Model:
     @classmethod
     def read(cls, find: Callable[[str], bytes]) -> Model:
         """Return the model whose files `find` gives by name; BadInput for one of another format."""
-        told = json.loads(find(DESCRIPTION))
-        if told["format"] != FORMAT:
-            raise BadInput(f"the model has format {told['format']}; this version reads format {FORMAT}.")
+        described = json.loads(find(DESCRIPTION))
+        if described["format"] != FORMAT:
+            raise BadInput(f"the model has format {described['format']}; this version reads format {FORMAT}.")
         with np.load(io.BytesIO(find(PARAMETERS)), allow_pickle=False) as stored:
             parameters = stored["parameters"]
-        names = tuple(told["label_names"]), tuple(told["feature_names"])
-        image = tuple(told["image"]) if told.get("image") is not None else None
-        return cls(told["network"], parameters, told["encoder"], told.get("grouping"), *names, image)
+        names = tuple(described["label_names"]), tuple(described["feature_names"])
+        image = tuple(described["image"]) if described.get("image") is not None else None
+        return cls(described["network"], parameters, described["encoder"], described.get("grouping"), *names, image)
 
     def write(self) -> dict[str, bytes]:
         """Return the model's files by name."""
@@ -99,8 +99,8 @@ class Model:
         try:
             with Path(target).open("w", newline="", encoding="utf-8") as stream:
                 rows = enumerate(zip(probability.tolist(), decided.tolist(), strict=True), start=1)
-                told = ((row, f"{share:.6g}", names[label]) for row, (share, label) in rows)
-                write_lines(stream, ("row", "probability", "prediction"), told)
+                described = ((row, f"{share:.6g}", names[label]) for row, (share, label) in rows)
+                write_lines(stream, ("row", "probability", "prediction"), described)
         except OSError as error:
             raise BadInput(f"out cannot be written: {target} ({error.strerror}).", field="out") from error
         counts = dict(zip(names, np.bincount(decided, minlength=len(names)).tolist(), strict=True))

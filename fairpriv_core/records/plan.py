@@ -16,7 +16,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import say_undefined
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.config import RunConfig, build_shape
-from fairpriv_core.records.ledger_entry import Post, post_record
+from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.record import RunRecord, draft_record, plan_evaluation
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.records.source import find_seed
@@ -154,12 +154,12 @@ def check_network(method: Method, data: Dataset) -> AnyShape:
     return shape
 
 
-def plan_post(
+def plan_posting(
     config: RunConfig, *, find_record: Callable[[str], Mapping[str, Any]], datasets: DatasetCache | None = None
-) -> Post:
+) -> Posting:
     """Return the ledger's line of a run of `config` under its key; reads the data, from `datasets` where it is there.
 
     `find_record` returns the JSON of the record of the run whose release it uses. Errors as `execute`.
     """
     plan = plan_run(config, config.key, datasets=datasets or DatasetCache(), find_record=find_record)
-    return post_record(plan.draft.to_json())
+    return record_posting(plan.draft.to_json())

@@ -225,7 +225,7 @@ def finished_record(
 ) -> RunRecord:
     """Return the record of a run that came to its end; `events` is what the mechanism counted."""
     stated = _state(draft, method, events)
-    public = accuracy_is_public(vars(stated), looks=method.info.needs_group_at_prediction)
+    public = accuracy_is_public(vars(stated), uses_group=method.info.needs_group_at_prediction)
     note = RAW_BUT_ACCURACY if public else RAW
     counted = events_of.to_json(events)
     return replace(stated, status="finished", released=counted, metrics=metrics, metrics_note=note, **rest)
@@ -259,13 +259,13 @@ def is_covered(record: Mapping[str, Any]) -> bool:
     return record.get("threat_model") is not None and record.get("epsilon") is not None
 
 
-def accuracy_is_public(record: Mapping[str, Any], *, looks: bool) -> bool:
+def accuracy_is_public(record: Mapping[str, Any], *, uses_group: bool) -> bool:
     """Return whether a run's exact accuracy follows from its released model and from what its ε takes as public.
 
-    It does where only the sensitive attribute is protected and predictions do not look at it (`looks`): features and
+    It does where only the sensitive attribute is protected and predictions do not use it (`uses_group`): features and
     labels are public there. Gaps and groups' rates never do. `record` is a run record's JSON.
     """
-    return is_covered(record) and record["threat_model"] == "attribute" and not looks
+    return is_covered(record) and record["threat_model"] == "attribute" and not uses_group
 
 
 def _withdraw_certificates(notes: Mapping[str, Any], why: str) -> Mapping[str, Any]:

@@ -25,9 +25,9 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
 
     `paid`: with numbers that ε covers or that are public, and no others.
     """
-    record, told = chosen.record, chosen.first
-    data, words = record["data"], told.data
-    method = told.method
+    record, first = chosen.record, chosen.first
+    data, words = record["data"], first.data
+    method = first.method
     network = record["config"]["method"].get("network")
     trained = f"{record['steps']:,} steps on {data['n_train']:,} rows{f', network {network}' if network else ''}"
     named = f"'{words.positive}' of {words.label}"
@@ -39,7 +39,7 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
         ),
         "Intended use": (Text(f"It predicts {named}. {_USE}"),),
         "Factors": (Text(f"Groups by {data['sensitive']}: {'; '.join(data['group_names'])}."),),
-        "Metrics": (Text(f"Accuracy, and the gap of {told.notion.title.lower()}. {told.notion.asks}"),),
+        "Metrics": (Text(f"Accuracy, and the gap of {first.notion.title.lower()}. {first.notion.asks}"),),
         "Evaluation data": (Text(f"{words.title}: {data['n_test']:,} rows held out before training."),),
         "Training data": (
             Text(f"{words.title}: {data['n_train']:,} rows. {words.summary}"),
@@ -48,7 +48,7 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
         ),
         "Quantitative analyses": _tell_numbers(chosen, paid=paid),
         "Ethical considerations": (
-            Text(f"{wording.epsilon_line(record)} {told.odds.sentence}"),
+            Text(f"{wording.epsilon_line(record)} {first.odds.sentence}"),
             Text(_ETHICS),
         ),
         "Caveats and recommendations": (_tell_caveats(chosen),),
@@ -71,6 +71,6 @@ def _tell_numbers(chosen: Chosen, *, paid: bool) -> tuple[Part, ...]:
 
 
 def _tell_caveats(chosen: Chosen) -> Part:
-    told, raw = chosen.first, wording.raw_text(public_accuracy=chosen.accuracy_is_public)
-    said = [*told.data.caveats, told.notion.misleads, *wording.caveats(chosen.record, raw)]
+    first, raw = chosen.first, wording.raw_text(public_accuracy=chosen.accuracy_is_public)
+    said = [*first.data.caveats, first.notion.misleads, *wording.caveats(chosen.record, raw)]
     return Bullets(tuple(dict.fromkeys(said)))

@@ -74,8 +74,8 @@ def tell_question(chosen: Sequence[Chosen], *, plainly: bool) -> Section:
     if plainly:
         table = Table(("run", "method", "what it does"), tuple((e.mark, _title(e), _say_plainly(e)) for e in chosen))
     else:
-        told = ((e.mark, e.first.method) for e in chosen)
-        rows = tuple((mark, method.title, method.summary, method.citation) for mark, method in told)
+        shown = ((e.mark, e.first.method) for e in chosen)
+        rows = tuple((mark, method.title, method.summary, method.citation) for mark, method in shown)
         table = Table(("run", "method", "what it does", "source"), rows)
     notions = _once((each.first.notion.title, each) for each in chosen)
     parts: list[Part] = [table]
@@ -114,7 +114,7 @@ def tell_privacy(chosen: Sequence[Chosen], beside: ReportData, *, plainly: bool)
     if proved:
         parts.append(epsilon_dots(*max(proved)))
     parts.append(Text(_ALONE, strong=True))
-    if len({told.record["key"] for each in chosen for told in each.runs}) > 1:
+    if len({shown.record["key"] for each in chosen for shown in each.runs}) > 1:
         parts += _list_totals(_TOGETHER, beside.together)
     return Section("What privacy promises", (*parts, *_list_totals(_LEDGER.format(day=beside.day), beside.ledger)))
 
@@ -173,7 +173,7 @@ def _list_facts(each: Chosen) -> tuple[tuple[Cell, ...], ...]:
         ("source", words.citation or "uploaded; it is not part of this report"),
         ("licence", words.licence or "not known to this software"),
         ("rows", f"{data['n_train']:,} to train on and {data['n_test']:,} to test on"),
-        *((("rows used", wording.few_text(each.row.rows)),) if each.row.rows else ()),
+        *((("rows used", wording.rows_text(each.row.rows)),) if each.row.rows else ()),
         *((("left out", wording.thinned_text(each.group_ratio)),) if each.group_ratio else ()),
         ("what is predicted", _say_predicted(words, data["label_names"])),
         ("sensitive attribute", f"{data['sensitive']}: {'; '.join(groups[:12])}{more}"),
@@ -269,8 +269,8 @@ def tell_caveats(chosen: Sequence[Chosen]) -> Section:
         for sentence in wording.caveats(each.record, wording.raw_text(public_accuracy=each.accuracy_is_public)):
             if not sentence.startswith("Assumed: "):  # these have a chapter of their own
                 said.setdefault(sentence, []).append(each.mark)
-    told = Bullets(mark_runs(said, len(chosen))) if said else Text("Nothing more.")
-    return Section("What must be said with the numbers", (told,))
+    shown = Bullets(mark_runs(said, len(chosen))) if said else Text("Nothing more.")
+    return Section("What must be said with the numbers", (shown,))
 
 
 def tell_settings(chosen: Sequence[Chosen]) -> Section:
@@ -278,7 +278,7 @@ def tell_settings(chosen: Sequence[Chosen]) -> Section:
     flat = {each.mark: _flatten_config(each) for each in chosen}
     names = dict.fromkeys(name for settings in flat.values() for name in settings)
     rows = [(name, *(_show(flat[mark].get(name)) for mark in flat)) for name in names]
-    told = tuple(row for row in rows if any(cell is not None for cell in row[1:]))
+    shown = tuple(row for row in rows if any(cell is not None for cell in row[1:]))
     versions = {mark: _list_versions(each) for mark, each in zip(flat, chosen, strict=True)}
     same = set(versions.values())
     words = [f"{text}" if len(same) == 1 else f"{mark}: {text}" for mark, text in versions.items()]
@@ -286,7 +286,7 @@ def tell_settings(chosen: Sequence[Chosen]) -> Section:
     return Section(
         "Settings",
         (
-            Table(("setting", *flat), told, "A dash: not set, or not a setting of this method."),
+            Table(("setting", *flat), shown, "A dash: not set, or not a setting of this method."),
             Text(f"Made with {'; '.join(dict.fromkeys(words))}."),
             Table(("run", "record keys", "seeds"), keys),
         ),
@@ -393,8 +393,8 @@ def _list_versions(each: Chosen) -> str:
 
 def build_document(chosen: Sequence[Chosen], beside: ReportData, audience: Audience) -> Document:
     """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
-    told = _tell_analyst if audience == "analyst" else _tell_policy
-    return Document(_name(chosen), NOTICES[audience], told(chosen, beside))
+    shown = _tell_analyst if audience == "analyst" else _tell_policy
+    return Document(_name(chosen), NOTICES[audience], shown(chosen, beside))
 
 
 def _tell_analyst(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section, ...]:

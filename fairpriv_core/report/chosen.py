@@ -61,7 +61,7 @@ class Chosen:
     @property
     def accuracy_is_public(self) -> bool:
         """Whether its exact accuracy may be published."""
-        return all(has_public_accuracy(told) for told in self.runs)
+        return all(has_public_accuracy(run) for run in self.runs)
 
     @property
     def name(self) -> str:
@@ -79,8 +79,8 @@ def choose_runs(data: ReportData, audience: Audience) -> tuple[Chosen, ...]:
     Raises:
         BadInput: more settings than a report has room for.
     """
-    by_key = {told.record["key"]: told for told in data.runs}
-    rows = run_table([told.record for told in data.runs])
+    by_key = {run.record["key"]: run for run in data.runs}
+    rows = run_table([run.record for run in data.runs])
     if len(rows) > _MOST_SETTINGS:
         raise BadInput(f"a report has room for {_MOST_SETTINGS} settings, got {len(rows)}.", field="key")
     chosen = [Chosen(number, row, tuple(by_key[key] for key in row.keys)) for number, row in enumerate(rows, start=1)]
@@ -98,17 +98,17 @@ def cut_beside(data: ReportData, audience: Audience) -> ReportData:
 def publish_run(chosen: Chosen) -> Chosen:
     """Return what may leave the analyst's room: what ε covers, what is public, and no number besides."""
     row = replace(chosen.row, accuracy=_NOTHING, gap=_NOTHING, dataset=PurePath(chosen.row.dataset).name, setting="")
-    return Chosen(chosen.number, row, tuple(_publish(told) for told in chosen.runs))
+    return Chosen(chosen.number, row, tuple(_publish(run) for run in chosen.runs))
 
 
-def has_public_accuracy(told: ReportRun) -> bool:
+def has_public_accuracy(run: ReportRun) -> bool:
     """Return whether the exact accuracy of a run that is told of may be published."""
-    return accuracy_is_public(told.record, looks=told.method.needs_group_at_prediction)
+    return accuracy_is_public(run.record, uses_group=run.method.needs_group_at_prediction)
 
 
-def name_missing(told: ReportRun) -> tuple[str, ...]:
+def name_missing(run: ReportRun) -> tuple[str, ...]:
     """Return the reasons why numbers of a run are kept from the audience "policy", one sentence each."""
-    record, reasons = told.record, []
+    record, reasons = run.record, []
     if not is_covered(record):
         return ("No ε is proved, so none covers what was measured: no number is shown.",)
     if record.get("metrics_private") is None:
@@ -116,31 +116,31 @@ def name_missing(told: ReportRun) -> tuple[str, ...]:
             "Launched without a private evaluation, so ε covers no fairness number: gaps and groups' rates are left "
             "out."
         )
-        if not has_public_accuracy(told):
+        if not has_public_accuracy(run):
             reasons.append("Accuracy depends on what is protected and was not paid for: it is left out.")
     return tuple(reasons)
 
 
-def _publish(told: ReportRun) -> ReportRun:
-    record, covered = told.record, is_covered(told.record)
+def _publish(run: ReportRun) -> ReportRun:
+    record, covered = run.record, is_covered(run.record)
     kept = {name: value for name, value in without_raw(record, covered=covered).items() if name not in _UNTOLD}
     data = record["config"]["data"]
     kept["config"] = {**record["config"], "data": {**data, "file": name_file(data)}}
     kept["data"] = {name: record["data"].get(name) for name in _PUBLIC_DATA}
-    public = {name: record["metrics"].get(name) for name in _PUBLIC_METRICS} if has_public_accuracy(told) else None
+    public = {name: record["metrics"].get(name) for name in _PUBLIC_METRICS} if has_public_accuracy(run) else None
     kept |= {"metrics": public, "metrics_are_raw": False}
-    audit = told.audit
+    audit = run.audit
     return ReportRun(
         record=kept,
         curves=(),
         audit=None if audit is None else {"made": audit["made"], "code": audit["code"], "model": None},
-        certificates=told.certificates if covered else (),
-        config=_hide_path(told.config, data),
-        data=replace(told.data, caveats=() if told.data.own_file else told.data.caveats),
-        method=told.method,
-        notion=told.notion,
-        odds=told.odds,
-        missing=name_missing(told),
+        certificates=run.certificates if covered else (),
+        config=_hide_path(run.config, data),
+        data=replace(run.data, caveats=() if run.data.own_file else run.data.caveats),
+        method=run.method,
+        notion=run.notion,
+        odds=run.odds,
+        missing=name_missing(run),
     )
 
 

@@ -280,8 +280,10 @@ def _describe(claims: Claims, what: str) -> str:
     parts = []
     for claim, rows in claims.items():
         best = sorted(find_best(rows), key=lambda row: (row.epsilon or 0.0, row.gap.mean or 0.0))
-        told = [describe_row(row).replace("\n", ", ") for row in (best if len(best) <= 8 else [*best[:5], *best[-3:]])]
-        parts.append(f"{claim.title}: {len(best)} settings not dominated: {'; '.join(told)}")
+        settings = [
+            describe_row(row).replace("\n", ", ") for row in (best if len(best) <= 8 else [*best[:5], *best[-3:]])
+        ]
+        parts.append(f"{claim.title}: {len(best)} settings not dominated: {'; '.join(settings)}")
     return f"{what}. " + ". ".join(parts) + "."
 
 

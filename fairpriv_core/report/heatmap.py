@@ -90,7 +90,7 @@ def _draw(
     values = tuple(_mean(found, quantity) for found in places.values())
     seeds = [sum(len(row.seeds) for row in found) for found in places.values()]
     words = percent_text if quantity == "accuracy" else points_text
-    told = [
+    hovers = [
         f"{_name(place, axes)}\n{words(value / 100)}\n{count} {'run' if count == 1 else 'runs'}"
         for place, value, count in zip(places, values, seeds, strict=True)
     ]
@@ -101,7 +101,7 @@ def _draw(
         tuple(y for _, y in places),
         z=values,
         text=tuple(number_text(value) for value in values) if len(places) <= _MOST_TEXTS else (),
-        hover=tuple(told),
+        hover=tuple(hovers),
         keys=tuple(found[0].keys[0] for found in places.values()),
     )
 

@@ -176,6 +176,6 @@ def _write_plot(figure: FigureData) -> str:
     """Return a place for the drawing with its room kept, and beside it what is drawn, which no browser runs."""
     drawing = draw(figure, width=WIDTH)
     escaped = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
-    told = re.sub("[<>&]", lambda found: escaped[found.group()], json.dumps(drawing))
+    encoded = re.sub("[<>&]", lambda found: escaped[found.group()], json.dumps(drawing))
     height = drawing["layout"]["height"]
-    return f'<div class="plot" style="height: {height}px"></div><script type="application/json">{told}</script>'
+    return f'<div class="plot" style="height: {height}px"></div><script type="application/json">{encoded}</script>'

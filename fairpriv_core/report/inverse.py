@@ -62,18 +62,18 @@ def smallest_epsilon(
 
 def say_answer(answer: Answer, *, accuracy: float | None = None, gap: float | None = None) -> str:
     """Return an answer as sentences: ε with all that belongs beside it, means with intervals, what is missed."""
-    wish = " and ".join(_list_wishes(accuracy, gap)) or "Anything"
+    wanted = " and ".join(_list_wishes(accuracy, gap)) or "Anything"
     many = "1 stored setting" if answer.rows == 1 else f"{answer.rows} stored settings"
     if answer.nearest is None:
-        return f"{wish}: none of {many} has these numbers."
+        return f"{wanted}: none of {many} has these numbers."
     row = answer.nearest
     found = _say_mean(row.accuracy, percent_text), _say_mean(row.gap, points_text)
     has = f"accuracy {found[0]}, gap {found[1]} ({row.note.rstrip('.')})"
     name = method_style(row.method).title
     if answer.found is not None:
-        return f"{wish}: the smallest ε of {many} is {say_claim(row)}. {name} has {has} there."
+        return f"{wanted}: the smallest ε of {many} is {say_claim(row)}. {name} has {has} there."
     misses = " and ".join(_list_misses(answer))
-    return f"{wish}: none of {many} reaches it. The nearest misses by {misses}: {name} at {say_claim(row)} has {has}."
+    return f"{wanted}: none of {many} reaches it. The nearest misses by {misses}: {name} at {say_claim(row)} has {has}."
 
 
 def _answer(rows: Sequence[TableRow], accuracy: float | None, gap: float | None) -> Answer:

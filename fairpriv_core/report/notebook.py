@@ -50,8 +50,8 @@ _COMPARE = """for key, told in REPORT.items():
 
 def write_notebook(chosen: Sequence[Chosen], audience: Audience) -> str:
     """Return the notebook as JSON text; it holds configs and the numbers that `audience` may see."""
-    told = [run for each in chosen for run in each.runs]
-    configs = {run.record["key"]: run.config for run in told}
+    every_run = [run for each in chosen for run in each.runs]
+    configs = {run.record["key"]: run.config for run in every_run}
     numbers = {run.record["key"]: _tell(run, each, audience) for each in chosen for run in each.runs}
     named = ", ".join(escape(each.name) for each in chosen)
     cells = [

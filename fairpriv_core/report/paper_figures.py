@@ -127,16 +127,16 @@ def _describe_budgets(preset: Preset, runs: Runs) -> str:
         return ""
     deltas = " or ".join(delta_text(delta) for delta in sorted({run["config"]["delta"] for run in private}))
     protects = " or ".join(wording.protected(model) for model in sorted({run["threat_model"] for run in private}))
-    told = f"δ = {deltas}; ε protects {protects}."
+    sentence = f"δ = {deltas}; ε protects {protects}."
     if isinstance(preset.drawing, Table) and tells_budgets(preset.drawing):
-        return f"{told} Each line has its ε beside it; where that is by the paper, it is not proved to hold."
+        return f"{sentence} Each line has its ε beside it; where that is by the paper, it is not proved to hold."
     for published, lead in ((False, "ε, proved"), (True, "ε by the paper's own accounting, not proved to hold")):
         names: dict[str, list[str]] = {}
         for part in _parts(preset):
             names.setdefault(_range(choose(private, part.where), published=published), []).append(part.name)
         named = ", ".join(f"{found} ({'; '.join(own)})" for found, own in names.items() if found)
-        told += f" {lead}: {named}." if named else ""
-    return told
+        sentence += f" {lead}: {named}." if named else ""
+    return sentence
 
 
 def find_knob(plot: Plot, runs: Runs) -> Value | None:
@@ -157,8 +157,8 @@ def _say_knobs(drawing: Plot | Table | None, runs: Runs) -> str:
             named.setdefault(along.title, []).append(part.name)
     if len(named) == 1:
         return f"Numbers at points: {next(iter(named))}."
-    told = "; ".join(f"{title} ({' and '.join(names)})" for title, names in named.items())
-    return f"Numbers at points: {told}." if told else ""
+    sentence = "; ".join(f"{title} ({' and '.join(names)})" for title, names in named.items())
+    return f"Numbers at points: {sentence}." if sentence else ""
 
 
 def _parts(preset: Preset) -> Sequence[Part]:

@@ -44,10 +44,10 @@ def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
             {"paper": f"[{paper.title}](papers/{paper.id}.md)", "with results": f"{len(ready)} of {len(paper.presets)}"}
             | _stand(sums)
         )
-    told = (
+    statement = (
         "Of what each paper says, by how it stands here, and of the numbers that it prints those that ours agree with:"
     )
-    return "\n\n".join([_INDEX.format(progress=count_made(papers, made)), told, _table(rows)]) + "\n"
+    return "\n\n".join([_INDEX.format(progress=count_made(papers, made)), statement, _table(rows)]) + "\n"
 
 
 def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:
@@ -155,7 +155,7 @@ def _verdicts(preset: Preset, made: Made) -> Iterator[str]:
     for _, same in groupby(judged, key=lambda one: (one[0].says, one[0].source)):
         found = list(same)
         if len(found) == 1:
-            yield f"- {found[0][1].told} {_tell(found[0][1])}"
+            yield f"- {found[0][1].statement} {_tell(found[0][1])}"
         else:
             ways = [f"  - {claim.reading[:1].upper()}{claim.reading[1:]}. {_tell(one)}" for claim, one in found]
             first = found[0][0]

@@ -67,7 +67,7 @@ def to_document(preset: Preset, version: str, runs: Runs) -> dict[str, Any]:
         "printed_note": count_beside(beside) or None,
         "not_printed": preset.not_printed or None,
         "verdicts": [
-            {"claim": one.told, "source": one.source, "standing": one.standing}
+            {"claim": one.statement, "source": one.source, "standing": one.standing}
             | {"sentence": one.sentence, "note": one.note or None, "ours": one.ours or None, "keys": list(one.keys)}
             for one in verdicts
         ],

@@ -33,21 +33,21 @@ CONSTANT = "always the same answer"
 _CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
 
 
-def read_paid(told: ReportRun, name: str) -> Value:
+def read_paid(run: ReportRun, name: str) -> Value:
     """Return a number that may be published: public, or else noisy and paid for; None for neither."""
-    found = _read_public(told) if name in _read_public(told) else told.record.get("metrics_private") or {}
+    found = _read_public(run) if name in _read_public(run) else run.record.get("metrics_private") or {}
     value: Value = found.get(name)
     return value
 
 
-def is_noisy(told: ReportRun, name: str) -> bool:
+def is_noisy(run: ReportRun, name: str) -> bool:
     """Return whether a number that may be published is noisy and paid for, in place of exact and public."""
-    return name not in _read_public(told) and read_paid(told, name) is not None
+    return name not in _read_public(run) and read_paid(run, name) is not None
 
 
-def _read_public(told: ReportRun) -> Mapping[str, Any]:
+def _read_public(run: ReportRun) -> Mapping[str, Any]:
     """Return the metrics that are public, by name; none of a record that holds raw ones."""
-    record = told.record
+    record = run.record
     return {} if record.get("metrics_are_raw", True) else record.get("metrics") or {}
 
 
@@ -64,8 +64,8 @@ def paid_rows(chosen: Sequence[Chosen]) -> Table:
     """
     rows = []
     for each in chosen:
-        accuracy = _ends(mean_interval(read_paid(told, "accuracy") for told in each.runs))
-        gap = _ends(mean_interval(read_paid(told, _gap(each)) for told in each.runs))
+        accuracy = _ends(mean_interval(read_paid(run, "accuracy") for run in each.runs))
+        gap = _ends(mean_interval(read_paid(run, _gap(each)) for run in each.runs))
         share, half = _own(each, "accuracy", accuracy)
         noisy = share is not None and is_noisy(each.first, "accuracy")
         shown: Cell = f"{number_text(share)} with noise" if noisy else share
@@ -150,7 +150,7 @@ def _compared_rates(each: Chosen, found: Mapping[str, Any]) -> tuple[str, ...]:
 
 def curve_figures(chosen: Sequence[Chosen]) -> list[Part]:
     """Return accuracy and gaps while training, raw; [] where no run kept its curves."""
-    histories = {each.number: [live.collect(told.curves) for told in each.runs] for each in chosen}
+    histories = {each.number: [live.collect(run.curves) for run in each.runs] for each in chosen}
     if not any(live.has_epochs(history) for found in histories.values() for history in found):
         return []
     metrics = dict.fromkeys(["accuracy", *(_gap(each) for each in chosen)])
@@ -237,7 +237,7 @@ def _find_constants(chosen: Sequence[Chosen]) -> dict[float, list[str]]:
     """Return the accuracy of the same answer for everybody, with the runs on whose test rows it is; to 0.0001."""
     found: dict[float, list[str]] = {}
     for each in chosen:
-        mean = mean_interval((told.record.get("metrics") or {}).get("constant_accuracy") for told in each.runs).mean
+        mean = mean_interval((run.record.get("metrics") or {}).get("constant_accuracy") for run in each.runs).mean
         if mean is not None:
             found.setdefault(round(mean, 4), []).append(each.mark)
     return found
@@ -247,7 +247,7 @@ def _point(each: Chosen, name: str, paid: bool) -> Mean:
     """Return a metric's mean over seeds; of one paid run, the interval of its own noise."""
     if not paid:
         return each.row.accuracy if name == "accuracy" else each.row.gap
-    mean = mean_interval(read_paid(told, name) for told in each.runs)
+    mean = mean_interval(read_paid(run, name) for run in each.runs)
     ends = _interval(each, name)
     return mean if mean.n != 1 or ends is None else Mean(mean.mean, *ends, 1)
 
@@ -323,7 +323,7 @@ def loss_rows(chosen: Sequence[Chosen]) -> Table | None:
     others = [at for at in range(len(chosen)) if at != reference]
     if reference is None or not others:
         return None
-    lines = compare_classes([[told.record for told in each.runs] for each in chosen], reference=reference)
+    lines = compare_classes([[run.record for run in each.runs] for each in chosen], reference=reference)
     rows: list[tuple[Cell, ...]] = []
     for one in lines:
         base = one.accuracies[reference].mean

@@ -12,16 +12,16 @@ _ENDS = {"finished": "Finished", "cancelled": "Stopped by hand", "failed": "Fail
 def tell_run(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (time in UTC, sentence) in order; "" for what has no time of its own. `row` is a row's JSON form."""
     which = f" as run {row['repeat']} of these settings" if row["repeat"] > 1 else ""
-    told = [(_clock(row["created"]), f"Queued{which}.")]
+    lines = [(_clock(row["created"]), f"Queued{which}.")]
     if row["started"] is not None:
-        told.append((_clock(row["started"]), "Taken up by a worker."))
-    told += [("", sentence) for sentence in _tell_attempts(row)]
-    told += _tell_now(row)
+        lines.append((_clock(row["started"]), "Taken up by a worker."))
+    lines += [("", sentence) for sentence in _tell_attempts(row)]
+    lines += _tell_now(row)
     if row["finished"] is not None and row["status"] in _ENDS:
         why = f": {row['error']}" if row["error"] else "."
         words = f"{_ENDS[row['status']]} at step {row['step']:,}, after {row['seconds']:.0f} s of training{why}"
-        told.append((_clock(row["finished"]), words))
-    return told
+        lines.append((_clock(row["finished"]), words))
+    return lines
 
 
 def _tell_attempts(row: Mapping[str, Any]) -> list[str]:

@@ -67,10 +67,10 @@ def say_cost(results: StartResults, epsilon: float) -> str:
     for run in results.outcomes:
         if run.epsilon == at:
             runs.setdefault(run.method, []).append(run)
-    told = [_say_method(own, accuracy) for own in runs.values()]
+    parts = [_say_method(own, accuracy) for own in runs.values()]
     return (
         f"{_say_place(results, epsilon, at)}Without privacy and fairness: accuracy {percent_text(accuracy)}, gap "
-        f"{points_text(gap)}. At ε = {at:g}: {'; '.join(told)}."
+        f"{points_text(gap)}. At ε = {at:g}: {'; '.join(parts)}."
     )
 
 
@@ -80,9 +80,9 @@ def say_protected(results: StartResults) -> str:
     for method, threat in {run.method: run.threat_model for run in results.outcomes}.items():
         titles.setdefault(threat, []).append(method_style(method).title)
     private = {threat: names for threat, names in titles.items() if threat is not None}
-    told = [f"{' and '.join(names)}: {wording.protected(threat)}" for threat, names in private.items()]
+    parts = [f"{' and '.join(names)}: {wording.protected(threat)}" for threat, names in private.items()]
     others = f" The others protect nothing: {'; '.join(titles[None])}." if None in titles else ""
-    return f"Which method of the chart protects what: {'; '.join(told)}.{others}"
+    return f"Which method of the chart protects what: {'; '.join(parts)}.{others}"
 
 
 def describe_settings(results: StartResults) -> dict[str, str]:

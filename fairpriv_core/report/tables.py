@@ -152,10 +152,10 @@ def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, Any]]:
 
 def _list_untold(row: TableRow) -> dict[str, Any]:
     """Return the settings that no column of the run table tells."""
-    told = _IN_COLUMNS if row.epsilon is None else (*_IN_COLUMNS, "epsilon")
+    in_columns = _IN_COLUMNS if row.epsilon is None else (*_IN_COLUMNS, "epsilon")
     settings = _flatten(json.loads(row.setting or "{}"))
-    untold = {name: value for name, value in settings.items() if not name.startswith(told)}
-    return {"data.group_ratio": row.group_ratio, "data.rows": row.rows, **untold}
+    others = {name: value for name, value in settings.items() if not name.startswith(in_columns)}
+    return {"data.group_ratio": row.group_ratio, "data.rows": row.rows, **others}
 
 
 def _fold(runs: list[Outcome]) -> TableRow:

@@ -131,7 +131,7 @@ def _heatmap(series: Series, look: LineStyle, color: str, theme: Theme) -> list[
     def spread(values: Sequence[Any]) -> list[list[Any]]:
         return [[None if cell is None else values[cell] for cell in row] for row in cells]
 
-    told = {"text": spread(series.text), "texttemplate": "%{text}"} if series.text else {}
+    shown = {"text": spread(series.text), "texttemplate": "%{text}"} if series.text else {}
     hover = {"hovertext": spread(_hovers(series)), "hovertemplate": _HOVER} if series.hover else {}
     return [
         {
@@ -145,7 +145,7 @@ def _heatmap(series: Series, look: LineStyle, color: str, theme: Theme) -> list[
             "ygap": 2,
             "hoverongaps": False,
             "showlegend": False,
-            **told,
+            **shown,
             **hover,
         }
     ]
@@ -153,8 +153,8 @@ def _heatmap(series: Series, look: LineStyle, color: str, theme: Theme) -> list[
 
 def _tell(series: Series, template: str) -> Trace:
     """Return what a pointer on a point is told, and what whoever picks it is given."""
-    told = {"hovertext": _hovers(series), "hovertemplate": _HOVER} if series.hover else {"hovertemplate": template}
-    return told | ({"customdata": series.keys} if series.keys else {})
+    shown = {"hovertext": _hovers(series), "hovertemplate": _HOVER} if series.hover else {"hovertemplate": template}
+    return shown | ({"customdata": series.keys} if series.keys else {})
 
 
 def _hovers(series: Series) -> list[str]:

@@ -78,7 +78,7 @@ def caveats(record: Mapping[str, Any], raw: str = RAW) -> tuple[str, ...]:
     return tuple(said)
 
 
-def few_text(rows: int) -> str:
+def rows_text(rows: int) -> str:
     """Return which rows stand for all of them where not all are used."""
     return f"{rows:,}, drawn at random with a constant seed, whatever they hold"
 

@@ -150,18 +150,18 @@ def audit_method(method: Method, *, notion: str, delta: float, plan: AuditPlan, 
 
 
 def _audit(method: Method, notion: str, delta: float, plan: AuditPlan, report: Report) -> dict[str, Any]:
-    brief = shorten(method, plan.rows, delta)
+    short = shorten(method, plan.rows, delta)
     return {
-        "method": method_to_json(brief),
+        "method": method_to_json(short),
         "notion": notion,
         "threat_model": method.info.threat_model,
         "rows": plan.rows,
-        "event": to_json(brief.event(plan.rows)),
+        "event": to_json(short.event(plan.rows)),
         "delta": delta,
         "plan": asdict(plan),
-        **_measure(brief, notion, plan, report),
-        "one_run": _guess(brief, notion, delta, plan, report),
-        "distinguishing": _distinguish(brief, notion, delta, plan, report),
+        **_measure(short, notion, plan, report),
+        "one_run": _guess(short, notion, delta, plan, report),
+        "distinguishing": _distinguish(short, notion, delta, plan, report),
     }
 
 
@@ -265,8 +265,8 @@ def shorten(method: Method, rows: int, delta: float) -> Method:
     gets two rounds. The made-up rows are a table, so the network is an mlp, whatever the run's is.
     """
     steps = {"batch_size": round(_RATE * rows), "sampling_rate": _RATE, "learning_rate": _STEP_LENGTH}
-    brief = with_fields(method, **steps, iterations=_ROUNDS, network=MLP)
-    choices = [with_fields(brief, epochs=count) for count in _EPOCHS]
+    short = with_fields(method, **steps, iterations=_ROUNDS, network=MLP)
+    choices = [with_fields(short, epochs=count) for count in _EPOCHS]
     telling = [choice for choice in choices[1:] if 0 < coarse_epsilon(choice.event(rows), delta) <= _TELLING]
     return telling[-1] if telling else choices[0]
 
@@ -307,10 +307,10 @@ def audit_model(record: RunRecord, model: Model, *, seed: int) -> dict[str, Any]
     limit = None
     if record.threat_model == "record" and record.epsilon is not None:
         limit = advantage_limit(record.epsilon, record.delta)
-    told = train.label_names == train.group_names and np.array_equal(train.y, train.group)
+    classes_are_groups = train.label_names == train.group_names and np.array_equal(train.y, train.group)
     return {
         "membership": {**asdict(membership), "limit": limit},
-        "attribute": None if told else attack_attribute(model, train, seed=seed),
+        "attribute": None if classes_are_groups else attack_attribute(model, train, seed=seed),
         "note": RAW_ATTACKS,
     }
 

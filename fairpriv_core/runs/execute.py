@@ -29,7 +29,7 @@ from fairpriv_core.records.record import RunRecord, finished_record, with_evalua
 from fairpriv_core.records.reuse import name_stream
 from fairpriv_core.runs.certificate import certify_exported
 
-_SHIFTS = {"attribute": math.sqrt(2.0), "record": 1.0}
+_SENSITIVITIES = {"attribute": math.sqrt(2.0), "record": 1.0}
 UNSTORED = "unstored"  # the key of a run that no store keeps
 
 
@@ -41,14 +41,18 @@ def evaluate_privately(
         return (), None
     [release] = planned
     assert isinstance(release, Gaussian)
-    shift = _SHIFTS[threat_model or "record"]
+    sensitivity = _SENSITIVITIES[threat_model or "record"]
     decided = decisions(fitted.network, fitted.parameters, test)
     counts = count_cells(decided, test.y, test.group, test.groups, test.labels)
     before = mechanism.events
     noisy = mechanism.gaussian(
-        counts.ravel(), shift=shift, noise_multiplier=release.noise_multiplier, purpose="evaluation", index=0
+        counts.ravel(),
+        sensitivity=sensitivity,
+        noise_multiplier=release.noise_multiplier,
+        purpose="evaluation",
+        index=0,
     )
-    deviation = shift * release.noise_multiplier
+    deviation = sensitivity * release.noise_multiplier
     found = measure_noisy(np.reshape(noisy, counts.shape), deviation, test.group_names, test.label_names)
     return subtract(mechanism.events, before), found
 

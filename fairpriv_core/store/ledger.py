@@ -17,11 +17,18 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import from_json
-from fairpriv_core.privacy.ledger import Entry, compose
+from fairpriv_core.privacy.ledger import LedgerEntry, compose
 from fairpriv_core.privacy.rdp import Cap, admits, count_against, read_gauge
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.records.ledger_entry import Post, call_data, identify_data, list_counted, list_sensitive, post_record
-from fairpriv_core.records.plan import plan_post
+from fairpriv_core.records.ledger_entry import (
+    Posting,
+    call_data,
+    identify_data,
+    list_counted,
+    list_sensitive,
+    record_posting,
+)
+from fairpriv_core.records.plan import plan_posting
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_same
 from fairpriv_core.store.rows import ENDED, read_row
@@ -34,7 +41,7 @@ _TOO_OLD = "it was deleted by an earlier version, which kept too little to count
 
 
 @dataclass(frozen=True)
-class Line:
+class LedgerLine:
     """One line: a run's status, "deleted" or "charged"; what it has spent (None: nothing yet) and what it may spend.
 
     `asked` is what it was let in with under a cap; None where there was none. `owner` is whose it is.
@@ -42,12 +49,12 @@ class Line:
 
     what: str
     status: str
-    spent: Entry | None
-    planned: Entry
+    spent: LedgerEntry | None
+    planned: LedgerEntry
     owner: str
-    asked: Entry | None = None
+    asked: LedgerEntry | None = None
 
-    def unnamed(self) -> Line:
+    def unnamed(self) -> LedgerLine:
         """Return the line as somebody else sees it: it counts, and its run's key, which opens the run, is left out."""
         spent = None if self.spent is None else replace(self.spent, key=_ELSE)
         return replace(self, spent=spent, planned=replace(self.planned, key=_ELSE))
@@ -59,7 +66,7 @@ class LedgerStore:
     def __init__(self, database: Database, owner: str | None = None) -> None:
         self._database, self._owner = database, owner
 
-    def lines(self, data: str) -> list[Line]:
+    def lines(self, data: str) -> list[LedgerLine]:
         """Return every line of the data set `data` (by `identify_data`), by whomever, oldest first."""
         with self._database.read() as connection:
             return _read_lines(connection, data)
@@ -86,9 +93,9 @@ class LedgerStore:
             mine = [config for config, owner in stored_runs if config["data"]["file"] is None or self._may_name(owner)]
             found = {identify_data(each["data"], each.get("file_id")): call_data(each["data"]) for each in mine}
             for stored in connection.execute(select(tombstone)).mappings():
-                post = _read_stone(stored)
-                if post.name in problems() or self._may_name(stored["owner"]):
-                    found.setdefault(post.data, post.name)
+                posting = _read_stone(stored)
+                if posting.name in problems() or self._may_name(stored["owner"]):
+                    found.setdefault(posting.data, posting.name)
             for data in connection.scalars(select(cap.c.data)) if self._owner is None else ():
                 found.setdefault(data, data)
             first: dict[str, str] = {}
@@ -104,10 +111,10 @@ class LedgerStore:
         with self._database.read() as connection:
             return _read_caps(connection, data)
 
-    def plan(self, config: RunConfig, **sources: Any) -> Post | None:
-        """Return what a run will release where a cap asks for it; None where none is set. `sources` as `plan_post`."""
+    def plan(self, config: RunConfig, **sources: Any) -> Posting | None:
+        """Return what a run will release where a cap asks for it, else None. `sources` as `plan_posting`."""
         data = identify_data(config.to_json()["data"], config.file_id)
-        return plan_post(config, **sources) if self.caps(data) else None
+        return plan_posting(config, **sources) if self.caps(data) else None
 
     def set_cap(self, data: str, column: str | None, wanted: Cap | None, *, where: str) -> None:
         """Set or (None) lift a cap. BadInput where more is spent or held back already; `where` names the data."""
@@ -128,10 +135,10 @@ class LedgerStore:
             _lift(connection, data, column)
             connection.execute(insert(cap).values(row))
 
-    def check(self, post: Post) -> None:
-        """Raise BadInput where `post` would bring its data set beyond a cap."""
+    def check(self, posting: Posting) -> None:
+        """Raise BadInput where `posting` would bring its data set beyond a cap."""
         with self._database.read() as connection:
-            admit(connection, post)
+            admit(connection, posting)
 
     def find_charge(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the latest result of a paid release whose `request` is this one; None where there is none."""
@@ -139,28 +146,28 @@ class LedgerStore:
             results = connection.scalars(select(charge.c.result).order_by(charge.c.created.desc()))
             return next((dict(found) for found in results if found.get("request") == request), None)
 
-    def pay(self, post: Post, result: Mapping[str, Any], owner: str) -> None:
+    def pay(self, posting: Posting, result: Mapping[str, Any], owner: str) -> None:
         """Store a paid release that is no run, with what came out; BadInput, and nothing stored, beyond a cap."""
         with self._database.ledger() as connection:
-            admit(connection, post)
-            row = {"key": post.entry.key, "owner": owner, "post": post.to_json(), "result": dict(result)}
+            admit(connection, posting)
+            row = {"key": posting.entry.key, "owner": owner, "post": posting.to_json(), "result": dict(result)}
             connection.execute(insert(charge).values(**row, created=time.time()))
 
 
-def admit(connection: Connection, *posts: Post) -> None:
-    """Raise BadInput where one of `posts`, launched together, would bring its data set beyond a cap.
+def admit(connection: Connection, *postings: Posting) -> None:
+    """Raise BadInput where one of `postings`, launched together, would bring its data set beyond a cap.
 
     Each counts for those after it; the runs' own earlier lines do not.
     """
-    for data in dict.fromkeys(post.data for post in posts):
+    for data in dict.fromkeys(posting.data for posting in postings):
         caps = _read_caps(connection, data)
         lines = _read_lines(connection, data) if caps else []
         same = find_same(connection, data) if caps else {data}
         for column, limit in caps.items():
-            _check_cap(limit, lines, [post.entry for post in posts if post.data in same], column)
+            _check_cap(limit, lines, [posting.entry for posting in postings if posting.data in same], column)
 
 
-def _check_cap(limit: Cap, lines: Sequence[Line], wanted: Sequence[Entry], column: str | None) -> None:
+def _check_cap(limit: Cap, lines: Sequence[LedgerLine], wanted: Sequence[LedgerEntry], column: str | None) -> None:
     counted = dict(zip([line.planned.key for line in lines], count_lines(lines, limit, column), strict=True))
     for entry in wanted:
         others = [other for key, other in counted.items() if key != entry.key]
@@ -175,14 +182,14 @@ def _check_cap(limit: Cap, lines: Sequence[Line], wanted: Sequence[Entry], colum
         counted.setdefault(entry.key, entry)
 
 
-def count_lines(lines: Sequence[Line], limit: Cap, column: str | None) -> list[Entry]:
+def count_lines(lines: Sequence[LedgerLine], limit: Cap, column: str | None) -> list[LedgerEntry]:
     """Return what every line counts with against a cap on `column`."""
     return [count_against(limit, line.planned, line.asked, column) for line in lines]
 
 
 def admit_drafts(connection: Connection, drafts: Sequence[Mapping[str, Any]]) -> None:
     """Raise BadInput where a run, by the JSON of its draft, would bring its data set beyond a cap."""
-    admit(connection, *[post_record(draft) for draft in drafts])
+    admit(connection, *[record_posting(draft) for draft in drafts])
 
 
 def bury(connection: Connection, stored: RowMapping) -> None:
@@ -192,10 +199,10 @@ def bury(connection: Connection, stored: RowMapping) -> None:
     record = stored["record"]
     remains = {name: stored[name] for name in ("key", "config_key", "repeat", "owner")}
     remains |= {"data": record["data"], "threat_model": record["threat_model"], "event": list_counted(record)}
-    post = post_record(record).to_json()
+    posting = record_posting(record).to_json()
     if stored["reserved"] is not None:
-        post["asked"] = stored["reserved"]["entry"]
-    connection.execute(insert(tombstone).values(**remains, post=post, deleted=time.time()))
+        posting["asked"] = stored["reserved"]["entry"]
+    connection.execute(insert(tombstone).values(**remains, post=posting, deleted=time.time()))
 
 
 def find_withdrawn(connection: Connection) -> dict[str, str]:
@@ -216,7 +223,7 @@ def name_protected(column: str | None) -> str:
     return "whole records" if column is None else f"'{column}'"
 
 
-def _say_wanted(entry: Entry, column: str | None, delta: float) -> str:
+def _say_wanted(entry: LedgerEntry, column: str | None, delta: float) -> str:
     wanted = compose([entry], column)
     if wanted.unbounded:
         return f"has no bound: {wanted.unbounded[0].partition(': ')[2].rstrip('.')}"
@@ -235,57 +242,59 @@ def _read_caps(connection: Connection, data: str) -> dict[str | None, Cap]:
     return {row["column"] or None: Cap(row["epsilon"], row["delta"]) for row in found}
 
 
-def _read_lines(connection: Connection, data: str) -> list[Line]:
+def _read_lines(connection: Connection, data: str) -> list[LedgerLine]:
     committed = dict(connection.execute(select(checkpoint.c.key, checkpoint.c.released)).all())
     same = find_same(connection, data)
-    found: list[tuple[float, Line]] = []
+    found: list[tuple[float, LedgerLine]] = []
     for stored in connection.execute(select(run)).mappings():
         config = stored["config"]
         if identify_data(config["data"], config.get("file_id")) in same:
             found += [(stored["created"], line) for line in _lines_of_run(stored, committed)]
     for stored in connection.execute(select(tombstone)).mappings():
-        post = _read_stone(stored)
+        posting = _read_stone(stored)
         asked = (stored["post"] or {}).get("asked")
-        asked = None if asked is None else Entry.from_json(asked)
-        line = Line(post.what, "deleted", post.entry, post.entry, stored["owner"], asked)
-        found += [(stored["deleted"], line)] if post.data in same else []
+        asked = None if asked is None else LedgerEntry.from_json(asked)
+        line = LedgerLine(posting.what, "deleted", posting.entry, posting.entry, stored["owner"], asked)
+        found += [(stored["deleted"], line)] if posting.data in same else []
     for stored in connection.execute(select(charge)).mappings():
-        post = Post.from_json(stored["post"])
-        line = Line(post.what, "charged", post.entry, post.entry, stored["owner"])
-        found += [(stored["created"], line)] if post.data in same else []
+        posting = Posting.from_json(stored["post"])
+        line = LedgerLine(posting.what, "charged", posting.entry, posting.entry, stored["owner"])
+        found += [(stored["created"], line)] if posting.data in same else []
     return [line for _, line in sorted(found, key=lambda item: item[0])]
 
 
-def _hold_to_plan(connection: Connection, lines: Sequence[Line]) -> None:
+def _hold_to_plan(connection: Connection, lines: Sequence[LedgerLine]) -> None:
     """Write down what runs under way plan, where no cap asked for it yet."""
     going_on = {line.planned.key for line in lines if line.status not in (*ENDED, "deleted", "charged")}
     mine = run.c.key.in_(going_on) & run.c.reserved.is_(None) & run.c.record.is_not(None)
     for stored in connection.execute(select(run).where(mine)).mappings().all():
-        planned = post_record(stored["record"]).to_json()
+        planned = record_posting(stored["record"]).to_json()
         connection.execute(update(run).where(run.c.key == stored["key"]).values(reserved=planned))
 
 
-def _lines_of_run(stored: RowMapping, committed: Mapping[str, Any]) -> Iterator[Line]:
+def _lines_of_run(stored: RowMapping, committed: Mapping[str, Any]) -> Iterator[LedgerLine]:
     """Yield a run's line; none where it neither released anything nor holds anything back."""
     status = read_row(stored).status
     if has_cost(stored):
-        post = post_record(stored["record"])
-        now = replace(post.entry, events=from_json(committed.get(stored["key"]) or []))
-        asked = None if stored["reserved"] is None else Post.from_json(stored["reserved"]).entry
-        yield Line(post.what, status, post.entry if status in ENDED else now, post.entry, stored["owner"], asked)
+        posting = record_posting(stored["record"])
+        now = replace(posting.entry, events=from_json(committed.get(stored["key"]) or []))
+        asked = None if stored["reserved"] is None else Posting.from_json(stored["reserved"]).entry
+        yield LedgerLine(
+            posting.what, status, posting.entry if status in ENDED else now, posting.entry, stored["owner"], asked
+        )
     elif stored["reserved"] is not None and status not in ENDED:
-        post = Post.from_json(stored["reserved"])
-        yield Line(post.what, status, None, post.entry, stored["owner"])
+        posting = Posting.from_json(stored["reserved"])
+        yield LedgerLine(posting.what, status, None, posting.entry, stored["owner"])
 
 
-def _read_stone(stored: RowMapping) -> Post:
-    return Post.from_json(stored["post"]) if stored["post"] is not None else _guess(stored)
+def _read_stone(stored: RowMapping) -> Posting:
+    return Posting.from_json(stored["post"]) if stored["post"] is not None else _guess(stored)
 
 
-def _guess(stored: RowMapping) -> Post:
+def _guess(stored: RowMapping) -> Posting:
     """Return the line of a run that an earlier version deleted: known by name alone, and without a bound."""
     data = {"dataset": stored["data"]["name"], "file": None, "sensitive": stored["data"]["sensitive"]}
-    entry = Entry(
+    entry = LedgerEntry(
         key=stored["key"],
         threat_model=stored["threat_model"],
         events=from_json(stored["event"]),
@@ -294,7 +303,7 @@ def _guess(stored: RowMapping) -> Post:
         split=stored["key"],
         unbounded=_TOO_OLD,
     )
-    return Post(identify_data(data, None), str(stored["data"]["name"]), "unknown", entry)
+    return Posting(identify_data(data, None), str(stored["data"]["name"]), "unknown", entry)
 
 
 def show_epsilon(epsilon: float) -> str:

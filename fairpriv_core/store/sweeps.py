@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, case, func, insert, select, update
 
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.records.ledger_entry import Post
+from fairpriv_core.records.ledger_entry import Posting
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.store.ledger import admit
 from fairpriv_core.store.previews import name_request
@@ -33,7 +33,7 @@ class SweepStore:
         with self._database.read() as connection:
             return {key: read_row(stored) for key, stored in _find(connection, keys).items()}
 
-    def submit(self, runs: Runs, planned: Mapping[str, Post] | None = None) -> None:
+    def submit(self, runs: Runs, planned: Mapping[str, Posting] | None = None) -> None:
         """Queue runs, (config, chunk) each, all or none; those of one chunk train together.
 
         A config that has a run keeps it, however it ended; one that waits or runs and is in no chunk joins this one.
@@ -43,47 +43,47 @@ class SweepStore:
         Raises:
             BadInput: together the new ones would bring their data set beyond a cap; nothing is stored then.
         """
-        keys, posts = [config.key for config, _ in runs], self._plan(runs, planned or {})
+        keys, postings = [config.key for config, _ in runs], self._plan(runs, planned or {})
         now, waiting = time.time(), {config.key for config, _ in runs if config.reuse in (planned or {})}
-        with self._database.ledger() if posts else self._database.write() as connection:
+        with self._database.ledger() if postings else self._database.write() as connection:
             found = _find(connection, keys)
             rows, owner = [], self._store.payer
             for config, chunk in [(config, chunk) for config, chunk in runs if config.key not in found]:
                 row = {**name_next(connection, config.key), "status": "queued", "config": config.to_json()}
                 rows.append({**row, "owner": owner, "chunk": chunk, "reserved": None})
-                if config.key in posts:
-                    posts[config.key] = posts[config.key].named(row["key"])
-                    rows[-1]["reserved"] = None if config.key in waiting else posts[config.key].to_json()
-            admit(connection, *posts.values())
+                if config.key in postings:
+                    postings[config.key] = postings[config.key].named(row["key"])
+                    rows[-1]["reserved"] = None if config.key in waiting else postings[config.key].to_json()
+            admit(connection, *postings.values())
             if rows:
                 connection.execute(insert(run), [{**row, "created": now + at / 1e6} for at, row in enumerate(rows)])
             _join(connection, runs, found)
 
-    def check(self, runs: Runs, planned: Mapping[str, Post]) -> None:
+    def check(self, runs: Runs, planned: Mapping[str, Posting]) -> None:
         """Raise BadInput where `submit` would."""
-        posts = self._plan(runs, planned)
+        postings = self._plan(runs, planned)
         with self._database.read() as connection:
-            admit(connection, *posts.values())
+            admit(connection, *postings.values())
 
     def _find_own(self, connection: Connection, keys: Sequence[str]) -> list[RowMapping]:
         owner = self._store.owner
         return [row for row in _find(connection, keys).values() if owner is None or row["owner"] == owner]
 
-    def _plan(self, runs: Runs, planned: Mapping[str, Post]) -> dict[str, Post]:
+    def _plan(self, runs: Runs, planned: Mapping[str, Posting]) -> dict[str, Posting]:
         """Return what the new ones of `runs` will release, by key, where a cap asks for it."""
         known, datasets, ledger = (
             self.find([config.key for config, _ in runs]),
             DatasetCache(splits=1),
             self._store.ledger,
         )
-        found: dict[str, Post | None] = {}
+        found: dict[str, Posting | None] = {}
         for config in [config for config, _ in runs if config.key not in known]:
             if config.key in planned:
-                post = planned[config.key]
-                found[config.key] = post if ledger.caps(post.data) else None
+                posting = planned[config.key]
+                found[config.key] = posting if ledger.caps(posting.data) else None
             else:
                 found[config.key] = ledger.plan(config, find_record=self._store.source, datasets=datasets)
-        return {key: post for key, post in found.items() if post is not None}
+        return {key: posting for key, posting in found.items() if posting is not None}
 
     def launched(self, limit: int = 20) -> dict[str, Mapping[str, Any]]:
         """Return the requests (as `request_cost`) of sweeps that pages launched, by name, newest first."""

@@ -194,8 +194,8 @@ def _name_runs(connection: Connection, words: Words) -> Words:
     ]
     words |= {name: draw_id() for name in sorted(chunks | {key for key, _ in buried if key not in words})}
     records = connection.scalars(select(run.c.record).where(run.c.key.in_(own), run.c.record.is_not(None)))
-    told = [record["data"] for record in records] + [data for _, data in buried]
-    words |= {each["digest"]: "" for each in told if each.get("digest")}
+    summaries = [record["data"] for record in records] + [data for _, data in buried]
+    words |= {each["digest"]: "" for each in summaries if each.get("digest")}
     return keys
 
 

@@ -175,7 +175,7 @@ class Cluster:
 
     def _muster(self) -> None:
         """Wait until each worker was asked; BadInput where there is none, or one is found not fit."""
-        end, told = time.monotonic() + WORKER_SECONDS, False
+        end, warned = time.monotonic() + WORKER_SECONDS, False
         while not self._workers.settled:
             client = self._link.client()
             with self._link.breaking():
@@ -188,9 +188,9 @@ class Cluster:
                     f"start one (dask worker {self._link.address} --nthreads 1).",
                     field="scheduler",
                 )
-            if not told and time.monotonic() > end - WORKER_SECONDS + 3.0:
+            if not warned and time.monotonic() > end - WORKER_SECONDS + 3.0:
                 self._say(f"waiting for a worker of {self._link.address} ...")
-                told = True
+                warned = True
             time.sleep(0.1)
 
     def _dismiss(self, chunks: Sequence[str]) -> None:

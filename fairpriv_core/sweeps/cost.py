@@ -16,9 +16,9 @@ from fairpriv_core.errors import FairprivError
 from fairpriv_core.ledger.report import join_reasons
 from fairpriv_core.methods.base import FitsAlone
 from fairpriv_core.privacy.accountants import coarse_epsilon
-from fairpriv_core.privacy.ledger import Entry, compose
+from fairpriv_core.privacy.ledger import LedgerEntry, compose
 from fairpriv_core.records.config import DEFAULT_DELTA, RunConfig, read_delta
-from fairpriv_core.records.ledger_entry import Post
+from fairpriv_core.records.ledger_entry import Posting
 from fairpriv_core.records.plan import DatasetCache, plan_run
 from fairpriv_core.runs.execute import fit_together
 from fairpriv_core.runs.session import FitObserver, open_mechanisms
@@ -70,21 +70,23 @@ def foresee_sweep(store: RunStore, plan: SweepPlan, *, delta: float) -> list[Jso
     where no bound holds. At most about 1 % above the ledger's numbers.
     """
     items: list[Json] = []
-    for data in dict.fromkeys(post.data for post in plan.posts.values()):
-        posts = [post for post in plan.posts.values() if post.data == data]
-        items += _foresee_data(store, data, posts, delta)
+    for data in dict.fromkeys(posting.data for posting in plan.postings.values()):
+        postings = [posting for posting in plan.postings.values() if posting.data == data]
+        items += _foresee_data(store, data, postings, delta)
     return items
 
 
-def _foresee_data(store: RunStore, data: str, posts: Sequence[Post], delta: float) -> list[Json]:
-    entries = [post.entry for post in posts]
+def _foresee_data(store: RunStore, data: str, postings: Sequence[Posting], delta: float) -> list[Json]:
+    entries = [posting.entry for posting in postings]
     mine = {entry.key for entry in entries}
     others = [line.planned for line in store.ledger.lines(data) if line.planned.key not in mine]
     columns = [*dict.fromkeys(column for entry in entries for column in entry.sensitive), None]
-    return [{"data": posts[0].name, "delta": delta, **_foresee(entries, others, column, delta)} for column in columns]
+    return [
+        {"data": postings[0].name, "delta": delta, **_foresee(entries, others, column, delta)} for column in columns
+    ]
 
 
-def _foresee(entries: Sequence[Entry], others: Sequence[Entry], column: str | None, delta: float) -> Json:
+def _foresee(entries: Sequence[LedgerEntry], others: Sequence[LedgerEntry], column: str | None, delta: float) -> Json:
     own = [replace(entry, stream=None) for entry in entries]
     together = compose(entries, column)
     alone = [_cost([entry], column, delta) for entry in _distinct(own)]
@@ -100,12 +102,12 @@ def _foresee(entries: Sequence[Entry], others: Sequence[Entry], column: str | No
     }
 
 
-def _cost(entries: Sequence[Entry], column: str | None, delta: float) -> float | None:
+def _cost(entries: Sequence[LedgerEntry], column: str | None, delta: float) -> float | None:
     epsilon = compose(entries, column).epsilon(delta, coarse_epsilon)
     return epsilon if math.isfinite(epsilon) else None
 
 
-def _distinct(entries: Sequence[Entry]) -> list[Entry]:
+def _distinct(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
     """Return one entry of each kind: what costs the same alone is looked at once."""
     return list(
         {(one.threat_model, one.events, one.sensitive, one.clear, one.unbounded): one for one in entries}.values()

@@ -16,7 +16,7 @@ from typing import Any
 
 from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.records.ledger_entry import Post
+from fairpriv_core.records.ledger_entry import Posting
 from fairpriv_core.runs.children import count_cores
 from fairpriv_core.runs.foreground import Reporter
 from fairpriv_core.runs.supervisor import Executor
@@ -49,7 +49,7 @@ class Launch:
     def __init__(self, store: RunStore, plan: SweepPlan, order: Order, reporter: Reporter) -> None:
         self.plan = plan
         self._store, self._sweeps = store, SweepStore(store)
-        self._order, self._talk = order, reporter
+        self._order, self._reporter = order, reporter
         self._begun, self._shown, self._at_first = time.monotonic(), 0.0, 0.0
 
     def prepare(self, path: str, sweep: Sweep) -> Json:
@@ -58,7 +58,7 @@ class Launch:
         missing = [key for key in self.plan.keys if key not in found or not found[key].ended]
         begun, new = [key for key in missing if key in found], [key for key in missing if key not in found]
         cost = tell_cost(self._store, self.plan, missing, sweep=sweep, workers=self._order.workers)
-        self._talk.say(describe_cost(cost))
+        self._reporter.say(describe_cost(cost))
         if begun and not self._order.resume:
             raise BadInput(
                 f"{path} was begun in this store, and {len(missing)} of its {cost['runs']} runs have not ended; "
@@ -92,8 +92,8 @@ class Launch:
             self._sweeps.pause(self.plan.keys)
             counts, _ = self._sweeps.progress(self.plan.keys)
             if counts:
-                told = describe_progress(counts, len(self.plan.keys), None)
-                self._talk.say(f"{told}; the rest is paused, and {again} goes on.")
+                line = describe_progress(counts, len(self.plan.keys), None)
+                self._reporter.say(f"{line}; the rest is paused, and {again} goes on.")
 
     def _run_phase(self, runs: Sequence[tuple[RunConfig, str]]) -> None:
         ready = self._find_ready(runs)
@@ -117,7 +117,7 @@ class Launch:
         """Show how far it is, now and then."""
         if time.monotonic() - self._shown > _SHOW_SECONDS:
             self._shown = time.monotonic()
-            self._talk.show(self._describe())
+            self._reporter.show(self._describe())
 
     def _describe(self) -> str:
         counts, made = self._sweeps.progress(self.plan.keys)
@@ -206,13 +206,13 @@ def _launch(store: RunStore, plan: SweepPlan, sweep: Sweep, *, confirmed: bool) 
     return new
 
 
-def _list_runs(store: RunStore, plan: SweepPlan) -> tuple[list[tuple[RunConfig, str]], dict[str, Post]]:
+def _list_runs(store: RunStore, plan: SweepPlan) -> tuple[list[tuple[RunConfig, str]], dict[str, Posting]]:
     """Return all runs with their chunks; and what those will release that make or use a release that is still to come.
 
     Once a release has been made the ledger knows it by its own name.
     """
     runs = [(config, chunk.id) for chunk in plan.chunks for config in chunk.configs]
-    used = {config.reuse for config, _ in runs if config.reuse in plan.posts}
+    used = {config.reuse for config, _ in runs if config.reuse in plan.postings}
     found = SweepStore(store).find([key for key in used if key is not None])
     unmade = used - {key for key, row in found.items() if row.status == "finished"}
-    return runs, {c.key: plan.posts[c.key] for c, _ in runs if c.key in unmade or c.reuse in unmade}
+    return runs, {c.key: plan.postings[c.key] for c, _ in runs if c.key in unmade or c.reuse in unmade}

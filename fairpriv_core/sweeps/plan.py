@@ -19,7 +19,7 @@ from fairpriv_core.methods.base import FitsAlone, Method, parameters
 from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.config import RunConfig, draws_samples
-from fairpriv_core.records.ledger_entry import Post, post_record
+from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.plan import DatasetCache, plan_run
 from fairpriv_core.records.source import find_seed
 from fairpriv_core.store.tables import CHUNK_DIGITS
@@ -129,7 +129,7 @@ class SweepPlan:
 
     cells: tuple[Cell, ...]
     phases: tuple[tuple[Chunk, ...], ...]
-    posts: Mapping[str, Post]
+    postings: Mapping[str, Posting]
     alone: Mapping[str, RunConfig]
 
     @property
@@ -144,10 +144,10 @@ class SweepPlan:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Checked:
     """What planning a run has shown: its line in the ledger, its training releases, the bytes of its training set."""
 
-    post: Post
+    posting: Posting
     events: Events
     size: int
 
@@ -160,33 +160,37 @@ def plan_sweep(sweep: Sweep, *, find_record: Find, identify: Identify | None = N
         DataUnavailable: a file cannot be had.
     """
     cells = expand(sweep, identify)
-    looks = _look_at_each({cell.config.key: cell.config for cell in cells if cell.config is not None}, find_record)
-    checked = [_refuse(cell, looks) for cell in cells]
+    checked_runs = _check_each({cell.config.key: cell.config for cell in cells if cell.config is not None}, find_record)
+    checked = [_refuse(cell, checked_runs) for cell in cells]
     check_cells(checked, sweep)
     alone = {cell.config.key: cell.config for cell in checked if cell.config is not None}
     final = _share_releases(alone) if sweep.share_release else alone
-    sizes = {final[key].key: look.size for key, look in looks.items() if key in final and isinstance(look, _Look)}
+    sizes = {
+        final[key].key: checked_run.size
+        for key, checked_run in checked_runs.items()
+        if key in final and isinstance(checked_run, _Checked)
+    }
     own = [config for key, config in final.items() if config.key == key]
     users = [config for key, config in final.items() if config.key != key]
     phases = tuple(tuple(form_chunks(part, sizes)) for part in (own, users) if part)
     streams = {c.key: f"{chunk.id}/{c.seed}" for phase in phases for chunk in phase for c in chunk.configs}
-    posts = {
-        config.key: _post(look, config, streams[config.key])
+    postings = {
+        config.key: _posting(checked_run, config, streams[config.key])
         for key, config in final.items()
-        if isinstance(look := looks[key], _Look)
+        if isinstance(checked_run := checked_runs[key], _Checked)
     }
     named = tuple(replace(cell, config=final[cell.config.key]) if cell.config else cell for cell in checked)
-    return SweepPlan(named, phases, posts, {final[key].key: config for key, config in alone.items()})
+    return SweepPlan(named, phases, postings, {final[key].key: config for key, config in alone.items()})
 
 
-def _look_at_each(configs: Mapping[str, RunConfig], find_record: Find) -> dict[str, _Look | str]:
+def _check_each(configs: Mapping[str, RunConfig], find_record: Find) -> dict[str, _Checked | str]:
     """Return what planning each run has shown, or the reason why it cannot run; splits are read one after the other."""
     datasets = DatasetCache(splits=1)
     ordered = sorted(configs.items(), key=lambda item: (str(item[1].data), item[1].split, item[1].seed))
-    return {key: _look_at(config, datasets, find_record) for key, config in ordered}
+    return {key: _check(config, datasets, find_record) for key, config in ordered}
 
 
-def _look_at(config: RunConfig, datasets: DatasetCache, find_record: Find) -> _Look | str:
+def _check(config: RunConfig, datasets: DatasetCache, find_record: Find) -> _Checked | str:
     try:
         plan = plan_run(config, config.key, datasets=datasets, find_record=find_record)
         plan.method.steps(plan.train.n)  # says what does not fit this many rows
@@ -195,12 +199,12 @@ def _look_at(config: RunConfig, datasets: DatasetCache, find_record: Find) -> _L
     except (BadInput, Unsupported) as error:
         return str(error)
     events = plan.method.event(plan.train.n)
-    return _Look(post_record(plan.draft.to_json()), events, 4 * plan.train.n * plan.train.d)
+    return _Checked(record_posting(plan.draft.to_json()), events, 4 * plan.train.n * plan.train.d)
 
 
-def _refuse(cell: Cell, looks: Mapping[str, _Look | str]) -> Cell:
-    look = None if cell.config is None else looks[cell.config.key]
-    return replace(cell, config=None, reason=look) if isinstance(look, str) else cell
+def _refuse(cell: Cell, checked_runs: Mapping[str, _Checked | str]) -> Cell:
+    checked_run = None if cell.config is None else checked_runs[cell.config.key]
+    return replace(cell, config=None, reason=checked_run) if isinstance(checked_run, str) else cell
 
 
 def _share_releases(configs: Mapping[str, RunConfig]) -> dict[str, RunConfig]:
@@ -236,11 +240,11 @@ def _without_release(method: Any) -> Method:
     return cleared
 
 
-def _post(look: _Look, config: RunConfig, stream: str) -> Post:
+def _posting(checked_run: _Checked, config: RunConfig, stream: str) -> Posting:
     """Return a run's line in the ledger under its final key, with what it has in common with other runs."""
-    entry = replace(look.post.entry, key=config.key)
+    entry = replace(checked_run.posting.entry, key=config.key)
     if _can_share(config) or config.reuse is not None:
-        entry = replace(entry, shared=entry.shared or {f"release of {config.reuse or config.key}": look.events})
+        entry = replace(entry, shared=entry.shared or {f"release of {config.reuse or config.key}": checked_run.events})
     if config.share_samples:
         entry = replace(entry, stream=stream)
-    return replace(look.post, entry=entry)
+    return replace(checked_run.posting, entry=entry)

@@ -39,8 +39,8 @@ def describe_cost(cost: Json) -> str:
 def describe_progress(counts: Mapping[str, int], runs: int, left: float | None) -> str:
     """Return how many runs have ended, and about how many seconds are left."""
     ended = {name: counts.get(name, 0) for name in ("finished", "failed", "cancelled") if counts.get(name)}
-    told = ", ".join(f"{count} {name}" for name, count in ended.items()) or "none finished"
-    return f"{told} of {runs} runs" + (f"; about {say_seconds(left)} left" if left is not None else "")
+    said = ", ".join(f"{count} {name}" for name, count in ended.items()) or "none finished"
+    return f"{said} of {runs} runs" + (f"; about {say_seconds(left)} left" if left is not None else "")
 
 
 def describe_results(results: Sequence[Json], table: Sequence[Json]) -> str:
@@ -53,8 +53,8 @@ def describe_results(results: Sequence[Json], table: Sequence[Json]) -> str:
         if line["status"] not in ("finished", "left out"):
             name = f"{line['status']}: {line['reason']}"
             reasons[name] = reasons.get(name, 0) + 1
-    told = [f"{count} {'run' if count == 1 else 'runs'} {reason}" for reason, count in reasons.items()]
-    return "\n".join([text, *told])
+    said = [f"{count} {'run' if count == 1 else 'runs'} {reason}" for reason, count in reasons.items()]
+    return "\n".join([text, *said])
 
 
 def say_seconds(seconds: float) -> str:
@@ -94,8 +94,8 @@ def _describe_protected(item: Json, *, shared: bool) -> list[tuple[str, str]]:
     if item["epsilon"] is None:
         return [("epsilon", f"{what}: no bound if all results are released. {item['reason']}")]
     alone = f"; one run alone at most {epsilon_text(item['most_alone'])}" if item["most_alone"] is not None else ""
-    told = f"{what}: {epsilon_text(item['epsilon'])} at delta {item['delta']:g} if all results are released{alone}"
-    pairs = [("epsilon", told)]
+    said = f"{what}: {epsilon_text(item['epsilon'])} at delta {item['delta']:g} if all results are released{alone}"
+    pairs = [("epsilon", said)]
     if shared and item["epsilon_own_samples"] != item["epsilon"]:
         joint, own = epsilon_text(item["epsilon"]), epsilon_text(item["epsilon_own_samples"])
         pairs.append(("", f"{_SHARED} {joint}, and {own} with samples of their own"))

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.store.runs import open_store
@@ -77,7 +77,7 @@ def test_a_run_that_is_deleted_in_another_tab_leaves_a_sentence(tab: Page, site:
     expect(tab.get_by_text("is not among the finished runs").first).to_be_visible()
 
 
-def test_two_runs_compared_by_a_link(tab: Page, site: Any, browser: Browser) -> None:
+def test_two_runs_compared_by_a_link(tab: Page, site: Any) -> None:
     wait_for_runs(site, submit(site, *({"name": name, "epochs": 3} for name in ("none", "f_ld")), epsilon=None))
     open_page(tab, site, "compare")
     keyed(tab, "overlay_accuracy", CHART).wait_for()
@@ -85,8 +85,7 @@ def test_two_runs_compared_by_a_link(tab: Page, site: Any, browser: Browser) -> 
     tab.get_by_role("button", name="Copy link").click()
     link = tab.locator("[data-testid=stCode]").last.inner_text().strip()
     assert "runs=" in link
-    other = browser.new_page()
-    other.goto(link)
-    keyed(other, "overlay_accuracy", CHART).wait_for()
-    assert keyed(other, "runs").inner_text() == keyed(tab, "runs").inner_text()
-    other.close()
+    shown = keyed(tab, "runs").inner_text()
+    tab.goto(link)
+    keyed(tab, "overlay_accuracy", CHART).wait_for()
+    assert keyed(tab, "runs").inner_text() == shown

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import CHART, keyed, open_page, submit, wait_for_runs
 
@@ -31,16 +31,15 @@ def test_a_figure_downloads_in_five_forms(tab: Page, site: Any, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
-def test_nothing_overflows_at_phone_width(scheme: Literal["light", "dark"], site: Any, browser: Browser) -> None:
+def test_nothing_overflows_at_phone_width(scheme: Literal["light", "dark"], tab: Page, site: Any) -> None:
     plain = submit(site, {"name": "none", "epochs": 3}, seed=390, epsilon=None)
     wait_for_runs(site, [*plain, *submit(site, {"name": "pf_ld", "epochs": 3}, seed=390)])
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)
-    phone = context.new_page()
-    open_page(phone, site)
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.emulate_media(color_scheme=scheme)
+    open_page(tab, site)
     for page, heading in PAGES.items():
-        phone.evaluate(WALK, f"/{page}")
-        expect(phone.locator("[data-testid=stMainBlockContainer] h2").first).to_have_text(heading)
-        phone.wait_for_timeout(1500)
-        wide = phone.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth")
+        tab.evaluate(WALK, f"/{page}")
+        expect(tab.locator("[data-testid=stMainBlockContainer] h2").first).to_have_text(heading)
+        tab.wait_for_timeout(1500)
+        wide = tab.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth")
         assert wide <= 390, page
-    context.close()

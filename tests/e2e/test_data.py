@@ -7,28 +7,26 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import keyed, open_page, wait_for_state
 
+WRONG = {  # name -> content, words of the sentence
+    "empty.csv": (b"", "empty.csv is empty"),
+    "photo.csv": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "photo.csv"),
+    "odd.csv": ("name,sex,y\nJosé,f,1\n".encode("latin-1"), "not UTF-8"),
+    "tabs.csv": (b"a\tb\n1\t2\n", "tabs"),
+}
 
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("empty.csv", b"", "empty.csv is empty"),
-        ("photo.csv", b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "photo.csv"),
-        ("odd.csv", "name,sex,y\nJosé,f,1\n".encode("latin-1"), "not UTF-8"),
-        ("tabs.csv", b"a\tb\n1\t2\n", "tabs"),
-    ],
-)
-def test_a_wrong_file_gives_a_sentence(name: str, content: bytes, words: str, tab: Page, site: Any) -> None:
+
+def test_a_wrong_file_gives_a_sentence(tab: Page, site: Any) -> None:
     open_page(tab, site, "data?source=file")
-    upload = FilePayload(name=name, mimeType="text/csv", buffer=content)
-    tab.locator("input[type=file]").set_input_files(upload)
-    expect(tab.locator("[data-testid=stAlert]").first).to_contain_text(words)
-    assert "Traceback" not in tab.locator("body").inner_text()
+    for name, (content, words) in WRONG.items():
+        upload = FilePayload(name=name, mimeType="text/csv", buffer=content)
+        tab.locator("input[type=file]").set_input_files(upload)
+        expect(tab.locator("[data-testid=stAlert]").first).to_contain_text(words)
+        assert "Traceback" not in tab.locator("body").inner_text()
 
 
 def test_a_file_above_the_limit_is_refused_with_a_sentence(tab: Page, site: Any, tmp_path: Path) -> None:

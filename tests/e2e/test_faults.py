@@ -51,20 +51,20 @@ def test_the_page_goes_on_after_the_server_and_after_the_store_come_back(
     expect(tab.get_by_text("is gone; put it back")).to_have_count(0, timeout=40_000)
 
 
-def test_under_a_path_of_a_proxy_figures_and_links_work(tab: Page, make_site: Callable[..., Any]) -> None:
+def test_under_a_path_of_a_proxy_figures_and_links_work(fresh_tab: Page, make_site: Callable[..., Any]) -> None:
     based = make_site(base="fairpriv", BROWSER_PATH="", PATH="")
     missing: list[str] = []
-    tab.on("response", lambda answer: missing.append(answer.url) if answer.status == 404 else None)
-    open_page(tab, based)
-    keyed(tab, "start_trade_off", CHART).wait_for(timeout=40_000)
+    fresh_tab.on("response", lambda answer: missing.append(answer.url) if answer.status == 404 else None)
+    open_page(fresh_tab, based)
+    keyed(fresh_tab, "start_trade_off", CHART).wait_for(timeout=40_000)
     assert [url for url in missing if "/media/" in url] == []
-    keyed(tab, "start_trade_off_save", "button").click()
-    expect(tab.get_by_text("an image needs Chromium", exact=False).last).to_be_visible()
-    expect(keyed(tab, "start_trade_off_html", "button")).to_be_visible()
-    expect(keyed(tab, "start_trade_off_png", "button")).to_have_count(0)
-    tab.keyboard.press("Escape")
-    tab.get_by_role("link", name="Compare").first.click()
-    tab.wait_for_url("**/fairpriv/compare*")
-    expect(tab.locator("h2").first).to_have_text("Compare")
-    tab.get_by_role("button", name="Copy link").click()
-    expect(tab.locator("[data-testid=stCode]").last).to_contain_text("/fairpriv/compare")
+    keyed(fresh_tab, "start_trade_off_save", "button").click()
+    expect(fresh_tab.get_by_text("an image needs Chromium", exact=False).last).to_be_visible()
+    expect(keyed(fresh_tab, "start_trade_off_html", "button")).to_be_visible()
+    expect(keyed(fresh_tab, "start_trade_off_png", "button")).to_have_count(0)
+    fresh_tab.keyboard.press("Escape")
+    fresh_tab.get_by_role("link", name="Compare").first.click()
+    fresh_tab.wait_for_url("**/fairpriv/compare*")
+    expect(fresh_tab.locator("h2").first).to_have_text("Compare")
+    fresh_tab.get_by_role("button", name="Copy link").click()
+    expect(fresh_tab.locator("[data-testid=stCode]").last).to_contain_text("/fairpriv/compare")

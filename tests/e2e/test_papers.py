@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import CHART, keyed, open_page
 
@@ -58,11 +58,7 @@ def test_its_numbers_download_and_its_cost_is_told_before_anything_starts(tab: P
     expect(keyed(tab, "pf_ld_figure4_small_0_sweep")).to_contain_text("Launch 36 runs", timeout=120_000)
 
 
-def test_a_phone_shows_it_without_sideways_scrolling(browser: Browser, site: Any) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    context.set_default_timeout(60_000)
-    page = context.new_page()
-    open_figure(page, site)
-    wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
-    context.close()
-    assert wide <= 390
+def test_a_phone_shows_it_without_sideways_scrolling(tab: Page, site: Any) -> None:
+    tab.set_viewport_size({"width": 390, "height": 844})
+    open_figure(tab, site)
+    assert tab.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390

@@ -12,16 +12,16 @@ from playwright.sync_api import Page, expect
 from tests.e2e.steps import CHART, keyed, nudge, open_page, time_change
 
 
-def test_first_look_shows_a_titled_chart_with_bands(tab: Page, site: Any) -> None:
+def test_first_look_shows_a_titled_chart_with_bands(fresh_tab: Page, site: Any) -> None:
     outside: list[str] = []
-    tab.on("request", lambda request: outside.append(request.url) if site.address not in request.url else None)
+    fresh_tab.on("request", lambda request: outside.append(request.url) if site.address not in request.url else None)
     started = time.monotonic()
-    tab.goto(site.address)
-    keyed(tab, "start_trade_off", CHART).wait_for(timeout=20_000)
+    fresh_tab.goto(site.address)
+    keyed(fresh_tab, "start_trade_off", CHART).wait_for(timeout=20_000)
     assert time.monotonic() - started < 20  # 10 s on a machine that does nothing else
-    assert keyed(tab, "start_trade_off", ".g-gtitle").text_content()
-    assert tab.locator("[role=figure][aria-label]").count() >= 1
-    tab.wait_for_timeout(1000)
+    assert keyed(fresh_tab, "start_trade_off", ".g-gtitle").text_content()
+    assert fresh_tab.locator("[role=figure][aria-label]").count() >= 1
+    fresh_tab.wait_for_timeout(1000)
     assert [url for url in outside if url.startswith("http")] == []
 
 

@@ -9,7 +9,7 @@ from fairpriv_core.notions.notion import Notion
 
 
 def spread(notion: Notion, probabilities: np.ndarray, data: Dataset) -> float:
-    """Return the largest difference between two groups' means of `probabilities` (n,) of a 1, or of the error's chance."""
+    """Return the largest difference between two groups' means of `probabilities` (n,) of a 1, or of an error."""
     values = np.abs(probabilities - data.y) if notion.target == "loss" else probabilities
     gaps = []
     for label in notion.conditions:

@@ -151,11 +151,11 @@ def test_an_absent_record_adds_nothing_and_sums_add_up() -> None:
 def test_the_mutant_that_clips_each_entry_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each label's gradient of F clipped to L_theta by itself, then added up."""
 
-    def entry_by_entry(rule: FermiClassesRule, sampled: Sampled, directions: Directions) -> np.ndarray:
+    def entry_by_entry(rule: FermiClassesRule, sampled: Sampled, whole: Directions) -> np.ndarray:
         parts = []
         for label, unit in enumerate(np.eye(sampled.records.labels)):
-            directions = np.broadcast_to(unit, directions.directions.shape)
-            lengths = (directions.directions[..., label] * directions.lengths).astype(np.float32)
+            directions = np.broadcast_to(unit, whole.directions.shape)
+            lengths = (whole.directions[..., label] * whole.lengths).astype(np.float32)
             parts.append(honest(rule, sampled, Directions(directions, lengths)).copy())
         return np.sum(parts, axis=0)
 

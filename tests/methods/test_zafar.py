@@ -70,7 +70,7 @@ def test_the_convex_bound_is_convex_above_and_tight(notion: str, groups: int) ->
         assert (bound.value((one + other) / 2) <= (bound.value(one) + bound.value(other)) / 2 + 1e-12).all()
     factors, step = draw.random(len(bound.value(here))), 1e-6 * draw.normal(size=900)
     difference = factors @ (bound.value(here + step) - bound.value(here - step)) / 2
-    assert bound.slope(here, factors) @ step == pytest.approx(difference, rel=1e-4)
+    assert bound.derivative(here, factors) @ step == pytest.approx(difference, rel=1e-4)
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.4])

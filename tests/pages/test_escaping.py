@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from pages.widgets.shared.sentences import plain
 from streamlit.testing.v1 import AppTest
 
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import DEFAULTS
 from tests.syntax import Function, Source, read_sources
 

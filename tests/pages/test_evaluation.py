@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages.widgets.shared.sentences import plain
 from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
@@ -17,6 +16,7 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.tables import run
 from fairpriv_core.store.work import WorkStore
+from pages.widgets.shared.sentences import plain
 from tests.pages.conftest import RAW
 
 Open = Callable[..., AppTest]

@@ -103,7 +103,9 @@ def test_tails_beyond_what_inversion_reaches_have_their_chance(monkeypatch: pyte
     assert len(np.unique(drawn)) > 19_000
 
 
-@pytest.mark.parametrize(("shift", "scale", "size"), [(2.0, 1.5, 8), (0.3, 0.05, 1), (1e-6, 200.0, 400), (1.0, 1e9, 2)])
+@pytest.mark.parametrize(
+    ("sensitivity", "scale", "size"), [(2.0, 1.5, 8), (0.3, 0.05, 1), (1e-6, 200.0, 400), (1.0, 1e9, 2)]
+)
 def test_stated_epsilon_holds_of_values_rounded_to_the_grid(sensitivity: float, scale: float, size: int) -> None:
     """The noise's scale in steps over how many steps rounded values may lie apart is at least `scale`."""
     widths: list[int] = []

@@ -55,7 +55,7 @@ def release(
     return mechanism, paid, found
 
 
-@pytest.mark.parametrize(("method", "shift"), [("pf_ld", math.sqrt(2)), ("dp_sgd", 1.0)])
+@pytest.mark.parametrize(("method", "sensitivity"), [("pf_ld", math.sqrt(2)), ("dp_sgd", 1.0)])
 def test_a_run_pays_for_its_evaluation_beside_its_training(
     method: str, sensitivity: float, configure: Configure
 ) -> None:

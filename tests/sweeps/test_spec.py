@@ -146,5 +146,5 @@ def test_runs_that_could_make_one_release_make_it_once() -> None:
     sources = {config.key for config in first}
     assert {config.reuse for config in second} == sources and all(config.epsilon is None for config in second)
     assert [chunk.id for chunk in plan.phases[0]] == [chunk.id for chunk in form_chunks(first)]
-    shared = {name for post in plan.posts.values() for name in post.entry.shared}
-    assert len(shared) == 4 and len(plan.posts) == 16
+    shared = {name for post in plan.postings.values() for name in post.entry.shared}
+    assert len(shared) == 4 and len(plan.postings) == 16

@@ -96,9 +96,9 @@ def seed_losses(labels: Tensor) -> Seed:
     """Return the seed of the cross-entropy of a softmax with `labels` (b,)."""
 
     def seed(scores: Tensor) -> tuple[Tensor, Tensor]:
-        chances, own = functional.log_softmax(scores, dim=1), labels[:, None]
-        losses = chances.gather(1, own).neg_().squeeze(1)
-        return chances.exp_().scatter_add_(1, own, torch.full_like(scores[:, :1], -1.0)), losses
+        probabilities, own = functional.log_softmax(scores, dim=1), labels[:, None]
+        losses = probabilities.gather(1, own).neg_().squeeze(1)
+        return probabilities.exp_().scatter_add_(1, own, torch.full_like(scores[:, :1], -1.0)), losses
 
     return seed
 

@@ -15,11 +15,11 @@ from fairpriv_core.report.wording import protected
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import epsilon_text
 from pages.widgets.shared.access import find_row, find_store
-from pages.widgets.shared.guard import plain
 from pages.widgets.shared.ledger import show_gauge
 from pages.widgets.shared.person import find_person, show_person
 from pages.widgets.shared.reference import describe_reference, write_config
 from pages.widgets.shared.results import find_results
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import identify_file, read_spec
 from pages.widgets.shared.state import link, value
 
@@ -77,14 +77,14 @@ def _tell_example() -> dict[str, str]:
 def _tell_choice() -> dict[str, str]:
     name = value("method") if value("method") in methods() else DEFAULT_METHOD
     paid = value("reuse") != "new" and bool(methods()[name].info.reuses)
-    told = _describe(
+    facts = _describe(
         data=value("data"), notion=value("notion"), method=name, epsilon=value("epsilon"), delta=value("delta")
     )
-    return {**told, "ε": f"that of run {value('reuse')}"} if paid else told
+    return {**facts, "ε": f"that of run {value('reuse')}"} if paid else facts
 
 
 def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str]:
-    told = _describe(
+    facts = _describe(
         data=write_config(config["data"]),
         notion=config["notion"],
         method=config["method"]["name"],
@@ -92,7 +92,7 @@ def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str
         delta=config["delta"],
     )
     replayed = config.get("replay_noise") is not None
-    return {**told, "ε": "none: its noise can be repeated", "protects": "nothing"} if replayed else told
+    return {**facts, "ε": "none: its noise can be repeated", "protects": "nothing"} if replayed else facts
 
 
 def _describe(*, data: str, notion: str, method: str, epsilon: float | None, delta: float) -> dict[str, str]:

@@ -28,7 +28,7 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, epsilon_text
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount_index
 
 _POLL_SECONDS = 1.0

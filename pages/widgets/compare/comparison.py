@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.ledger.selection import WAYS, Wish, select_run
+from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.report.comparison import Compared
 from fairpriv_core.report.tables import TableRow, say_claim, varied_settings
@@ -17,9 +17,9 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.compare.differences import show_differences, show_indices, show_tests
 from pages.widgets.compare.overlays import show_classes, show_curves, show_groups, show_points
-from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.ledger import show_spent
 from pages.widgets.shared.run_table import name_row, name_short
+from pages.widgets.shared.sentences import attempt, plain
 
 _TITLES = {
     "released": "By what has been released: costs nothing more",
@@ -47,7 +47,7 @@ def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
         if st.button(
             "Choose", key="choose", disabled=not ready or not store.database.writable, icon=":material/how_to_reg:"
         ):
-            found = attempt(lambda: select_run(store, keys, Wish(by, epsilon=price)))
+            found = attempt(lambda: select_run(store, keys, Criterion(by, epsilon=price)))
             if found is not None:
                 _say(found)
 
@@ -89,7 +89,7 @@ def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:
     """Return the rows with the records of their runs, lettered; those that have gone meanwhile are told of."""
     records = attempt(lambda: store.records([key for row in rows for key in row.keys])) or {}
     varied = varied_settings(rows)
-    found = []
+    found: list[Compared] = []
     for row in rows:
         own = [records[key].to_json() for key in row.keys if key in records]
         if len(own) < len(row.keys):

@@ -12,8 +12,8 @@ from fairpriv_core.report.comparison import INDICES, Compared, compare_paired, i
 from fairpriv_core.report.tables import parameter_diff
 from fairpriv_core.report.wording import metric_title
 from fairpriv_core.stats import Mean
-from pages.widgets.shared.guard import plain
 from pages.widgets.shared.run_table import show_setting
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount_index, value
 
 #: the titles of a config's own settings

@@ -15,8 +15,8 @@ from fairpriv_core.stats import Mean
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import number_text
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import plain
 from pages.widgets.shared.history import find_history
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import keep, mount_index
 
 _RATES = ("positive_rate", "true_positive_rate", "false_positive_rate", "accuracy")

@@ -20,11 +20,11 @@ from fairpriv_core.data.folder import find_named, list_names
 from fairpriv_core.data.reader_process import READER
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.uploads import Upload
+from pages.widgets.shared.access import find_store
 from pages.widgets.shared.demo import SENTENCE, is_demo
-from pages.widgets.shared.guard import attempt, plain, sentence
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.reference import write_file
-from pages.widgets.shared.session import find_store
+from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.state import choose, forget, keep, mount_index
 
 LIMIT_BYTES = 50_000_000
@@ -145,7 +145,7 @@ def _let_in() -> None:
 def _forget(given: UploadedFile) -> None:
     """Free what Streamlit holds of a file that is stored: it would keep it for as long as the session lives."""
     context = get_script_run_ctx()
-    if context is not None:
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
         context.uploaded_file_mgr.remove_file(context.session_id, given.file_id)
         given.close()
 

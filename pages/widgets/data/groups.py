@@ -16,7 +16,7 @@ from fairpriv_core.records.source import read_ratio, read_rows
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.text import percent_text
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount, value
 
 _MOST_BARS = 12

@@ -15,8 +15,8 @@ from fairpriv_core.data.roles import parse_label
 from fairpriv_core.data.table import name_bins
 from pages.widgets.data.files import choose_given_file
 from pages.widgets.shared.demo import offered_problems
-from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.person import find_person
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import stamp_file
 from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_several, value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -21,7 +22,7 @@ from fairpriv_core.report.paper_prose import list_beside
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount_default
 from pages.widgets.shared.sweeper import offer_sweep
 
@@ -40,25 +41,25 @@ class Found:
     version: str
     runs: Runs
     source: Literal["store", "made", "part", "none"]
-    told: str
+    statement: str
 
 
 def find_results(store: RunStore, preset: Preset) -> Found:
     """Return the results to show: the store's own runs where a version is complete, else those made earlier."""
-    stored = {name: attempt(lambda name=name: _read(store, preset, name)) or [] for name in preset.versions}
+    stored = {name: attempt(partial(_read, store, preset, name)) or [] for name in preset.versions}
     whole = [name for name in ("full", "small") if len(stored[name]) == len(list_keys(preset.id, name))]
     runs = _with_measured(store, preset, stored[whole[0]]) if whole else []
     if runs:
         return Found(whole[0], runs, "store", f"From {len(runs)} runs in this store.")
     made = find_made().get(preset.id)
     if made is not None:
-        told = f"Made earlier by this software, on {made.day}. {made.say_failed()}".rstrip()
-        return Found(made.version, made.runs, "made", told)
+        statement = f"Made earlier by this software, on {made.day}. {made.say_failed()}".rstrip()
+        return Found(made.version, made.runs, "made", statement)
     name = max(stored, key=lambda each: len(stored[each]))
     if not stored[name]:
         return Found("small", [], "none", "No results yet: run it below, or on the command line.")
-    told = f"{len(stored[name])} of {len(list_keys(preset.id, name))} runs have finished in this store."
-    return Found(name, runs if whole else _with_measured(store, preset, stored[name]), "part", told)
+    statement = f"{len(stored[name])} of {len(list_keys(preset.id, name))} runs have finished in this store."
+    return Found(name, runs if whole else _with_measured(store, preset, stored[name]), "part", statement)
 
 
 @st.cache_data(show_spinner=False)
@@ -79,14 +80,16 @@ def _with_measured(store: RunStore, preset: Preset, runs: list[dict[str, Any]]) 
     if not preset.measured:
         return runs
     asked = {"measure": preset.measured, "keys": sorted(run["key"] for run in runs)}
-    told, what = store.preview(name_request(asked)), MEASURES[preset.measured]
-    if told is not None and told["result"]:
-        return attach(runs, preset.measured, told["result"]["measured"])
-    if told is None and not store.database.writable:
+    answer, what = store.preview(name_request(asked)), MEASURES[preset.measured]
+    if answer is not None and answer["result"]:
+        return attach(runs, preset.measured, answer["result"]["measured"])
+    if answer is None and not store.database.writable:
         st.caption(plain(f"This store can only be read, so that no worker measures {what}."))
-    elif told is not None and told["error"]:
-        st.warning(plain(f"It cannot be shown {what}: {told['error']}"), icon=":material/warning:")
-        st.button("Measure again", on_click=store.request_preview, args=(asked,), disabled=not store.database.writable)
+    elif answer is not None and answer["error"]:
+        st.warning(plain(f"It cannot be shown {what}: {answer['error']}"), icon=":material/warning:")
+        if st.button("Measure again", disabled=not store.database.writable):
+            store.request_preview(asked)
+            st.rerun()
     else:
         work = f"{what}, at {len(runs)} models"
         st.fragment(_wait_for, run_every=_POLL_SECONDS)(store, store.request_preview(asked), work)
@@ -122,11 +125,8 @@ def offer_runs(store: RunStore, preset: Preset) -> None:
 
 def show_results(preset: Preset, found: Found) -> None:
     """Draw our figure or table, the printed numbers beside ours, and what becomes of the paper's claims."""
-    st.caption(
-        plain(
-            f"{found.told} {preset.versions[found.version].size[:1].upper()}{preset.versions[found.version].size[1:]}."
-        )
-    )
+    size = preset.versions[found.version].size
+    st.caption(plain(f"{found.statement} {size[:1].upper()}{size[1:]}."))
     if not found.runs:
         return
     _show_drawing(preset, found.runs)
@@ -166,7 +166,7 @@ def _show_printed(preset: Preset, beside: Sequence[Beside]) -> None:
 
 def _show_verdict(verdict: Verdict, number: int, *, stored: bool) -> None:
     with st.container(border=True, key=f"verdict_{number}"):
-        st.markdown(plain(verdict.told))
+        st.markdown(plain(verdict.statement))
         st.markdown(f"**{_ICONS[verdict.standing]}** &nbsp; {plain(verdict.sentence)}")
         if verdict.note:
             st.markdown(f":small[{plain(verdict.note)}]")

@@ -16,7 +16,7 @@ from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.sentences import attempt, plain
 
 _MADE = "report_made"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -17,10 +17,16 @@ from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.outcome import show_outcome
 from pages.widgets.run.run_numbers import draw_budget, draw_numbers
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.history import find_history
+from pages.widgets.shared.sentences import attempt, plain
 
-_COLORS = {"running": "blue", "finished": "blue", "failed": "orange", "lost": "orange", "cancelled": "gray"}
+_COLORS: dict[str, Literal["blue", "orange", "gray"]] = {
+    "running": "blue",
+    "finished": "blue",
+    "failed": "orange",
+    "lost": "orange",
+    "cancelled": "gray",
+}
 _STATES = {
     "queued": "waiting for a worker",
     "running": "training",

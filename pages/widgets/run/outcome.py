@@ -21,7 +21,7 @@ from fairpriv_core.runs.certificate import describe_certificates
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import plain
+from pages.widgets.shared.sentences import plain
 
 _RATES = {
     "positive_rate": "predicted positive",
@@ -124,4 +124,4 @@ def show_outcome(store: RunStore, row: RunRow, record: RunRecord) -> None:
 def say_raw(record: RunRecord) -> str:
     """Return what must be said with a run's accuracy and gap."""
     looks = methods()[record.config["method"]["name"]].info.needs_group_at_prediction
-    return raw_text(public_accuracy=accuracy_is_public(record.to_json(), looks=looks))
+    return raw_text(public_accuracy=accuracy_is_public(record.to_json(), uses_group=looks))

@@ -18,7 +18,7 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text
 from pages.widgets.run.outcome import say_raw
 from pages.widgets.shared.finished import find_rows
-from pages.widgets.shared.guard import plain
+from pages.widgets.shared.sentences import plain
 
 _FRESH_SECONDS = 60.0  # a page that watches a run need not read all others at each look
 

@@ -11,8 +11,8 @@ from fairpriv_core.store.database import Database
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.demo import DATA, SENTENCE, is_demo
-from pages.widgets.shared.guard import attempt
 from pages.widgets.shared.person import find_person
+from pages.widgets.shared.sentences import attempt
 
 _LOOK_SECONDS = 2.0
 

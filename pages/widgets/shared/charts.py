@@ -21,7 +21,7 @@ from fairpriv_core.report.draw import CONFIG, Drawing, draw
 from fairpriv_core.report.export import ImageFormat, find_browser, to_csv, to_html, to_image
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.styles import ThemeName
-from pages.widgets.shared.guard import plain, sentence
+from pages.widgets.shared.sentences import plain, sentence
 from pages.widgets.shared.session import theme_name
 
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")

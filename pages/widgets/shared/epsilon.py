@@ -6,7 +6,7 @@ import streamlit as st
 
 from fairpriv_core.privacy.explain import odds, sentence
 from fairpriv_core.report.figures import name_dots
-from pages.widgets.shared.guard import plain
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import keep, mount, value
 
 #: the budgets that the slider stops at, evenly spaced by eye on a log scale

@@ -11,7 +11,7 @@ from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to
-from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.sentences import attempt, plain
 
 Briefs = tuple[Mapping[str, Any], ...]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.widgets.shared.guard import plain
+from pages.widgets.shared.sentences import plain
 
 _FOLDER = Path(__file__).resolve().parents[2]
 #: file name -> (title, icon), in the order of the menu; the first one is shown at the root

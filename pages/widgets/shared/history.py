@@ -10,7 +10,7 @@ import streamlit as st
 from fairpriv_core.report.figure import Value
 from fairpriv_core.report.live import History
 from fairpriv_core.store.runs import RunStore
-from pages.widgets.shared.guard import attempt
+from pages.widgets.shared.sentences import attempt
 
 Curves = dict[str, tuple[list[float], list[Value]]]
 

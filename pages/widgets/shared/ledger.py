@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -13,8 +14,8 @@ from fairpriv_core.ledger.launch import Effect, Page, foresee_launch, read_page
 from fairpriv_core.records.ledger_entry import call_data, identify_data
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, epsilon_text
-from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.reference import call_files
+from pages.widgets.shared.sentences import attempt, plain
 
 HELP = (
     "Everything launched on the same people adds up, deleted and failed runs too. Runs that protect another thing "
@@ -41,7 +42,7 @@ def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: 
     named = {identify_data(each["data"], each.get("file_id")): each["data"] for each in configs}
     with st.expander("Ledger: what these data sets have spent", key="ledger"):
         for data, people in named.items():
-            page = attempt(lambda data=data: find_page(store, data))
+            page = attempt(partial(find_page, store, data))
             st.markdown(f"**{call_people(people)}**, at δ = {delta:g}", help=HELP)
             if page is not None:
                 list_effects(foresee_launch(page, None, delta=delta), launched=False)
@@ -118,7 +119,7 @@ def _describe(effect: Effect, *, launched: bool) -> str:
     if launched:
         same = effect.after == effect.planned
         parts.append("the same with this launch" if same else f"**{_show(effect.after)}** with this launch")
-    if effect.cap is not None:
+    if effect.cap is not None and effect.remaining is not None:
         left = at_least_text(effect.remaining)
         parts.append(f"cap {effect.cap.epsilon:g} at δ = {effect.cap.delta:g}, one more run may cost {left}")
     return " · ".join(parts)

@@ -16,7 +16,7 @@ from streamlit.errors import StreamlitAuthError, StreamlitMissingAuthlibError
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.store.runs import LOCAL_OWNER
-from pages.widgets.shared.guard import plain, sentence
+from pages.widgets.shared.sentences import plain, sentence
 
 _NO_SECRETS = "the file secrets.toml cannot be read, so nobody can sign in; its operator finds the reason in the log."
 _NOBODY = "nobody is let in yet: the operator lists whom under allowed in the section [people] of secrets.toml."
@@ -32,21 +32,21 @@ class Person:
 
 def find_person() -> Person:
     """Return who looks; BadInput where a sign-in is set up and nobody who is let in has signed in."""
-    told: Mapping[str, Any] = st.user.to_dict()
-    if "is_logged_in" not in told:
+    claims: Mapping[str, Any] = st.user.to_dict()
+    if "is_logged_in" not in claims:
         if _has_unreadable_secrets():
             raise BadInput(_NO_SECRETS)
         return Person(LOCAL_OWNER, "")
-    if not told["is_logged_in"] or not told.get("sub"):
+    if not claims["is_logged_in"] or not claims.get("sub"):
         raise BadInput("sign in to use this dashboard.", field="person")
-    name = str(told.get("email") or told.get("name") or told["sub"])
+    name = str(claims.get("email") or claims.get("name") or claims["sub"])
     allowed = _read_allowed()
-    if not is_allowed(told, allowed):
+    if not is_allowed(claims, allowed):
         raise BadInput(f"you are signed in as {name}, who may not use this dashboard." if allowed else _NOBODY)
-    return Person(f"{told.get('iss', '')}#{told['sub']}", name)
+    return Person(f"{claims.get('iss', '')}#{claims['sub']}", name)
 
 
-def is_allowed(told: Mapping[str, Any], allowed: Sequence[str]) -> bool:
+def is_allowed(claims: Mapping[str, Any], allowed: Sequence[str]) -> bool:
     """Return whether `allowed` names a person: by e-mail address, by "@domain", or all by "*".
 
     An address that the provider says it has not checked names nobody.
@@ -58,8 +58,8 @@ def is_allowed(told: Mapping[str, Any], allowed: Sequence[str]) -> bool:
     """
     if "*" in allowed:
         return True
-    address = str(told.get("email") or "").casefold()
-    if "@" not in address or told.get("email_verified", True) is not True:
+    address = str(claims.get("email") or "").casefold()
+    if "@" not in address or claims.get("email_verified", True) is not True:
         return False
     known = {item.strip().casefold() for item in allowed}
     return address in known or f"@{address.rpartition('@')[2]}" in known

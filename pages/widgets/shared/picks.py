@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fairpriv_core.report.tables import TableRow
-from pages.widgets.shared.guard import plain
 from pages.widgets.shared.run_table import MOST_CHOSEN, Varied, name_row
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount_several, value
 
 

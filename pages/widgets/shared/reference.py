@@ -68,8 +68,8 @@ def write_reference(spec: DataSpec) -> str:
     name = spec.dataset if spec.file is None else write_file(spec.file)
     further = {name: getattr(spec, name) for name in _ASKED}
     numbers = {_RATIO: spec.group_ratio, _ROWS: spec.rows}
-    told = {name: str(number) for name, number in numbers.items() if number is not None}
-    query = urlencode({key: text for key, text in {**further, **told}.items() if text})
+    numbered = {name: str(number) for name, number in numbers.items() if number is not None}
+    query = urlencode({key: text for key, text in {**further, **numbered}.items() if text})
     sensitive = spec.sensitive.replace("%", "%25").replace("?", "%3F")  # where a reference is cut, and its own sign
     return f"{name}:{sensitive}" + (f"?{query}" if query else "")
 
@@ -123,8 +123,8 @@ def list_reference(text: str) -> str:
     head, _, query = text.partition("?")
     label = dict(parse_qsl(query))
     name, positive = label.get("label", ""), label.get("positive", "")
-    told = positive if ":" in name and positive.startswith(name.rpartition(":")[0]) else f"{name} = {positive}"
-    return call_files(unquote(head.removeprefix(_FOLDER)) + (f" · {told}" if name else "") + _tell_rows(text))
+    numbered = positive if ":" in name and positive.startswith(name.rpartition(":")[0]) else f"{name} = {positive}"
+    return call_files(unquote(head.removeprefix(_FOLDER)) + (f" · {numbered}" if name else "") + _tell_rows(text))
 
 
 def describe_reference(text: str) -> str:

@@ -12,7 +12,7 @@ from fairpriv_core.records.record import RAW
 from fairpriv_core.report.figures import trade_off
 from fairpriv_core.report.start import StartResults, describe_settings, read_start_results, say_cost
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import plain
+from pages.widgets.shared.sentences import plain
 
 _PUBLIC = "{name} is public. On your own data such numbers are raw, for the analyst: ε does not cover them."
 
@@ -47,5 +47,5 @@ def show_results(results: StartResults, epsilon: float) -> None:
             "This makes the file again:"
         )
         st.code(results.command, language="sh")
-        told = describe_settings(results).items()
-        st.markdown("\n".join(f"- **{plain(title)}**: {plain(settings)}" for title, settings in told))
+        differing = describe_settings(results).items()
+        st.markdown("\n".join(f"- **{plain(title)}**: {plain(settings)}" for title, settings in differing))

@@ -14,8 +14,8 @@ from fairpriv_core.data.reader_process import READER
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.demo import check_offered
-from pages.widgets.shared.guard import attempt
 from pages.widgets.shared.reference import read_reference
+from pages.widgets.shared.sentences import attempt
 
 
 def find_spec(reference: str) -> DataSpec | None:

@@ -13,7 +13,7 @@ from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_METHOD_OF_CLAS
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import explain, say_undefined
 from fairpriv_core.records.plan import check_method
-from pages.widgets.shared.guard import plain, sentence
+from pages.widgets.shared.sentences import plain, sentence
 from pages.widgets.shared.state import choose, keep, mount_index, value
 
 #: what the list of methods says behind each title, in the list's order

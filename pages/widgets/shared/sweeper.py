@@ -21,7 +21,7 @@ from fairpriv_core.sweeps.launch import request_cost, request_launch
 from fairpriv_core.sweeps.prose import say_seconds
 from fairpriv_core.sweeps.spec import show_value
 from fairpriv_core.text import delta_text, epsilon_text
-from pages.widgets.shared.guard import attempt, plain, sentence
+from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _SHOWN = 5
 _HELP = (
@@ -63,8 +63,8 @@ def _say_time(cost: Json) -> str:
 
 def _help_with_time(cost: Json) -> str:
     cores = "1 process" if cost["workers"] == 1 else f"{cost['workers']:,} processes"
-    untold = f" {cost['untold']:,} runs are not in it: their time cannot be told beforehand." if cost["untold"] else ""
-    return f"From a few timed steps, with {cores} and nothing else at work.{untold}"
+    untimed = f" {cost['untold']:,} runs are not in it: their time cannot be told beforehand." if cost["untold"] else ""
+    return f"From a few timed steps, with {cores} and nothing else at work.{untimed}"
 
 
 def _describe(item: Json) -> str:
@@ -125,14 +125,14 @@ class _Sweep:
 class _State:
     """How it stands: what the worker told, how many runs have each status, how many runs' worth of steps are made."""
 
-    told: Json
+    preview: Json
     launch: Json
     counts: Mapping[str, int] = field(default_factory=dict)
     made: float = 0.0
 
     @property
     def asking(self) -> bool:
-        return self.told["status"] in _WAITING
+        return self.preview["status"] in _WAITING
 
     @property
     def launching(self) -> bool:
@@ -148,7 +148,7 @@ class _State:
 
     @property
     def missing(self) -> int:
-        return len((self.told["result"] or {}).get("keys", ())) - sum(self.counts.values())
+        return len((self.preview["result"] or {}).get("keys", ())) - sum(self.counts.values())
 
 
 def offer_sweep(store: RunStore, raw: Mapping[str, Any], *, key: str) -> str | None:
@@ -182,15 +182,15 @@ def _follow(sweep: _Sweep) -> None:
 
 
 def _look(sweep: _Sweep) -> _State:
-    told = sweep.store.preview(name_request(sweep.request)) or {"status": "", "result": None, "error": None}
-    if not told["result"]:
-        return _State(told, {"status": "", "error": None})
-    launch = sweep.store.preview(name_request(_name_launch(sweep, told["result"]))) or {"status": "", "error": None}
-    return _State(told, launch, *SweepStore(sweep.store).progress(told["result"]["keys"]))
+    preview = sweep.store.preview(name_request(sweep.request)) or {"status": "", "result": None, "error": None}
+    if not preview["result"]:
+        return _State(preview, {"status": "", "error": None})
+    launch = sweep.store.preview(name_request(_name_launch(sweep, preview["result"]))) or {"status": "", "error": None}
+    return _State(preview, launch, *SweepStore(sweep.store).progress(preview["result"]["keys"]))
 
 
-def _name_launch(sweep: _Sweep, told: Json) -> Json:
-    return request_launch(sweep.raw, owner=sweep.store.payer, confirmed=told["cost"]["new"] > told["max_runs"])
+def _name_launch(sweep: _Sweep, preview: Json) -> Json:
+    return request_launch(sweep.raw, owner=sweep.store.payer, confirmed=preview["cost"]["new"] > preview["max_runs"])
 
 
 def _draw(sweep: _Sweep, state: _State) -> None:
@@ -200,22 +200,22 @@ def _draw(sweep: _Sweep, state: _State) -> None:
             "seconds. `./fairpriv app` starts the worker.",
             icon=":material/hourglass_empty:",
         )
-    elif state.told["result"]:
+    elif state.preview["result"]:
         show_costs_of_sweep(_tell_left(state))
         _offer_launch(sweep, state)
         if state.counts:
             _show_progress(sweep, state)
         _offer_cost(sweep, "Work it out again", kind="tertiary")
     else:
-        if state.told["error"]:
-            st.error(plain(sentence(str(state.told["error"]))), icon=":material/error:")
+        if state.preview["error"]:
+            st.error(plain(sentence(str(state.preview["error"]))), icon=":material/error:")
         _offer_cost(sweep, "Show runs, time and ε cost", kind="secondary")
 
 
 def _tell_left(state: _State) -> Json:
     """Return the cost that was told, with the runs that are new and not finished as they are by now."""
     going_on = sum(count for status, count in state.counts.items() if status not in _ENDED)
-    return {**state.told["result"]["cost"], "new": state.missing, "unfinished": going_on}
+    return {**state.preview["result"]["cost"], "new": state.missing, "unfinished": going_on}
 
 
 def _offer_cost(sweep: _Sweep, label: str, *, kind: Any) -> None:
@@ -224,7 +224,7 @@ def _offer_cost(sweep: _Sweep, label: str, *, kind: Any) -> None:
 
 
 def _offer_launch(sweep: _Sweep, state: _State) -> None:
-    told = state.told["result"]
+    preview = state.preview["result"]
     if state.launching:
         st.info("Being launched: a worker puts the runs into the queue.", icon=":material/rocket_launch:")
         return
@@ -232,25 +232,25 @@ def _offer_launch(sweep: _Sweep, state: _State) -> None:
         st.error(plain(sentence(str(state.launch["error"]))), icon=":material/error:")
     if not state.missing:
         return
-    if told["refusal"]:
-        st.error(plain(sentence(str(told["refusal"]))), icon=":material/block:")
+    if preview["refusal"]:
+        st.error(plain(sentence(str(preview["refusal"]))), icon=":material/block:")
         return
-    many = told["cost"]["new"] > told["max_runs"]
-    words = f"More than {told['max_runs']:,} runs: yes, start all {told['cost']['new']:,}"
+    many = preview["cost"]["new"] > preview["max_runs"]
+    words = f"More than {preview['max_runs']:,} runs: yes, start all {preview['cost']['new']:,}"
     sure = not many or st.checkbox(words, key=f"{sweep.own_key}_sure")
     label = f"Launch {state.missing:,} {'run' if state.missing == 1 else 'runs'}"
     icon, own = ":material/rocket_launch:", f"{sweep.own_key}_launch"
     if st.button(label, key=own, type="primary", icon=icon, disabled=not sure):
-        _do(partial(sweep.store.previews.ask, _name_launch(sweep, told), again=True))
+        _do(partial(sweep.store.previews.ask, _name_launch(sweep, preview), again=True))
 
 
 def _show_progress(sweep: _Sweep, state: _State) -> None:
-    total = len(state.told["result"]["keys"])
+    total = len(state.preview["result"]["keys"])
     ended = sum(state.counts.get(status, 0) for status in _ENDED)
     parts = [f"{count} {_WORDS.get(status, status)}" for status, count in state.counts.items()]
     left = _say_left(sweep, state, total)
     st.progress(min(1.0, state.made / total), text=f"{ended} of {total} ended: {', '.join(parts)}{left}")
-    keys, sweeps = state.told["result"]["keys"], SweepStore(sweep.store)
+    keys, sweeps = state.preview["result"]["keys"], SweepStore(sweep.store)
     with st.container(horizontal=True):
         own = sweep.own_key
         if state.training and st.button("Cancel", key=f"{own}_cancel", icon=":material/stop:", help=_CANCEL):

@@ -9,9 +9,9 @@ import streamlit as st
 from fairpriv_core.report.inverse import RAW_CHOICE, say_answer, smallest_epsilon
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.frame import go_to
-from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.picks import settle
 from pages.widgets.shared.run_table import MOST_CHOSEN, name_row
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, keep, mount, mount_several, value
 
 _MOST_OFFERED = 300
@@ -64,16 +64,16 @@ def ask_for_epsilon(rows: Sequence[TableRow]) -> None:
     with st.container(horizontal=True, gap="medium"):
         least = st.number_input("Accuracy of at least (%)", 0.0, 100.0, step=0.5, width=210, **mount("wish_accuracy"))
         most = st.number_input("Gap of at most (pp)", 0.0, 100.0, step=0.5, width=210, **mount("wish_gap"))
-    wish = {"accuracy": keep("wish_accuracy", least) / 100, "gap": keep("wish_gap", most) / 100}
-    answers = attempt(lambda: smallest_epsilon(rows, **wish))
+    wanted = {"accuracy": keep("wish_accuracy", least) / 100, "gap": keep("wish_gap", most) / 100}
+    answers = attempt(lambda: smallest_epsilon(rows, **wanted))
     if not answers:
         st.info("No finished run here has an ε.")
         return
     with st.container(key="wish_answer"):
         for index, answer in enumerate(answers):
-            st.markdown(f"- {plain(say_answer(answer, **wish))}")
+            st.markdown(f"- {plain(say_answer(answer, **wanted))}")
             if answer.nearest is not None:
                 label = "Pick it" if answer.found else "Pick the nearest"
-                go = {"on_click": pick, "args": (answer.nearest.keys[0],)}
-                st.button(label, key=f"wish_pick_{index}", icon=":material/add_location:", **go)
+                first, icon = answer.nearest.keys[0], ":material/add_location:"
+                st.button(label, key=f"wish_pick_{index}", icon=icon, on_click=pick, args=(first,))
     st.caption(RAW_CHOICE)

@@ -16,8 +16,8 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.spec import build_sweep
 from pages.widgets.shared.demo import list_offered
-from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.reference import list_reference
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_spec
 from pages.widgets.shared.state import keep, mount, mount_default, mount_index, mount_several, value
 from pages.widgets.shared.suitable import PROTECTS

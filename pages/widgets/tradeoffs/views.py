@@ -33,8 +33,8 @@ def show_view(topic: Topic, claims: Claims, answers: Answers) -> None:
     if view == "space":
         _show_space(topic, claims, answers, dominated=dominated)
         return
-    told = {"dataset": topic.data_title, "notion": topic.notion_title}
-    figure = frontier(claims, **told, details=answers.details, dominated=dominated)
+    titles = {"dataset": topic.data_title, "notion": topic.notion_title}
+    figure = frontier(claims, **titles, details=answers.details, dominated=dominated)
     show_figure(figure, "tradeoff_frontier", on_pick=pick)
 
 
@@ -95,11 +95,11 @@ def _show_space(topic: Topic, claims: Claims, answers: Answers, *, dominated: bo
 
 
 def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
-    about: dict[str, list[TableRow]] = {}
+    by_method: dict[str, list[TableRow]] = {}
     for claim, rows in claims.items():
         for row in rows:
-            about.setdefault(f"{method_style(row.method).title} · {claim.title}", []).append(row)
-    able = {name: rows for name, rows in about.items() if len(_list_axes(rows, answers)) > 1}
+            by_method.setdefault(f"{method_style(row.method).title} · {claim.title}", []).append(row)
+    able = {name: rows for name, rows in by_method.items() if len(_list_axes(rows, answers)) > 1}
     if not able:
         st.info(
             "A map needs runs of one method in which two numbers vary, such as ε and C_p; a sweep makes them.",

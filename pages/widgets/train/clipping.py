@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
 import streamlit as st
 
-from fairpriv_core.methods.base import parameters
-from fairpriv_core.methods.clipping_choice import Warmup
+from fairpriv_core.methods.base import Method, parameters
+from fairpriv_core.methods.clipping_choice import ChoosesClipping, Warmup
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.report.figures import bias_variance
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.guard import attempt, plain
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose
 from pages.widgets.train.form import build_stops
 from pages.widgets.train.plan import Plan
@@ -38,7 +37,8 @@ _RISES = (
 
 def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
     """Draw the curves of a method that has them, with the chosen bounds marked; until they are there, wait for them."""
-    if not plan.method.info.shows_clipping:
+    method = plan.method
+    if not isinstance(method, ChoosesClipping):
         return
     stated = config.to_json()["method"]
     request = {
@@ -54,20 +54,20 @@ def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
         return
     ready = _is_ready(store, key)
     draw = st.fragment(_draw, run_every=None if ready else _POLL_SECONDS)
-    draw(store, key, config=config, plan=plan, ready=ready)
+    draw(store, key, config=config, method=method, ready=ready)
 
 
-def _draw(store: RunStore, key: str, *, config: RunConfig, plan: Plan, ready: bool) -> None:
+def _draw(store: RunStore, key: str, *, config: RunConfig, method: ChoosesClipping, ready: bool) -> None:
     if not ready and _is_ready(store, key):
         st.rerun()
-    stored: Mapping[str, Any] = attempt(lambda: store.preview(key)) or {}
+    stored = attempt(lambda: store.preview(key)) or {}
     if stored.get("error"):
         st.warning(plain(f"The clipping curves cannot be drawn: {stored['error']}"), icon=":material/warning:")
     if not stored.get("result"):
         if not ready:
             st.caption("A worker is making the curves over C_p and C_d …")
         return
-    curves = attempt(lambda: plan.method.clipping_curves(Warmup(**stored["result"])))
+    curves = attempt(lambda: method.clipping_curves(Warmup(**stored["result"])))
     for name, curve in (curves or {}).items():
         figure = bias_variance(
             curve.bounds,
@@ -82,16 +82,16 @@ def _draw(store: RunStore, key: str, *, config: RunConfig, plan: Plan, ready: bo
         if curve.minimiser is None:
             st.caption(plain(_RISES.format(symbol=_SYMBOLS[name])))
         else:
-            _offer_minimum(name, curve.minimiser, plan)
+            _offer_minimum(name, curve.minimiser, config.method)
 
 
-def _offer_minimum(name: str, minimum: float, plan: Plan) -> None:
+def _offer_minimum(name: str, minimum: float, method: Method) -> None:
     """Draw the button that sets the bound to the slider's stop nearest to the minimum, and shows the slider."""
-    shown, field = parameters(type(plan.method))[name]
-    best = min(build_stops(shown, field.default), key=lambda stop: abs(math.log(stop / minimum)))
+    shown, field = parameters(type(method))[name]
+    best = min(build_stops(shown, cast("float", field.default)), key=lambda stop: abs(math.log(stop / minimum)))
     which = "the minimum" if f"{best:.3g}" == f"{minimum:.3g}" else "the setting nearest to the minimum"
     setting = f"{_SYMBOLS[name]} = {best:g}"
-    if getattr(plan.method, name) == best:
+    if getattr(method, name) == best:
         st.caption(plain(f"{setting} is chosen already: it is {which}, {minimum:.3g}."))
     elif st.button(f"Use {which}: {setting}", key=f"use_{name}", help=_FREE, icon=":material/vertical_align_bottom:"):
         choose(f"p.{name}", best)

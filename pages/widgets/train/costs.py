@@ -9,9 +9,9 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.ledger.launch import foresee_launch
 from fairpriv_core.privacy import explain
-from fairpriv_core.privacy.ledger import Entry
+from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.records.ledger_entry import identify_data, post_record
+from fairpriv_core.records.ledger_entry import identify_data, record_posting
 from fairpriv_core.records.record import list_columns, list_sensitive_columns
 from fairpriv_core.report.figures import predicted_epsilon
 from fairpriv_core.runs.expect import expect_seconds
@@ -20,8 +20,8 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.epsilon import explain_epsilon
-from pages.widgets.shared.guard import attempt, plain
 from pages.widgets.shared.ledger import HELP, call_people, find_page, list_effects
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.train.plan import Plan
 
 
@@ -103,7 +103,7 @@ def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset
         list_effects(effects, launched=launch is not None)
 
 
-def _read_plan(config: RunConfig, plan: Plan, dataset: Dataset) -> Entry:
+def _read_plan(config: RunConfig, plan: Plan, dataset: Dataset) -> LedgerEntry:
     """Return what the run would be in the ledger, from its plan."""
     planned = {
         "key": "of this launch",
@@ -115,4 +115,4 @@ def _read_plan(config: RunConfig, plan: Plan, dataset: Dataset) -> Entry:
         "epsilon_reason": plan.unproved,
         "data": {"columns": list_columns(dataset), "sensitive_columns": list_sensitive_columns(dataset)},
     }
-    return post_record(planned).entry
+    return record_posting(planned).entry

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field
 from functools import partial
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import streamlit as st
 
@@ -15,7 +15,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import FOR_IMAGES, MLP, NETWORKS
 from fairpriv_core.methods.base import Method, Parameter, parameters
 from fairpriv_core.records.config import OF_MLP
-from pages.widgets.shared.guard import plain
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import forget, keep, mount, mount_index, value
 
 _MIDDLE = 5
@@ -73,14 +73,14 @@ def choose_fairness(kind: type[Method]) -> dict[str, Any]:
             help=f"Moves “{plain(shown.title)}” around its default. {plain(shown.help)}",
         ),
     )
-    chosen = turn_knob(float(field.default), position, shown)
+    chosen = turn_knob(cast("float", field.default), position, shown)
     st.caption(f"{plain(shown.title)} = {chosen:g}")
     return {knob: chosen}
 
 
 def fit_batch(kind: type[Method], rows: int) -> dict[str, Any]:
     """Return the batch size where the usual one is too large for data of so many rows: a quarter of them; else {}."""
-    usual = parameters(kind)["batch_size"][1].default if "batch_size" in parameters(kind) else None
+    usual = cast("int", parameters(kind)["batch_size"][1].default) if "batch_size" in parameters(kind) else None
     if usual is None or usual <= rows // 2:
         return {}
     st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual:d} is too large for {rows:,} rows.")

@@ -13,11 +13,11 @@ from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.records.record import accuracy_is_public
 from fairpriv_core.report.inverse import Answer, say_answer, smallest_epsilon
 from fairpriv_core.report.tables import TableRow, varied_settings
+from pages.widgets.shared.access import find_store
 from pages.widgets.shared.epsilon import STOPS
 from pages.widgets.shared.finished import find_rows
-from pages.widgets.shared.guard import plain
 from pages.widgets.shared.run_table import name_settings
-from pages.widgets.shared.session import find_store
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount, value
 
 _NONE = (
@@ -61,7 +61,7 @@ def offer_inverse(data: Mapping[str, Any], info: MethodInfo) -> None:
 def _is_public(row: TableRow, info: MethodInfo) -> bool:
     proved = row.epsilon if row.variant == "proved" else None
     stated = {"threat_model": row.threat_model, "epsilon": proved}
-    return accuracy_is_public(stated, looks=info.needs_group_at_prediction)
+    return accuracy_is_public(stated, uses_group=info.needs_group_at_prediction)
 
 
 def _asks_the_same(row: TableRow, data: Mapping[str, Any]) -> bool:

@@ -11,9 +11,10 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.store.runs import GOING_ON, RunStore
+from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import go_to
-from pages.widgets.shared.guard import attempt, plain
-from pages.widgets.shared.session import find_store, identify_file
+from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.session import identify_file
 from pages.widgets.shared.state import choose
 from pages.widgets.train.clipping import show_clipping
 from pages.widgets.train.costs import say_duration, show_costs, show_effect, warn_of_delta, warn_of_idling

@@ -14,11 +14,12 @@ from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.records.source import key_split
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import epsilon_text
+from pages.widgets.shared.access import find_store
 from pages.widgets.shared.demo import list_offered
 from pages.widgets.shared.frame import link_to
-from pages.widgets.shared.guard import attempt
 from pages.widgets.shared.reference import list_reference
-from pages.widgets.shared.session import find_dataset, find_spec, find_store
+from pages.widgets.shared.sentences import attempt
+from pages.widgets.shared.session import find_dataset, find_spec
 from pages.widgets.shared.state import keep, mount_index, value
 from pages.widgets.shared.suitable import choose_method, choose_notion, explain_notion
 
