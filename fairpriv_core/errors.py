@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from fairpriv_core.text import to_sentence
+
 
 class FairprivError(Exception):
-    """Base of every error that is shown as a sentence; `exit_code` is the command line's."""
+    """Base of every error that is shown as a sentence, as `to_sentence` has it; `exit_code` is the command line's."""
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(to_sentence(message))
 
 
 class BadInput(FairprivError):

@@ -5,11 +5,16 @@ from __future__ import annotations
 import csv
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import TextIO
 
+#: characters of a sentence that tells of an error
+MOST_OF_SENTENCE = 400
+_MOST_OF_WORD = 150
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, marks of direction, lone surrogates, line ends
 _DIGITS = 3
 _LEAST = 0.001
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
@@ -101,6 +106,38 @@ def defuse(cell: object) -> object:
     """
     is_formula = isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
     return f"'{cell}" if is_formula else cell
+
+
+def show_unseen(text: str) -> str:
+    r"""Return `text` with control characters, marks of direction, lone surrogates and line ends spelled out.
+
+    >>> show_unseen("a\x1b[31m\n\ud800é")
+    'a\\x1b[31m\\n\\ud800é'
+    """
+    return "".join(
+        each.encode("unicode_escape").decode() if unicodedata.category(each) in _UNSEEN else each for each in text
+    )
+
+
+def shorten(text: str, most: int) -> str:
+    """Return a text of at most `most` characters; of a longer one the middle is left out.
+
+    >>> shorten("123456789", 5), shorten("12345", 5)
+    ('12…89', '12345')
+    """
+    tail = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
+
+
+def to_sentence(message: str) -> str:
+    """Return a message as it can be shown anywhere: on one line, what cannot be seen spelled out, 400 characters long.
+
+    >>> len(to_sentence("9" * 5000)), len(to_sentence("no file " * 1000))
+    (150, 400)
+    """
+    seen = show_unseen(message)
+    words = re.sub(rf"\S{{{_MOST_OF_WORD + 1},}}", lambda found: shorten(found[0], _MOST_OF_WORD), seen)
+    return shorten(words, MOST_OF_SENTENCE)
 
 
 def drop_folders(text: str, file: str | None = None) -> str:

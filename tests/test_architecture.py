@@ -20,14 +20,15 @@ ROOT = Path(__file__).parent.parent
 CODE = read_sources(ROOT, "fairpriv_core", "pages", "app.py", "benchmarks", "examples")
 TESTS = read_sources(ROOT, "tests")
 
-BASE = ("errors", "checks", "seeds", "stats", "text")
+BASE = ("errors", "checks", "paths", "seeds", "stats", "text")
 LOWER = (*BASE, "data", "notions", "privacy")
 # The rooms of a run, each of which may import those before it.
 _LATER = ("methods", "audit", "records", "store", "ledger", "runs", "sweeps", "papers", "report", "cli")
 # Which rooms of fairpriv_core a room may import from, besides itself. Rooms not named here may import any.
 ROOMS: dict[str, tuple[str, ...]] = {
-    "errors": (),
+    "errors": ("text",),
     "checks": ("errors",),
+    "paths": ("errors",),
     "seeds": ("errors",),
     "stats": (),
     "text": (),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +14,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.report import Data, name_columns, report_ledger, report_ledgers
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
+from fairpriv_core.paths import read_path
 from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.ledger_entry import call_data, identify_data
@@ -106,9 +106,10 @@ def _find_data(dataset: str | None, file: str | None) -> Data:
         raise BadInput("give either a data set or a file, not both.", field="dataset")
     if dataset is not None and dataset not in problems():
         raise BadInput(f"unknown data set '{dataset}'; choose from {', '.join(problems())}.", field="dataset")
-    if file is not None and not Path(file).expanduser().is_file():
+    path = None if file is None else read_path(file)
+    if path is not None and not path.is_file():
         raise BadInput(f"'{file}' is neither a data set ({', '.join(problems())}) nor a file.", field="dataset")
-    return {"dataset": dataset, "file": None if file is None else str(Path(file).expanduser().absolute())}
+    return {"dataset": dataset, "file": None if path is None else str(path)}
 
 
 def _find_page(store: RunStore, data: Data) -> str:

@@ -1,6 +1,6 @@
 """The command line. With `--json`, one JSON document on standard output; messages go to standard error.
 
-Exit codes: 0, 1 for a failed run, 2 for bad input.
+Exit codes: 0, 1 for a failed run, 2 for bad input, 70 for a fault of this program, which shows its traceback.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from importlib import import_module
 from typing import NoReturn
 
@@ -15,7 +16,10 @@ import click
 
 from fairpriv_core.cli.output import Failed, say
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.text import to_sentence
 
+#: a fault of this program, as sysexits.h has it
+FAULT = 70
 # Each command, where it is: a module of this folder and a name in it.
 _COMMANDS = {
     "account": "runs:account_command",
@@ -71,7 +75,7 @@ def main() -> NoReturn:
         say(f"Error: {error}")
         code = error.exit_code
     except click.ClickException as error:
-        error.show()
+        say(f"Error: {to_sentence(error.format_message())}")
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort):
         say("stopped.")
@@ -81,4 +85,7 @@ def main() -> NoReturn:
         code = 1
     except Failed:
         code = 1
+    except Exception:
+        traceback.print_exc()
+        code = FAULT
     sys.exit(code)

@@ -6,12 +6,12 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.paths import read_path
 from fairpriv_core.runs.foreground import Reporter
 
 
@@ -53,14 +53,17 @@ def _to_json(answer: Answer) -> str:
 def write_out(out: str, content: str | bytes) -> None:
     """Write a file; BadInput where it cannot be."""
     try:
-        Path(out).write_bytes(content.encode() if isinstance(content, str) else content)
+        read_path(out, field="out").write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise BadInput(f"out cannot be written: {out} ({error.strerror}).", field="out") from error
 
 
 def check_folder(out: str | None) -> None:
     """Refuse, before a long run rather than after it, a place that cannot be written."""
-    if out is not None and (not Path(out).absolute().parent.is_dir() or Path(out).is_dir()):
+    if out is None:
+        return
+    path = read_path(out, field="out")
+    if not path.parent.is_dir() or path.is_dir():
         raise BadInput(f"out must be a file in a folder that exists, got {out}.", field="out")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.records.config import RunConfig, build_config, read_toml
+from fairpriv_core.paths import read_text
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.parameters import read_method_table
+from fairpriv_core.records.plain import read_json, read_toml
 from fairpriv_core.records.source import DATA_FIELDS
 
 _METHOD = ("method", "variant", "assignments")
@@ -43,7 +44,7 @@ def read_method_options(
     base: Any, method: str | None, variant: str | None, assignments: Sequence[str] | None
 ) -> dict[str, Any]:
     """Return {"name", hyper-parameters…}; another method than the base's drops the base's hyper-parameters."""
-    named = {"name": base} if isinstance(base, str) else dict(base or {})
+    named = read_method_table(base)
     if method is not None and method != named.get("name"):
         named = {"name": method}
     for text in assignments or ():
@@ -56,17 +57,11 @@ def read_method_options(
 
 def _read_config_file(path: str) -> dict[str, Any]:
     """Return the mapping in a TOML or JSON file; of a record its config."""
-    try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"config cannot be read: {path} ({error}).", field="config") from error
+    text = read_text(path, field="config", what="config")
     if not text.lstrip().startswith("{"):
         return read_toml(text)
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise BadInput(f"config is not valid JSON: {path} ({error}).", field="config") from error
-    return dict(found["config"]) if isinstance(found.get("config"), dict) else dict(found)
+    found = read_json(text)
+    return dict(found["config"]) if isinstance(found.get("config"), dict) else found
 
 
 def _over(base: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from fairpriv_core.errors import BadInput
 
+#: of one file
+MOST_COLUMNS = 2_000
 _BLOCK = 1 << 20
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _MAGIC = {
@@ -82,7 +85,10 @@ def read_header(path: Path, *, separator: str = ",") -> tuple[int, list[str]]:
 
 
 def check_header(path: Path, header: Sequence[str]) -> None:
-    """Raise BadInput for a header that names a column twice, or has only one: most likely a wrong separator."""
+    """Raise BadInput for a header that names a column twice, has more than MOST_COLUMNS, or has only one.
+
+    The last is most likely a wrong separator.
+    """
     if len(header) < 2:
         only = header[0] if header else ""
         for separator, name in _SEPARATORS.items():
@@ -94,8 +100,9 @@ def check_header(path: Path, header: Sequence[str]) -> None:
         raise _fault(
             f"{path.name} has one column, '{_shorten(only)}'; it needs a label, a sensitive attribute and a feature."
         )
-    named = [name for name in header if name]
-    twice = sorted({name for name in named if named.count(name) > 1})
+    if len(header) > MOST_COLUMNS:
+        raise _fault(f"{path.name} has {len(header):,} columns, and at most {MOST_COLUMNS:,} are read; leave some out.")
+    twice = sorted(name for name, count in Counter(header).items() if name and count > 1)
     if twice:
         raise _fault(f"{path.name} has more than one column named {_quote(twice)}; rename them so that each is unique.")
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path, PurePosixPath
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.paths import read_path
 
 VARIABLE = "FAIRPRIV_DATA_FOLDER"
 _ENDINGS = (".csv", ".parquet")
@@ -47,7 +48,7 @@ def find_named(name: str) -> Path:
         raise BadInput(f"no data folder is offered here, so '{name}' cannot be read.", field="data")
     asked = PurePosixPath(name)
     plain = not asked.is_absolute() and ".." not in asked.parts and "\0" not in name
-    path = folder / asked
+    path = read_path(str(folder / asked), field="data")
     if not plain or asked.suffix.lower() not in _ENDINGS or not _is_inside(path, folder):
         raise BadInput(f"'{name}' is not a CSV or Parquet file inside the data folder of this server.", field="data")
     return path

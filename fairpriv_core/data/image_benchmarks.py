@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from fairpriv_core.data.download import find_edition, find_local
-from fairpriv_core.data.images import Pictures, Pixels, Target, decode_images
+from fairpriv_core.data.images import Pictures, Pixels, Target, decode_images, read_image_file
 from fairpriv_core.data.problem import Categorical, Label, Layout, Problem, Source
 from fairpriv_core.data.table import Codes
 from fairpriv_core.errors import BadInput, DataUnavailable
@@ -138,7 +138,7 @@ def read_folder(folder: Path, target: Target, *, skip: bool) -> Faces:
         )
     notes = [_check_names([name for name in names if labels[name] is None], len(names), skip=skip)]
     listed = list(known)
-    pixels, kept, lost = decode_images(listed, lambda at: (folder / listed[at]).read_bytes(), target, skip=skip)
+    pixels, kept, lost = decode_images(listed, lambda at: read_image_file(folder / listed[at]), target, skip=skip)
     age, gender, race = np.array([known[listed[at]] for at in kept]).T
     said = tuple(note for note in (*notes, lost) if note)
     return Faces(pixels, age, gender, race, "", said)

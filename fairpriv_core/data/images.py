@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import stat
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 from PIL import Image
@@ -18,6 +21,11 @@ from fairpriv_core.errors import BadInput
 
 #: a pixel is divided by it: public, and learned from no row
 WHITE = 255
+#: bytes of pixels, a channel one each, of all images of a data set together, equal ones counted too
+MOST_PIXELS = 2_000_000_000
+#: of one image's file
+MOST_BYTES = 1 << 28
+_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")  # none that runs a program, as EPS does
 _AT_ONCE = 1 << 10
 _MOST_NAMED = 5
 _BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError, Image.DecompressionBombWarning)
@@ -97,10 +105,12 @@ class _Reading:
     target: Target
     first: tuple[str, tuple[int, int]] | None = None
     colour: bool = False
+    rows: int = 0
     kept: list[int] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
     def read(self, names: Sequence[str], find: Callable[[int], bytes]) -> Iterator[np.ndarray]:
+        self.rows = len(names)
         for place, name in enumerate(names):
             found = self._decode(place, name, find)
             if found is not None:
@@ -108,29 +118,49 @@ class _Reading:
                 yield found
 
     def _decode(self, place: int, name: str, find: Callable[[int], bytes]) -> np.ndarray | None:
-        """Return one image as (1, values); None where it cannot be read. BadInput for one of another size."""
+        """Return one image as (1, values); None where it cannot be read.
+
+        BadInput, before its pixels are read, for one of another size, and for more pixels in all than MOST_PIXELS.
+        """
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", Image.DecompressionBombWarning)
-                image = Image.open(io.BytesIO(find(place)))
+                warnings.simplefilter("ignore", UserWarning)  # of what a file says beside its pixels
+                image = Image.open(io.BytesIO(find(place)), formats=_FORMATS)
+                colour = image.mode not in _GREY if self.target.colour is None else self.target.colour
+                self._check_size(name, image.size, colour)
                 image.load()
         except _BROKEN as error:
             self.broken.append(f"{name} ({_say_fault(error)})")
             return None
         if self.first is None:
-            wanted = self.target.colour
-            self.first, self.colour = (name, image.size), image.mode not in _GREY if wanted is None else wanted
-        self._check_size(name, image.size)
+            self.first, self.colour = (name, image.size), colour
         return _flatten(image, self.colour, self.target.size)
 
-    def _check_size(self, name: str, size: tuple[int, int]) -> None:
-        assert self.first is not None
-        if size != self.first[1]:
+    def _check_size(self, name: str, size: tuple[int, int], colour: bool) -> None:
+        if self.first is None:
+            width, height = size if self.target.size is None else self.target.size
+            pixels = self.rows * width * height * (3 if colour else 1)
+            if pixels > MOST_PIXELS:
+                raise BadInput(
+                    f"{self.rows:,} images like {name}, of {size[0]:,} × {size[1]:,} pixels, have {pixels:,} values, "
+                    f"and at most {MOST_PIXELS:,} are read; make them smaller, or use fewer.",
+                    field="file",
+                )
+        elif size != self.first[1]:
             one, other = (f"{width} × {height} pixels" for width, height in (self.first[1], size))
             raise BadInput(
                 f"images must be of one size: {self.first[0]} has {one}, {name} has {other}; make them alike first.",
                 field="file",
             )
+
+
+def read_image_file(path: Path) -> bytes:
+    """Return an image file's bytes; OSError for what is no regular file or has more than MOST_BYTES."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+        raise OSError(errno.EINVAL, "no regular file of at most 256 MB")
+    return path.read_bytes()
 
 
 def decode_images(

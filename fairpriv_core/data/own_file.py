@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -16,7 +17,7 @@ from pyarrow import parquet
 
 from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.faults import check_file, explain, read_header
-from fairpriv_core.data.images import Pixels, Target, decode_images
+from fairpriv_core.data.images import Pixels, Target, decode_images, read_image_file
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
 from fairpriv_core.data.read import read_table
 from fairpriv_core.data.roles import MOST_GROUPS, parse_label, parse_sensitive
@@ -34,6 +35,7 @@ from fairpriv_core.data.table import (
     to_numbers,
 )
 from fairpriv_core.errors import BadInput
+from fairpriv_core.paths import read_path
 
 #: a column of texts keeps this many of its values apart; the others are encoded as all zeros
 MOST_CATEGORIES = 50
@@ -261,12 +263,15 @@ class _Cells:
             return cell
         if not isinstance(cell, str):
             raise FileNotFoundError(f"{self.name(place)} names no image")
-        path = self.folder / cell
+        try:
+            path = read_path(str(self.folder / cell))
+        except BadInput as error:
+            raise OSError(errno.EINVAL, str(error)) from error
         if PurePath(cell).is_absolute() or not path.resolve().is_relative_to(self.folder.resolve()):
             raise BadInput(
                 f"'{cell}' lies outside the folder of {self.source}; name images relative to that folder.", field="file"
             )
-        return path.read_bytes()
+        return read_image_file(path)
 
 
 def attach_images(rows: RawTable, path: Path, column: str, *, skip: bool) -> RawTable:

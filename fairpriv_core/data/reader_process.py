@@ -10,10 +10,12 @@ from __future__ import annotations
 import atexit
 import io
 import json
+import os
 import select
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +29,9 @@ from fairpriv_core.data.profile import ColumnReport, FileReport, Outline, inspec
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFailed
 
 IDLE_SECONDS = 60.0
+#: so long may an answer take; the others wait
+ANSWER_SECONDS = 180.0
+_BLOCK = 1 << 20
 _LENGTH_BYTES = 8
 _ERRORS = {kind.__name__: kind for kind in (BadInput, DataUnavailable)}
 
@@ -66,10 +71,13 @@ def main() -> None:
 
 
 class Reader:
-    """The process that reads: started when it is asked, ends by itself when it is not asked for a while."""
+    """The process that reads: started when it is asked, ends by itself when it is not asked for a while.
 
-    def __init__(self, module: str = "fairpriv_core.data.reader_process") -> None:
-        self._command = [sys.executable, "-m", module]
+    It answers one request after the other, each within `seconds` or not at all: RunFailed then, as where it dies.
+    """
+
+    def __init__(self, module: str = "fairpriv_core.data.reader_process", seconds: float = ANSWER_SECONDS) -> None:
+        self._command, self._seconds = [sys.executable, "-m", module], seconds
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self.close)
@@ -96,8 +104,12 @@ class Reader:
 
     def _ask(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what the process answers: JSON, and arrays by name. One that has gone is started anew, once."""
-        with self._lock:
+        if not self._lock.acquire(timeout=self._seconds):
+            raise RunFailed("the data could not be read now: another file is being read; try again in a minute.")
+        try:
             answer = self._try(request) or self._try(request)
+        finally:
+            self._lock.release()
         if answer is None:
             raise RunFailed(
                 "the data could not be read: the process that reads them ended without an answer; "
@@ -111,21 +123,44 @@ class Reader:
         return dict(told), arrays
 
     def _try(self, request: Mapping[str, Any]) -> bytes | None:
+        """Return the archive; None where the process has died. RunFailed, and its end, where it takes too long."""
         process = self._process = self._process or subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        until = time.monotonic() + self._seconds
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
-            length = int.from_bytes(process.stdout.read(_LENGTH_BYTES), "big")
-            answer = process.stdout.read(length)
+            answer = _receive(process, int.from_bytes(_receive(process, _LENGTH_BYTES, until), "big"), until)
         except BrokenPipeError:
             answer = b""
+        except TimeoutError as error:
+            self.close()
+            raise RunFailed(
+                f"the data could not be read within {self._seconds:g} seconds, after which reading stops; use fewer "
+                "rows, or fairpriv train, which may take longer."
+            ) from error
         if answer:
             return answer
         self.close()
         return None
+
+
+def _receive(process: subprocess.Popen[bytes], count: int, until: float) -> bytes:
+    """Return the next `count` bytes that the process writes, fewer where it ends; TimeoutError after `until`."""
+    assert process.stdout is not None
+    source, found = process.stdout.fileno(), bytearray()
+    waiting = select.poll()  # no select: a server has more than 1024 open files
+    waiting.register(source, select.POLLIN)
+    while len(found) < count:
+        if not waiting.poll(max(until - time.monotonic(), 0) * 1000):
+            raise TimeoutError
+        block = os.read(source, min(count - len(found), _BLOCK))
+        if not block:
+            break
+        found += block
+    return bytes(found)
 
 
 READER = Reader()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -21,46 +20,16 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
 from fairpriv_core.methods.fields import count_outputs, network_of
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.parameters import method_to_json, noise_is_set, read_method
+from fairpriv_core.records.parameters import check_texts, method_to_json, noise_is_set, read_method
+from fairpriv_core.records.plain import check_plain, write_toml
 from fairpriv_core.records.reuse import read_reuse
 from fairpriv_core.records.source import check_file, hash_own_file, key_split, name_split, read_data
 
 DEFAULT_DELTA = 1e-5
 _ADDED_LATER = ("private_evaluation", "reuse", "share_samples")  # no part of a key unless they are set
 _BEFORE = "file_sha256"  # in place of `file_id`, in configs of earlier versions
+_MOST_DIGITS = 20  # of a seed that is written as text; no seed is as long
 OF_MLP = ("hidden_layers", "width")  # what a network of another kind has no use for
-
-
-def read_toml(text: str, *, what: str = "the config") -> dict[str, Any]:
-    """Return the mapping that `text` holds; BadInput where it is not TOML, which calls the text `what`."""
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{what} is not valid TOML: {error}.", field="config") from error
-
-
-def write_toml(plain: Mapping[str, Any]) -> str:
-    """Return `plain` as TOML; None, which TOML does not have, is left out."""
-    own = {name: value for name, value in plain.items() if not isinstance(value, Mapping)}
-    lines = _assign(own)
-    for name, table in plain.items():
-        if isinstance(table, Mapping):
-            lines += ["", f"[{name}]", *_assign(table)]
-    return "\n".join(lines) + "\n"
-
-
-def _assign(values: Mapping[str, Any]) -> list[str]:
-    return [f"{name} = {_value(value)}" for name, value in values.items() if value is not None]
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(_value(item) for item in value)}]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @dataclass(frozen=True)
@@ -141,7 +110,9 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
     Raises:
         BadInput: with the field's name, its value and what would be right.
     """
+    check_plain(raw)
     checks.known_names("setting", tuple(raw), (*_SETTINGS, _BEFORE))
+    check_texts(RunConfig, raw)
     given = {name: value for name, value in raw.items() if value is not None}
     method = read_method(given.get("method"))
     data = data or read_data(given.get("data"))
@@ -158,7 +129,7 @@ def build_config(raw: Mapping[str, Any], *, data: DataSpec | None = None) -> Run
         split=_read_split(given.get("split"), data.dataset),
         seed=_read_seed("seed", given.get("seed", 0)),
         replay_noise=_read_seed("replay_noise", given["replay_noise"]) if "replay_noise" in given else None,
-        file_id=given.get("file_id"),
+        file_id=None if given.get("file_id") is None else str(given["file_id"]),
         private_evaluation=_read_evaluation(given.get("private_evaluation", False), method),
         reuse=reuse,
         share_samples=_read_sharing(given.get("share_samples", False), method),
@@ -219,7 +190,7 @@ def _read_split(value: Any, dataset: str | None) -> str:
 
 
 def _read_seed(name: str, value: Any) -> int:
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS else value
     checks.whole(low=0, high=2**31 - 1, **{name: number})
     return int(number)
 

@@ -20,6 +20,7 @@ from fairpriv_core.engine.predict import THRESHOLD, decision_thresholds, is_rand
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.rates import TWO, decide
+from fairpriv_core.paths import read_path
 from fairpriv_core.text import write_lines
 
 PARAMETERS, DESCRIPTION = "model.npz", "model.json"
@@ -91,13 +92,13 @@ class Model:
         Raises BadInput for a file that cannot be read or lacks columns (the sensitive one too where the model decides
         by group), for images of another size, and for a target that cannot be written.
         """
-        features, group = self._read_rows(Path(source))
+        features, group = self._read_rows(read_path(source))
         score = predict_proba(self.network, self.parameters, features, group)
         names, decided = self.label_names, decide(score, decision_thresholds(self.network, features))
         binary = len(names) == TWO
         probability = score[:, 1] if binary else score.max(axis=1)
         try:
-            with Path(target).open("w", newline="", encoding="utf-8") as stream:
+            with read_path(target, field="out").open("w", newline="", encoding="utf-8") as stream:
                 rows = enumerate(zip(probability.tolist(), decided.tolist(), strict=True), start=1)
                 described = ((row, f"{share:.6g}", names[label]) for row, (share, label) in rows)
                 write_lines(stream, ("row", "probability", "prediction"), described)

@@ -6,6 +6,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any, Literal
 
 from fairpriv_core import checks
@@ -17,23 +18,41 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
+def check_texts(kind: type, given: Mapping[str, Any]) -> None:
+    """Raise BadInput where a field of the dataclass `kind` is text by its annotation and is given a list or table."""
+    for name in _name_texts(kind) & set(given):
+        if isinstance(given[name], list | tuple | Mapping):
+            raise BadInput(f"{name} must be text, got {given[name]}.", field=name)
+
+
+@cache
+def _name_texts(kind: type) -> frozenset[str]:
+    hints = typing.get_type_hints(kind)
+    return frozenset(name for name, hint in hints.items() if str in (hint, *typing.get_args(hint)))
+
+
 def read_method(raw: Any) -> Method:
     """Return the method that `raw` names: a name of the catalogue, or {"name": …, hyper-parameters…}.
 
     Raises:
         BadInput: no name, an unknown one, or what `build_method` refuses.
     """
-    if not isinstance(raw, str | Mapping | None):
-        raise BadInput(f"method must be a name or a table with a name, got '{raw}'.", field="method")
-    given = {"name": raw} if isinstance(raw, str) else dict(raw or {})
+    given = read_method_table(raw)
     name = given.pop("name", None)
     if name is None:
         raise BadInput(f"method is not given; choose from {', '.join(methods())}.", field="method")
-    if name not in methods():
+    if not isinstance(name, str) or name not in methods():
         raise BadInput(f"unknown method '{name}'; choose from {', '.join(methods())}.", field="method")
     kind = methods()[name]
     kept = {parameter: value for parameter, value in given.items() if parameter not in kind.info.retired}
     return build_method(kind, _read_variant(kind, kept))
+
+
+def read_method_table(raw: Any) -> dict[str, Any]:
+    """Return a method's table, of one that is a name alone {"name": …}, of none {}; BadInput for anything else."""
+    if not isinstance(raw, str | Mapping | None):
+        raise BadInput(f"method must be a name or a table with a name, got '{raw}'.", field="method")
+    return {"name": raw} if isinstance(raw, str) else dict(raw or {})
 
 
 def build_method(kind: type[Method], given: Mapping[str, Any]) -> Method:

@@ -12,6 +12,8 @@ from fairpriv_core.data.catalog import default_split, problems
 from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput
+from fairpriv_core.paths import read_path
+from fairpriv_core.records.parameters import check_texts
 
 #: what a config's data may say
 DATA_FIELDS = tuple(item.name for item in fields(DataSpec))
@@ -26,6 +28,7 @@ def read_data(raw: Any) -> DataSpec:
     """
     asked = {name: value for name, value in _mapping(raw).items() if value is not None}
     checks.known_names("data setting", tuple(asked), DATA_FIELDS)
+    check_texts(DataSpec, asked)
     ratio, rows = read_ratio(asked.pop("group_ratio", None)), read_rows(asked.pop("rows", None))
     given = {name: str(value) for name, value in asked.items()}
     if ("dataset" in given) == ("file" in given):
@@ -36,7 +39,7 @@ def read_data(raw: Any) -> DataSpec:
     if not given.get("sensitive", "").strip():
         raise BadInput("sensitive is not given; name the sensitive attribute (a column, or a+b).", field="sensitive")
     if "file" in given:
-        given["file"] = str(Path(given["file"]).expanduser().absolute())
+        given["file"] = str(read_path(given["file"]))
         if not given.get("label"):
             raise BadInput("label is not given; name the column that is to be predicted.", field="label")
     return DataSpec(**given, group_ratio=ratio, rows=rows)

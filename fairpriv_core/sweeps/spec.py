@@ -8,22 +8,26 @@ from __future__ import annotations
 import difflib
 import itertools
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 from fairpriv_core import checks
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.records.config import RunConfig, build_config, draws_samples, read_toml, write_toml
+from fairpriv_core.paths import read_text
+from fairpriv_core.records.config import RunConfig, build_config, draws_samples
 from fairpriv_core.records.parameters import method_to_json
+from fairpriv_core.records.plain import check_plain, read_toml, write_toml
 from fairpriv_core.records.source import DATA_FIELDS
 
 #: so many runs start without being asked for twice
 MOST_RUNS = 100
+#: of the axes' values; the papers' own sweeps have up to 5,000
+MOST_COMBINATIONS = 10_000
 _INVALID = ("refuse", "skip")
 _FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("file_id", "share_samples"))
 _OPTIONS = ("invalid", "share_samples", "share_release", "max_runs")
@@ -52,6 +56,11 @@ class Sweep:
     share_release: bool = False
     max_runs: int = MOST_RUNS
 
+    @property
+    def combinations(self) -> int:
+        """How many there are, counted without making one."""
+        return math.prod(map(len, self.axes.values()))
+
 
 def read_sweep(path: str) -> Sweep:
     """Return the sweep that the TOML file at `path` asks for.
@@ -59,15 +68,16 @@ def read_sweep(path: str) -> Sweep:
     Raises:
         BadInput: the file is missing or no TOML, or an axis is unknown, empty, no list or names a value twice.
     """
-    try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"the sweep's file cannot be read: {path} ({error}).", field="sweep") from error
+    text = read_text(path, field="sweep", what="the sweep's file")
     return build_sweep(read_toml(text, what=f"the sweep's file {path}"))
 
 
 def build_sweep(raw: Mapping[str, Any]) -> Sweep:
-    """Return the sweep that `raw` asks for: a config's fields and the tables `axes` and `sweep`; errors as above."""
+    """Return the sweep that `raw` asks for: a config's fields and the tables `axes` and `sweep`.
+
+    Errors as above, and BadInput for more than MOST_COMBINATIONS.
+    """
+    check_plain(raw, "the sweep")
     base = {name: value for name, value in raw.items() if name not in ("axes", "sweep")}
     checks.known_names("setting", tuple(base), (*_FIELDS, "axes", "sweep"))
     axes, options = _read_table(raw, "axes"), _read_table(raw, "sweep")
@@ -76,14 +86,25 @@ def build_sweep(raw: Mapping[str, Any]) -> Sweep:
     checks.known_names("setting of [sweep]", tuple(options), _OPTIONS)
     flat = _flatten(axes)
     named = list_methods(base, flat.get("method", []))
-    return Sweep(base, {name: _read_axis(name, flat[name]) for name in _check_names(flat, named)}, **_read(options))
+    found = Sweep(base, {name: _read_axis(name, flat[name]) for name in _check_names(flat, named)}, **_read(options))
+    check_count(found, MOST_COMBINATIONS, "make several sweeps of it")
+    return found
+
+
+def check_count(sweep: Sweep, most: int, advice: str) -> None:
+    """Raise BadInput where a sweep has more than `most` combinations; `advice` says what to do then."""
+    if sweep.combinations > most:
+        raise BadInput(
+            f"the axes must have at most {most:,} combinations, got {sweep.combinations:,}; {advice}.", field="axes"
+        )
 
 
 def list_methods(base: Mapping[str, Any], axis: Any) -> list[str]:
     """Return the names of the methods of a sweep, those that there are."""
     own = _name_method(base.get("method"))
     values = axis if isinstance(axis, list) and axis else [own]
-    return [name for name in dict.fromkeys(_name_method(value) or own for value in values) if name in methods()]
+    named = [_name_method(value) or own for value in values]
+    return [name for name in dict.fromkeys(name for name in named if isinstance(name, str)) if name in methods()]
 
 
 def _name_method(value: Any) -> Any:
@@ -128,10 +149,12 @@ def _read_axis(name: str, values: Any) -> tuple[Any, ...]:
         raise BadInput(f"axis '{name}' must be a list, such as [{json.dumps(values)}], got {values!r}.", field=name)
     if not values:
         raise BadInput(f"axis '{name}' is empty; give it one value or more, or leave it out.", field=name)
-    seen = [json.dumps(float(value) if _is_number(value) else value, sort_keys=True) for value in values]
-    twice = next((value for at, value in enumerate(values) if seen[at] in seen[:at]), None)
-    if twice is not None:
-        raise BadInput(f"axis '{name}' names {twice!r} twice; name each value once.", field=name)
+    seen: set[str] = set()
+    for value in values:
+        text = json.dumps(float(value) if _is_number(value) else value, sort_keys=True)
+        if text in seen:
+            raise BadInput(f"axis '{name}' names {value!r} twice; name each value once.", field=name)
+        seen.add(text)
     return tuple(values)
 
 

@@ -65,3 +65,11 @@ def test_a_process_that_dies_is_told_in_a_sentence_and_one_that_has_gone_is_repl
         Reader("fairpriv_core.data.no_such_module").outline(DataSpec(dataset="synthetic", sensitive="group"))
     READER.close()
     assert READER.outline(DataSpec(dataset="synthetic", sensitive="group")).dataset.n == 8000
+
+
+def test_what_takes_too_long_is_ended_and_told_in_a_sentence() -> None:
+    reader, asked = Reader(seconds=0.001), DataSpec(dataset="synthetic", sensitive="group")
+    for _ in range(2):  # the second asks a new process, and waits for nothing
+        with pytest.raises(RunFailed, match=r"could not be read within 0\.001 seconds, after which reading stops"):
+            reader.outline(asked)
+    assert reader._process is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from PIL import Image
 from pyarrow import parquet
 
-from fairpriv_core.data import mapped
+from fairpriv_core.data import images, mapped
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import DataSpec
@@ -169,6 +170,36 @@ def test_an_image_outside_the_folder_is_not_read(tmp_path: Path, name: str) -> N
     path = write_folder(tmp_path / "in")
     path.write_text(path.read_text().replace("pictures/8.png", name))
     assert "lies outside the folder of list.csv" in str(refuse(path, unreadable="skip"))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "loop", "long name", "postscript", "too large"])
+def test_what_is_no_image_file_is_named_and_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path, odd = write_folder(tmp_path), tmp_path / "odd.png"
+    name = "a" * 300 + ".png" if kind == "long name" else odd.name
+    if kind == "pipe":
+        os.mkfifo(odd)
+    elif kind == "loop":
+        odd.symlink_to(odd)
+    elif kind == "postscript":
+        odd.write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 8\n%%EndComments\nshowpage\n%%EOF\n")
+    elif kind == "too large":
+        Image.fromarray(draw(0)).save(odd)
+        with odd.open("ab") as file:
+            file.truncate(images.MOST_BYTES + 1)
+    path.write_text(path.read_text() + f"{name},cat,f\n")
+    assert str(refuse(path)).startswith(f"1 of {ROWS + 1} images cannot be read: {name[:50]}")
+
+
+def test_pixels_are_counted_before_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_folder(tmp_path)
+    monkeypatch.setattr(images, "MOST_PIXELS", ROWS * HEIGHT * WIDTH - 1)
+    monkeypatch.setattr(images, "stack_bytes", None)  # where they would be written
+    said = str(refuse(path))
+    assert f"{ROWS} images like pictures/0.png, of 9 × 8 pixels, have {ROWS * HEIGHT * WIDTH:,} values" in said
+    monkeypatch.undo()
+    assert load(path).n == ROWS
 
 
 def test_a_folder_is_told_what_it_lacks(tmp_path: Path) -> None:

@@ -123,10 +123,10 @@ def _take(store: RunStore, given: UploadedFile) -> tuple[str, ...]:
     stored = attempt(lambda: store.uploads.put(cast(IO[bytes], given), given.name, store.payer))
     if stored is None:
         return ()
-    report = READER.inspect(stored.path, limit_bytes=LIMIT_BYTES)
-    if report.errors:
+    report = attempt(lambda: READER.inspect(stored.path, limit_bytes=LIMIT_BYTES))
+    if report is None or report.errors:
         attempt(lambda: store.uploads.delete(stored.id, store.payer))
-        return tuple(fault.replace(stored.path.name, given.name) for fault in report.errors)
+        return () if report is None else tuple(f.replace(stored.path.name, given.name) for f in report.errors)
     choose("file", name_upload(stored))
     _forget(given)
     return ()

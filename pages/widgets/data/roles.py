@@ -114,7 +114,9 @@ def choose_file() -> DataSpec | None:
     given = choose_given_file()
     if given is None:
         return None
-    report = _inspect(str(given.path), stamp_file(str(given.path)))
+    report = attempt(lambda: _inspect(str(given.path), stamp_file(str(given.path))))
+    if report is None:
+        return None
     for warning in report.warnings:
         st.warning(plain(warning.replace(given.path.name, given.name)), icon=":material/info:")
     for error in report.errors:

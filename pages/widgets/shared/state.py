@@ -18,6 +18,7 @@ from fairpriv_core.methods.catalog import DEFAULT_METHOD
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from pages.widgets.shared.frame import ask_for_frame
 
+_LARGEST = 2**53 - 1  # a browser knows no larger whole number
 #: every choice that a link carries, with its default; method parameters are `p.<name>` and have the method's default
 DEFAULTS: dict[str, Any] = {
     "data": "synthetic:group",
@@ -121,6 +122,19 @@ def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) 
     return {"key": name, "value": wanted}
 
 
+def mount_number(name: str, low: float | None = None, high: float | None = None, default: Any = None) -> dict[str, Any]:
+    """Return what a field or slider of a number called `name` is drawn with: `key`, `value` and its range.
+
+    A choice outside [low, high] (of a link) becomes the nearer end of it.
+    """
+    kind, wanted = type(DEFAULTS.get(name, default)), value(name, default)
+    ends = {side: kind(end) for side, end in (("min_value", low), ("max_value", high)) if end is not None}
+    inside = min(max(wanted, ends.get("min_value", wanted)), ends.get("max_value", wanted))
+    if inside != wanted:
+        choose(name, inside)
+    return {**mount(name, default=default), **ends}
+
+
 def mount_index(name: str, options: Iterable[Any], default: Any = None) -> dict[str, Any]:
     """Return the `key` and the `index` with which a list called `name` is drawn."""
     listed = list(options)
@@ -210,9 +224,10 @@ def _like(chosen: Any, default: Any) -> Any:
     """Return `chosen`, which may be the address's text, as the kind of thing that `default` is."""
     if not isinstance(chosen, str) or isinstance(default, str) or default is None:
         return chosen
+    if isinstance(default, bool):
+        return chosen == "True"
     try:
-        if isinstance(default, bool):
-            return chosen == "True"
-        return type(default)(float(chosen)) if isinstance(default, int | float) else default
-    except (ValueError, OverflowError):
+        number = float(chosen)
+    except ValueError:
         return default
+    return type(default)(number) if isinstance(default, int | float) and abs(number) <= _LARGEST else default

@@ -12,7 +12,7 @@ from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.picks import settle
 from pages.widgets.shared.run_table import MOST_CHOSEN, name_row
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import choose, keep, mount, mount_several, value
+from pages.widgets.shared.state import choose, keep, mount_number, mount_several, value
 
 _MOST_OFFERED = 300
 _PICKED = (
@@ -62,8 +62,9 @@ def ask_for_epsilon(rows: Sequence[TableRow]) -> None:
     """Draw the question and its answer out of `rows`, of one data set, its groups and one notion."""
     st.subheader("Which ε is enough?", anchor=False)
     with st.container(horizontal=True, gap="medium"):
-        least = st.number_input("Accuracy of at least (%)", 0.0, 100.0, step=0.5, width=210, **mount("wish_accuracy"))
-        most = st.number_input("Gap of at most (pp)", 0.0, 100.0, step=0.5, width=210, **mount("wish_gap"))
+        wished = mount_number("wish_accuracy", 0, 100)
+        least = st.number_input("Accuracy of at least (%)", step=0.5, width=210, **wished)
+        most = st.number_input("Gap of at most (pp)", step=0.5, width=210, **mount_number("wish_gap", 0, 100))
     wanted = {"accuracy": keep("wish_accuracy", least) / 100, "gap": keep("wish_gap", most) / 100}
     answers = attempt(lambda: smallest_epsilon(rows, **wanted))
     if not answers:

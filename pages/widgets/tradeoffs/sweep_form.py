@@ -11,7 +11,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Parameter, parameters
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.config import read_toml
+from fairpriv_core.records.plain import read_toml
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.spec import build_sweep
@@ -19,7 +19,7 @@ from pages.widgets.shared.demo import list_offered
 from pages.widgets.shared.reference import list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_spec
-from pages.widgets.shared.state import keep, mount, mount_default, mount_index, mount_several, value
+from pages.widgets.shared.state import keep, mount, mount_default, mount_index, mount_number, mount_several, value
 from pages.widgets.shared.suitable import PROTECTS
 from pages.widgets.shared.sweeper import offer_sweep
 
@@ -188,7 +188,7 @@ def _fill_in() -> dict[str, Any] | None:
     with left:
         budgets = keep("sweep.epsilon", st.text_input("Values of ε", **mount("sweep.epsilon", default="0.5, 1, 3, 9")))
     with right:
-        seeds = st.number_input("Seeds", 1, 100, **mount("sweep.seeds", default=_SEEDS), help="Each is one run more.")
+        seeds = st.number_input("Seeds", **mount_number("sweep.seeds", 1, 100, _SEEDS), help="Each is one run more.")
     private = any(methods()[name].info.threat_model for name in chosen)
     axes: dict[str, Any] = {"epsilon": read_values(budgets, "ε")} if private else {}
     axes |= choose_axes(chosen)

@@ -16,7 +16,7 @@ from fairpriv_core.engine.networks import FOR_IMAGES, MLP, NETWORKS
 from fairpriv_core.methods.base import Method, Parameter, parameters
 from fairpriv_core.records.config import OF_MLP
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import forget, keep, mount, mount_index, value
+from pages.widgets.shared.state import forget, keep, mount, mount_index, mount_number, value
 
 _MIDDLE = 5
 _STEPS_A_DECADE = 12
@@ -188,13 +188,10 @@ def _draw_number(key: str, shown: Parameter, default: Any) -> Any:
 
 
 def _draw_slider(key: str, shown: Parameter, default: Any) -> Any:
-    kind = type(default)
-    low, high = kind(shown.low), kind(shown.high)
-    inside = min(max(value(key, default), low), high)
-    step = 1 if kind is int else float(f"{(high - low) / 100:.1g}")
-    if inside != value(key, default):
-        keep(key, inside)
-    return st.slider(shown.title, low, high, step=step, **mount(key, default=default), help=shown.help)
+    mounted = mount_number(key, shown.low, shown.high, default)
+    wide = mounted["max_value"] - mounted["min_value"]
+    step = 1 if isinstance(default, int) else float(f"{wide / 100:.1g}")
+    return st.slider(shown.title, step=step, **mounted, help=shown.help)
 
 
 def _draw_log_slider(key: str, shown: Parameter, default: Any) -> Any:

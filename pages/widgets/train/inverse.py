@@ -18,7 +18,7 @@ from pages.widgets.shared.epsilon import STOPS
 from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.run_table import name_settings
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import choose, keep, mount, value
+from pages.widgets.shared.state import choose, keep, mount, mount_number, value
 
 _NONE = (
     "No stored run yet on this data with this notion, method, accounting and δ. Launch some with several ε, or a "
@@ -72,10 +72,7 @@ def _asks_the_same(row: TableRow, data: Mapping[str, Any]) -> bool:
 def _choose_accuracy(shares: Sequence[float]) -> float:
     """Draw the slider over what stored runs reach and return the share that is chosen."""
     low, high = math.floor(100 * min(shares)), math.ceil(100 * max(shares)) + 1
-    inside = min(max(value(_NAME), float(low)), float(high))
-    if inside != value(_NAME):
-        keep(_NAME, inside)
-    wanted = st.slider("Accuracy of at least", float(low), float(high), step=0.1, format="%.1f %%", **mount(_NAME))
+    wanted = st.slider("Accuracy of at least", step=0.1, format="%.1f %%", **mount_number(_NAME, low, high))
     return float(keep(_NAME, wanted)) / 100
 
 

@@ -1,0 +1,94 @@
+"""Plain values, of which a config or sweep is made, and their texts: TOML and JSON."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from fairpriv_core.errors import BadInput
+
+_DEEPEST = 8  # tables and lists within each other; a sweep's have four
+_LARGEST = 2**63 - 1
+
+
+def read_toml(text: str, *, what: str = "the config") -> dict[str, Any]:
+    """Return the mapping of plain values that `text` holds; BadInput, which calls it `what`, for anything else."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{what} is not valid TOML: {error}.", field="config") from error
+    except (ValueError, RecursionError) as error:
+        raise _refuse_text(what, error) from error
+    check_plain(found)
+    return found
+
+
+def read_json(text: str, *, what: str = "the config") -> dict[str, Any]:
+    """Return the mapping of plain values that `text` holds; BadInput, which calls it `what`, for anything else."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{what} is not valid JSON: {error}.", field="config") from error
+    except (ValueError, RecursionError) as error:
+        raise _refuse_text(what, error) from error
+    check_plain(found)
+    return dict(found)
+
+
+def _refuse_text(what: str, error: Exception) -> BadInput:
+    long = "a number with too many digits" if isinstance(error, ValueError) else "too many brackets within each other"
+    return BadInput(f"{what} cannot be read: it has {long}.", field="config")
+
+
+def check_plain(value: Any, where: str = "the config") -> None:
+    """Raise BadInput unless `value` is plain: none, true or false, numbers, texts; lists and tables of such, not deep.
+
+    A text must have a UTF-8 form, a whole number fit into 64 bits. `where` names the value in the message.
+    """
+    _check(value, where, 0)
+
+
+def _check(value: Any, where: str, depth: int) -> None:
+    if depth > _DEEPEST:
+        raise BadInput(f"{where} has more than {_DEEPEST} lists or tables within each other.", field="config")
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            _check(name, "a setting's name", depth + 1)
+            _check(part, str(name), depth + 1)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            _check(part, where, depth + 1)
+    elif isinstance(value, str):
+        if not value.isascii() and value != value.encode(errors="ignore").decode():
+            raise BadInput(f"{where} must be text with a UTF-8 form, got '{value}'.", field=where)
+    elif isinstance(value, int) and abs(value) > _LARGEST:
+        raise BadInput(f"{where} must be a whole number from -{_LARGEST} to {_LARGEST}, got a longer one.", field=where)
+    elif not isinstance(value, int | float | PurePath | None):
+        raise BadInput(f"{where} must be a number, text, list or table, got {value}; quote it as text.", field=where)
+
+
+def write_toml(plain: Mapping[str, Any]) -> str:
+    """Return `plain` as TOML; None, which TOML does not have, is left out."""
+    own = {name: value for name, value in plain.items() if not isinstance(value, Mapping)}
+    lines = _assign(own)
+    for name, table in plain.items():
+        if isinstance(table, Mapping):
+            lines += ["", f"[{name}]", *_assign(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _assign(values: Mapping[str, Any]) -> list[str]:
+    return [f"{name} = {_value(value)}" for name, value in values.items() if value is not None]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_value(item) for item in value)}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
