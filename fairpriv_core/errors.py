@@ -36,5 +36,9 @@ class RunFailed(FairprivError):
     """A run that was allowed to start cannot go on (a group vanished under noise, training diverged)."""
 
 
+class Damaged(FairprivError):
+    """Something in the run store is not what was written there."""
+
+
 class StoreError(FairprivError):
     """The run store cannot be read or written; nothing that it holds was changed."""

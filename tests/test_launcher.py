@@ -206,3 +206,10 @@ def test_the_app_ends_when_one_part_dies(checkout, log, dead: int) -> None:
     assert app.returncode == 137
     assert ("the process that trains ended with exit code 137" in messages) == (dead == 0)
     assert not [part for part in parts if is_alive(part)]
+
+
+def test_a_killed_launcher_takes_both_parts_with_it(checkout, log) -> None:
+    app, parts = start_app(checkout, log)
+    app.kill()
+    app.communicate(timeout=20)  # not before all that it started has closed its end
+    assert not [part for part in parts if is_alive(part)]

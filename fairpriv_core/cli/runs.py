@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fairpriv_core.cli import options
-from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, report
+from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, report, say
 from fairpriv_core.cli.request import read_method_options, read_request
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.metrics import violation
@@ -128,7 +128,9 @@ def answer_account(raw_method: Mapping[str, Any], **sizes: Any) -> Answer:
 def answer_runs() -> Answer:
     """List the runs in the default store."""
     with open_store() as store:
-        found = list_runs(store)
+        found, damaged = list_runs(store), store.damaged()
+    if damaged:
+        say(f"Left out because damaged: {', '.join(damaged)} ('fairpriv check' says what is).")
     return Answer({"runs": found}, prose.describe_runs(found))
 
 

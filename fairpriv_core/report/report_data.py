@@ -143,14 +143,16 @@ def gather_report(store: RunStore, keys: Sequence[str]) -> ReportData:
 
     Raises:
         BadInput: no key is given, or a run is unknown or has not finished.
+        Damaged: a run's record is not what was written.
     """
     wanted = list(dict.fromkeys(store.row(key).key for key in keys))
     if not wanted:
         raise BadInput("name the key of one finished run or more.", field="key")
     records = store.records(wanted)
     for key in wanted:
-        if key not in records or records[key].status != "finished":
-            status = records[key].status if key in records else store.row(key).status
+        record = records.get(key) or store.record(key)  # which says so where it is damaged
+        if record is None or record.status != "finished":
+            status = store.row(key).status if record is None else record.status
             raise BadInput(f"run {key} is {status}: only finished runs can be reported.", field="key")
     chosen = [records[key] for key in wanted]
     return ReportData(

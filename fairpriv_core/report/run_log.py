@@ -27,7 +27,7 @@ def tell_run(row: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _tell_attempts(row: Mapping[str, Any]) -> list[str]:
     said = []
     if row["crashes"]:
-        said.append(f"{_count(row['crashes'], 'process')} died on it.")
+        said.append(f"{_count(row['crashes'], 'process')} died on it since it last got further.")
     if row["attempt"] > 1:
         last = f"; the last time from step {row['resumed_from_step']:,}" if row["resumed_from_step"] else ""
         said.append(f"Taken up {row['attempt']} times in all{last}.")

@@ -18,10 +18,10 @@ from typing import Any
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Observer, Snapshot, Training, Unwatched
-from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.errors import BadInput, Damaged, RunFailed, StoreError
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
-from fairpriv_core.privacy.event import Events
+from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig
@@ -39,6 +39,10 @@ NOISE = "mechanism_"  # what names of arrays of `Mechanism.state` begin with
 Values = list[tuple[int, str, float | None]]
 COMMIT_SECONDS = 0.2
 MOST_COMMIT_SECONDS = 5.0  # between two commits of a chunk
+_DAMAGED = (
+    "run {key} cannot go on: its checkpoint is damaged in the run store; start it again (train --again). All that it "
+    "planned to release counts as released."
+)
 _COMMIT_SHARE = 0.05  # of a chunk's time
 HEARTBEAT_SECONDS = 2.0
 
@@ -170,14 +174,23 @@ class Interrupted(Exception):
     """A person asked for a pause or a stop of one of the runs; everything up to the last commit is stored."""
 
 
+def _look_up(work: WorkStore, claim: Claim) -> tuple[Checkpoint | None, bool]:
+    """Return a run's last checkpoint, None where it has none or a damaged one, and whether that is so."""
+    try:
+        return work.checkpoint(claim), False
+    except Damaged:
+        return None, True
+
+
 class RunSession:
     """One run's place in a journal, and the observer of its fit."""
 
-    def __init__(self, journal: StoreJournal, claim: Claim, saved: Checkpoint | None, *, watches: bool) -> None:
-        self.claim, self.saved = claim, saved
+    def __init__(self, journal: StoreJournal, claim: Claim, work: WorkStore, *, watches: bool) -> None:
+        self.claim = claim
+        self.saved, self._damaged = _look_up(work, claim)
         self.watches = watches
         self.watch: FitObserver | None = None
-        self.step = self.resumed_from = saved.step if saved else 0
+        self.step = self.resumed_from = claim.step
         self.taken: Checkpoint | None = None
         self._journal = journal
         self.begun = False
@@ -185,9 +198,15 @@ class RunSession:
         self._start: Mapping[str, Any] = {}
 
     def bind(self, plan: Plan, seal: Callable[[str], str]) -> None:
-        """Take the run's plan; RunFailed where its checkpoint is of something else. `seal` keys its data's digest."""
+        """Take the run's plan; RunFailed where its checkpoint is damaged or of something else.
+
+        `seal` keys the digest of its data. A run never begins anew by itself: it would release all once more, at its
+        price.
+        """
         self._binding = bind(settings=self.claim.config, data=seal(plan.train.digest))
         self.watch = FitObserver(plan, alone=self.watches)
+        if self._damaged:
+            raise RunFailed(_DAMAGED.format(key=self.claim.key))
         if self.saved is not None:
             check_binding(self.saved, self._binding, self.claim.key)
 
@@ -207,9 +226,11 @@ class RunSession:
 
     @property
     def released(self) -> Events:
-        """What the run has released so far, whether or not it was committed."""
+        """What the run has released so far, whether or not it was committed; all, where a damaged checkpoint tells."""
         if self.begun and self.watch is not None and self.watch.mechanism is not None:
             return self.watch.mechanism.events
+        if self._damaged and self.watch is not None:
+            return from_json(self.watch.plan.draft.event)
         return self.saved.released if self.saved else ()
 
     def due(self) -> bool:
@@ -235,7 +256,7 @@ class StoreJournal:
         self, work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Progress], None] | None = None
     ) -> None:
         alone = len(claims) == 1
-        self.sessions = [RunSession(self, claim, work.checkpoint(claim), watches=alone) for claim in claims]
+        self.sessions = [RunSession(self, claim, work, watches=alone) for claim in claims]
         self._work, self._on_commit = work, on_commit
         self._begun = self._committed = time.monotonic()
         self._interval, self._due = COMMIT_SECONDS, False

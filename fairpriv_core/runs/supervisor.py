@@ -7,18 +7,21 @@ by the same processes, in the foreground.
 
 from __future__ import annotations
 
+import fcntl
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import IO
 
-from fairpriv_core.errors import FairprivError, StoreError
+from fairpriv_core.errors import Damaged, FairprivError, StoreError
 from fairpriv_core.runs.children import Child, ChildProcesses, count_cores
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import run_child
 from fairpriv_core.store.claim import Claim, LeaseLost
+from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import open_work
@@ -29,6 +32,10 @@ RECOVER_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0
 CHUNK_PATIENCE_SECONDS = 12.0  # a chunk hears of it by its heartbeat, and its commit takes longer
 MOST_PREVIEWS = 2  # so that curves need not wait for an audit
+_OTHER = (
+    "fairpriv: another process of this host trains what is launched in {where}; this one waits, and goes on when that "
+    "one ends."
+)
 #: runs the chunks of a store until none of their runs waits or is at work, calling back now and then
 Executor = Callable[[str | None, Sequence[str], Callable[[], None]], None]
 
@@ -62,7 +69,7 @@ class Supervisor:
         try:
             self.tick()
             self._trouble = ""
-        except StoreError as error:
+        except (Damaged, StoreError) as error:
             if str(error) != self._trouble:
                 print(f"fairpriv: {error} Trying again.", file=sys.stderr)
             self._trouble = str(error)
@@ -121,16 +128,44 @@ class Supervisor:
 
 
 def main() -> int:
-    """Serve the default store until told to end."""
+    """Serve the default store until told to end; where another process of this host does, first wait for its end."""
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopping.set())
     try:
-        Supervisor().serve(stopping)
+        with serving(stopping):
+            if not stopping.is_set():
+                Supervisor().serve(stopping)
     except FairprivError as error:
         print(f"fairpriv: {error}", file=sys.stderr)
         return error.exit_code
     return 0
+
+
+@contextmanager
+def serving(stopping: threading.Event, place: str | None = None) -> Iterator[None]:
+    """Hold a store's place for one supervisor a host, once it is free or one is told to stop.
+
+    Two would each take a run for every core. The place is a lock on a file, which the system frees however its holder
+    ends.
+    """
+    database = Database(place)
+    with database.open_lock("supervisor") as held:
+        database.close()
+        if not _is_locked(held):
+            print(_OTHER.format(where=database.where), file=sys.stderr, flush=True)
+        while not stopping.is_set() and not _is_locked(held):
+            stopping.wait(TROUBLE_SECONDS)
+        yield
+
+
+def _is_locked(file: IO[bytes]) -> bool:
+    """Lock a file unless another process has; return whether it is locked now."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from fairpriv_core.store.checksum import check_content
 from fairpriv_core.store.claim import Artifact
 from fairpriv_core.store.database import Database, upsert
 from fairpriv_core.store.tables import artifact
@@ -29,8 +30,10 @@ class AuditStore:
             upsert(connection, artifact, [{"key": key, "name": file.name, **row}])
 
     def find(self, key: str) -> dict[str, Any] | None:
-        """Return the audit of run `key`; None where it has none."""
-        query = select(artifact.c.content).where(artifact.c.key == key, artifact.c.name == AUDIT)
+        """Return the audit of run `key`; None where it has none, Damaged where it is not what was stored."""
+        query = select(artifact.c.content, artifact.c.sha256).where(artifact.c.key == key, artifact.c.name == AUDIT)
         with self._database.read() as connection:
-            content = connection.scalar(query)
-        return None if content is None else dict(json.loads(bytes(content)))
+            found = connection.execute(query).first()
+        if found is None:
+            return None
+        return dict(json.loads(check_content(bytes(found.content), found.sha256, f"the audit of run {key}")))

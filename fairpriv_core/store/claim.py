@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.dialects import now
 
 LEASE_SECONDS = 15.0
 
@@ -23,12 +23,18 @@ def identify(pid: int | None = None) -> str:
     return f"{socket.gethostname()}:{number}:{_started(number) or 0}"
 
 
-def is_dead(identity: str | None) -> bool:
-    """Return whether `identity` names a process of this host that is gone; of other hosts only a lease tells."""
+def is_dead(identity: str | None) -> bool | None:
+    """Return whether the process that `identity` names is gone; None where only its lease tells.
+
+    That is a process of another host, and, without /proc, one whose id some process of this host has: maybe another.
+    """
     if identity is None:
         return True
     host, pid, started = identity.rsplit(":", 2)
-    return host == socket.gethostname() and _started(int(pid)) != int(started)
+    if host != socket.gethostname():
+        return None
+    gone = _started(int(pid)) != int(started)
+    return gone if gone or int(started) else None
 
 
 def _started(pid: int) -> int | None:
@@ -59,7 +65,7 @@ class LeaseLost(FairprivError):
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to work on a run; `attempt` fences its writes. `seconds` were spent by earlier attempts.
+    """The right to work on a run; `attempt` fences its writes. Earlier attempts spent `seconds` and got to `step`.
 
     Runs that train together are claimed together, one claim each.
     """
@@ -68,6 +74,7 @@ class Claim:
     attempt: int
     config: Mapping[str, Any] = field(hash=False)
     seconds: float
+    step: int
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,6 @@ class Artifact:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def hold() -> dict[str, Any]:
-    """Return the columns by which this process holds a row from now on."""
-    now = time.time()
-    return {"worker": identify(), "heartbeat": now, "lease_expires": now + LEASE_SECONDS}
+def hold(seconds: float = LEASE_SECONDS) -> dict[str, Any]:
+    """Return the columns by which this process holds a row for `seconds` from now on."""
+    return {"worker": identify(), "lease_expires": now() + seconds}

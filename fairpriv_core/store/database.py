@@ -6,13 +6,15 @@ refused at once when another one wrote in between, whatever the time-out. Reader
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from sqlalchemy import (
     URL,
@@ -32,6 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from fairpriv_core.errors import BadInput, StoreError
+from fairpriv_core.store.checksum import Unreadable
 from fairpriv_core.store.identity import make_secret
 from fairpriv_core.store.tables import SCHEMA_VERSION, schema, store_info
 from fairpriv_core.store.upgrade import upgrade
@@ -40,6 +43,7 @@ _BUSY_SECONDS = 30
 _CONNECT_SECONDS = 10
 _ELSEWHERE = "set FAIRPRIV_STORE to another place"
 _SCRUB_SECONDS = 2
+_LOCK_DIGITS = 16
 _PRAGMAS = (
     f"busy_timeout={_BUSY_SECONDS * 1000}",
     "journal_mode=WAL",
@@ -128,6 +132,19 @@ class Database:
         """Where files that belong to the store lie: beside a SQLite file, else ~/.fairpriv."""
         return Path.home() / ".fairpriv" if self.path is None else self.path.parent
 
+    def open_lock(self, name: str) -> IO[bytes]:
+        """Open the file by whose lock processes of this host agree on who does `name` for this store.
+
+        Raises StoreError where it cannot be made.
+        """
+        digest = hashlib.sha256(self.identify().encode()).hexdigest()[:_LOCK_DIGITS]
+        place = self.folder / f"{name}-{digest}.lock"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return os.fdopen(os.open(place, os.O_CREAT | os.O_RDWR, 0o600), "wb")
+        except OSError as error:
+            raise StoreError(f"the lock {place} cannot be made ({error.strerror}); {_ELSEWHERE}.") from error
+
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
@@ -158,7 +175,8 @@ class Database:
                 limits = {"connect_timeout": _CONNECT_SECONDS}
                 options = {} if self.writable else {"postgresql_readonly": True}
                 return create_engine(self.url, pool_pre_ping=True, connect_args=limits, execution_options=options)
-            engine = create_engine(self.url if self.writable else _read_only_url(self.path))
+            url = self.url if self.writable else _read_only_url(self.path)
+            engine = create_engine(url, json_deserializer=_read_json)
         except ModuleNotFoundError as error:
             raise StoreError(f"a PostgreSQL store needs the package '{error.name}'; pip install it.") from error
         event.listen(engine, "connect", _set_pragmas if self.writable else _set_no_pragmas)
@@ -284,14 +302,27 @@ def _read_only_url(path: Path) -> URL:
     return URL.create("sqlite", database=f"{path.as_uri()}", query={"uri": "true", **dict([mode.split("=")])})
 
 
+def _read_json(text: str) -> Any:
+    """Return a stored document; one that is no JSON must not hide the others."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return Unreadable()
+
+
+def _read_text(content: bytes) -> str:
+    """Return stored text; damaged text too, so that one row of it does not hide the others."""
+    return content.decode(errors="replace")
+
+
 def _set_pragmas(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None
+    connection.isolation_level, connection.text_factory = None, _read_text
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _set_no_pragmas(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None
+    connection.isolation_level, connection.text_factory = None, _read_text
 
 
 def _begin(connection: Connection) -> None:
@@ -312,7 +343,9 @@ def _say(where: str, cause: str) -> str:
         return (
             f"the disk of the run store {where} is full; nothing stored was changed: free some space or {_ELSEWHERE}."
         )
-    if "not a database" in lower or "malformed" in lower:
+    if "malformed" in lower:
+        return f"the run store {where} is damaged ({cause}); take it from a backup ('fairpriv check' lists all damage)."
+    if "not a database" in lower:
         return f"{where} is not a run store ({cause}); {_ELSEWHERE}."
     if "locked" in lower:
         return f"the run store {where} has been busy for {_BUSY_SECONDS} seconds; try again."

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.errors import BadInput
+from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.privacy.ledger import LedgerEntry, compose
 from fairpriv_core.privacy.rdp import Cap, admits, count_against, read_gauge
@@ -29,9 +30,10 @@ from fairpriv_core.records.ledger_entry import (
     record_posting,
 )
 from fairpriv_core.records.plan import plan_posting
+from fairpriv_core.store.checksum import Unreadable, say_damaged
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_same
-from fairpriv_core.store.rows import ENDED, read_row
+from fairpriv_core.store.rows import ENDED, check_config, lease_over, read_document, read_row
 from fairpriv_core.store.tables import cap, charge, checkpoint, data_identity, run, tombstone
 from fairpriv_core.text import at_least_text, epsilon_text
 
@@ -89,11 +91,16 @@ class LedgerStore:
         For an owner these are the benchmarks and the files of their own runs: what others call a file is theirs.
         """
         with self._database.read() as connection:
-            stored_runs = connection.execute(select(run.c.config, run.c.owner).order_by(run.c.created))
-            mine = [config for config, owner in stored_runs if config["data"]["file"] is None or self._may_name(owner)]
+            query = select(run.c.key, run.c.config_key, run.c.config, run.c.owner).order_by(run.c.created)
+            stored_runs = connection.execute(query).mappings().all()
+            for stored in stored_runs:
+                check_config(stored)
+            known = [(stored["config"], stored["owner"]) for stored in stored_runs]
+            mine = [config for config, owner in known if config["data"]["file"] is None or self._may_name(owner)]
             found = {identify_data(each["data"], each.get("file_id")): call_data(each["data"]) for each in mine}
             for stored in connection.execute(select(tombstone)).mappings():
-                posting = _read_stone(stored)
+                with _told(stored):
+                    posting = _read_stone(stored)
                 if posting.name in problems() or self._may_name(stored["owner"]):
                     found.setdefault(posting.data, posting.name)
             for data in connection.scalars(select(cap.c.data)) if self._owner is None else ():
@@ -105,6 +112,20 @@ class LedgerStore:
 
     def _may_name(self, owner: str) -> bool:
         return self._owner in (None, owner)
+
+    def list_damage(self) -> list[str]:
+        """Return a sentence for each deleted run, and each paid release, of which what is kept is damaged."""
+        found = []
+        with self._database.read() as connection:
+            stones = connection.execute(select(tombstone)).mappings().all()
+            charges = connection.execute(select(charge)).mappings().all()
+        for stored, read in [*((each, _line_of_stone) for each in stones), *((each, _read_charge) for each in charges)]:
+            try:
+                with _told(stored):
+                    read(stored)
+            except Damaged as error:
+                found.append(str(error))
+        return found
 
     def caps(self, data: str) -> dict[str | None, Cap]:
         """Return the caps of a data set by sensitive column; None for whole records."""
@@ -194,9 +215,9 @@ def admit_drafts(connection: Connection, drafts: Sequence[Mapping[str, Any]]) ->
 
 def bury(connection: Connection, stored: RowMapping) -> None:
     """Leave a tombstone of a run that is about to be deleted, unless it released nothing."""
-    if not has_cost(stored):
+    record = read_cost(stored)
+    if record is None:
         return
-    record = stored["record"]
     remains = {name: stored[name] for name in ("key", "config_key", "repeat", "owner")}
     remains |= {"data": record["data"], "threat_model": record["threat_model"], "event": list_counted(record)}
     posting = record_posting(record).to_json()
@@ -207,15 +228,16 @@ def bury(connection: Connection, stored: RowMapping) -> None:
 
 def find_withdrawn(connection: Connection) -> dict[str, str]:
     """Return the runs that were chosen by raw numbers, with why no epsilon is proved for them."""
-    results = list(connection.scalars(select(charge.c.result).order_by(charge.c.created)))
+    query = select(charge.c.key, charge.c.result).order_by(charge.c.created)
+    results = [_read_result(stored) for stored in connection.execute(query).mappings()]
     raw = [found for found in results if found.get("selected") and found["request"]["by"] == "raw"]
     return {found["selected"]: found["epsilon_reason"] for found in raw}
 
 
-def has_cost(stored: Mapping[Any, Any]) -> bool:
-    """Return whether a run may have let anything out: not before training, nor where its settings were refused."""
-    record = stored["record"]
-    return record is not None and not (stored["error_kind"] == "bad_input" and not record["released"])
+def read_cost(stored: Mapping[Any, Any]) -> dict[str, Any] | None:
+    """Return the record of a run that may have let anything out; None before training or where it was refused."""
+    record = read_document(stored)
+    return None if record is None or (stored["error_kind"] == "bad_input" and not record["released"]) else record
 
 
 def name_protected(column: str | None) -> str:
@@ -246,21 +268,31 @@ def _read_lines(connection: Connection, data: str) -> list[LedgerLine]:
     committed = dict(connection.execute(select(checkpoint.c.key, checkpoint.c.released)).all())
     same = find_same(connection, data)
     found: list[tuple[float, LedgerLine]] = []
-    for stored in connection.execute(select(run)).mappings():
+    for stored in connection.execute(select(run, lease_over(run))).mappings():
+        check_config(stored)
         config = stored["config"]
         if identify_data(config["data"], config.get("file_id")) in same:
-            found += [(stored["created"], line) for line in _lines_of_run(stored, committed)]
+            with _told(stored):
+                found += [(stored["created"], line) for line in _lines_of_run(stored, committed)]
     for stored in connection.execute(select(tombstone)).mappings():
-        posting = _read_stone(stored)
-        asked = (stored["post"] or {}).get("asked")
-        asked = None if asked is None else LedgerEntry.from_json(asked)
-        line = LedgerLine(posting.what, "deleted", posting.entry, posting.entry, stored["owner"], asked)
+        with _told(stored):
+            posting, line = _line_of_stone(stored)
         found += [(stored["deleted"], line)] if posting.data in same else []
     for stored in connection.execute(select(charge)).mappings():
-        posting = Posting.from_json(stored["post"])
+        with _told(stored):
+            posting = _read_charge(stored)
         line = LedgerLine(posting.what, "charged", posting.entry, posting.entry, stored["owner"])
         found += [(stored["created"], line)] if posting.data in same else []
     return [line for _, line in sorted(found, key=lambda item: item[0])]
+
+
+@contextmanager
+def _told(stored: RowMapping) -> Iterator[None]:
+    """Read a line of the ledger; Damaged where it cannot be, for without it the sum would be too small."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise say_damaged(f"what the ledger keeps of {stored['key']}") from error
 
 
 def _hold_to_plan(connection: Connection, lines: Sequence[LedgerLine]) -> None:
@@ -268,16 +300,19 @@ def _hold_to_plan(connection: Connection, lines: Sequence[LedgerLine]) -> None:
     going_on = {line.planned.key for line in lines if line.status not in (*ENDED, "deleted", "charged")}
     mine = run.c.key.in_(going_on) & run.c.reserved.is_(None) & run.c.record.is_not(None)
     for stored in connection.execute(select(run).where(mine)).mappings().all():
-        planned = record_posting(stored["record"]).to_json()
+        planned = record_posting(read_document(stored) or {}).to_json()
         connection.execute(update(run).where(run.c.key == stored["key"]).values(reserved=planned))
 
 
 def _lines_of_run(stored: RowMapping, committed: Mapping[str, Any]) -> Iterator[LedgerLine]:
     """Yield a run's line; none where it neither released anything nor holds anything back."""
-    status = read_row(stored).status
-    if has_cost(stored):
-        posting = record_posting(stored["record"])
-        now = replace(posting.entry, events=from_json(committed.get(stored["key"]) or []))
+    status, record = read_row(stored).status, read_cost(stored)
+    if record is not None:
+        posting = record_posting(record)
+        released = committed.get(stored["key"], [])
+        if isinstance(released, Unreadable):
+            raise say_damaged(f"the checkpoint of run {stored['key']}")
+        now = replace(posting.entry, events=from_json(released))
         asked = None if stored["reserved"] is None else Posting.from_json(stored["reserved"]).entry
         yield LedgerLine(
             posting.what, status, posting.entry if status in ENDED else now, posting.entry, stored["owner"], asked
@@ -285,6 +320,26 @@ def _lines_of_run(stored: RowMapping, committed: Mapping[str, Any]) -> Iterator[
     elif stored["reserved"] is not None and status not in ENDED:
         posting = Posting.from_json(stored["reserved"])
         yield LedgerLine(posting.what, status, None, posting.entry, stored["owner"])
+
+
+def _read_charge(stored: RowMapping) -> Posting:
+    """Return what a paid release that is no run has cost; Damaged where its result is."""
+    _read_result(stored)
+    return Posting.from_json(stored["post"])
+
+
+def _read_result(stored: RowMapping) -> dict[str, Any]:
+    if isinstance(stored["result"], Unreadable):
+        raise say_damaged(f"what the ledger keeps of {stored['key']}")
+    return dict(stored["result"])
+
+
+def _line_of_stone(stored: RowMapping) -> tuple[Posting, LedgerLine]:
+    """Return what a deleted run left, and its line."""
+    posting = _read_stone(stored)
+    asked = (stored["post"] or {}).get("asked")
+    asked = None if asked is None else LedgerEntry.from_json(asked)
+    return posting, LedgerLine(posting.what, "deleted", posting.entry, posting.entry, stored["owner"], asked)
 
 
 def _read_stone(stored: RowMapping) -> Posting:

@@ -10,8 +10,9 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from fairpriv_core.store.claim import identify, is_dead
+from fairpriv_core.store.claim import hold
 from fairpriv_core.store.database import Database, upsert
+from fairpriv_core.store.rows import is_lost, lease_over
 from fairpriv_core.store.tables import preview
 
 LEASE_SECONDS = 60.0
@@ -39,7 +40,7 @@ class PreviewStore:
         old = self.look(key)
         if old is None or old["status"] == "failed" or (again and old["status"] == "finished"):
             fresh = {"request": dict(request), "status": "queued", "created": time.time(), "attempt": 0, "result": None}
-            with self._database.write() as connection:
+            with self._database.write(durable=True) as connection:
                 upsert(connection, preview, [{"key": key, **fresh, "error": None}])
         return key
 
@@ -64,17 +65,15 @@ class PreviewStore:
         with self._database.write() as connection:
             key = connection.scalar(waiting.with_for_update(skip_locked=True))
             if key is not None:
-                held = {"worker": identify(), "lease_expires": time.time() + LEASE_SECONDS}
                 row = update(preview).where(preview.c.key == key)
-                connection.execute(row.values(status="running", attempt=preview.c.attempt + 1, **held))
+                connection.execute(row.values(status="running", attempt=preview.c.attempt + 1, **hold(LEASE_SECONDS)))
             return key
 
     def extend(self, key: str) -> None:
         """Hold a preview that is being made in the name of this process."""
-        held = {"worker": identify(), "lease_expires": time.time() + LEASE_SECONDS}
         with self._database.write() as connection:
             mine = (preview.c.key == key) & (preview.c.status == "running")
-            connection.execute(update(preview).where(mine).values(**held))
+            connection.execute(update(preview).where(mine).values(**hold(LEASE_SECONDS)))
 
     def finish(self, key: str, *, result: Mapping[str, Any] | None = None, error: str | None = None) -> None:
         """Store a result, or why there is none."""
@@ -97,7 +96,8 @@ class PreviewStore:
     def recover(self) -> None:
         """Queue previews again whose process or lease is gone."""
         with self._database.read() as connection:
-            running = connection.execute(select(preview).where(preview.c.status == "running")).mappings().all()
+            held = select(preview.c.key, preview.c.status, preview.c.worker, lease_over(preview))
+            running = connection.execute(held.where(preview.c.status == "running")).mappings().all()
         for stored in running:
-            if stored["lease_expires"] < time.time() or is_dead(stored["worker"]):
+            if is_lost(stored):
                 self.abandon(stored["key"])

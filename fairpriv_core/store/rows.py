@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sqlalchemy import Table
+
+from fairpriv_core.records.config import name_config
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.store.checksum import open_document, say_damaged
 from fairpriv_core.store.claim import is_dead
+from fairpriv_core.store.dialects import now
 from fairpriv_core.text import drop_folders
 
 STATUSES = ("queued", "running", "stopping", "paused", "finished", "failed", "cancelled", "lost")
 ENDED = ("finished", "failed", "cancelled")
+_NUMBERS = ("repeat", "step", "epoch", "seconds", "attempt", "crashes", "resumed_from_step", "created")
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,7 @@ class RunRow:
         request: "pause" or "stop" where a running run was told so and has not reached it.
         step, steps, epoch: made; `steps` is None until training starts or where it is not known.
         epsilon: spent so far (proved); None where there is none to state.
-        attempt: how often a process took the run up; `crashes`: how often one died on it.
+        attempt: how often a process took the run up; `crashes`: how often one died since it last got further.
         error, error_kind: why it failed, every path by its last name: "bad_input", "failed" or "crashed".
         chunk: what runs have in common that train together; None for a run on its own.
     """
@@ -64,7 +70,13 @@ class RunRow:
 
 
 def read_row(stored: Mapping[Any, Any]) -> RunRow:
-    """Return the row with its status as of now: a running row whose process or lease is gone is lost."""
+    """Return the row with its status as of now: a running row whose process or lease is gone is lost.
+
+    Damaged where its settings are not those that it is named after, or its numbers are none.
+    """
+    check_config(stored)
+    if stored["status"] not in STATUSES or not all(isinstance(stored[name], int | float) for name in _NUMBERS):
+        raise say_damaged(f"run {stored['key']}")
     values = {name: stored[name] for name in RunRow.__dataclass_fields__}
     if stored["status"] == "running":
         values["status"] = "stopping" if stored["request"] == "stop" else "running"
@@ -75,7 +87,48 @@ def read_row(stored: Mapping[Any, Any]) -> RunRow:
     return RunRow(**values)
 
 
+def check_config(stored: Mapping[Any, Any]) -> None:
+    """Raise Damaged where a run's settings are not those that it is named after."""
+    try:
+        asked = {"file_id": None, **stored["config"]}  # of a benchmark's run an earlier version stored none
+        whole = name_config(asked) == stored["config_key"]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        whole = False
+    if not whole:
+        raise say_damaged(f"run {stored['key']}")
+
+
+def read_document(stored: Mapping[Any, Any]) -> dict[str, Any] | None:
+    """Return the JSON of a row's record; None where it has none, Damaged where it is not what was written."""
+    return None if stored["record"] is None else open_document(stored["record"], f"the record of run {stored['key']}")
+
+
+def read_brief(stored: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a row's record in brief; {} where it has none, Damaged where it is not what was written."""
+    return {} if stored["brief"] is None else open_document(stored["brief"], f"the brief of run {stored['key']}")
+
+
+def read_record(stored: Mapping[Any, Any]) -> RunRecord | None:
+    """Return a row's record; None where it has none, Damaged where it is not what was written."""
+    document = read_document(stored)
+    try:
+        return None if document is None else RunRecord.from_json(document)
+    except (AttributeError, KeyError, TypeError) as error:  # of an earlier version, which wrote no checksum
+        raise say_damaged(f"the record of run {stored['key']}") from error
+
+
+def lease_over(table: Table) -> Any:
+    """Return the column that says whether a row's lease is over; a query asks for it whose rows `is_lost` reads."""
+    return (table.c.lease_expires < now()).label("lease_over")
+
+
 def is_lost(stored: Mapping[Any, Any]) -> bool:
-    """Return whether nobody works on a row that says running."""
-    expired = stored["lease_expires"] is not None and stored["lease_expires"] < time.time()
-    return stored["status"] == "running" and (expired or is_dead(stored["worker"]))
+    """Return whether nobody works on a row that says running: its process is gone.
+
+    Where that cannot be known, its lease tells. A process of this host that is alive keeps its run, whatever its lease:
+    a suspended machine writes no heartbeat.
+    """
+    if stored["status"] != "running":
+        return False
+    dead = is_dead(stored["worker"])
+    return bool(stored["lease_over"]) if dead is None else dead

@@ -7,26 +7,39 @@ a run leaves a tombstone with what it released.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, select, update
 
-from fairpriv_core.errors import BadInput
+from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord, cancelled_record, withdrawn_record
+from fairpriv_core.store.checksum import check_content, seal_document
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_renamed
 from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_withdrawn
 from fairpriv_core.store.previews import PreviewStore
-from fairpriv_core.store.rows import ENDED, RunRow, is_lost, read_row
+from fairpriv_core.store.rows import (
+    ENDED,
+    RunRow,
+    check_config,
+    is_lost,
+    lease_over,
+    read_brief,
+    read_record,
+    read_row,
+)
 from fairpriv_core.store.tables import artifact, charge, checkpoint, metric, run, snapshot, tombstone
 from fairpriv_core.store.uploads import FileStore, UploadStore
 
 LOCAL_OWNER = "local"
 Stamp = tuple[int, int, int]
-_SHORT = [column for column in run.c if column.name not in ("record", "brief")]
+Read = TypeVar("Read")
+_OVER = lease_over(run)
+_SHORT = [*[column for column in run.c if column.name not in ("record", "brief")], _OVER]
 GOING_ON = ("queued", "running", "paused", "finished")
 
 
@@ -81,7 +94,7 @@ class RunStore:
         """
         config = self.files.settle(config) if config.file_id is None else config
         planned = self.ledger.plan(config, find_record=self.source)
-        with self.database.write() if planned is None else self.database.ledger() as connection:
+        with self.database.write(durable=True) if planned is None else self.database.ledger() as connection:
             latest = _latest(connection, config.key)
             if latest is not None and latest["status"] in GOING_ON and not again:
                 return read_row(latest)
@@ -100,10 +113,17 @@ class RunStore:
         return None if latest is None else read_row(latest)
 
     def rows(self, *, limit: int | None = None) -> list[RunRow]:
-        """Return the owner's runs, newest first; all runs where the store has no owner."""
+        """Return the owner's runs, newest first; all runs where the store has no owner. Damaged ones are left out."""
         query = select(*_SHORT).order_by(run.c.created.desc(), run.c.key).limit(limit)
         with self.database.read() as connection:
-            return [read_row(stored) for stored in connection.execute(self._listed(query)).mappings()]
+            return _read_whole(connection.execute(self._listed(query)).mappings(), read_row)
+
+    def damaged(self) -> list[str]:
+        """Return the keys of those runs that `rows` leaves out, or `records`."""
+        with self.database.read() as connection:
+            query = select(run, _OVER).order_by(run.c.created.desc(), run.c.key)
+            found = connection.execute(self._listed(query)).mappings().all()
+        return [stored["key"] for stored in found if not _read_whole([stored], _read_all)]
 
     def row(self, key: str) -> RunRow:
         """Return one run; BadInput, naming the owner's newest keys, where there is none."""
@@ -113,8 +133,8 @@ class RunStore:
     def record(self, key: str) -> RunRecord | None:
         """Return a run's record; of a running one the draft (what is known before training); None before that."""
         with self.database.read() as connection:
-            stored, withdrawn = self._row(connection, key)["record"], find_withdrawn(connection)
-        return None if stored is None else _restate(RunRecord.from_json(stored), withdrawn)
+            record, withdrawn = read_record(self._row(connection, key)), find_withdrawn(connection)
+        return None if record is None else _restate(record, withdrawn)
 
     def source(self, key: str) -> Mapping[str, Any]:
         """Return the JSON of the record of a run whose release another one uses; BadInput where it has none."""
@@ -124,23 +144,25 @@ class RunStore:
         return found.to_json()
 
     def records(self, keys: Sequence[str]) -> dict[str, RunRecord]:
-        """Return the records of those of `keys` that have one."""
+        """Return the records of those of `keys` that have one; damaged ones are left out."""
         query = self._shown(select(run.c.key, run.c.record).where(run.c.key.in_(keys)))
         with self.database.read() as connection:
-            found = {key: stored for key, stored in connection.execute(query) if stored is not None}
+            read = _read_whole(connection.execute(query).mappings(), read_record)
             withdrawn = find_withdrawn(connection)
-        return {key: _restate(RunRecord.from_json(found[key]), withdrawn) for key in keys if key in found}
+        found = {record.key: _restate(record, withdrawn) for record in read if record is not None}
+        return {key: found[key] for key in keys if key in found}
 
     def briefs(self, *, limit: int | None = None) -> list[dict[str, Any]]:
         """Return finished runs as slim records, as `rows` lists them: thousands in a fraction of a second.
 
-        Each has key, status, created, finished, config and what `RunRecord.to_brief` keeps.
+        Each has key, status, created, finished, config and what `RunRecord.to_brief` keeps; damaged ones are left out.
         """
-        query = select(run.c.key, run.c.created, run.c.finished, run.c.config, run.c.brief)
+        query = select(run.c.key, run.c.config_key, run.c.created, run.c.finished, run.c.config, run.c.brief)
         query = query.where(run.c.status == "finished").order_by(run.c.created.desc(), run.c.key).limit(limit)
         with self.database.read() as connection:
             withdrawn = find_withdrawn(connection)
-            return [_read_brief(stored, withdrawn) for stored in connection.execute(self._listed(query)).mappings()]
+            found = connection.execute(self._listed(query)).mappings()
+            return _read_whole(found, lambda stored: _read_brief(stored, withdrawn))
 
     def stamp(self) -> Stamp:
         """Return what changes whenever what `briefs` returns does; cheap enough to ask at every turn.
@@ -170,26 +192,29 @@ class RunStore:
         return None if found is None else dict(found)
 
     def artifact(self, key: str, name: str) -> bytes:
-        """Return a stored file of a run ("model.npz", "model.json"); BadInput where there is none."""
+        """Return a stored file of a run ("model.npz", "model.json"); BadInput where there is none, Damaged."""
         with self.database.read() as connection:
             mine = artifact.c.key == self._row(connection, key)["key"]
-            content = connection.scalar(select(artifact.c.content).where(mine, artifact.c.name == name))
-        if content is None:
+            query = select(artifact.c.content, artifact.c.sha256).where(mine, artifact.c.name == name)
+            found = connection.execute(query).first()
+        if found is None:
             raise BadInput(f"run {key} has no '{name}': only a finished run has a model.", field="key")
-        return bytes(content)
+        return check_content(bytes(found.content), found.sha256, f"'{name}' of run {key}")
 
     def request(self, key: str, what: str) -> RunRow:
         """Ask for "pause", "stop" or "resume"; at once where nobody works on the run, else within its next commits.
 
         Raises:
             BadInput: the run's state has no such step; the message says which state it is in. Or it is another's.
+            Damaged: what is stored of the run is not what was written.
         """
-        with self.database.write(scrub=what == "stop") as connection:
+        with self.database.write(durable=True, scrub=what == "stop") as connection:
             stored = self._own_row(connection, key)
+            status = read_row(stored).status
             change = _transition(stored, what) if what != "stop" else _stop(connection, stored)
             if change is None:
                 why = f" ({stored['error']})" if stored["error"] else ""
-                raise BadInput(f"run {key} is {read_row(stored).status}{why}: it cannot {what}.", field="key")
+                raise BadInput(f"run {key} is {status}{why}: it cannot {what}.", field="key")
             connection.execute(update(run).where(run.c.key == stored["key"]).values(**change))
             return read_row(self._row(connection, key))
 
@@ -229,7 +254,7 @@ class RunStore:
         return found
 
     def _find(self, connection: Connection, key: str | None) -> RowMapping | None:
-        return connection.execute(self._shown(select(run).where(run.c.key == key))).mappings().first()
+        return connection.execute(self._shown(select(run, _OVER).where(run.c.key == key))).mappings().first()
 
     def shows(self, data: Mapping[str, Any]) -> bool:
         """Return whether a config's `data` are shown here."""
@@ -250,21 +275,35 @@ class RunStore:
             return [dict(stored) for stored in connection.execute(select(tombstone)).mappings()]
 
 
+def _read_whole(found: Iterable[RowMapping], read: Callable[[RowMapping], Read]) -> list[Read]:
+    """Return what `read` makes of each row; those that are damaged are left out."""
+    whole = []
+    for stored in found:
+        with suppress(Damaged):
+            whole.append(read(stored))
+    return whole
+
+
+def _read_all(stored: RowMapping) -> tuple[RunRow, RunRecord | None]:
+    return read_row(stored), read_record(stored)
+
+
 def _restate(record: RunRecord, withdrawn: Mapping[str, str]) -> RunRecord:
     reason = withdrawn.get(record.key)
     return record if reason is None or record.epsilon is None else withdrawn_record(record, reason)
 
 
 def _read_brief(stored: RowMapping, withdrawn: Mapping[str, str]) -> dict[str, Any]:
+    check_config(stored)
     own = {name: stored[name] for name in ("key", "created", "finished", "config")}
-    brief = {"status": "finished", **own, **stored["brief"]}
+    brief = {"status": "finished", **own, **read_brief(stored)}
     if stored["key"] in withdrawn and brief["epsilon"] is not None:
         brief |= {"epsilon": None, "epsilon_reason": withdrawn[stored["key"]]}
     return brief
 
 
 def _latest(connection: Connection, config_key: str) -> RowMapping | None:
-    query = select(run).where(run.c.config_key == config_key).order_by(run.c.repeat.desc()).limit(1)
+    query = select(run, _OVER).where(run.c.config_key == config_key).order_by(run.c.repeat.desc()).limit(1)
     return connection.execute(query).mappings().first()
 
 
@@ -305,11 +344,12 @@ def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
     """Return the columns of a run that a person stopped, its record included; drop its checkpoint."""
     stored = connection.execute(select(run).where(run.c.key == key)).mappings().one()
     change: dict[str, Any] = {"status": "cancelled", "request": None, "worker": None, "lease_expires": None}
-    if stored["record"] is not None:
-        draft = RunRecord.from_json(stored["record"])
-        released = from_json(_released(connection, key))
-        ended = cancelled_record(draft, released=released, steps=stored["step"], seconds=stored["seconds"])
-        change["record"] = ended.to_json()
+    with suppress(Damaged):  # such a record stays as it is
+        draft = read_record(stored)
+        if draft is not None:
+            released = from_json(_released(connection, key))
+            ended = cancelled_record(draft, released=released, steps=stored["step"], seconds=stored["seconds"])
+            change["record"] = seal_document(ended.to_json())
     connection.execute(delete(checkpoint).where(checkpoint.c.key == key))
     return {**change, "finished": time.time()}
 

@@ -13,11 +13,11 @@ from fairpriv_core.records.ledger_entry import Posting
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.store.ledger import admit
 from fairpriv_core.store.previews import name_request
-from fairpriv_core.store.rows import ENDED, RunRow, is_lost, read_row
+from fairpriv_core.store.rows import ENDED, RunRow, is_lost, lease_over, read_row
 from fairpriv_core.store.runs import RunStore, name_next
 from fairpriv_core.store.tables import preview, run, whole_chunk
 
-_SHORT = [column for column in run.c if column.name != "record"]
+_SHORT = [*[column for column in run.c if column.name != "record"], lease_over(run)]
 Runs = Sequence[tuple[RunConfig, str]]
 _IDLE = {"request": None, "worker": None, "lease_expires": None}
 
@@ -45,7 +45,7 @@ class SweepStore:
         """
         keys, postings = [config.key for config, _ in runs], self._plan(runs, planned or {})
         now, waiting = time.time(), {config.key for config, _ in runs if config.reuse in (planned or {})}
-        with self._database.ledger() if postings else self._database.write() as connection:
+        with self._database.ledger() if postings else self._database.write(durable=True) as connection:
             found = _find(connection, keys)
             rows, owner = [], self._store.payer
             for config, chunk in [(config, chunk) for config, chunk in runs if config.key not in found]:

@@ -3,25 +3,30 @@
 A claim raises the row's attempt, and every later write names that attempt: whoever was overtaken can write nothing.
 Metrics, checkpoint, heartbeat and the count of releases are one transaction. Runs of one chunk train together, so
 that each verb is one transaction for all of them. A run whose process died is queued again, split from its chunk where
-they cannot train together, or failed.
+they cannot train together, or failed; a commit that is further than ever forgets its crashes.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, case, delete, exists, func, insert, select, update
 
+from fairpriv_core.errors import Damaged
 from fairpriv_core.privacy.event import from_json, to_json
-from fairpriv_core.records.record import RunRecord, failed_record
+from fairpriv_core.records.record import failed_record
 from fairpriv_core.store.checkpoint import Checkpoint
+from fairpriv_core.store.checksum import open_document, seal_document
 from fairpriv_core.store.claim import Beginning, Claim, Ending, LeaseLost, Progress, hold
 from fairpriv_core.store.database import Database, upsert
+from fairpriv_core.store.dialects import is_json, now
 from fairpriv_core.store.ledger import admit_drafts
 from fairpriv_core.store.previews import PreviewStore
-from fairpriv_core.store.rows import ENDED, is_lost
+from fairpriv_core.store.rows import ENDED, check_config, is_lost, lease_over, read_record
 from fairpriv_core.store.runs import RunStore, end_cancelled
 from fairpriv_core.store.tables import artifact, checkpoint, metric, run, snapshot, whole_chunk
 from fairpriv_core.store.uploads import FileStore
@@ -71,13 +76,14 @@ class WorkStore:
     def recover(self) -> int:
         """Hand back runs whose process or lease is gone, as crashes; return how many there were."""
         with self._database.read() as connection:
-            held = select(run.c.key, run.c.status, run.c.worker, run.c.lease_expires)
+            held = select(run.c.key, run.c.status, run.c.worker, lease_over(run))
             running = connection.execute(held.where(run.c.status == "running")).mappings().all()
         lost = [stored["key"] for stored in running if is_lost(stored)]
         if lost:
-            query = select(run).where(run.c.key.in_(lost)).order_by(run.c.key).with_for_update(skip_locked=True)
+            query = select(run, lease_over(run)).where(run.c.key.in_(lost)).order_by(run.c.key)
             with self._database.write(scrub=True) as connection:
-                found = [stored for stored in connection.execute(query).mappings().all() if is_lost(stored)]
+                rows = connection.execute(query.with_for_update(skip_locked=True)).mappings().all()
+                found = [stored for stored in rows if is_lost(stored)]
                 settle_crash(connection, found, "its process ended without a word")
         return len(lost)
 
@@ -90,27 +96,24 @@ class WorkStore:
         """Store what is known before training; BadInput, and nothing stored, where that is beyond a cap."""
         with self._database.ledger() as connection:
             _extend(connection, claims)
-            drafts = [each.draft.to_json() for each in begun]
-            known = zip(drafts, begun, strict=True)
-            _set_each(connection, claims, [{"record": draft, "steps": each.steps} for draft, each in known])
-            admit_drafts(connection, drafts)
+            known = [{"record": seal_document(each.draft.to_json()), "steps": each.steps} for each in begun]
+            _set_each(connection, claims, known)
+            admit_drafts(connection, [each.draft.to_json() for each in begun])
 
     def find_record(self, key: str) -> Mapping[str, Any]:
         """Return the JSON of the record of another run; BadInput where there is none."""
         return RunStore(self._database).source(key)
 
     def checkpoint(self, claim: Claim) -> Checkpoint | None:
-        """Return the run's last checkpoint."""
+        """Return the run's last checkpoint; Damaged where it is not what was committed."""
         with self._database.read() as connection:
-            found = connection.execute(select(checkpoint).where(checkpoint.c.key == claim.key)).mappings().first()
-        if found is None:
-            return None
-        return Checkpoint(found["step"], bytes(found["content"]), from_json(found["released"]), found["binding"])
+            return read_checkpoint(connection, claim.key)
 
     def commit(self, claims: Claims, progress: Sequence[Progress], saved: Sequence[Checkpoint]) -> dict[str, str]:
         """Store metrics, checkpoints, heartbeat and what was released; return what a person asked for, by key."""
         with self._database.write(durable=True) as connection:
             asked = _extend(connection, claims)
+            _forget_crashes(connection, claims, progress)
             _store_progress(connection, claims, progress)
             _store_checkpoints(connection, claims, saved)
             return asked
@@ -189,7 +192,8 @@ def _is_first() -> Any:
 def _is_ready() -> Any:
     """Return the condition that neither a run nor those it trains with wait for a release that another has to make."""
     waits, maker = run.alias(), run.alias()
-    uses = (waits.c.status == "queued") & (maker.c.key == waits.c.config["reuse"].as_string())
+    reused = case((is_json(waits.c.config), waits.c.config["reuse"].as_string()))
+    uses = (waits.c.status == "queued") & (maker.c.key == reused)
     unmade = [uses, maker.c.status.not_in(ENDED)]
     chunks = select(waits.c.chunk).where(*unmade, waits.c.chunk.is_not(None))
     alone = run.c.chunk.is_(None) & run.c.key.not_in(select(waits.c.key).where(*unmade, waits.c.chunk.is_(None)))
@@ -200,12 +204,24 @@ def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
     """Make the runs that `together` selects this process's own, and return the claims on them by key."""
     query = select(run).where(together).order_by(run.c.key).with_for_update()
     found = connection.execute(query).mappings().all()
-    held = hold()
     values = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
-    values["started"] = func.coalesce(run.c.started, held["heartbeat"])
-    mine = run.c.key.in_([stored["key"] for stored in found])
-    connection.execute(update(run).where(mine).values(**values, **held))
-    return tuple(Claim(row["key"], row["attempt"] + 1, row["config"], row["seconds"]) for row in found)
+    values |= {"started": func.coalesce(run.c.started, now()), "heartbeat": now()}
+    whole = [stored for stored in found if not _end_damaged(connection, stored)]
+    mine = run.c.key.in_([stored["key"] for stored in whole])
+    connection.execute(update(run).where(mine).values(**values, **hold()))
+    named = [(row["key"], row["attempt"] + 1, row["config"], row["seconds"], row["step"]) for row in whole]
+    return tuple(Claim(*each) for each in named)
+
+
+def _end_damaged(connection: Connection, stored: RowMapping) -> bool:
+    """End a queued run as failed where its settings are damaged; return whether they are."""
+    try:
+        check_config(stored)
+    except Damaged as error:
+        ended = {"status": "failed", "error": str(error), "error_kind": "failed", "finished": time.time()}
+        connection.execute(update(run).where(run.c.key == stored["key"]).values(**ended))
+        return True
+    return False
 
 
 def _extend(connection: Connection, claims: Claims, **values: Any) -> dict[str, str]:
@@ -214,8 +230,8 @@ def _extend(connection: Connection, claims: Claims, **values: Any) -> dict[str, 
     for attempt in {claim.attempt for claim in claims}:
         keys = [claim.key for claim in claims if claim.attempt == attempt]
         mine = run.c.key.in_(keys) & (run.c.attempt == attempt) & (run.c.status == "running")
-        changed = update(run).where(mine).values(**{**hold(), **values}).returning(run.c.key, run.c.request)
-        asked |= dict(connection.execute(changed).all())
+        changed = update(run).where(mine).values(**{**hold(), "heartbeat": now(), **values})
+        asked |= dict(connection.execute(changed.returning(run.c.key, run.c.request)).all())
     gone = [claim.key for claim in claims if claim.key not in asked]
     if gone:
         raise LeaseLost(f"run {gone[0]} was taken over or ended by another process; this one stops.")
@@ -231,34 +247,61 @@ def _set_each(connection: Connection, claims: Claims, values: Sequence[Mapping[s
 
 def _ended(end: Ending) -> dict[str, Any]:
     record = end.record
-    ended = {"status": record.status, "record": record.to_json(), "brief": record.to_brief(), "error": record.error}
-    return {**ended, "error_kind": end.error_kind, "finished": time.time()}
+    brief = record.to_brief()
+    written = {"record": seal_document(record.to_json()), "brief": None if brief is None else seal_document(brief)}
+    ended = {"status": record.status, "error": record.error, "error_kind": end.error_kind}
+    return {**written, **ended, "finished": time.time()}
 
 
 def _store_progress(connection: Connection, claims: Claims, progress: Sequence[Progress]) -> None:
     each = list(zip([claim.key for claim in claims], progress, strict=True))
-    where = [{"step": now.step, "epoch": now.epoch, "seconds": now.seconds} for _, now in each]
+    where = [{"step": made.step, "epoch": made.epoch, "seconds": made.seconds} for _, made in each]
     _set_each(connection, claims, where)
-    for key, now in each:
-        if now.epsilon is not None:
-            connection.execute(update(run).where(run.c.key == key).values(epsilon=now.epsilon))
-    values = [{"key": key, "step": at, "name": name, "value": x} for key, now in each for at, name, x in now.values]
+    for key, made in each:
+        if made.epsilon is not None:
+            connection.execute(update(run).where(run.c.key == key).values(epsilon=made.epsilon))
+    values = [{"key": key, "step": at, "name": name, "value": x} for key, made in each for at, name, x in made.values]
     upsert(connection, metric, values)
     drawn = [
-        {"key": key, "step": now.step, "epoch": now.epoch, "histograms": dict(now.histograms)}
-        for key, now in each
-        if now.histograms is not None
+        {"key": key, "step": made.step, "epoch": made.epoch, "histograms": dict(made.histograms)}
+        for key, made in each
+        if made.histograms is not None
     ]
     upsert(connection, snapshot, drawn)
 
 
+def _forget_crashes(connection: Connection, claims: Claims, progress: Sequence[Progress]) -> None:
+    """Count the crashes anew of runs that are further than ever: one that dies at the same step for ever still ends."""
+    for step in {reached.step for reached in progress}:
+        keys = [claim.key for claim, reached in zip(claims, progress, strict=True) if reached.step == step]
+        further = run.c.key.in_(keys) & (run.c.step < step) & (run.c.crashes > 0)
+        connection.execute(update(run).where(further).values(crashes=0))
+
+
 def _store_checkpoints(connection: Connection, claims: Claims, saved: Sequence[Checkpoint]) -> None:
-    rows = [
-        {"key": claim.key, "step": one.step, "content": one.content, "binding": dict(one.binding)}
-        | {"released": to_json(one.released)}
-        for claim, one in zip(claims, saved, strict=True)
-    ]
+    rows = []
+    for claim, one in zip(claims, saved, strict=True):
+        released = to_json(one.released)
+        binding = seal_document(one.binding, *_list_beside(one.step, one.content, released))
+        rows.append({"key": claim.key, "step": one.step, "content": one.content, "released": released})
+        rows[-1]["binding"] = binding
     upsert(connection, checkpoint, rows)
+
+
+def read_checkpoint(connection: Connection, key: str) -> Checkpoint | None:
+    """Return a run's last checkpoint, None where it has none; Damaged where it is not what was committed."""
+    found = connection.execute(select(checkpoint).where(checkpoint.c.key == key)).mappings().first()
+    if found is None:
+        return None
+    content = bytes(found["content"])
+    beside = _list_beside(found["step"], content, found["released"])
+    binding = open_document(found["binding"], f"the checkpoint of run {key}", *beside)
+    return Checkpoint(found["step"], content, from_json(found["released"]), binding)
+
+
+def _list_beside(step: int, content: bytes, released: Any) -> tuple[bytes, ...]:
+    """Return what the checksum of a checkpoint covers besides its binding."""
+    return str(step).encode(), json.dumps(released).encode(), content
 
 
 def settle_crash(connection: Connection, lost: Sequence[RowMapping], reason: str) -> None:
@@ -306,10 +349,12 @@ def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason:
 def _failed(connection: Connection, stored: RowMapping, error: str) -> dict[str, Any]:
     """Return the columns of a run whose process died too often; it has paid for what it released."""
     change = {"status": "failed", "error": error, "error_kind": "crashed", "finished": time.time()}
-    if stored["record"] is None:
+    draft = None
+    with suppress(Damaged):  # such a record stays as it is
+        draft = read_record(stored)
+    if draft is None:
         return change
-    draft = RunRecord.from_json(stored["record"])
     query = select(checkpoint.c.released).where(checkpoint.c.key == stored["key"])
     released, spent = from_json(connection.scalar(query) or []), {"steps": stored["step"], "seconds": stored["seconds"]}
     record = failed_record(draft, released=released, error=error, **spent)
-    return {**change, "record": record.to_json()}
+    return {**change, "record": seal_document(record.to_json())}

@@ -34,7 +34,7 @@ def test_a_run_is_queued_then_taken_up() -> None:
 
 def test_crashes_and_later_attempts_are_told_with_where_it_went_on() -> None:
     said = " ".join(sentence for _, sentence in tell(crashes=1, attempt=3, resumed_from_step=1200))
-    assert "1 process died on it." in said and "3 times" in said and "step 1,200" in said
+    assert "1 process died on it since it last got further." in said and "3 times" in said and "step 1,200" in said
 
 
 def test_a_pause_a_request_and_a_loss_are_told() -> None:

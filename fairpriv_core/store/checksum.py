@@ -1,0 +1,55 @@
+"""Checksums by which a store tells damage: a document carries its own, and is verified whenever it is read.
+
+SHA-256, as of files: beside a commit, which waits for the disk, it costs nothing that can be measured.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fairpriv_core.errors import Damaged
+
+_OWN = "sha256"
+
+
+class Unreadable(dict[str, Any]):
+    """What stands for a stored document that is no JSON: empty, so that nothing takes it for whole."""
+
+
+def seal_document(document: Mapping[str, Any], *beside: bytes) -> dict[str, Any]:
+    """Return a document with its checksum, which covers what is stored `beside` it too."""
+    return {**document, _OWN: _digest(document, beside)}
+
+
+def open_document(stored: Mapping[str, Any], what: str, *beside: bytes) -> dict[str, Any]:
+    """Return what `seal_document` was given; Damaged, naming `what`, where that is not what was stored.
+
+    A document of an earlier version has no checksum.
+    """
+    document = dict(stored)
+    found = document.pop(_OWN, None)
+    if not stored or found not in (None, _digest(document, beside)):
+        raise say_damaged(what)
+    return document
+
+
+def check_content(content: bytes, sha256: str, what: str) -> bytes:
+    """Return `content`; Damaged, naming `what`, where its SHA-256 is another one."""
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise say_damaged(what)
+    return content
+
+
+def say_damaged(what: str) -> Damaged:
+    """Return the error that says that `what` is damaged."""
+    return Damaged(f"{what} is damaged in the run store; take it from a backup ('fairpriv check' lists all damage).")
+
+
+def _digest(document: Mapping[str, Any], beside: tuple[bytes, ...]) -> str:
+    digest = hashlib.sha256(json.dumps(document).encode())
+    for part in beside:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
