@@ -18,7 +18,7 @@ import pytest
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine import networks
 from fairpriv_core.engine.layers import Convolution, Dense, LayeredShape, MaxPool, Relu
-from fairpriv_core.engine.training import Fitted, Snapshot, Training
+from fairpriv_core.engine.training import Fitted, Snapshot, Training, Unwatched
 from fairpriv_core.methods.base import Method
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Events
@@ -200,5 +200,5 @@ def train(
 ) -> list[Fitted]:
     """Train one model for each data set, all with one public seed and `notion` (or the first that the method takes)."""
     chosen = notions()[notion or method.info.notions[0]]
-    trainings = [Training(chosen, seed, mechanism, Watcher()) for mechanism in mechanisms]
+    trainings = [Training(chosen, seed, mechanism, Unwatched()) for mechanism in mechanisms]
     return type(method).fit_many([method] * len(datasets), datasets, trainings)

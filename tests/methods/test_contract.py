@@ -14,7 +14,7 @@ from _pytest.mark import ParameterSet
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.layers import LAYERED_KIND, LayeredShape
 from fairpriv_core.engine.predict import needs_group, predict_proba
-from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import methods
@@ -156,7 +156,7 @@ def test_k_models_equal_one_at_a_time(method: Method, make: Make) -> None:
 
 @on_every_network
 def test_a_resumed_fit_gives_the_same_bits(method: Method, make: Make) -> None:
-    """From every checkpoint to the next one, and from every fifth and the last to the end."""
+    """From every checkpoint to the next one, and from every fifth and the last to the end, which nobody watches."""
     data, watcher = make(n=200), Watcher(frozenset(range(method.steps(200) + 1)))
     whole = _fit(method, data, Mechanism(Randomness.replay(5)), watcher)
     checkpoints = watcher.checkpoints
@@ -168,7 +168,7 @@ def test_a_resumed_fit_gives_the_same_bits(method: Method, make: Make) -> None:
             assert resumed.checkpoints[following][name].tobytes() == value.tobytes(), (step, name)
     for step in {*list(checkpoints)[::5], max(checkpoints)}:
         mechanism = Mechanism.from_state(checkpoints[step])
-        ended = _fit(method, data, mechanism, Watcher(), checkpoints[step])
+        ended = _fit(method, data, mechanism, Unwatched(), checkpoints[step])
         assert np.array_equal(ended.parameters, whole.parameters), step
         assert _described(ended) == _described(whole), step
 
@@ -188,7 +188,7 @@ def test_the_same_public_seed_gives_different_noise(method: Method) -> None:
 @pytest.mark.parametrize(("method", "make", "notion"), list(_with_notions(PROVES_FOR_GROUPS)))
 def test_all_that_leaves_follows_from_the_releases(method: Method, make: Make, notion: str) -> None:
     """Record all mechanism outputs, replace the sensitive column by garbage, replay: the same bits come out."""
-    data = make(groups=3, n=600)
+    data = make(groups=3, n=900)
     recorder = RecordingMechanism()
     (honest,) = train(method, [data], [recorder], notion=notion)
     garbage = with_group(data, np.random.default_rng(1).integers(0, 3, data.n))
@@ -227,7 +227,7 @@ def _fit(
     method: Method,
     data: Dataset,
     mechanism: Mechanism,
-    watcher: Watcher,
+    watcher: Watcher | Unwatched,
     checkpoint: Mapping[str, np.ndarray] | None = None,
 ) -> Fitted:
     notion = notions()[method.info.notions[0]]
