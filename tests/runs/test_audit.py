@@ -127,7 +127,7 @@ def test_a_worker_that_is_still_at_it_keeps_its_claim(local: RunStore) -> None:
     assert local.previews.claim() == asked
     for status, extended in (("running", True), ("queued", False)):
         with local.database.write() as connection:
-            connection.exec_driver_sql("update preview set lease_expires = 1")
+            connection.exec_driver_sql("update preview set lease_expires = 1, worker = 'elsewhere:1:1'")
         if extended:
             local.previews.extend(asked)
         local.previews.recover()
