@@ -37,7 +37,7 @@ def on_images(method: Any) -> Any:
     return dataclasses.replace(_with_large_batches(method), network="cnn_small", **fixed)
 
 
-def labels_of(method: Method) -> int:
+def labels_of(method: Method | type[Method]) -> int:
     """Return how many labels the method's images have: three where it tells more than two apart."""
     return 3 if method.info.max_labels is None else 2
 
