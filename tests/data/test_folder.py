@@ -34,7 +34,18 @@ def test_what_is_inside_is_listed_and_found(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["../secret.csv", "2024/../../secret.csv", "out.csv", "up/secret.csv", "/etc/passwd.csv", "a\0.csv", "", "2024"],
+    [
+        "../secret.csv",
+        "2024/../../secret.csv",
+        "out.csv",
+        "up/secret.csv",
+        "/etc/passwd.csv",
+        "a\0.csv",
+        f"{'a' * 300}.csv",
+        "\ud800.csv",
+        "",
+        "2024",
+    ],
 )
 def test_nothing_outside_can_be_named(name: str, folder: Path) -> None:
     with pytest.raises(BadInput, match="inside the data folder"):
