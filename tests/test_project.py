@@ -71,7 +71,7 @@ def test_the_tables_follow_from_the_catalogues() -> None:
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_readmes_commands_are_understood(command: list[str]) -> None:
     name, *arguments = command
-    context = click.Context(cli)
+    context = click.Context(cli, **cli.context_settings)
     known = cli.get_command(context, name)
     assert known is not None
     known.make_context(name, arguments, parent=context, resilient_parsing=False)

@@ -116,7 +116,7 @@ def test_the_document_shows_these_results_and_its_commands_are_understood() -> N
     lines = [shlex.split(line, comments=True) for line in text.splitlines() if line.startswith("./fairpriv ")]
     assert len(lines) >= 4
     for _, name, *arguments in lines:
-        context = click.Context(cli)
+        context = click.Context(cli, **cli.context_settings)
         known = cli.get_command(context, name)
         assert known is not None
         known.make_context(name, arguments, parent=context)
