@@ -25,7 +25,7 @@ _COMMANDS = {
     "account": "runs:account_command",
     "audit": "audit:audit",
     "certificate": "runs:certificate",
-    "check": "check:check",
+    "check": "runs:check",
     "confirm": "catalogue:confirm_command",
     "datasets": "catalogue:datasets",
     "export": "export:export",

@@ -1,8 +1,9 @@
-"""`fairpriv train`, `resume`, `runs`, `account`, `predict`, `certificate`: runs, what they cost, their models."""
+"""`fairpriv train`, `resume`, `runs`, `check`, `account`, `predict`, `certificate`: runs, their costs, their models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -18,8 +19,9 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import account, foreground, prose
 from fairpriv_core.runs.certificate import describe_certificates, find_certificates
+from fairpriv_core.store.check import check_store
 from fairpriv_core.store.rows import RunRow
-from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.runs import open_store
 
 _GROUP_RATIO = "In (0, 1]: leave out training rows of larger groups until the smallest is so large a share of each."
 _ROWS = "Use so many rows, drawn at random with a constant seed; the others are left alone."
@@ -101,6 +103,13 @@ def runs(as_json: bool) -> None:
 
 
 @click.command()
+@options.json
+def check(as_json: bool) -> None:
+    """Read all that the run store holds, and name what is damaged; changes nothing."""
+    report(answer_check(), None, as_json)
+
+
+@click.command()
 @click.argument("key")
 @click.option("--csv", "--parquet", "source", required=True, help="A CSV or Parquet file with the model's columns.")
 @click.option("--out", "target", required=True, help="Where to write row, probability and prediction.")
@@ -128,10 +137,22 @@ def answer_account(raw_method: Mapping[str, Any], **sizes: Any) -> Answer:
 def answer_runs() -> Answer:
     """List the runs in the default store."""
     with open_store() as store:
-        found, damaged = list_runs(store), store.damaged()
+        whole, damaged = store.read_all()
     if damaged:
         say(f"Left out because damaged: {', '.join(damaged)} ('fairpriv check' says what is).")
+    found = [describe_run(row, record) for row, record in whole]
     return Answer({"runs": found}, prose.describe_runs(found))
+
+
+def answer_check() -> Answer:
+    """Check the default store."""
+    with open_store() as store:
+        found, where = check_store(store), store.database.where
+    held = f"{found.runs:,} runs, {found.checkpoints:,} checkpoints and {found.files:,} files in {where}"
+    if not found.damage:
+        return Answer({"store": where, **asdict(found)}, f"{held}: nothing is damaged.")
+    sentence = f"{held}: {len(found.damage):,} damaged."
+    return Answer({"store": where, **asdict(found)}, "\n".join([sentence, *found.damage]), failed=True, error=sentence)
 
 
 def answer_run(row: RunRow, record: RunRecord | None) -> Answer:
@@ -163,14 +184,8 @@ def answer_certificate(key: str) -> Answer:
     return Answer(found, prose.align(describe_certificates(record)))
 
 
-def list_runs(store: RunStore) -> list[dict[str, Any]]:
-    """Return each run's row with data set, method, notion, accuracy and gap; `steps` are those made. Newest first."""
-    rows = store.rows()
-    records = store.records([row.key for row in rows])
-    return [_describe_row(row, records.get(row.key)) for row in rows]
-
-
-def _describe_row(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
+def describe_run(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
+    """Return a run's row with data set, method, notion, accuracy and gap; `steps` are those made."""
     config = row.config
     metrics = record.metrics if record is not None else None
     stated = record.epsilon if record is not None and row.ended else row.epsilon

@@ -38,18 +38,18 @@ _ERRORS = {kind.__name__: kind for kind in (BadInput, DataUnavailable)}
 
 def answer(request: Mapping[str, Any]) -> bytes:
     """Return the archive that answers `request`; an error is an answer too."""
-    told: dict[str, Any]
+    found: dict[str, Any]
     arrays: dict[str, np.ndarray] = {}
     try:
         if "inspect" in request:
-            told = asdict(inspect_file(request["inspect"], limit_bytes=request["limit_bytes"]))
+            found = asdict(inspect_file(request["inspect"], limit_bytes=request["limit_bytes"]))
         else:
-            told, arrays = _outline(DataSpec(**request["outline"]))
+            found, arrays = _outline(DataSpec(**request["outline"]))
     except FairprivError as error:
-        told = {"error": str(error), "kind": type(error).__name__, "field": getattr(error, "field", None)}
+        found = {"error": str(error), "kind": type(error).__name__, "field": getattr(error, "field", None)}
     archive = io.BytesIO()
-    text = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
-    np.savez(archive, allow_pickle=False, told=text, **arrays)
+    text = np.frombuffer(json.dumps(found).encode(), dtype=np.uint8)
+    np.savez(archive, allow_pickle=False, answer=text, **arrays)
     return archive.getvalue()
 
 
@@ -84,16 +84,16 @@ class Reader:
 
     def outline(self, spec: DataSpec) -> Outline:
         """Return `profile.outline_data` of `spec`; errors alike. RunFailed where the process dies of it."""
-        told, arrays = self._ask({"outline": vars(spec)})
-        known: dict[str, Any] = {name: _freeze(value) for name, value in told["dataset"].items()}
+        found, arrays = self._ask({"outline": vars(spec)})
+        known: dict[str, Any] = {name: _freeze(value) for name, value in found["dataset"].items()}
         known |= arrays | {"X": np.empty((len(arrays["y"]), 0), dtype=np.float32)}
-        return Outline(Dataset(**known), _freeze(told["revealing"]))
+        return Outline(Dataset(**known), _freeze(found["revealing"]))
 
     def inspect(self, path: Path, *, limit_bytes: int | None = None) -> FileReport:
         """Return `profile.inspect_file` of `path`. RunFailed where the process dies of it."""
-        told, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes})
-        columns = tuple(ColumnReport(**{**each, "values": tuple(each["values"])}) for each in told.pop("columns"))
-        return FileReport(columns=columns, **{name: _freeze(value) for name, value in told.items()})
+        found, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes})
+        columns = tuple(ColumnReport(**{**each, "values": tuple(each["values"])}) for each in found.pop("columns"))
+        return FileReport(columns=columns, **{name: _freeze(value) for name, value in found.items()})
 
     def close(self) -> None:
         """End the process, if one runs."""
@@ -117,10 +117,10 @@ class Reader:
             )
         with np.load(io.BytesIO(answer), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-        told = json.loads(arrays.pop("told").tobytes())
-        if "error" in told:
-            raise _ERRORS.get(told["kind"], BadInput)(told["error"], field=told["field"])
-        return dict(told), arrays
+        found = json.loads(arrays.pop("answer").tobytes())
+        if "error" in found:
+            raise _ERRORS.get(found["kind"], BadInput)(found["error"], field=found["field"])
+        return dict(found), arrays
 
     def _try(self, request: Mapping[str, Any]) -> bytes | None:
         """Return the archive; None where the process has died. RunFailed, and its end, where it takes too long."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -16,31 +16,25 @@ _LARGEST = 2**63 - 1
 
 def read_toml(text: str, *, what: str = "the config") -> dict[str, Any]:
     """Return the mapping of plain values that `text` holds; BadInput, which calls it `what`, for anything else."""
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{what} is not valid TOML: {error}.", field="config") from error
-    except (ValueError, RecursionError) as error:
-        raise _refuse_text(what, error) from error
-    check_plain(found)
-    return found
+    return _read("TOML", tomllib.loads, text, what)
 
 
 def read_json(text: str, *, what: str = "the config") -> dict[str, Any]:
     """Return the mapping of plain values that `text` holds; BadInput, which calls it `what`, for anything else."""
+    return _read("JSON", json.loads, text, what)
+
+
+def _read(form: str, loads: Callable[[str], Any], text: str, what: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{what} is not valid JSON: {error}.", field="config") from error
-    except (ValueError, RecursionError) as error:
-        raise _refuse_text(what, error) from error
+        found = loads(text)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        raise BadInput(f"{what} is not valid {form}: {error}.", field="config") from error
+    except ValueError as error:
+        raise BadInput(f"{what} cannot be read: it has a number with too many digits.", field="config") from error
+    except RecursionError as error:
+        raise BadInput(f"{what} cannot be read: it has too many brackets within each other.", field="config") from error
     check_plain(found)
     return dict(found)
-
-
-def _refuse_text(what: str, error: Exception) -> BadInput:
-    long = "a number with too many digits" if isinstance(error, ValueError) else "too many brackets within each other"
-    return BadInput(f"{what} cannot be read: it has {long}.", field="config")
 
 
 def check_plain(value: Any, where: str = "the config") -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import RowMapping, select
 
 from fairpriv_core.errors import Damaged, StoreError
+from fairpriv_core.store.database import Database
 from fairpriv_core.store.rows import lease_over, read_brief, read_record, read_row
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import artifact, checkpoint, run
 from fairpriv_core.store.work import read_checkpoint
 
-_MOST_TOLD = 3  # of what SQLite finds in its pages
+_MOST_FAULTS = 3  # of what SQLite finds in its pages, in one sentence
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,9 @@ def check_store(store: RunStore) -> Found:
     """Read every run, checkpoint, file and line of the ledger, and verify a SQLite file's structure."""
     database, damage = store.database, []
 
-    def note(read: Callable[[Connection], object]) -> None:
+    def note(read: Callable[..., object], *what: object) -> None:
         try:
-            with database.read() as connection:
-                read(connection)
+            read(*what)
         except (Damaged, StoreError) as error:
             damage.append(str(error))
 
@@ -42,24 +42,31 @@ def check_store(store: RunStore) -> Found:
         saved = connection.scalars(select(checkpoint.c.key).order_by(checkpoint.c.key)).all()
         files = connection.execute(select(artifact.c.key, artifact.c.name).order_by(artifact.c.key)).all()
     if database.path is not None:
-        note(_check_structure)
+        note(_check_structure, database)
     for key in keys:
         for part in (read_row, read_record, read_brief):
-            note(lambda connection, key=key, part=part: part(_find(connection, key)))  # type: ignore[misc]
+            note(_read_part, database, key, part)
     for key in saved:
-        note(lambda connection, key=key: read_checkpoint(connection, key))  # type: ignore[misc]
+        note(_read_saved, database, key)
     for key, name in files:
-        note(lambda _, key=key, name=name: store.artifact(key, name))  # type: ignore[misc]
+        note(store.artifact, key, name)
     return Found(len(keys), len(saved), len(files), (*damage, *store.ledger.list_damage()))
 
 
-def _check_structure(connection: Connection) -> None:
+def _check_structure(database: Database) -> None:
     """Raise Damaged for what SQLite finds wrong with pages, indexes and references."""
-    pages = [str(told) for told in connection.exec_driver_sql("PRAGMA integrity_check").scalars() if told != "ok"]
-    lost = [f"a row of {row[0]} is of no run" for row in connection.exec_driver_sql("PRAGMA foreign_key_check")]
+    with database.read() as connection:
+        pages = [str(line) for line in connection.exec_driver_sql("PRAGMA integrity_check").scalars() if line != "ok"]
+        lost = [f"a row of {row[0]} is of no run" for row in connection.exec_driver_sql("PRAGMA foreign_key_check")]
     if pages or lost:
-        raise Damaged(f"the file of the run store is damaged: {'; '.join([*pages, *lost][:_MOST_TOLD])}.")
+        raise Damaged(f"the file of the run store is damaged: {'; '.join([*pages, *lost][:_MOST_FAULTS])}.")
 
 
-def _find(connection: Connection, key: str) -> RowMapping:
-    return connection.execute(select(run, lease_over(run)).where(run.c.key == key)).mappings().one()
+def _read_part(database: Database, key: str, read: Callable[[RowMapping], object]) -> None:
+    with database.read() as connection:
+        read(connection.execute(select(run, lease_over(run)).where(run.c.key == key)).mappings().one())
+
+
+def _read_saved(database: Database, key: str) -> None:
+    with database.read() as connection:
+        read_checkpoint(connection, key)

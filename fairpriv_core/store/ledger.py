@@ -99,7 +99,7 @@ class LedgerStore:
             mine = [config for config, owner in known if config["data"]["file"] is None or self._may_name(owner)]
             found = {identify_data(each["data"], each.get("file_id")): call_data(each["data"]) for each in mine}
             for stored in connection.execute(select(tombstone)).mappings():
-                with _told(stored):
+                with _naming(stored):
                     posting = _read_stone(stored)
                 if posting.name in problems() or self._may_name(stored["owner"]):
                     found.setdefault(posting.data, posting.name)
@@ -121,7 +121,7 @@ class LedgerStore:
             charges = connection.execute(select(charge)).mappings().all()
         for stored, read in [*((each, _line_of_stone) for each in stones), *((each, _read_charge) for each in charges)]:
             try:
-                with _told(stored):
+                with _naming(stored):
                     read(stored)
             except Damaged as error:
                 found.append(str(error))
@@ -272,14 +272,14 @@ def _read_lines(connection: Connection, data: str) -> list[LedgerLine]:
         check_config(stored)
         config = stored["config"]
         if identify_data(config["data"], config.get("file_id")) in same:
-            with _told(stored):
+            with _naming(stored):
                 found += [(stored["created"], line) for line in _lines_of_run(stored, committed)]
     for stored in connection.execute(select(tombstone)).mappings():
-        with _told(stored):
+        with _naming(stored):
             posting, line = _line_of_stone(stored)
         found += [(stored["deleted"], line)] if posting.data in same else []
     for stored in connection.execute(select(charge)).mappings():
-        with _told(stored):
+        with _naming(stored):
             posting = _read_charge(stored)
         line = LedgerLine(posting.what, "charged", posting.entry, posting.entry, stored["owner"])
         found += [(stored["created"], line)] if posting.data in same else []
@@ -287,7 +287,7 @@ def _read_lines(connection: Connection, data: str) -> list[LedgerLine]:
 
 
 @contextmanager
-def _told(stored: RowMapping) -> Iterator[None]:
+def _naming(stored: RowMapping) -> Iterator[None]:
     """Read a line of the ledger; Damaged where it cannot be, for without it the sum would be too small."""
     try:
         yield

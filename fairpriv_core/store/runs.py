@@ -100,9 +100,9 @@ class RunStore:
                 return read_row(latest)
             values: dict[str, Any] = {**name_next(connection, config.key), "owner": self.payer, "status": "queued"}
             if planned is not None:
-                post = planned.named(values["key"])
-                admit(connection, post)
-                values["reserved"] = post.to_json()
+                posting = planned.named(values["key"])
+                admit(connection, posting)
+                values["reserved"] = posting.to_json()
             connection.execute(insert(run).values(**values, config=config.to_json(), created=time.time()))
             return read_row(self._row(connection, values["key"]))
 
@@ -118,12 +118,20 @@ class RunStore:
         with self.database.read() as connection:
             return _read_whole(connection.execute(self._listed(query)).mappings(), read_row)
 
-    def damaged(self) -> list[str]:
-        """Return the keys of those runs that `rows` leaves out, or `records`."""
+    def read_all(self) -> tuple[list[tuple[RunRow, RunRecord | None]], list[str]]:
+        """Return the owner's runs with their records, newest first, and the keys of those that are damaged."""
+        whole: list[tuple[RunRow, RunRecord | None]] = []
+        damaged: list[str] = []
+        query = select(*_SHORT, run.c.record).order_by(run.c.created.desc(), run.c.key)
         with self.database.read() as connection:
-            query = select(run, _OVER).order_by(run.c.created.desc(), run.c.key)
-            found = connection.execute(self._listed(query)).mappings().all()
-        return [stored["key"] for stored in found if not _read_whole([stored], _read_all)]
+            withdrawn = find_withdrawn(connection)
+            for stored in connection.execute(self._listed(query)).mappings():
+                try:
+                    record = read_record(stored)
+                    whole.append((read_row(stored), None if record is None else _restate(record, withdrawn)))
+                except Damaged:
+                    damaged.append(stored["key"])
+        return whole, damaged
 
     def row(self, key: str) -> RunRow:
         """Return one run; BadInput, naming the owner's newest keys, where there is none."""
@@ -282,10 +290,6 @@ def _read_whole(found: Iterable[RowMapping], read: Callable[[RowMapping], Read])
         with suppress(Damaged):
             whole.append(read(stored))
     return whole
-
-
-def _read_all(stored: RowMapping) -> tuple[RunRow, RunRecord | None]:
-    return read_row(stored), read_record(stored)
 
 
 def _restate(record: RunRecord, withdrawn: Mapping[str, str]) -> RunRecord:

@@ -129,9 +129,9 @@ def make_json(rng: random.Random, folder: Path) -> list[str]:
         table = rng.choice([name for name in ("data", "method") if isinstance(raw.get(name), dict)] or [""])
         if table and rng.random() < 0.5:
             own = (*OF_DATA, "name", "epochs", "network", "clip")
-            raw[table] = {**dict(raw[table]), rng.choice(own): rng.choice(VALUES)}  # type: ignore[call-overload]
+            raw[table] = {**dict(raw[table]), rng.choice(own): rng.choice(VALUES)}
         else:
-            raw[rng.choice(FIELDS)] = rng.choice(VALUES)  # type: ignore[assignment]
+            raw[rng.choice(FIELDS)] = rng.choice(VALUES)
     text = rng.choice(WHOLE_JSON) if rng.random() < 0.15 else json.dumps(raw)
     return ["train", "--config", write(folder / "config.json", text)]
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from fairpriv_core.audit import inference
 from fairpriv_core.cli.ledger import answer_ledger
 from fairpriv_core.cli.main import cli
-from fairpriv_core.cli.runs import list_runs
+from fairpriv_core.cli.runs import describe_run
 from fairpriv_core.data.dataset import split_dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.runs import list_configs
@@ -91,7 +91,7 @@ def test_wherever_an_epsilon_is_told_it_is_told_with_its_assumptions(method: str
         for record in store.records([thinned, whole]).values():
             told = " ".join(describe_record(record).split())
             assert record.assumptions and all(f"takes as given {said}" in told for said in record.assumptions)
-        listed = describe_runs(list_runs(store))
+        listed = describe_runs([describe_run(*each) for each in store.read_all()[0]])
     assert listed.endswith(f"takes as given which training rows a group ratio left out, in: {thinned}")
     told = " ".join(answer_ledger(None, None, None, None).text.split())
     assert "such as which rows were left out, these sums take as given too" in told

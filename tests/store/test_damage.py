@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, update
 
-from fairpriv_core.cli.check import answer_check
 from fairpriv_core.cli.ledger import answer_ledger
-from fairpriv_core.cli.runs import answer_prediction, answer_runs
+from fairpriv_core.cli.runs import answer_check, answer_prediction, answer_runs
 from fairpriv_core.errors import Damaged, FairprivError, StoreError
 from fairpriv_core.privacy.event import Gaussian, to_json
 from fairpriv_core.records.config import RunConfig
