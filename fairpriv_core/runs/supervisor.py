@@ -31,7 +31,7 @@ TROUBLE_SECONDS = 1.0
 RECOVER_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0
 CHUNK_PATIENCE_SECONDS = 12.0  # a chunk hears of it by its heartbeat, and its commit takes longer
-MOST_PREVIEWS = 2  # so that curves need not wait for an audit
+MOST_PREVIEWS = 4
 _OTHER = (
     "fairpriv: another process of this host trains what is launched in {where}; this one waits, and goes on when that "
     "one ends."
@@ -55,7 +55,7 @@ class Supervisor:
         self._work = open_work(place)
         self._nursery = ChildProcesses()
         self._jobs: dict[tuple[Claim, ...], Child] = {}
-        self._previews: list[Child] = []
+        self._previews: dict[str, Child] = {}
         self._recovered = 0.0
 
     def serve(self, stopping: threading.Event) -> None:
@@ -87,19 +87,15 @@ class Supervisor:
             return
         while len(self._jobs) < self._slots and (claims := self._work.claim(chunk=self._chunks)):
             self._jobs[claims] = self._nursery.start(run_child, self._place, claims)
-        while (
-            self._chunks is None
-            and len(self._previews) < MOST_PREVIEWS
-            and (key := self._work.previews.claim()) is not None
-        ):
-            self._previews.append(self._nursery.start(run_preview, self._place, key))
+        while len(self._previews) < self._most_previews and (key := self._work.previews.claim()):
+            self._previews[key] = self._nursery.start(run_preview, self._place, key)
 
     def stop(self) -> None:
         """End the children; their runs go back to the queue and on from their last checkpoints."""
         for claims, child in self._jobs.items():
             self._end(claims, child)
         self._jobs = {}
-        for child in self._previews:
+        for child in self._previews.values():
             child.end()
 
     def _end(self, claims: tuple[Claim, ...], child: Child) -> None:
@@ -114,17 +110,23 @@ class Supervisor:
             if mishap is not None:
                 self._work.crash(claims, mishap)
             del self._jobs[claims]
-        for child in [child for child in self._previews if not child.alive]:
+        for key, child in [job for job in self._previews.items() if not job[1].alive]:
             child.mishap()
-            self._previews.remove(child)
+            del self._previews[key]
 
     def _hasten(self) -> None:
-        """End a child that has not obeyed a pause or a stop for a while: its last checkpoint is what remains."""
+        """End a child that has not obeyed a pause or a stop for a while: its last checkpoint is what remains.
+
+        A preview that was cancelled is ended at once.
+        """
         for claims, child in list(self._jobs.items()):
             patience = PATIENCE_SECONDS if len(claims) == 1 else CHUNK_PATIENCE_SECONDS
             if child.patience(bool(self._work.asked(claims))) > patience:
                 self._end(claims, child)
                 del self._jobs[claims]
+        wanted = self._work.previews.at_work(self._previews) if self._previews else set()
+        for key in [key for key in self._previews if key not in wanted]:
+            self._previews.pop(key).end()
 
 
 def main() -> int:
