@@ -45,6 +45,11 @@ def test_without_a_level_nothing_is_written(
     assert capsys.readouterr().err == ""
 
 
+def test_a_command_that_trains_in_the_foreground_writes_no_events() -> None:
+    asked = "import logging; from fairpriv_core.runs.log import note; note('run_ended', level=logging.WARNING, run='a')"
+    assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True).stderr == ""
+
+
 def test_a_level_leaves_out_what_is_below(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRPRIV_LOG_LEVEL", "warning")
     set_up_log()
