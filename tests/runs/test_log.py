@@ -102,7 +102,7 @@ def test_the_processes_that_train_write_what_becomes_of_a_run(
         key = default.submit(configure("dp_sgd", epochs=1)).key
         preview = default.request_preview({"method": "of no catalogue"})
         with supervisor() as process:
-            wait_until(lambda: default.row(key).ended and (default.preview(preview) or {})["status"] == "failed")
+            wait_until(lambda: all(event in log.read_text() for event in ('"run_ended"', '"preview_ended"')))
             process.terminate()
             process.wait(20)
     finally:
