@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
     from sklearn.compose import ColumnTransformer
 
+#: features of all rows: 8 GB
+MOST_VALUES = 2_000_000_000
+
 
 class Encoder:
     """Encodes tables by a schema. It learns nothing: two encoders with equal schemas give equal bits.
@@ -35,14 +38,21 @@ class Encoder:
     def transform(self, table: Table) -> np.ndarray:
         """Return the features, (n, d) float32; a value that the schema does not list gives zeros.
 
-        Raises BadInput naming the columns that `table` lacks, RunFailed where many rows find no room on disk.
+        Raises BadInput naming the columns that `table` lacks, or for more than MOST_VALUES; RunFailed where many rows
+        find no room on disk.
         """
         missing = [column.name for column in self.schema if column.name not in table]
         if missing:
             raise BadInput(f"columns missing: {missing}; the file has {list(table)}.", field="file")
-        n = count_rows(table)
+        n, d = count_rows(table), len(self.feature_names)
+        if n * d > MOST_VALUES:
+            raise BadInput(
+                f"{n:,} rows with {d:,} features are {n * d:,} values, and at most {MOST_VALUES:,} are taken; leave "
+                "out columns or rows.",
+                field="file",
+            )
         parts = (take_rows(table, slice(start, start + ROWS_AT_ONCE)) for start in range(0, n, ROWS_AT_ONCE))
-        return stack_blocks(map(self._encode, parts), rows=n, columns=len(self.feature_names))
+        return stack_blocks(map(self._encode, parts), rows=n, columns=d)
 
     def _encode(self, part: Table) -> np.ndarray:
         raw = np.column_stack([to_raw(column, part[column.name]) for column in self.schema])

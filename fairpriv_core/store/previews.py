@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from fairpriv_core.store.claim import hold
 from fairpriv_core.store.database import Database, upsert
@@ -17,6 +17,8 @@ from fairpriv_core.store.tables import preview
 
 LEASE_SECONDS = 60.0
 _MOST_ATTEMPTS = 2
+_MOST_AT_ONCE = 2  # of one person's: curves need not wait for an audit, nor one person for another
+_UNDER_WAY = ("queued", "running")
 
 
 def name_request(request: Mapping[str, Any]) -> str:
@@ -26,26 +28,36 @@ def name_request(request: Mapping[str, Any]) -> str:
 
 
 class PreviewStore:
-    """The verbs of the preview table; each is one transaction."""
+    """The verbs of the preview table; each is one transaction. `owner` is who asks here, and who may cancel."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, owner: str | None = None) -> None:
+        self._database, self._owner = database, owner
 
     def ask(self, request: Mapping[str, Any], *, again: bool = False) -> str:
         """Queue the preview that `request` (JSON) describes unless it is there; return its key.
 
-        One that failed is made anew, with `again` also one that is there; one that is being made is left alone.
+        One that failed or was cancelled is made anew, with `again` also one that is there; one that is being made is
+        left alone.
         """
         key = name_request(request)
         old = self.look(key)
-        if old is None or old["status"] == "failed" or (again and old["status"] == "finished"):
+        if old is None or old["status"] in ("failed", "cancelled") or (again and old["status"] == "finished"):
             fresh = {"request": dict(request), "status": "queued", "created": time.time(), "attempt": 0, "result": None}
             with self._database.write(durable=True) as connection:
-                upsert(connection, preview, [{"key": key, **fresh, "error": None}])
+                upsert(connection, preview, [{"key": key, "owner": self._owner, **fresh, "error": None}])
         return key
 
+    def cancel(self, key: str) -> None:
+        """Drop a preview that the owner asked for and that waits or is being made; any other is left alone."""
+        mine = (preview.c.key == key) & (preview.c.owner == self._owner) & preview.c.status.in_(_UNDER_WAY)
+        with self._database.write() as connection:
+            connection.execute(update(preview).where(mine).values(status="cancelled", worker=None))
+
     def look(self, key: str) -> dict[str, Any] | None:
-        """Return {"status" (queued, running, finished, failed), "result", "error"}; None for an unknown key."""
+        """Return {"status", "result", "error"}; None for an unknown key.
+
+        The status is queued, running, finished, failed or cancelled.
+        """
         query = select(preview.c.status, preview.c.result, preview.c.error).where(preview.c.key == key)
         with self._database.read() as connection:
             found = connection.execute(query).mappings().first()
@@ -57,8 +69,12 @@ class PreviewStore:
             return dict(connection.scalar(select(preview.c.request).where(preview.c.key == key)) or {})
 
     def claim(self) -> str | None:
-        """Claim the newest queued preview (a slider's last position) and return its key."""
-        waiting = select(preview.c.key).where(preview.c.status == "queued").order_by(preview.c.created.desc()).limit(1)
+        """Claim the newest queued preview (a slider's last position) and return its key; a few of each person's."""
+        other = preview.alias()
+        at_work = select(func.count()).where(other.c.status == "running", other.c.owner == preview.c.owner)
+        free = at_work.correlate(preview).scalar_subquery() < _MOST_AT_ONCE
+        waiting = select(preview.c.key).where(preview.c.status == "queued", free)
+        waiting = waiting.order_by(preview.c.created.desc()).limit(1)
         with self._database.read() as connection:
             if connection.scalar(waiting) is None:
                 return None
@@ -76,10 +92,17 @@ class PreviewStore:
             connection.execute(update(preview).where(mine).values(**hold(LEASE_SECONDS)))
 
     def finish(self, key: str, *, result: Mapping[str, Any] | None = None, error: str | None = None) -> None:
-        """Store a result, or why there is none."""
+        """Store a result, or why there is none; of one that was cancelled neither."""
         values = {"status": "failed" if error else "finished", "result": result, "error": error, "worker": None}
         with self._database.write() as connection:
-            connection.execute(update(preview).where(preview.c.key == key).values(**values))
+            going_on = (preview.c.key == key) & (preview.c.status == "running")
+            connection.execute(update(preview).where(going_on).values(**values))
+
+    def at_work(self, keys: Iterable[str]) -> set[str]:
+        """Return those of `keys` whose previews are still to be made: nobody has cancelled them."""
+        query = select(preview.c.key).where(preview.c.key.in_(list(keys)), preview.c.status == "running")
+        with self._database.read() as connection:
+            return set(connection.scalars(query))
 
     def abandon(self, key: str) -> None:
         """Queue a preview again whose process died; after _MOST_ATTEMPTS it has failed."""

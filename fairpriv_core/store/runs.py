@@ -22,6 +22,7 @@ from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_renamed
 from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_withdrawn
 from fairpriv_core.store.previews import PreviewStore
+from fairpriv_core.store.quota import LOCAL_OWNER, check_runs
 from fairpriv_core.store.rows import (
     ENDED,
     RunRow,
@@ -35,7 +36,6 @@ from fairpriv_core.store.rows import (
 from fairpriv_core.store.tables import artifact, charge, checkpoint, metric, run, snapshot, tombstone
 from fairpriv_core.store.uploads import FileStore, UploadStore
 
-LOCAL_OWNER = "local"
 Stamp = tuple[int, int, int]
 Read = TypeVar("Read")
 _OVER = lease_over(run)
@@ -62,7 +62,7 @@ class RunStore:
 
     def __init__(self, database: Database, owner: str | None = None, *, data_sets: Sequence[str] | None = None) -> None:
         self.database, self.owner, self._data_sets = database, owner, data_sets
-        self.previews = PreviewStore(database)
+        self.previews = PreviewStore(database, self.payer)
         self.uploads = UploadStore(database)
         self.ledger = LedgerStore(database, owner)
         self.files = FileStore(database)
@@ -89,8 +89,8 @@ class RunStore:
         its own cost. So does a config whose last run failed or was cancelled.
 
         Raises:
-            BadInput: the run would bring its data set beyond a cap, or use the release of a run that is not here;
-                nothing is stored then.
+            BadInput: the run would bring its data set beyond a cap or its owner beyond a quota, or use the release of
+                a run that is not here; nothing is stored then.
         """
         config = self.files.settle(config) if config.file_id is None else config
         planned = self.ledger.plan(config, find_record=self.source)
@@ -98,6 +98,7 @@ class RunStore:
             latest = _latest(connection, config.key)
             if latest is not None and latest["status"] in GOING_ON and not again:
                 return read_row(latest)
+            check_runs(connection, self.payer, 1)
             values: dict[str, Any] = {**name_next(connection, config.key), "owner": self.payer, "status": "queued"}
             if planned is not None:
                 posting = planned.named(values["key"])
@@ -240,8 +241,12 @@ class RunStore:
         """Queue a preview for a worker unless it is stored; return its key."""
         return self.previews.ask(request)
 
+    def cancel_preview(self, key: str) -> None:
+        """Drop a preview that this person asked for, whether it waits or is being made."""
+        self.previews.cancel(key)
+
     def preview(self, key: str) -> dict[str, Any] | None:
-        """Return {"status", "result", "error"} of a preview; None for an unknown key."""
+        """Return {"status", "result", "error"} of a preview as `PreviewStore.look`; None for an unknown key."""
         return self.previews.look(key)
 
     def _own_row(self, connection: Connection, key: str) -> RowMapping:
@@ -354,6 +359,7 @@ def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
     """Return the columns of a run that a person stopped, its record included; drop its checkpoint."""
     stored = connection.execute(select(run).where(run.c.key == key)).mappings().one()
     change: dict[str, Any] = {"status": "cancelled", "request": None, "worker": None, "lease_expires": None}
+    change["error"] = None  # what was in the way of going on
     with suppress(Damaged):  # such a record stays as it is
         draft = read_record(stored)
         if draft is not None:

@@ -13,6 +13,7 @@ from fairpriv_core.records.ledger_entry import Posting
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.store.ledger import admit
 from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.quota import check_runs
 from fairpriv_core.store.rows import ENDED, RunRow, is_lost, lease_over, read_row
 from fairpriv_core.store.runs import RunStore, name_next
 from fairpriv_core.store.tables import preview, run, whole_chunk
@@ -41,7 +42,8 @@ class SweepStore:
         will: they are taken up when that release is there, and hold nothing back from a cap until then.
 
         Raises:
-            BadInput: together the new ones would bring their data set beyond a cap; nothing is stored then.
+            BadInput: together the new ones would bring their data set beyond a cap, or their owner beyond a quota;
+                nothing is stored then.
         """
         keys, postings = [config.key for config, _ in runs], self._plan(runs, planned or {})
         now, waiting = time.time(), {config.key for config, _ in runs if config.reuse in (planned or {})}
@@ -55,6 +57,7 @@ class SweepStore:
                     postings[config.key] = postings[config.key].named(row["key"])
                     rows[-1]["reserved"] = None if config.key in waiting else postings[config.key].to_json()
             admit(connection, *postings.values())
+            check_runs(connection, owner, len(rows))
             if rows:
                 connection.execute(insert(run), [{**row, "created": now + at / 1e6} for at, row in enumerate(rows)])
             _join(connection, runs, found)
@@ -64,6 +67,8 @@ class SweepStore:
         postings = self._plan(runs, planned)
         with self._database.read() as connection:
             admit(connection, *postings.values())
+            known = _find(connection, [config.key for config, _ in runs])
+            check_runs(connection, self._store.payer, len({config.key for config, _ in runs} - set(known)))
 
     def _find_own(self, connection: Connection, keys: Sequence[str]) -> list[RowMapping]:
         owner = self._store.owner

@@ -16,7 +16,7 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 schema = MetaData()
 # `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.
@@ -93,6 +93,7 @@ preview = Table(
     "preview",
     schema,
     Column("key", String, primary_key=True),
+    Column("owner", String),
     Column("request", JSON, nullable=False),
     Column("status", String, nullable=False, index=True),
     Column("result", JSON(none_as_null=True)),
@@ -128,7 +129,14 @@ run_alias = Table(
     Column("key", String, ForeignKey("run.key", ondelete="CASCADE"), nullable=False),
 )
 #: columns that a store of an earlier version lacks: (version that has it first, column)
-ADDED = ((2, run.c.reserved), (2, tombstone.c.post), (3, run.c.chunk), (4, run.c.brief), (5, store_info.c.secret))
+ADDED = (
+    (2, run.c.reserved),
+    (2, tombstone.c.post),
+    (3, run.c.chunk),
+    (4, run.c.brief),
+    (5, store_info.c.secret),
+    (6, preview.c.owner),
+)
 
 
 def _key() -> Column[str]:

@@ -27,6 +27,7 @@ from fairpriv_core.records.ledger_entry import find_published, is_published, nam
 from fairpriv_core.records.source import check_file
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import BYTES, CONTENT, add_digests, draw_id, find_ids, find_same, is_read, seal
+from fairpriv_core.store.quota import check_bytes
 from fairpriv_core.store.tables import data_identity, upload
 
 _BLOCK = 1 << 20
@@ -155,7 +156,7 @@ class UploadStore:
         self._rename_old()
 
     def put(self, source: IO[bytes], name: str, owner: str) -> Upload:
-        """Store what `source` holds under an id at random; the same bytes are stored once."""
+        """Store what `source` holds under an id at random; the same bytes are stored once. BadInput beyond a quota."""
         self._database.check_writable()
         suffix = _read_suffix(name)
         try:
@@ -167,8 +168,13 @@ class UploadStore:
             return found[0]
         stored = Upload(path.stem, owner, name, size, time.time(), path)
         row = {item: value for item, value in asdict(stored).items() if item != "path"}
-        with self._database.write() as connection:
-            connection.execute(insert(upload).values(**row))
+        try:
+            with self._database.ledger() as connection:
+                check_bytes(connection, owner, size)
+                connection.execute(insert(upload).values(**row))
+        except BadInput:
+            self._drop_unused(path)
+            raise
         return stored
 
     def rows(self, owner: str | None = None) -> list[Upload]:
@@ -216,9 +222,14 @@ class UploadStore:
         mine, owners = self._own(upload_id, owner), (owner, _SHARED + owner)
         with self._database.write() as connection:
             connection.execute(delete(upload).where(upload.c.id == upload_id, upload.c.owner.in_(owners)))
-            left = connection.scalars(select(upload.c.name).where(upload.c.id == upload_id)).all()
-        if mine.path not in [self._place(upload_id, name) for name in left]:
-            mine.path.unlink(missing_ok=True)
+        self._drop_unused(mine.path)
+
+    def _drop_unused(self, path: Path) -> None:
+        """Delete a file that is nobody's."""
+        with self._database.read() as connection:
+            names = connection.scalars(select(upload.c.name).where(upload.c.id == path.stem)).all()
+        if path not in [self._place(path.stem, name) for name in names]:
+            path.unlink(missing_ok=True)
 
     def _own(self, upload_id: str, person: str) -> Upload:
         found = next((item for item in self.rows(person) if item.id == upload_id), None)

@@ -159,13 +159,13 @@ class WorkStore:
             connection.execute(update(run).where(own).values(**_failed(connection, stored, error, kind)))
             connection.execute(delete(checkpoint).where(checkpoint.c.key == claim.key))
 
-    def hand_back(self, claims: Claims, status: str = "queued") -> None:
+    def hand_back(self, claims: Claims, status: str = "queued", error: str | None = None) -> None:
         """Leave runs `status` ("queued" or "paused"), or as a person asked of each: paused, or ended as cancelled.
 
-        What is not ended goes on from its last checkpoint.
+        What is not ended goes on from its last checkpoint; `error` says what is in its way.
         """
         with self._database.write(scrub=True) as connection:
-            _leave(connection, claims, status, _extend(connection, claims))
+            _leave(connection, claims, _extend(connection, claims), status=status, error=error)
 
     def split(self, claims: Claims, kept: Sequence[Checkpoint | None]) -> None:
         """Queue the runs of a chunk as two halves, each a chunk of its own, since one of them cannot go on.
@@ -177,7 +177,7 @@ class WorkStore:
             asked = _extend(connection, claims)
             new = [(claim, saved) for claim, saved in zip(claims, kept, strict=True) if saved is not None]
             _store_checkpoints(connection, [claim for claim, _ in new], [saved for _, saved in new])
-            _leave(connection, claims, "queued", asked)
+            _leave(connection, claims, asked, status="queued")
             halve(connection, [claim.key for claim in claims])
 
     def crash(self, claims: Claims, reason: str) -> None:
@@ -215,8 +215,8 @@ def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
     """Make the runs that `together` selects this process's own, and return the claims on them by key."""
     query = select(run).where(together).order_by(run.c.key).with_for_update()
     found = connection.execute(query).mappings().all()
-    values = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
-    values |= {"started": func.coalesce(run.c.started, now()), "heartbeat": now()}
+    values: dict[str, Any] = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
+    values |= {"started": func.coalesce(run.c.started, now()), "heartbeat": now(), "error": None}
     whole = [stored for stored in found if not _end_damaged(connection, stored)]
     mine = run.c.key.in_([stored["key"] for stored in whole])
     connection.execute(update(run).where(mine).values(**values, **hold()))
@@ -257,9 +257,9 @@ def _is_held(claims: Claims) -> ColumnElement[bool]:
     return or_(false(), *attempts) & same & (run.c.status == "running")
 
 
-def _leave(connection: Connection, claims: Claims, status: str, asked: Mapping[str, str]) -> None:
-    """Leave runs `status`, or as a person `asked` of them by key: paused, or ended as cancelled."""
-    _extend(connection, claims, **FREE, status=status)
+def _leave(connection: Connection, claims: Claims, asked: Mapping[str, str], **values: Any) -> None:
+    """Leave runs with `values`, or as a person `asked` of them by key: paused, or ended as cancelled."""
+    _extend(connection, claims, **FREE, **values)
     paused = [key for key, what in asked.items() if what == "pause"]
     connection.execute(update(run).where(run.c.key.in_(paused)).values(status="paused"))
     for key in [key for key, what in asked.items() if what == "stop"]:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairpriv_core.data import encode as encoding
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.encode import Encoder, load_encoder
@@ -148,6 +149,19 @@ def test_a_new_file_is_encoded_as_the_old_one(tmp_path: Path) -> None:
     assert found[:, kinds].tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 0]]
     assert found[1, encoder.feature_names.index("age")] == found[:, encoder.feature_names.index("age")].max()
     assert np.isfinite(found).all()
+
+
+def test_too_many_values_are_refused_before_one_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = (Categorical("side", ("left", "right")), Numeric("age", low=0, high=100, center=50, scale=10))
+    table = {"side": Codes(np.zeros(5, np.int16), ("left",)), "age": Numbers(np.arange(5.0))}
+    features = Encoder(schema).transform(table)
+    monkeypatch.setattr(encoding, "MOST_VALUES", features.size)
+    assert (Encoder(schema).transform(table) == features).all()
+    monkeypatch.setattr(encoding, "MOST_VALUES", features.size - 1)
+    monkeypatch.setattr(encoding, "stack_blocks", None)
+    told = f"5 rows with {features.shape[1]} features are {features.size} values, and at most {features.size - 1} are"
+    with pytest.raises(BadInput, match=told):
+        Encoder(schema).transform(table)
 
 
 def test_a_new_file_without_a_column_is_told_which(tmp_path: Path) -> None:

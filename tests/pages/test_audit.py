@@ -64,10 +64,23 @@ def test_a_click_asks_a_worker_once_and_the_page_waits(with_runs: Path, open_pag
     assert "A worker is attacking" in open_page("audit", run=key).info[0].value
 
 
+def test_an_audit_can_be_cancelled_and_asked_for_again(with_runs: Path, open_page: Open) -> None:
+    store = open_store()
+    key = find_run(store, "pf_ld")
+    asked = store.request_preview({"audit": key, "runs": 1000, "seed": 0})
+    page = open_page("audit", run=key)
+    page.button("cancel_audit").click().run()
+    assert (store.preview(asked) or {})["status"] == "cancelled" and store.previews.claim() is None
+    assert not page.exception and not [each for each in page.button if each.key == "cancel_audit"]
+    page.button("do_audit").click().run()
+    assert store.previews.claim() == asked
+
+
 def test_a_failed_audit_says_why(with_runs: Path, open_page: Open) -> None:
     store = open_store()
     key = find_run(store, "pf_ld")
     asked = store.request_preview({"audit": key, "runs": 1000, "seed": 0})
+    assert store.previews.claim() == asked
     store.previews.finish(asked, error="the file <b> has changed.")
     assert "the file \\<b\\> has changed" in open_page("audit", run=key).error[0].value
 

@@ -51,6 +51,16 @@ def train(store: RunStore, *, chunks: int = 99) -> None:
             work_on(work, claims)
 
 
+def test_a_cost_that_is_worked_out_can_be_cancelled(store: RunStore) -> None:
+    page = click(open_sweep(), "Show runs, time and ε cost")
+    assert store.previews.claim() is not None
+    click(page, "Cancel")
+    assert not page.exception and store.previews.claim() is None
+    click(page, "Show runs, time and ε cost")
+    answer(store)
+    assert "Launch 4 runs" in buttons(page.run())
+
+
 def click(page: AppTest, label: str) -> AppTest:
     return next(button for button in page.button if button.label == label).click().run()
 

@@ -144,6 +144,19 @@ def notes_of(charts: list[dict[str, Any]], bound: str) -> list[dict[str, Any]]:
     return [note for layout in found for note in layout["annotations"]]
 
 
+def test_curves_of_settings_left_behind_are_not_made(open_page: Open) -> None:
+    page = open_page("train", expert="True")
+    with open_store() as store:
+        first = store.previews.claim()
+        assert first is not None
+        page.number_input("seed").set_value(7).run()
+        assert (store.preview(first) or {})["status"] == "cancelled"
+        second = store.previews.claim()
+        assert second not in (None, first) and store.previews.request(str(second))["seed"] == 7
+        page.number_input("seed").set_value(0).run()
+        assert store.previews.claim() == first and (store.preview(str(second)) or {})["status"] == "cancelled"
+
+
 def test_the_minimum_of_a_curve_becomes_the_bound_and_nothing_else_moves(open_page: Open, charts_of: Charts) -> None:
     open_page("train", expert="True")
     with open_store() as store:

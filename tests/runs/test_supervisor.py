@@ -23,9 +23,11 @@ from fairpriv_core.runs.supervisor import serving
 from fairpriv_core.store.claim import identify, is_dead
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
+from fairpriv_core.sweeps.launch import request_cost
 
 Configure = Callable[..., RunConfig]
 PATIENCE = 60.0
+SERVERS = 2  # the fork server, and the tracker that multiprocessing keeps beside it
 
 
 @contextmanager
@@ -46,6 +48,13 @@ def wait_for(store: RunStore, key: str, ready: Callable[[RunRow], bool], patienc
             return row
         time.sleep(0.02)
     raise AssertionError(f"not reached in {patience} s: {row}")
+
+
+def wait_until(ready: Callable[[], bool], patience: float = PATIENCE) -> None:
+    end = time.monotonic() + patience
+    while not ready():
+        assert time.monotonic() < end, f"not reached in {patience} s"
+        time.sleep(0.02)
 
 
 def moving(row: RunRow) -> bool:
@@ -144,6 +153,21 @@ def test_a_child_that_does_not_obey_is_ended(
         row = wait_for(local, key, lambda row: row.status == "cancelled", 5.0)
     record = local.record(key)
     assert record is not None and record.steps == row.step > 0
+
+
+def test_the_process_of_a_cancelled_preview_is_ended(default: RunStore) -> None:
+    axes = {"method": ["pf_ld"], "epsilon": [number / 100 for number in range(1, 101)], "seed": list(range(100))}
+    data = {"dataset": "synthetic", "sensitive": "group"}
+    request = request_cost({"data": data, "notion": "demographic_parity", "axes": axes}, owner="local")
+    with supervisor() as process:
+        first = default.request_preview({"method": "of no catalogue"})
+        wait_until(lambda: (default.preview(first) or {})["status"] == "failed")
+        wait_until(lambda: len(children_of(process.pid)) == SERVERS)
+        servers, key = children_of(process.pid), default.request_preview(request)
+        wait_until(lambda: bool(children_of(process.pid) - servers))
+        at_work = children_of(process.pid) - servers
+        default.cancel_preview(key)
+        assert gone(at_work, 3.0) and (default.preview(key) or {})["status"] == "cancelled"
 
 
 def test_a_child_has_the_environment_of_this_moment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,8 +179,11 @@ def test_a_verb_at_a_failing_disk_is_done_or_says_that_it_is_not(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_an_upgrade_at_a_failing_disk_is_made_by_the_next_opening(fault: str, tmp_path: Path) -> None:
+def test_an_upgrade_at_a_failing_disk_is_made_by_the_next_opening(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever fails: what an earlier version had deleted is in the file no more once the store can be opened."""
+    monkeypatch.setenv("FAIRPRIV_UPGRADE", "1")
     place, disk, fired = tmp_path / "runs.db", FaultyDisk(), 0
     old = leave_deleted(Path(__file__).with_name("store_v3.db.gz"), tmp_path / "old.db")
     with disk.use():

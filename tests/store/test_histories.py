@@ -454,7 +454,7 @@ def count_json(events: list[dict[str, Any]]) -> int:
 
 
 @pytest.mark.parametrize(
-    ("histories", "steps"), [(40, 30), pytest.param(2000, 60, marks=pytest.mark.long)], ids=["some", "many"]
+    ("histories", "steps"), [(25, 30), pytest.param(2000, 60, marks=pytest.mark.long)], ids=["some", "many"]
 )
 def test_no_history_loses_a_run_or_what_it_released(place: str, histories: int, steps: int) -> None:
     hosts = Hosts(place)

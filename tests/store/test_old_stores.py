@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.config import build_config
@@ -27,6 +26,12 @@ from fairpriv_core.store.work import WorkStore
 from tests.launched import name
 
 ALIKE, ALL = (1, 2, 3, 5), (1, 2, 3, 4, 5)
+
+
+@pytest.fixture(autouse=True)
+def leave_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Say what an operator says who wants the upgrade although runs are under way."""
+    monkeypatch.setenv("FAIRPRIV_UPGRADE", "1")
 
 
 def open_old(version: int, folder: Path) -> RunStore:
@@ -82,8 +87,7 @@ def test_a_paused_run_of_an_earlier_version_refuses_to_go_on_and_stays_counted(v
         work = WorkStore(store.database)
         work_on(work, work.claim(key))
         row = store.row(key)
-        assert row.status == "failed" and "changed since its checkpoint; start it again" in (row.error or "")
-        with pytest.raises(BadInput, match="it cannot resume"):
-            store.request(key, "resume")
+        assert "changed since its checkpoint" in (row.error or "") and "start it anew" in (row.error or "")
+        assert row.status == ("paused" if version == 5 else "failed")  # before, data were bound by another digest
         after = {line.planned.key: line.spent for line in store.ledger.lines(name())}[key]
         assert before is not None and after is not None and after.events == before.events

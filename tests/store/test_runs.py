@@ -267,15 +267,3 @@ def test_an_unknown_run_names_those_that_are_there(store: RunStore, configure: C
     known = store.submit(configure()).key
     with pytest.raises(BadInput, match=f"no run 'abc' in the store; the newest are {known}"):
         store.record("abc")
-
-
-def test_previews_are_kept_by_what_was_asked(store: RunStore) -> None:
-    key = store.request_preview({"method": "pf_ld", "clip_primal": [0.1, 1]})
-    assert store.request_preview({"clip_primal": [0.1, 1], "method": "pf_ld"}) == key
-    assert store.preview(key) == {"status": "queued", "result": None, "error": None}
-    assert store.previews.claim() == key and store.previews.claim() is None
-    store.previews.abandon(key)
-    assert store.previews.claim() == key
-    store.previews.finish(key, result={"bias": [1.0]})
-    assert store.preview(key) == {"status": "finished", "result": {"bias": [1.0]}, "error": None}
-    assert store.preview("unknown") is None

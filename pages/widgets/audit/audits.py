@@ -121,12 +121,15 @@ def _wait(store: RunStore, key: str) -> None:
         st.rerun()
     if found["status"] == "queued":
         st.info("Waiting for a worker; `./fairpriv app` starts one.", icon=":material/hourglass_empty:")
-        return
-    st.info(
-        "A worker is attacking: it trains this method again and again on made-up data, then questions the model. "
-        "This takes a minute or more. You may leave; the result is stored with the run.",
-        icon=":material/policy:",
-    )
+    else:
+        st.info(
+            "A worker is attacking: it trains this method again and again on made-up data, then questions the model. "
+            "This takes a minute or more. You may leave; the result is stored with the run.",
+            icon=":material/policy:",
+        )
+    if st.button("Cancel", key="cancel_audit", icon=":material/stop:", disabled=not store.database.writable):
+        attempt(lambda: store.cancel_preview(key))
+        st.rerun()
 
 
 def _show_code(audit: Mapping[str, Any]) -> None:

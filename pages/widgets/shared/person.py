@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAuthError, StreamlitMissingAuthlibError
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.store.runs import LOCAL_OWNER
+from fairpriv_core.store.quota import LOCAL_OWNER
 from pages.widgets.shared.sentences import plain, sentence
 
 _NO_SECRETS = "the file secrets.toml cannot be read, so nobody can sign in; its operator finds the reason in the log."

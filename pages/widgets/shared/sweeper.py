@@ -200,6 +200,8 @@ def _draw(sweep: _Sweep, state: _State) -> None:
             "seconds. `./fairpriv app` starts the worker.",
             icon=":material/hourglass_empty:",
         )
+        if st.button("Cancel", key=f"{sweep.own_key}_cancel_cost", icon=":material/stop:"):
+            _do(partial(sweep.store.cancel_preview, name_request(sweep.request)))
     elif state.preview["result"]:
         show_costs_of_sweep(_tell_left(state))
         _offer_launch(sweep, state)

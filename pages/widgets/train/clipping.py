@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import Any, cast
 
 import streamlit as st
 
@@ -11,6 +11,7 @@ from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.clipping_choice import ChoosesClipping, Warmup
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.report.figures import bias_variance
+from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain
@@ -19,6 +20,7 @@ from pages.widgets.train.form import build_stops
 from pages.widgets.train.plan import Plan
 
 _POLL_SECONDS = 0.5
+_ASKED = "clipping_asked"
 _SYMBOLS = {"clip_primal": "C_p", "clip_dual": "C_d"}
 _SOURCE = (
     "At a warm-up model of three epochs, not private, on public features and labels; no group is looked at: "
@@ -49,12 +51,21 @@ def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
         "seed": config.seed,
         **{name: stated[name] for name in ("network",) if name in stated},
     }
-    key = attempt(lambda: store.request_preview(request)) if store.database.writable else None
+    key = attempt(lambda: _ask(store, request)) if store.database.writable else None
     if key is None:
         return
     ready = _is_ready(store, key)
     draw = st.fragment(_draw, run_every=None if ready else _POLL_SECONDS)
     draw(store, key, config=config, method=method, ready=ready)
+
+
+def _ask(store: RunStore, request: dict[str, Any]) -> str:
+    """Ask for the curves of the settings that are shown now; those of settings left behind are not needed any more."""
+    key, before = name_request(request), st.session_state.get(_ASKED)
+    if before not in (None, key):
+        store.cancel_preview(before)
+    st.session_state[_ASKED] = key
+    return store.request_preview(request)
 
 
 def _draw(store: RunStore, key: str, *, config: RunConfig, method: ChoosesClipping, ready: bool) -> None:
@@ -101,4 +112,4 @@ def _offer_minimum(name: str, minimum: float, method: Method) -> None:
 
 def _is_ready(store: RunStore, key: str) -> bool:
     stored = attempt(lambda: store.preview(key)) or {}
-    return stored.get("status") in ("finished", "failed")
+    return stored.get("status") in ("finished", "failed", "cancelled")

@@ -1,0 +1,58 @@
+"""What one person who signed in may have in a store: runs that have not ended, and bytes of uploads.
+
+Whoever sits at this machine has no quota.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sqlalchemy import Connection, func, select
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.store.tables import run, upload
+
+LOCAL_OWNER = "local"
+#: where an operator sets them, and what holds where nothing is set
+RUNS, MEGABYTES = ("FAIRPRIV_MOST_RUNS", 1_000), ("FAIRPRIV_MOST_MEGABYTES", 1_000)
+_UNDER_WAY = ("queued", "running", "paused")
+_MEGABYTE = 10**6
+
+
+def check_runs(connection: Connection, owner: str, more: int) -> None:
+    """Raise BadInput where `more` runs would be too many of `owner`'s that wait, train or are paused."""
+    if owner == LOCAL_OWNER or not more:
+        return
+    most = _read(*RUNS)
+    held = select(func.count()).select_from(run).where(run.c.owner == owner, run.c.status.in_(_UNDER_WAY))
+    under_way = connection.scalar(held) or 0
+    if under_way + more > most:
+        raise BadInput(
+            f"{under_way:,} of your runs have not ended, and {more:,} more would pass the {most:,} that one person may "
+            "have here; wait for some, or stop them.",
+            field="runs",
+        )
+
+
+def check_bytes(connection: Connection, owner: str, more: int) -> None:
+    """Raise BadInput where an upload of `more` bytes would be too much beside what `owner` has stored."""
+    if owner == LOCAL_OWNER:
+        return
+    most = _read(*MEGABYTES)
+    stored = connection.scalar(select(func.sum(upload.c.bytes)).where(upload.c.owner == owner)) or 0
+    if stored + more > most * _MEGABYTE:
+        raise BadInput(
+            f"your uploads take {stored / _MEGABYTE:,.1f} MB, and {more / _MEGABYTE:,.1f} MB more would pass the "
+            f"{most:,} MB that one person may store here; delete some.",
+            field="file",
+        )
+
+
+def _read(name: str, default: int) -> int:
+    """Return a quota of the environment; BadInput where it is no whole number."""
+    value = os.environ.get(name, "").strip()
+    if not value:
+        return default
+    if not value.isdecimal() or len(value) > len(str(2**63)):
+        raise BadInput(f"{name} must be a whole number, got '{value}'.", field=name)
+    return int(value)
