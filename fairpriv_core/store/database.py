@@ -55,6 +55,7 @@ _PRAGMAS = (
 )
 _CREATE_LOCK = 7_461_002  # any fixed number: makes two first openings of one PostgreSQL store wait for each other
 _LEDGER_LOCK = 7_461_003  # likewise for transactions of the ledger
+_OLD = 1  # marks a SQLite file that still holds what earlier versions deleted
 
 
 class Database:
@@ -158,8 +159,10 @@ class Database:
         """
         if self.path is None:
             return
-        opened = sqlite3.connect(self.path, timeout=_SCRUB_SECONDS, isolation_level=None)
-        with closing(opened), suppress(sqlite3.OperationalError):
+        with (
+            suppress(sqlite3.OperationalError),  # the deletion itself is done
+            closing(sqlite3.connect(self.path, timeout=_SCRUB_SECONDS, isolation_level=None)) as opened,
+        ):
             opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _follow_file(self) -> None:
@@ -203,11 +206,15 @@ class Database:
         with self.read() as connection:
             tables = set(inspect(connection).get_table_names())
             versions = list(connection.scalars(select(store_info.c.version))) if "store_info" in tables else []
+            marked = self.path is not None and connection.exec_driver_sql("PRAGMA user_version").scalar() == _OLD
         _refuse(self.where, versions, tables)
         if max(versions, default=0) < SCHEMA_VERSION:
-            self._create()
+            marked = self._create()
+        if marked and self.writable:
+            self._rewrite()
 
-    def _create(self) -> None:
+    def _create(self) -> bool:
+        """Make what is missing; return whether a SQLite file is to be written anew, which it is marked with."""
         with self.write() as connection:
             if self.path is None:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATE_LOCK})"))
@@ -219,8 +226,9 @@ class Database:
             elif found < SCHEMA_VERSION:
                 self._ask_first(find_under_way(connection))
                 upgrade(connection, found)
-        if found is not None and self.path is not None:
-            self._rewrite()
+                if self.path is not None:
+                    connection.exec_driver_sql(f"PRAGMA user_version = {_OLD}")
+        return found is not None and self.path is not None
 
     def _ask_first(self, under_way: list[str]) -> None:
         """Refuse to bring a store to this version while runs are under way in it, until an operator has said so."""
@@ -236,14 +244,15 @@ class Database:
         """Write a store of an earlier version anew: what had been deleted from it was still in its file."""
         with self._translate(), closing(self._engine.raw_connection()) as connection:
             connection.cursor().execute("VACUUM")
+            connection.cursor().execute("PRAGMA user_version = 0")
         self._scrub()
 
     @contextmanager
     def _translate(self) -> Iterator[None]:
         try:
             yield
-        except exc.DBAPIError as error:
-            raise StoreError(_say(self.where, str(error.orig))) from error
+        except (exc.DBAPIError, sqlite3.Error) as error:
+            raise StoreError(_say(self.where, str(getattr(error, "orig", error)))) from error
 
 
 def resolve(place: str | None) -> URL:

@@ -223,7 +223,8 @@ class RunStore:
             change = _transition(stored, what) if what != "stop" else _stop(connection, stored)
             if change is None:
                 why = f" ({stored['error']})" if stored["error"] else ""
-                raise BadInput(f"run {key} is {status}{why}: it cannot {what}.", field="key")
+                state = "told to stop" if stored["request"] == "stop" else f"{status}{why}"
+                raise BadInput(f"run {key} is {state}: it cannot {what}.", field="key")
             connection.execute(update(run).where(run.c.key == stored["key"]).values(**change))
             return read_row(self._row(connection, key))
 
@@ -327,7 +328,12 @@ def name_next(connection: Connection, config_key: str) -> dict[str, Any]:
 
 
 def _transition(stored: RowMapping, what: str) -> dict[str, Any] | None:
-    """Return the columns that a pause or a resume changes now; None where the state has no such step."""
+    """Return the columns that a pause or a resume changes now; None where the state has no such step.
+
+    What was told to stop does nothing else any more.
+    """
+    if stored["request"] == "stop":
+        return None
     idle = {"request": None, "worker": None, "lease_expires": None}
     status, held = stored["status"], stored["status"] == "running" and not is_lost(stored)
     if what == "pause" and status in ("queued", "running"):

@@ -121,7 +121,9 @@ class SweepStore:
         """
         with self._database.write() as connection:
             rows = self._find_own(connection, keys)
-            idle = [row["key"] for row in rows if row["status"] == "queued" or is_lost(row)]
+            idle = [
+                row["key"] for row in rows if row["status"] == "queued" or (is_lost(row) and row["request"] != "stop")
+            ]
             working = [row["key"] for row in rows if row["status"] == "running" and row["request"] is None]
             connection.execute(update(run).where(run.c.key.in_(idle)).values(status="paused", **_IDLE))
             if also_working:

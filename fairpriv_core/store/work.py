@@ -14,7 +14,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, case, delete, exists, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    bindparam,
+    case,
+    delete,
+    exists,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from fairpriv_core.errors import Damaged
 from fairpriv_core.privacy.event import from_json, to_json
@@ -134,10 +148,16 @@ class WorkStore:
             connection.execute(delete(checkpoint).where(checkpoint.c.key.in_([claim.key for claim in claims])))
 
     def refuse(self, claim: Claim, error: str, kind: str) -> None:
-        """End a run that could not begin: nothing was released. `kind` is "bad_input" or "failed"."""
-        ended = {"status": "failed", "error": error, "error_kind": kind, "finished": time.time()}
-        with self._database.write() as connection:
-            _extend(connection, [claim], **{**ended, **FREE})
+        """End a run that could not begin, or not go on: it has paid for what it released before, and goes on no more.
+
+        `kind` is "bad_input" or "failed".
+        """
+        own = run.c.key == claim.key
+        with self._database.write(durable=True, scrub=True) as connection:
+            _extend(connection, [claim], **FREE)
+            stored = connection.execute(select(run).where(own)).mappings().one()
+            connection.execute(update(run).where(own).values(**_failed(connection, stored, error, kind)))
+            connection.execute(delete(checkpoint).where(checkpoint.c.key == claim.key))
 
     def hand_back(self, claims: Claims, status: str = "queued", error: str | None = None) -> None:
         """Leave runs `status` ("queued" or "paused"), or as a person asked of each: paused, or ended as cancelled.
@@ -145,41 +165,32 @@ class WorkStore:
         What is not ended goes on from its last checkpoint; `error` says what is in its way.
         """
         with self._database.write(scrub=True) as connection:
-            asked = _extend(connection, claims)
-            _extend(connection, claims, **FREE, status=status, error=error)
-            paused = [key for key, what in asked.items() if what == "pause"]
-            connection.execute(update(run).where(run.c.key.in_(paused)).values(status="paused"))
-            for key in [key for key, what in asked.items() if what == "stop"]:
-                connection.execute(update(run).where(run.c.key == key).values(**end_cancelled(connection, key)))
+            _leave(connection, claims, _extend(connection, claims), status=status, error=error)
 
     def split(self, claims: Claims, kept: Sequence[Checkpoint | None]) -> None:
         """Queue the runs of a chunk as two halves, each a chunk of its own, since one of them cannot go on.
 
-        `kept` is stored of those that have no checkpoint yet: what they have released is released once, with one noise.
+        Those that a person asked to pause or to stop do. `kept` is stored of those that have no checkpoint yet: what
+        they have released is released once, with one noise.
         """
-        with self._database.write(durable=True) as connection:
-            _extend(connection, claims, **FREE, status="queued")
+        with self._database.write(durable=True, scrub=True) as connection:
+            asked = _extend(connection, claims)
             new = [(claim, saved) for claim, saved in zip(claims, kept, strict=True) if saved is not None]
             _store_checkpoints(connection, [claim for claim, _ in new], [saved for _, saved in new])
+            _leave(connection, claims, asked, status="queued")
             halve(connection, [claim.key for claim in claims])
 
     def crash(self, claims: Claims, reason: str) -> None:
         """Queue runs again whose process died; one that died too often has failed. Leaves those that were overtaken."""
-        attempts = {claim.key: claim.attempt for claim in claims}
-        query = select(run).where(run.c.key.in_(attempts)).order_by(run.c.key).with_for_update()
+        query = select(run).where(_is_held(claims)).order_by(run.c.key).with_for_update()
         with self._database.write(scrub=True) as connection:
-            found = connection.execute(query).mappings().all()
-            mine = [row for row in found if row["status"] == "running" and row["attempt"] == attempts[row["key"]]]
-            settle_crash(connection, mine, reason)
+            settle_crash(connection, connection.execute(query).mappings().all(), reason)
 
     def asked(self, claims: Claims) -> dict[str, str]:
         """Return what a person asked of the runs that has not been done, by key."""
-        attempts = {claim.key: claim.attempt for claim in claims}
-        query = select(run.c.key, run.c.attempt, run.c.request).where(
-            run.c.key.in_(attempts), run.c.request.is_not(None)
-        )
+        query = select(run.c.key, run.c.request).where(_is_held(claims), run.c.request.is_not(None))
         with self._database.read() as connection:
-            return {key: what for key, attempt, what in connection.execute(query) if attempt == attempts[key]}
+            return dict(connection.execute(query).all())
 
 
 def _is_first() -> Any:
@@ -209,8 +220,10 @@ def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
     whole = [stored for stored in found if not _end_damaged(connection, stored)]
     mine = run.c.key.in_([stored["key"] for stored in whole])
     connection.execute(update(run).where(mine).values(**values, **hold()))
-    named = [(row["key"], row["attempt"] + 1, row["config"], row["seconds"], row["step"]) for row in whole]
-    return tuple(Claim(*each) for each in named)
+    return tuple(
+        Claim(row["key"], row["attempt"] + 1, row["config"], row["seconds"], row["step"], row["created"])
+        for row in whole
+    )
 
 
 def _end_damaged(connection: Connection, stored: RowMapping) -> bool:
@@ -226,16 +239,31 @@ def _end_damaged(connection: Connection, stored: RowMapping) -> bool:
 
 def _extend(connection: Connection, claims: Claims, **values: Any) -> dict[str, str]:
     """Extend the leases and set `values`; return what was asked, by key. LeaseLost where one run is held no more."""
-    asked: dict[str, str | None] = {}
-    for attempt in {claim.attempt for claim in claims}:
-        keys = [claim.key for claim in claims if claim.attempt == attempt]
-        mine = run.c.key.in_(keys) & (run.c.attempt == attempt) & (run.c.status == "running")
-        changed = update(run).where(mine).values(**{**hold(), "heartbeat": now(), **values})
-        asked |= dict(connection.execute(changed.returning(run.c.key, run.c.request)).all())
+    changed = update(run).where(_is_held(claims)).values(**{**hold(), "heartbeat": now(), **values})
+    asked: dict[str, str | None] = dict(connection.execute(changed.returning(run.c.key, run.c.request)).all())
     gone = [claim.key for claim in claims if claim.key not in asked]
     if gone:
         raise LeaseLost(f"run {gone[0]} was taken over or ended by another process; this one stops.")
     return {key: what for key, what in asked.items() if what is not None}
+
+
+def _is_held(claims: Claims) -> ColumnElement[bool]:
+    """Return the condition that a run is still one of those that `claims` give the right to work on."""
+    attempts = [
+        run.c.key.in_([claim.key for claim in claims if claim.attempt == attempt]) & (run.c.attempt == attempt)
+        for attempt in {claim.attempt for claim in claims}
+    ]
+    same = run.c.created.in_([claim.created for claim in claims])
+    return or_(false(), *attempts) & same & (run.c.status == "running")
+
+
+def _leave(connection: Connection, claims: Claims, asked: Mapping[str, str], **values: Any) -> None:
+    """Leave runs with `values`, or as a person `asked` of them by key: paused, or ended as cancelled."""
+    _extend(connection, claims, **FREE, **values)
+    paused = [key for key, what in asked.items() if what == "pause"]
+    connection.execute(update(run).where(run.c.key.in_(paused)).values(status="paused"))
+    for key in [key for key, what in asked.items() if what == "stop"]:
+        connection.execute(update(run).where(run.c.key == key).values(**end_cancelled(connection, key)))
 
 
 def _set_each(connection: Connection, claims: Claims, values: Sequence[Mapping[str, Any]]) -> None:
@@ -338,23 +366,26 @@ def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason:
         elif apart:
             change["crashes"] = min(crashes, MOST_CRASHES - 1)
         elif crashes >= MOST_CRASHES:
-            change |= _failed(
-                connection, row, f"the run's process died {crashes} times, the last time because {reason}."
-            )
+            error = f"the run's process died {crashes} times, the last time because {reason}."
+            change |= _failed(connection, row, error, "crashed")
         connection.execute(update(run).where(run.c.key == row["key"]).values(**change))
     if apart:
         halve(connection, [row["key"] for row in going_on])
 
 
-def _failed(connection: Connection, stored: RowMapping, error: str) -> dict[str, Any]:
-    """Return the columns of a run whose process died too often; it has paid for what it released."""
-    change = {"status": "failed", "error": error, "error_kind": "crashed", "finished": time.time()}
+def _failed(connection: Connection, stored: RowMapping, error: str, kind: str) -> dict[str, Any]:
+    """Return the columns of a run that failed without a word of its own; it has paid for what it released."""
+    change = {"status": "failed", "error": error, "error_kind": kind, "finished": time.time()}
     draft = None
     with suppress(Damaged):  # such a record stays as it is
         draft = read_record(stored)
     if draft is None:
         return change
-    query = select(checkpoint.c.released).where(checkpoint.c.key == stored["key"])
-    released, spent = from_json(connection.scalar(query) or []), {"steps": stored["step"], "seconds": stored["seconds"]}
+    try:
+        saved = read_checkpoint(connection, stored["key"])
+        released = () if saved is None else saved.released
+    except Damaged:
+        released = from_json(draft.event)
+    spent = {"steps": stored["step"], "seconds": stored["seconds"]}
     record = failed_record(draft, released=released, error=error, **spent)
     return {**change, "record": seal_document(record.to_json())}

@@ -31,7 +31,7 @@ from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import identify_data, name_bytes, record_posting
-from fairpriv_core.runs.foreground import Reporter, train
+from fairpriv_core.runs.foreground import Reporter, resume, train
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.database import resolve
@@ -180,6 +180,23 @@ def test_a_file_that_changed_since_is_refused(store: RunStore, tmp_path: Path) -
     write(own, end="\r\n")  # other bytes, the same rows
     work_on(worker, worker.claim(keys[1]))
     assert store.row(keys[1]).status == "finished"
+
+
+def test_a_run_whose_file_changed_while_it_was_paused_stays_and_is_counted(
+    local: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairpriv_core.runs.session.COMMIT_SECONDS", 0.0)
+    own = write(tmp_path / "own.csv")
+    key, worker = local.submit(asked(own)).key, WorkStore(local.database)
+    work_on(worker, worker.claim(key), on_commit=lambda _: local.request(key, "pause"))
+    released = spent(own, "side")["epsilon"]
+    assert local.row(key).status == "paused" and released > 0
+    content = own.read_bytes()
+    write(own, 1)
+    row, _ = resume(key, TALK)
+    assert row.error_kind == "bad_input" and "has changed since this run was set up" in (row.error or "")
+    own.write_bytes(content)
+    assert spent(own, "side")["epsilon"] == released
 
 
 def test_a_config_from_another_store_goes_on_when_the_file_is_named(local: RunStore, tmp_path: Path) -> None:

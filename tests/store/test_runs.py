@@ -9,13 +9,14 @@ import pytest
 from sqlalchemy import update
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.privacy.event import Gaussian
+from fairpriv_core.privacy.event import Gaussian, to_json
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.checkpoint import Checkpoint
 from fairpriv_core.store.claim import Beginning, Claim, Ending, LeaseLost, Progress
 from fairpriv_core.store.runs import RunStore, open_store
-from fairpriv_core.store.tables import run
+from fairpriv_core.store.sweeps import SweepStore
+from fairpriv_core.store.tables import checkpoint, run
 from fairpriv_core.store.work import MOST_CRASHES, WorkStore
 
 Configure = Callable[..., RunConfig]
@@ -121,6 +122,79 @@ def test_an_overtaken_worker_can_write_nothing(store: RunStore, configure: Confi
     work.crash([old], "nothing")
     assert store.metrics(old.key) == [(5, "test/accuracy", 0.5)]
     assert (store.row(old.key).status, store.row(old.key).crashes) == ("running", 1)
+
+
+def test_a_worker_of_a_deleted_run_can_write_nothing_to_a_later_one_of_its_name(
+    store: RunStore, configure: Configure
+) -> None:
+    """A run that had not begun leaves no tombstone, so that its name is free."""
+    key, work = store.submit(configure()).key, WorkStore(store.database)
+    [old] = work.claim()
+    expire(store, key)
+    store.delete(key)
+    assert store.submit(configure()).key == key
+    [new] = work.claim()
+    assert (new.key, new.attempt) == (old.key, old.attempt)
+    for write in (lambda: work.adopt([old]), lambda: work.begin([old], [Beginning(draft(old), 48)])):
+        with pytest.raises(LeaseLost):
+            write()
+    work.crash([old], "nothing")
+    store.request(key, "pause")
+    assert work.asked([old]) == {} and work.asked([new]) == {key: "pause"}
+    assert (store.row(key).status, store.row(key).crashes) == ("running", 0)
+
+
+@pytest.mark.parametrize("kind", ["bad_input", "failed"])
+def test_a_run_that_cannot_go_on_has_paid_for_what_it_released(
+    kind: str, store: RunStore, configure: Configure
+) -> None:
+    work, claim = begin(store, configure("pf_ld", noise_primal=None))
+    work.commit([claim], [progress(5)], [SAVED])
+    work.hand_back([claim])
+    [claim] = work.claim(claim.key)
+    work.refuse(claim, "its file has changed.", kind)
+    assert work.checkpoint(claim) is None
+    [record] = store.records([claim.key]).values()
+    assert record.status == "failed" and record.released == to_json(SAVED.released)
+    store.delete(claim.key)
+    [stone] = store.tombstones()
+    assert stone["event"] == to_json(SAVED.released)
+
+
+def test_a_damaged_checkpoint_counts_as_all_that_was_planned(store: RunStore, configure: Configure) -> None:
+    work, claim = begin(store, configure("pf_ld", noise_primal=None))
+    work.commit([claim], [progress(5)], [SAVED])
+    with store.database.write() as connection:
+        connection.execute(update(checkpoint).values(content=b"other"))
+    work.refuse(claim, "its file has changed.", "bad_input")
+    [record] = store.records([claim.key]).values()
+    assert record.released == record.event != to_json(SAVED.released)
+
+
+def test_a_run_that_was_told_to_stop_does_nothing_else(store: RunStore, configure: Configure) -> None:
+    work, claim = begin(store, configure())
+    store.request(claim.key, "stop")
+    for lost in (False, True):
+        for what in ("pause", "resume"):
+            with pytest.raises(BadInput, match=f"told to stop: it cannot {what}"):
+                store.request(claim.key, what)
+        SweepStore(store).pause([claim.key], also_working=True)
+        SweepStore(store).go_on([claim.key])
+        assert store.row(claim.key).status == ("lost" if lost else "stopping")
+        expire(store, claim.key)
+    assert work.recover() == 1 and store.row(claim.key).status == "cancelled"
+
+
+def test_a_chunk_that_is_split_does_what_was_asked_of_its_runs(store: RunStore, configure: Configure) -> None:
+    configs, work = [configure(seed=seed) for seed in range(3)], WorkStore(store.database)
+    SweepStore(store).submit([(config, "c" * 16) for config in configs])
+    claims = work.claim()
+    work.begin(claims, [Beginning(draft(claim), 48) for claim in claims])
+    for claim, what in zip(claims, ("stop", "pause"), strict=False):
+        store.request(claim.key, what)
+    work.split(claims, [SAVED] * 3)
+    assert [store.row(claim.key).status for claim in claims] == ["cancelled", "paused", "queued"]
+    assert [work.checkpoint(claim) for claim in claims] == [None, SAVED, SAVED]
 
 
 def test_a_run_that_keeps_crashing_fails_and_has_paid(store: RunStore, configure: Configure) -> None:

@@ -98,6 +98,8 @@ def _ask(store: RunStore, key: str, what: str) -> None:
 
 def _can_resume(row: RunRow) -> bool:
     crashed = row.status == "failed" and row.error_kind == "crashed"
+    if row.request == "stop":
+        return False
     return row.status in ("paused", "lost") or crashed or (row.status == "running" and row.request == "pause")
 
 
