@@ -73,6 +73,25 @@ def test_the_first_start_sets_up_and_the_second_only_starts(checkout, log) -> No
     assert log() == done
 
 
+@pytest.mark.parametrize("said", [["--log-level", "info"], ["--log-level=info"]])
+def test_the_log_level_reaches_both_parts_and_streamlit_gets_the_rest(checkout, log, said) -> None:
+    launch(checkout, "setup")
+    app = subprocess.Popen([checkout / "fairpriv", "app", *said, "--server.port", "9"], env={**os.environ})
+    try:
+        for _ in range(200):
+            started = [line for line in log() if " in " in line]
+            if len(started) == 2:
+                break
+            time.sleep(0.05)
+        assert any("streamlit run app.py --server.port 9 in" in line for line in started)
+        pids = [int(line.split()[0]) for line in started]
+        for pid in pids:
+            assert b"FAIRPRIV_LOG_LEVEL=info" in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    finally:
+        app.terminate()
+        app.wait(20)
+
+
 def test_a_link_to_the_launcher_starts_the_same_checkout_in_the_callers_folder(checkout, log, tmp_path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "fairpriv").symlink_to(f"../{checkout.name}/fairpriv")

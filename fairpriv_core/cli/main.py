@@ -29,6 +29,7 @@ _COMMANDS = {
     "confirm": "catalogue:confirm_command",
     "datasets": "catalogue:datasets",
     "export": "export:export",
+    "health": "health:health",
     "ledger": "ledger:ledger",
     "methods": "catalogue:methods_command",
     "new": "new:new",

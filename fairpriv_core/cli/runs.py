@@ -161,7 +161,7 @@ def answer_run(row: RunRow, record: RunRecord | None) -> Answer:
     if record is None:
         document = {"key": row.key, "status": row.status, "error": row.error, "config": row.config}
         return Answer(document, f"run {row.key} is {row.status}", failed, row.error)
-    return Answer(record.to_document(), prose.describe_record(record), failed, record.error)
+    return Answer(record.to_document(), prose.describe_record(record), failed, row.error or record.error)
 
 
 def answer_prediction(key: str, source: str, target: str) -> Answer:

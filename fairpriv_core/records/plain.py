@@ -11,7 +11,7 @@ from typing import Any
 from fairpriv_core.errors import BadInput
 
 _DEEPEST = 8  # tables and lists within each other; a sweep's have four
-_LARGEST = 2**63 - 1
+_LEAST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def read_toml(text: str, *, what: str = "the config") -> dict[str, Any]:
@@ -58,8 +58,8 @@ def _check(value: Any, where: str, depth: int) -> None:
     elif isinstance(value, str):
         if not value.isascii() and value != value.encode(errors="ignore").decode():
             raise BadInput(f"{where} must be text with a UTF-8 form, got '{value}'.", field=where)
-    elif isinstance(value, int) and abs(value) > _LARGEST:
-        raise BadInput(f"{where} must be a whole number from -{_LARGEST} to {_LARGEST}, got a longer one.", field=where)
+    elif isinstance(value, int) and not _LEAST <= value <= _LARGEST:
+        raise BadInput(f"{where} must be a whole number from {_LEAST} to {_LARGEST}, got a longer one.", field=where)
     elif not isinstance(value, int | float | PurePath | None):
         raise BadInput(f"{where} must be a number, text, list or table, got {value}; quote it as text.", field=where)
 

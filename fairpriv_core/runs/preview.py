@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 import traceback
@@ -12,6 +13,7 @@ from typing import Any
 
 from fairpriv_core.errors import FairprivError, StoreError
 from fairpriv_core.runs.children import live_with_parent
+from fairpriv_core.runs.log import note, set_up_log
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.previews import LEASE_SECONDS, PreviewStore
 
@@ -23,17 +25,21 @@ _SWEEPS, _MEASURES = "fairpriv_core.sweeps.launch", "fairpriv_core.papers.measur
 def run_preview(place: str | None, key: str) -> None:
     """Compute the claimed preview `key` and store its result, or the sentence that says why there is none."""
     live_with_parent()
+    set_up_log()
     store = PreviewStore(Database(place))
     try:
         with _keep_lease(store, key):
             result = _make(place, store.request(key))
     except FairprivError as error:
         store.finish(key, error=str(error))
+        note("preview_ended", level=logging.WARNING, preview=key, status="failed", kind=type(error).__name__)
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
         store.finish(key, error=f"the preview could not be made ({type(error).__name__}: {error}).")
+        note("preview_ended", level=logging.WARNING, preview=key, status="failed", kind=type(error).__name__)
     else:
         store.finish(key, result=result)
+        note("preview_ended", preview=key, status="finished")
 
 
 def _make(place: str | None, request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ by the same processes, in the foreground.
 from __future__ import annotations
 
 import fcntl
+import logging
 import signal
 import sys
 import threading
@@ -18,6 +19,7 @@ from typing import IO
 
 from fairpriv_core.errors import Damaged, FairprivError, StoreError
 from fairpriv_core.runs.children import Child, ChildProcesses, count_cores
+from fairpriv_core.runs.log import note, set_up_log
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import run_child
 from fairpriv_core.store.claim import Claim, LeaseLost
@@ -49,7 +51,7 @@ class Supervisor:
     def __init__(
         self, place: str | None = None, *, slots: int | None = None, chunks: Sequence[str] | None = None
     ) -> None:
-        self._place, self._slots, self._chunks = place, slots or count_cores(), chunks
+        self._place, self.slots, self._chunks = place, slots or count_cores(), chunks
         self._most_previews = MOST_PREVIEWS if chunks is None else 0
         self._trouble = ""
         self._work = open_work(place)
@@ -72,6 +74,7 @@ class Supervisor:
         except (Damaged, StoreError) as error:
             if str(error) != self._trouble:
                 print(f"fairpriv: {error} Trying again.", file=sys.stderr)
+                note("store_trouble", level=logging.WARNING, kind=type(error).__name__)
             self._trouble = str(error)
         return TROUBLE_SECONDS if self._trouble else POLL_SECONDS
 
@@ -85,10 +88,13 @@ class Supervisor:
             self._work.previews.recover()
         if not self._nursery.ready:
             return
-        while len(self._jobs) < self._slots and (claims := self._work.claim(chunk=self._chunks)):
+        while len(self._jobs) < self.slots and (claims := self._work.claim(chunk=self._chunks)):
             self._jobs[claims] = self._nursery.start(run_child, self._place, claims)
+            for claim in claims:
+                note("run_taken", run=claim.key, attempt=claim.attempt, step=claim.step)
         while len(self._previews) < self._most_previews and (key := self._work.previews.claim()):
             self._previews[key] = self._nursery.start(run_preview, self._place, key)
+            note("preview_taken", preview=key)
 
     def stop(self) -> None:
         """End the children; their runs go back to the queue and on from their last checkpoints."""
@@ -109,6 +115,8 @@ class Supervisor:
             mishap = child.mishap()
             if mishap is not None:
                 self._work.crash(claims, mishap)
+                for claim in claims:
+                    note("process_died", level=logging.WARNING, run=claim.key, how=mishap)
             del self._jobs[claims]
         for key, child in [job for job in self._previews.items() if not job[1].alive]:
             child.mishap()
@@ -124,9 +132,12 @@ class Supervisor:
             if child.patience(bool(self._work.asked(claims))) > patience:
                 self._end(claims, child)
                 del self._jobs[claims]
+                for claim in claims:
+                    note("process_ended", level=logging.WARNING, run=claim.key, because="it did not obey")
         wanted = self._work.previews.at_work(self._previews) if self._previews else set()
         for key in [key for key in self._previews if key not in wanted]:
             self._previews.pop(key).end()
+            note("preview_cancelled", preview=key)
 
 
 def main() -> int:
@@ -135,9 +146,13 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopping.set())
     try:
+        set_up_log()
         with serving(stopping):
             if not stopping.is_set():
-                Supervisor().serve(stopping)
+                supervisor = Supervisor()
+                note("supervisor_started", slots=supervisor.slots)
+                supervisor.serve(stopping)
+                note("supervisor_stopped")
     except FairprivError as error:
         print(f"fairpriv: {error}", file=sys.stderr)
         return error.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
 from collections.abc import Callable, Sequence
 
@@ -12,7 +13,9 @@ from fairpriv_core.records.plan import DatasetCache, Plan, plan_run
 from fairpriv_core.records.record import failed_record
 from fairpriv_core.runs.children import live_with_parent
 from fairpriv_core.runs.execute import Outcome, train_together
+from fairpriv_core.runs.log import note, set_up_log
 from fairpriv_core.runs.session import Interrupted, RunSession, StoreJournal, keep_lease
+from fairpriv_core.store.checkpoint import OtherVersion
 from fairpriv_core.store.claim import Artifact, Claim, Ending, LeaseLost, Progress
 from fairpriv_core.store.work import WorkStore, open_work
 
@@ -31,6 +34,8 @@ def work_on(work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Pr
             outcomes = train_together(plans, journal.begin(plans), journal) if plans else []
         except Interrupted:
             work.hand_back(journal.claims)
+            for claim in journal.claims:
+                note("run_handed_back", run=claim.key)
         except (StoreError, LeaseLost):
             raise
         except Exception as error:
@@ -38,12 +43,24 @@ def work_on(work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Pr
         else:
             endings = [_end(journal, *one) for one in zip(journal.sessions, outcomes, strict=True)]
             if endings:
-                work.finish(journal.claims, endings)
+                _finish(work, journal.claims, endings)
+
+
+def _finish(work: WorkStore, claims: Sequence[Claim], endings: Sequence[Ending]) -> None:
+    work.finish(claims, endings)
+    for claim, end in zip(claims, endings, strict=True):
+        _note_end(claim, end.record.status, end.error_kind, steps=end.record.steps, seconds=end.progress.seconds)
+
+
+def _note_end(claim: Claim, status: str, kind: str | None, **numbers: float) -> None:
+    level = logging.WARNING if status == "failed" else logging.INFO
+    note("run_ended", level=level, run=claim.key, status=status, kind=kind, **numbers)
 
 
 def run_child(place: str | None, claims: Sequence[Claim]) -> None:
     """Work on runs in a process of its own, which ends with its parent; started by the supervisor."""
     live_with_parent()
+    set_up_log()
     try:
         work_on(open_work(place), claims)
     except FairprivError as error:
@@ -51,7 +68,7 @@ def run_child(place: str | None, claims: Sequence[Claim]) -> None:
 
 
 def _plan_each(work: WorkStore, journal: StoreJournal) -> list[Plan]:
-    """Return the plans of a journal's runs; those that have none have failed and left the journal."""
+    """Return the plans of a journal's runs; those that have none have left it, failed or paused."""
     datasets, plans = DatasetCache(check=work.files.check), []
     for session in list(journal.sessions):
         try:
@@ -60,6 +77,10 @@ def _plan_each(work: WorkStore, journal: StoreJournal) -> list[Plan]:
             )
             session.bind(plan, work.files.seal)
             plans.append(plan)
+        except OtherVersion as error:
+            work.hand_back([session.claim], "paused", str(error))
+            note("run_paused", run=session.claim.key, because="version")
+            journal.sessions.remove(session)
         except FairprivError as error:
             if isinstance(error, StoreError):
                 raise
@@ -89,7 +110,8 @@ def _fail(work: WorkStore, journal: StoreJournal, session: RunSession, error: Fa
     kind = "bad_input" if isinstance(error, BadInput) else "failed"
     if session.watch is None:
         work.refuse(session.claim, str(error), kind)
+        _note_end(session.claim, "failed", kind)
         return
     plan, spent = session.watch.plan, journal.spent(journal.sessions.index(session))
     record = failed_record(plan.draft, released=session.released, error=str(error), steps=session.step, **spent)
-    work.finish([session.claim], [Ending(record, journal.leftover(session, record), error_kind=kind)])
+    _finish(work, [session.claim], [Ending(record, journal.leftover(session, record), error_kind=kind)])

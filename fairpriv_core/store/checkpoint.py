@@ -23,6 +23,11 @@ from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.record import library_versions
 
 _HEAD = 4  # bytes that hold the header's length
+_VERSIONS = {"code", "libraries"}
+
+
+class OtherVersion(RunFailed):
+    """A run that only the code and the libraries with which it began can go on with."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +64,18 @@ def bind(*, settings: Mapping[str, Any], data: str) -> dict[str, Any]:
 
 
 def check_binding(checkpoint: Checkpoint, now: Mapping[str, Any], key: str) -> None:
-    """Raise RunFailed where a checkpoint was made from other data, settings, code or libraries.
+    """Raise RunFailed where a checkpoint was made from other data or settings, OtherVersion for code or libraries.
 
     Going on would draw the same noise for another computation, and the difference of the two would show what the
     noise hides.
     """
     changed = [name for name in now if checkpoint.binding.get(name) != now[name]]
+    told = f"run {key} cannot go on from step {checkpoint.step}: {' and '.join(changed)} changed since its checkpoint"
+    anew = "start it anew (train --again). What it released so far stays counted."
+    if changed and set(changed) <= _VERSIONS:
+        raise OtherVersion(f"{told}. It is paused: go on with the version that began it, or {anew}")
     if changed:
-        raise RunFailed(
-            f"run {key} cannot go on from step {checkpoint.step}: {' and '.join(changed)} changed since its "
-            "checkpoint; start it again (train --again). What it released so far stays counted."
-        )
+        raise RunFailed(f"{told}; {anew}")
 
 
 @cache

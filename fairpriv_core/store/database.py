@@ -37,13 +37,15 @@ from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.store.checksum import Unreadable
 from fairpriv_core.store.identity import make_secret
 from fairpriv_core.store.tables import SCHEMA_VERSION, schema, store_info
-from fairpriv_core.store.upgrade import upgrade
+from fairpriv_core.store.upgrade import find_under_way, upgrade
 
 _BUSY_SECONDS = 30
 _CONNECT_SECONDS = 10
 _ELSEWHERE = "set FAIRPRIV_STORE to another place"
 _SCRUB_SECONDS = 2
 _LOCK_DIGITS = 16
+_MOST_NAMED = 5
+_UPGRADE = "FAIRPRIV_UPGRADE"
 _PRAGMAS = (
     f"busy_timeout={_BUSY_SECONDS * 1000}",
     "journal_mode=WAL",
@@ -215,9 +217,20 @@ class Database:
                 connection.execute(insert(store_info).values(version=SCHEMA_VERSION))
                 make_secret(connection)
             elif found < SCHEMA_VERSION:
+                self._ask_first(find_under_way(connection))
                 upgrade(connection, found)
         if found is not None and self.path is not None:
             self._rewrite()
+
+    def _ask_first(self, under_way: list[str]) -> None:
+        """Refuse to bring a store to this version while runs are under way in it, until an operator has said so."""
+        if under_way and not os.environ.get(_UPGRADE):
+            runs = f"{len(under_way):,} runs that have begun" if len(under_way) > 1 else "1 run that has begun"
+            named = ", ".join(under_way[:_MOST_NAMED]) + (", …" if len(under_way) > _MOST_NAMED else "")
+            raise StoreError(
+                f"the run store {self.where} is of an earlier version, and this one cannot go on with {runs}: {named}. "
+                f"Finish or stop what is under way with that version first, or set {_UPGRADE}=1 to leave it behind."
+            )
 
     def _rewrite(self) -> None:
         """Write a store of an earlier version anew: what had been deleted from it was still in its file."""

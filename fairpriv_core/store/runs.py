@@ -381,6 +381,7 @@ def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
     """Return the columns of a run that a person stopped, its record included; drop its checkpoint."""
     stored = connection.execute(select(run).where(run.c.key == key)).mappings().one()
     change: dict[str, Any] = {"status": "cancelled", "request": None, "worker": None, "lease_expires": None}
+    change["error"] = None  # what was in the way of going on
     with suppress(Damaged):  # such a record stays as it is
         draft = read_record(stored)
         if draft is not None:

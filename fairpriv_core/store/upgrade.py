@@ -47,6 +47,7 @@ from fairpriv_core.text import epsilon_text
 _IDS_FROM = 5  # the version that has ids in place of checksums of files
 _SUMS_FROM = 5  # the version from which on sums keep their bound
 _LARGE_SAMPLE = 30_000
+_UNDER_WAY = ("queued", "running", "paused")
 _NO_LONGER = (
     "It was stated as {epsilon} before sums kept their bound. In samples of about {rows:,.0f} rows rounding may add "
     "over 1 % to what one row moves, so it does not hold."
@@ -79,6 +80,13 @@ def upgrade(connection: Connection, version: int) -> None:
     if version < _IDS_FROM:
         name_files(connection)
     connection.execute(update(store_info).values(version=SCHEMA_VERSION))
+
+
+def find_under_way(connection: Connection) -> list[str]:
+    """Return the keys of runs that have begun and not ended: only the version that began them goes on with them."""
+    begun = select(checkpoint.c.key)
+    query = select(run.c.key).where(run.c.status.in_(_UNDER_WAY), run.c.key.in_(begun)).order_by(run.c.key)
+    return list(connection.scalars(query))
 
 
 def _fill_briefs(connection: Connection) -> None:

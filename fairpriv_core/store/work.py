@@ -139,14 +139,14 @@ class WorkStore:
         with self._database.write() as connection:
             _extend(connection, [claim], **{**ended, **FREE})
 
-    def hand_back(self, claims: Claims, status: str = "queued") -> None:
+    def hand_back(self, claims: Claims, status: str = "queued", error: str | None = None) -> None:
         """Leave runs `status` ("queued" or "paused"), or as a person asked of each: paused, or ended as cancelled.
 
-        What is not ended goes on from its last checkpoint.
+        What is not ended goes on from its last checkpoint; `error` says what is in its way.
         """
         with self._database.write(scrub=True) as connection:
             asked = _extend(connection, claims)
-            _extend(connection, claims, **FREE, status=status)
+            _extend(connection, claims, **FREE, status=status, error=error)
             paused = [key for key, what in asked.items() if what == "pause"]
             connection.execute(update(run).where(run.c.key.in_(paused)).values(status="paused"))
             for key in [key for key, what in asked.items() if what == "stop"]:
@@ -204,8 +204,8 @@ def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
     """Make the runs that `together` selects this process's own, and return the claims on them by key."""
     query = select(run).where(together).order_by(run.c.key).with_for_update()
     found = connection.execute(query).mappings().all()
-    values = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
-    values |= {"started": func.coalesce(run.c.started, now()), "heartbeat": now()}
+    values: dict[str, Any] = {"status": "running", "attempt": run.c.attempt + 1, "resumed_from_step": run.c.step}
+    values |= {"started": func.coalesce(run.c.started, now()), "heartbeat": now(), "error": None}
     whole = [stored for stored in found if not _end_damaged(connection, stored)]
     mine = run.c.key.in_([stored["key"] for stored in whole])
     connection.execute(update(run).where(mine).values(**values, **hold()))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import select, update
 
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
@@ -23,6 +24,7 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store import checkpoint
 from fairpriv_core.store.claim import Progress
 from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.tables import checkpoint as checkpoint_table
 from fairpriv_core.store.work import WorkStore
 
 Configure = Callable[..., RunConfig]
@@ -179,11 +181,32 @@ def test_a_checkpoint_serves_no_other_code(
     key = store.submit(configure("dp_sgd")).key
     run_to(store, key, ask="pause", at=3)
     store.request(key, "resume")
-    monkeypatch.setattr(checkpoint, "hash_code", lambda: "another")
+    with monkeypatch.context() as later:
+        later.setattr(checkpoint, "hash_code", lambda: "another")
+        run_to(store, key)
+        row = store.row(key)
+        assert row.status == "paused" and row.step == 4
+        assert "cannot go on from step 4: code changed since its checkpoint. It is paused" in (row.error or "")
+    store.request(key, "resume")
+    run_to(store, key)  # by the version that began it
+    row = store.row(key)
+    assert (row.status, row.error, row.resumed_from_step) == ("finished", None, 4)
+
+
+def test_a_checkpoint_serves_no_other_settings(
+    store: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = store.submit(configure("dp_sgd")).key
+    run_to(store, key, ask="pause", at=3)
+    store.request(key, "resume")
+    with store.database.write() as connection:
+        saved = connection.scalar(select(checkpoint_table.c.binding)) or {}
+        other = {name: value for name, value in saved.items() if name != "sha256"} | {"settings": "others"}
+        connection.execute(update(checkpoint_table).values(binding=other))
     run_to(store, key)
     record = store.record(key)
     assert record is not None and record.status == "failed"
-    assert "cannot go on from step 4: code changed since its checkpoint" in (record.error or "")
+    assert "cannot go on from step 4: settings changed since its checkpoint; start it anew" in (record.error or "")
     assert record.released[0]["count"] == 4
 
 

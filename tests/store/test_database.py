@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 
 from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.privacy.event import Gaussian
@@ -109,6 +109,28 @@ def test_a_store_of_an_earlier_version_is_written_anew(tmp_path: Path, monkeypat
     assert holds_secret(place)
     with open_store(str(place)) as store:
         assert len(store.rows()) == 1 and holds_secret(place) == []
+
+
+def test_an_upgrade_asks_before_it_leaves_runs_behind(
+    store: RunStore, place: str, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, claim, _ = begin(store, configure("dp_sgd"), (Gaussian(9.0),))
+    work.commit([claim], [Progress(3, 1, 1.0)], [Checkpoint(3, SECRET, (Gaussian(9.0),), {})])
+    work.hand_back([claim], "paused")
+    store.submit(configure("none"))  # it has not begun, so that any version can
+    with store.database.write() as connection:
+        connection.execute(update(store_info).values(version=SCHEMA_VERSION - 1))
+        connection.execute(text("ALTER TABLE preview DROP COLUMN owner"))
+    asked = f"this one cannot go on with 1 run that has begun: {claim.key}. Finish or stop what is under way"
+    for _ in range(2):
+        with pytest.raises(StoreError, match=asked):
+            open_store(place)
+    with store.database.read() as connection:
+        assert connection.scalar(select(store_info.c.version)) == SCHEMA_VERSION - 1
+    monkeypatch.setenv("FAIRPRIV_UPGRADE", "1")
+    with open_store(place) as later:
+        assert later.row(claim.key).status == "paused" and later.row(claim.key).step == 3
+        assert later.request_preview({"method": "pf_ld"})
 
 
 def test_every_connection_that_writes_overwrites_what_it_deletes(tmp_path: Path) -> None:
