@@ -174,7 +174,7 @@ class RunStore:
     def each_brief(
         self, note: Callable[[str], object] = str, *, method: str | None = None, notion: str | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Yield what `briefs` returns, one at a time; `note` is told the keys of those that are damaged.
+        """Return what `briefs` does, one at a time; `note` is told the keys of those that are damaged.
 
         With `method` and `notion` those that have it, which the database finds.
         """
@@ -184,9 +184,12 @@ class RunStore:
             query = query.where(run.c.config["method"]["name"].as_string() == method)
         if notion is not None:
             query = query.where(run.c.config["notion"].as_string() == notion)
+        return self._read_briefs(self._listed(query), note)
+
+    def _read_briefs(self, query: Select[Any], note: Callable[[str], object]) -> Iterator[dict[str, Any]]:
         with self.database.read() as connection:
             withdrawn = find_withdrawn(connection)
-            for stored in connection.execute(self._listed(query)).mappings():
+            for stored in connection.execute(query).mappings():
                 try:
                     yield _read_brief(stored, withdrawn)
                 except Damaged:
