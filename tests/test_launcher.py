@@ -92,6 +92,11 @@ def test_the_log_level_reaches_both_parts_and_streamlit_gets_the_rest(checkout, 
         app.wait(20)
 
 
+def test_a_log_level_that_is_missing_is_asked_for(checkout) -> None:
+    run = launch(checkout, "app", "--log-level")
+    assert run.returncode == 1 and run.stderr.endswith("fairpriv: --log-level takes debug, info or warning.\n")
+
+
 def test_a_link_to_the_launcher_starts_the_same_checkout_in_the_callers_folder(checkout, log, tmp_path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "fairpriv").symlink_to(f"../{checkout.name}/fairpriv")

@@ -24,7 +24,7 @@ def answer_health() -> Answer:
     with open_store() as store:
         found, where = look_after(store), store.database.where
     waits = "" if found.oldest_waits is None else f" (the oldest for {found.oldest_waits:,.0f} s)"
-    counts = f"{found.at_work:,} runs at work, {found.waiting:,} waiting{waits}"
-    text = "\n".join([f"{where}: {counts}, {found.free_bytes / 1e9:,.1f} GB free.", *found.troubles])
+    counts = f"{where}: {found.at_work:,} of its runs are at work, {found.waiting:,} wait{waits}"
+    text = "\n".join([f"{counts}; its disk has {found.free_bytes / 1e9:,.1f} GB left.", *found.troubles])
     error = " ".join(found.troubles) or None
     return Answer({"store": where, **asdict(found)}, text, failed=bool(found.troubles), error=error)

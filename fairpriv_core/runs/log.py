@@ -17,7 +17,9 @@ from fairpriv_core.errors import BadInput
 VARIABLE = "FAIRPRIV_LOG_LEVEL"
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 _LOGGER = logging.getLogger("fairpriv")
+_SILENT = logging.CRITICAL + 1
 _LOGGER.propagate = False
+_LOGGER.setLevel(_SILENT)
 Fact = str | int | float | None
 
 
@@ -37,7 +39,7 @@ def set_up_log() -> None:
     if level and level not in LEVELS:
         raise BadInput(f"the log level must be one of {', '.join(LEVELS)}, got '{level}'.", field="log_level")
     _LOGGER.handlers.clear()
-    _LOGGER.setLevel(LEVELS.get(level, logging.CRITICAL + 1))
+    _LOGGER.setLevel(LEVELS.get(level, _SILENT))
     if level:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(_AsJson())

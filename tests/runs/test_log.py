@@ -45,6 +45,11 @@ def test_without_a_level_nothing_is_written(
     assert capsys.readouterr().err == ""
 
 
+def test_a_command_that_trains_in_the_foreground_writes_no_events() -> None:
+    asked = "import logging; from fairpriv_core.runs.log import note; note('run_ended', level=logging.WARNING, run='a')"
+    assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True).stderr == ""
+
+
 def test_a_level_leaves_out_what_is_below(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRPRIV_LOG_LEVEL", "warning")
     set_up_log()
@@ -97,7 +102,7 @@ def test_the_processes_that_train_write_what_becomes_of_a_run(
         key = default.submit(configure("dp_sgd", epochs=1)).key
         preview = default.request_preview({"method": "of no catalogue"})
         with supervisor() as process:
-            wait_until(lambda: default.row(key).ended and (default.preview(preview) or {})["status"] == "failed")
+            wait_until(lambda: all(event in log.read_text() for event in ('"run_ended"', '"preview_ended"')))
             process.terminate()
             process.wait(20)
     finally:

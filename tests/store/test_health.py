@@ -29,7 +29,7 @@ def test_a_store_that_is_served_is_well(default: RunStore, configure: Configure)
         assert (found.waiting, found.at_work, found.lost, found.trains, found.troubles) == (1, 1, 0, True, ())
         assert found.oldest_waits is not None and 0 <= found.oldest_waits < 60
         answer = answer_health()
-    assert not answer.failed and "1 runs at work, 1 waiting (the oldest for" in answer.text
+    assert not answer.failed and "1 of its runs are at work, 1 wait (the oldest for" in answer.text
     assert answer.document["waiting"] == 1 and second not in answer.text
 
 

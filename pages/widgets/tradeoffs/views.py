@@ -43,7 +43,7 @@ def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> Non
     names = {row.keys[0] for row in best}
     listed = [(claim, row) for claim, rows in claims.items() for row in rows]
     number = st.column_config.NumberColumn
-    with st.expander(f"All {len(listed):,} settings as a table", key="tradeoff_table"):
+    with st.expander(f"All settings as a table ({len(listed):,})", key="tradeoff_table"):
         st.dataframe(
             [
                 {
