@@ -41,7 +41,6 @@ def _view(page: str) -> dict[str, Any]:
         "first_seconds": first,
         "second_seconds": second,
         "click_seconds": click,
-        "seconds": max(first, second, click),
         "peak_mb": read_peak(),
     }
 

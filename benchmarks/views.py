@@ -64,10 +64,10 @@ def main() -> None:
             make_store(place, runs, points)
             about = {"store": kind, "runs": runs, "points": points}
             for page in PAGES:
-                cells += [{**about, **cell} for cell in view(small, place, page)]
+                cells += [{**about, "alone": True, **cell} for cell in view(small, place, page)]
                 say(json.dumps(cells[-1]))
             whole = view(small, place, *PAGES)
-            cells.append({**about, "page": "all", "peak_mb": whole[-1]["peak_mb"]})
+            cells.append({**about, "alone": False, "page": "all", "peak_mb": whole[-1]["peak_mb"]})
             say(json.dumps(cells[-1]))
     write_result(options, {"cells": cells})
 
