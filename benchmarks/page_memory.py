@@ -4,6 +4,7 @@ Starts what `./fairpriv app` starts, launches one long run and opens it in five 
 one tab uploads a file of 50 MB. Wall clock, and resident memory of the pages' process alone.
 
     python benchmarks/page_memory.py --json docs/performance/page_memory.json
+    python benchmarks/page_memory.py --viewers 20 --json docs/performance/soak.json
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from fairpriv_core.store.runs import RunStore, open_store
 VIEWERS = 5
 LONG = "p.epochs=1000&p.batch_size=16&p.hidden_layers=3&p.width=64&expert=True"  # half an hour and more
 _START_SECONDS = 120.0
+_LOOK_SECONDS = 10.0
+_WARM_SECONDS = 120.0  # until then the process fills its caches
 #: notes, in the browser, when the step that is shown changes
 _WATCH = """() => {
     window.seen = [];
@@ -102,7 +105,7 @@ def watch(tabs: list[Page], process: int, store: RunStore, minutes: float) -> tu
     while time.monotonic() < ends:
         written.setdefault(store.row(row.key).step, time.time())
         time.sleep(0.05)
-        if time.monotonic() - looked > 10:
+        if time.monotonic() - looked > _LOOK_SECONDS:
             memory, looked = [*memory, read_memory(process)], time.monotonic()
     return memory, written
 
@@ -127,9 +130,11 @@ def upload(tab: Page, address: str, size: int) -> None:
         tab.get_by_role("heading", name="Groups of sex").wait_for()
 
 
-def measure(browser: Browser, address: str, process: int, store: RunStore, *, minutes: float) -> dict[str, Any]:
+def measure(
+    browser: Browser, address: str, process: int, store: RunStore, *, viewers: int, minutes: float
+) -> dict[str, Any]:
     """Return what was measured; one value for each viewer where there are several."""
-    tabs = [browser.new_page(viewport={"width": 1280, "height": 900}) for _ in range(VIEWERS)]
+    tabs = [browser.new_page(viewport={"width": 1280, "height": 900}) for _ in range(viewers)]
     for tab in tabs:
         tab.set_default_timeout(180_000)
     idle, launched = read_memory(process), launch(tabs[0], address)
@@ -137,13 +142,14 @@ def measure(browser: Browser, address: str, process: int, store: RunStore, *, mi
         tab.goto(tabs[0].url)
         tab.wait_for_function("() => /training/.test(document.body.innerText)")
     memory, written = watch(tabs, process, store, minutes)
+    warm = memory[min(len(memory) - 1, round(_WARM_SECONDS / _LOOK_SECONDS))]
     seen = [tab.evaluate("() => window.seen") for tab in tabs]
     gaps = [sorted(later[0] - earlier[0] for earlier, later in pairwise(each)) for each in seen]
     delays = sorted(delay for each in seen for delay in list_delays(each, written))
     upload(tabs[0], address, 49_000_000)
     tabs[0].wait_for_timeout(5_000)
     return {
-        "viewers": VIEWERS,
+        "viewers": viewers,
         "minutes": minutes,
         "launch_to_moving_s": launched,
         "update_median_s": max(_at(each, 0.5) for each in gaps),
@@ -152,6 +158,8 @@ def measure(browser: Browser, address: str, process: int, store: RunStore, *, mi
         "written_to_shown_p95_s": _at(delays, 0.95),
         "memory_idle_mb": idle,
         "memory_start_mb": memory[0],
+        "memory_warm_mb": warm,
+        "memory_growth_mb": round(memory[-1] - warm, 1),
         "memory_end_mb": memory[-1],
         "memory_most_mb": max(memory),
         "memory_after_upload_mb": read_memory(process),
@@ -178,6 +186,7 @@ def main() -> None:
     """Measure and print."""
     parser = build_parser(__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="how long the viewers look (default 10)")
+    parser.add_argument("--viewers", type=int, default=VIEWERS, help=f"how many look (default {VIEWERS})")
     options = start(parser)
     minutes = min(options.minutes, 0.5) if options.quick else options.minutes
     with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as (address, process):
@@ -185,7 +194,7 @@ def main() -> None:
         with sync_playwright() as driver:
             path = os.environ.get("BROWSER_PATH") or shutil.which("chromium")
             browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
-            found = measure(browser, address, process, store, minutes=minutes)
+            found = measure(browser, address, process, store, viewers=options.viewers, minutes=minutes)
             browser.close()
     say(json.dumps(found, indent=1))
     write_result(options, {"cells": [found]})

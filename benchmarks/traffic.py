@@ -10,6 +10,7 @@ import numpy as np
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.plan import calibrate_method
 from fairpriv_core.records.record import RunRecord, draft_record
 from fairpriv_core.store.checkpoint import Checkpoint, pack
 from fairpriv_core.store.claim import Artifact, Beginning, Claim, Ending, Progress
@@ -40,11 +41,11 @@ def list_runs() -> list[RunConfig]:
     return [build_config({**shared, "seed": seed}) for seed in range(_RUNS)]
 
 
-def build_draft() -> RunRecord:
-    """Return what is known of such a run before training; its key is empty."""
-    config = list_runs()[0]
+def build_draft(config: RunConfig | None = None) -> RunRecord:
+    """Return what is known of a run before training, of `config` or else of such a one; its key is empty."""
+    config = config or list_runs()[0]
     train, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
-    return draft_record(key="", config=config, method=config.method, train=train, test=test)
+    return draft_record(key="", config=config, method=calibrate_method(config, train.n), train=train, test=test)
 
 
 def take_run(work: WorkStore, like: RunRecord) -> Written:

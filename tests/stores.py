@@ -27,8 +27,9 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture
-def postgres_place(postgres: str) -> str:
-    """Return where an empty PostgreSQL store can be opened."""
+def postgres_place(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return where an empty PostgreSQL store can be opened, whose uploads and locks lie in this test's folder."""
+    monkeypatch.setenv("HOME", str(tmp_path))
     name = f"store{next(_NAMES)}"
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")

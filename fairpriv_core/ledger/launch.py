@@ -75,13 +75,16 @@ def _foresee(
     spent = [line.spent for line in lines if line.spent is not None]
     planned = [line.planned for line in lines]
     counted = planned if cap is None else count_lines(lines, cap, column)
-    after = compose([*planned, *added], column)
+    total = compose(planned, column)  # thousands of lines: composed anew only where something differs
+    after = compose([*planned, *added], column) if added else total
+    runs, launched = _count(planned, column), _count(added, column)
+    cost = _cost(total, runs, delta)
     return Effect(
         column=column,
-        runs=sum(costs(entry, column) for entry in planned),
-        spent=_cost(spent, column, delta),
-        planned=_cost(planned, column, delta),
-        after=_cost([*planned, *added], column, delta),
+        runs=runs,
+        spent=cost if spent == planned else _cost(compose(spent, column), _count(spent, column), delta),
+        planned=cost,
+        after=_cost(after, runs + launched, delta),
         reason=join_reasons(after.unbounded),
         cap=cap,
         remaining=None if cap is None else read_gauge(cap, counted, column).remaining,
@@ -89,10 +92,13 @@ def _foresee(
     )
 
 
-def _cost(entries: Sequence[LedgerEntry], column: str | None, delta: float) -> float:
-    total = compose(entries, column)
-    alone = sum(costs(entry, column) for entry in entries) == 1
-    return math.inf if total.unbounded else _account(total, delta, alone=alone)
+def _count(entries: Sequence[LedgerEntry], column: str | None) -> int:
+    return sum(costs(entry, column) for entry in entries)
+
+
+def _cost(total: Total, runs: int, delta: float) -> float:
+    """Return the epsilon of what `runs` entries cost together."""
+    return math.inf if total.unbounded else _account(total, delta, alone=runs == 1)
 
 
 @lru_cache(maxsize=512)

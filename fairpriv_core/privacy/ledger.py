@@ -206,6 +206,8 @@ def _compose_training(entries: Sequence[LedgerEntry]) -> Events:
 def _take_shared(entry: LedgerEntry) -> tuple[Events, Mapping[str, Events]]:
     """Return an entry's own training events and its shared ones; where they contradict each other all are its own."""
     training = _divide(entry.events)[0]
+    if not entry.shared:
+        return training, {}
     try:
         return subtract(training, tuple(event for events in entry.shared.values() for event in events)), entry.shared
     except BadInput:

@@ -18,6 +18,10 @@ STEP = Axis("Step")
 MAX_GROUPS = 6
 _FEW = 30  # rows of a group of which so many are told
 _GAP = re.compile(r"test/(\w+)_gap")
+_DRAWN = re.compile(
+    r"test/(accuracy|constant_accuracy|\w+_gap)|(group|class)/.+/(positive_rate|accuracy)(_low|_high)?|epsilon"
+    r"|(multiplier|clipped|contribution)/.+"
+)
 _QUANTITIES = {
     "gradient_norm": ("Gradient norms", Axis("Norm of a row's gradient"), "C_p", "gradient norm"),
     "output": ("Outputs", Axis("|h| of a row"), "C_d", "|h|"),
@@ -40,6 +44,16 @@ class Curve:
     y: Sequence[Value]
     low: Sequence[Value] = ()
     high: Sequence[Value] = ()
+
+
+def is_drawn(name: str) -> bool:
+    """Return whether a figure of one run draws the curve called `name`."""
+    return _DRAWN.fullmatch(name) is not None
+
+
+def is_overlaid(name: str) -> bool:
+    """Return whether figures of several runs draw the curve called `name`."""
+    return name == "test/accuracy" or _GAP.fullmatch(name) is not None
 
 
 def collect(rows: Iterable[tuple[int, str, float | None]]) -> dict[str, tuple[list[float], list[Value]]]:

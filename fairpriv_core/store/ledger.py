@@ -33,7 +33,7 @@ from fairpriv_core.records.plan import plan_posting
 from fairpriv_core.store.checksum import Unreadable, say_damaged
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_same
-from fairpriv_core.store.rows import ENDED, check_config, lease_over, read_document, read_row
+from fairpriv_core.store.rows import ENDED, RECORD, check_config, lease_over, read_document, read_row
 from fairpriv_core.store.tables import cap, charge, checkpoint, data_identity, run, tombstone
 from fairpriv_core.text import at_least_text, epsilon_text
 
@@ -268,7 +268,8 @@ def _read_lines(connection: Connection, data: str) -> list[LedgerLine]:
     committed = dict(connection.execute(select(checkpoint.c.key, checkpoint.c.released)).all())
     same = find_same(connection, data)
     found: list[tuple[float, LedgerLine]] = []
-    for stored in connection.execute(select(run, lease_over(run))).mappings():
+    columns = [column for column in run.c if column.name not in ("record", "brief")]
+    for stored in connection.execute(select(*columns, RECORD, lease_over(run))).mappings():
         check_config(stored)
         config = stored["config"]
         if identify_data(config["data"], config.get("file_id")) in same:

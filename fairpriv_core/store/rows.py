@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Table
+from sqlalchemy import String, Table, cast
 
 from fairpriv_core.records.config import name_config
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.checksum import open_document, say_damaged
 from fairpriv_core.store.claim import is_dead
 from fairpriv_core.store.dialects import now
+from fairpriv_core.store.tables import run
 from fairpriv_core.text import drop_folders
 
 STATUSES = ("queued", "running", "stopping", "paused", "finished", "failed", "cancelled", "lost")
 ENDED = ("finished", "failed", "cancelled")
+#: documents as text, which is the quicker way to read thousands of them (`open_document`)
+BRIEF, RECORD = (cast(column, String).label(column.name) for column in (run.c.brief, run.c.record))
 _NUMBERS = ("repeat", "step", "epoch", "seconds", "attempt", "crashes", "resumed_from_step", "created")
 
 

@@ -7,8 +7,9 @@ a run leaves a tombstone with what it released.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, select, update
@@ -18,12 +19,14 @@ from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord, cancelled_record, withdrawn_record
 from fairpriv_core.store.checksum import check_content, seal_document
+from fairpriv_core.store.curves import Point, read_curves
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_renamed
 from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_withdrawn
 from fairpriv_core.store.previews import PreviewStore
 from fairpriv_core.store.quota import LOCAL_OWNER, check_runs
 from fairpriv_core.store.rows import (
+    BRIEF,
     ENDED,
     RunRow,
     check_config,
@@ -166,12 +169,31 @@ class RunStore:
 
         Each has key, status, created, finished, config and what `RunRecord.to_brief` keeps; damaged ones are left out.
         """
-        query = select(run.c.key, run.c.config_key, run.c.created, run.c.finished, run.c.config, run.c.brief)
-        query = query.where(run.c.status == "finished").order_by(run.c.created.desc(), run.c.key).limit(limit)
+        return list(islice(self.each_brief(), limit))
+
+    def each_brief(
+        self, note: Callable[[str], object] = str, *, method: str | None = None, notion: str | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Return what `briefs` does, one at a time; `note` is told the keys of those that are damaged.
+
+        With `method` and `notion` those that have it, which the database finds.
+        """
+        query = select(run.c.key, run.c.config_key, run.c.created, run.c.finished, run.c.config, BRIEF)
+        query = query.where(run.c.status == "finished").order_by(run.c.created.desc(), run.c.key)
+        if method is not None:
+            query = query.where(run.c.config["method"]["name"].as_string() == method)
+        if notion is not None:
+            query = query.where(run.c.config["notion"].as_string() == notion)
+        return self._read_briefs(self._listed(query), note)
+
+    def _read_briefs(self, query: Select[Any], note: Callable[[str], object]) -> Iterator[dict[str, Any]]:
         with self.database.read() as connection:
             withdrawn = find_withdrawn(connection)
-            found = connection.execute(self._listed(query)).mappings()
-            return _read_whole(found, lambda stored: _read_brief(stored, withdrawn))
+            for stored in connection.execute(query).mappings():
+                try:
+                    yield _read_brief(stored, withdrawn)
+                except Damaged:
+                    note(stored["key"])
 
     def stamp(self) -> Stamp:
         """Return what changes whenever what `briefs` returns does; cheap enough to ask at every turn.
@@ -187,11 +209,20 @@ class RunStore:
             return runs, deleted, charged
 
     def metrics(self, key: str, since: int = -1) -> list[tuple[int, str, float | None]]:
-        """Return (step, name, value) with step > `since`, by step."""
+        """Return (step, name, value) with step > `since`, by step: every value, for what is taken away."""
         query = select(metric.c.step, metric.c.name, metric.c.value)
         query = query.where(metric.c.key == key, metric.c.step > since).order_by(metric.c.step, metric.c.name)
         with self.database.read() as connection:
             return [(step, name, value) for step, name, value in connection.execute(query)]
+
+    def curves(self, key: str, is_shown: Callable[[str], bool], since: int = -1) -> list[Point]:
+        """Return what `metrics` does of the curves whose names are shown, thinned to what a figure can draw.
+
+        Where the curves have more than MOST_POINTS points each (fewer of many curves: MOST_VALUES together), of each
+        the first point in each of equally many steps arrives, and its last one.
+        """
+        with self.database.read() as connection:
+            return read_curves(connection, key, since, is_shown)
 
     def snapshot(self, key: str) -> dict[str, Any] | None:
         """Return the latest {"step", "epoch", "histograms": name -> edges, counts, bound, clipped}, or None."""

@@ -16,7 +16,7 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 schema = MetaData()
 # `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.
@@ -41,7 +41,7 @@ run = Table(
     Column("worker", String),
     Column("lease_expires", Double),
     Column("heartbeat", Double),
-    Column("created", Double, nullable=False),
+    Column("created", Double, nullable=False, index=True),  # lists are by it
     Column("started", Double),
     Column("finished", Double),
     Column("step", Integer, nullable=False, default=0),

@@ -287,6 +287,7 @@ _FILES = (
     "ALTER TABLE store_info DROP COLUMN secret",
     "ALTER TABLE upload RENAME COLUMN id TO sha256",
 )
+_ASKER = "ALTER TABLE preview DROP COLUMN owner"
 _CHUNK = ("DROP INDEX ix_run_chunk", "ALTER TABLE run DROP COLUMN chunk")
 OLDER = {
     1: (
@@ -308,7 +309,7 @@ def test_a_store_of_an_older_version_is_brought_to_this_one(place: str, version:
         store.delete(finish(store, config(seed=2), PF_LD))
         before = store.briefs()
         with store.database.write() as connection:
-            for statement in ("ALTER TABLE run DROP COLUMN brief", *_FILES, *OLDER[version]):
+            for statement in ("ALTER TABLE run DROP COLUMN brief", _ASKER, *_FILES, *OLDER[version]):
                 connection.execute(text(statement))
             connection.execute(text(f"UPDATE store_info SET version = {version}"))
     with open_store(place) as store:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.report.tables import TableRow
@@ -127,3 +128,16 @@ def test_a_published_epsilon_is_called_published() -> None:
     config = {"method": {"name": "pf_ld", "variant": "published"}, "data": {"dataset": "adult", "sensitive": "sex"}}
     assert describe_config({**config, "epsilon": 1.0}) == "pf_ld · ε = 1 as published · adult:sex"
     assert describe_config({**config, "reuse": "0123456789abcdef"}) == "pf_ld · adult:sex · release of 012345"
+
+
+@pytest.mark.parametrize(("spoilt", "said"), [(1, "1 run is damaged and left out; "), (2, "2 runs are damaged and ")])
+def test_damaged_runs_are_left_out_and_counted(with_runs: Path, open_page: Open, spoilt: int, said: str) -> None:
+    assert not any("damaged" in item.value for item in open_page("compare").caption)
+    with open_store(str(with_runs)) as store, store.database.write() as connection:
+        keys = [row.key for row in store.rows()][:spoilt]
+        for key in keys:
+            connection.exec_driver_sql("UPDATE run SET brief = replace(brief, '0.', '1.') WHERE key = ?", (key,))
+    for name in ("compare", "report"):
+        st.cache_resource.clear()
+        [line] = [item.value for item in open_page(name).caption if "damaged" in item.value]
+        assert line.startswith(said) and "`fairpriv check` names" in line

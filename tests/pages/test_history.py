@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairpriv_core.report.live import collect
+from fairpriv_core.report.live import collect, is_drawn
+from fairpriv_core.store.curves import MOST_POINTS
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.history import GrowingHistory, find_history
 
@@ -18,14 +19,14 @@ class Written:
         self.rows: Rows = []
         self.asked: list[int] = []
 
-    def metrics(self, key: str, since: int = -1) -> Rows:
+    def curves(self, key: str, is_shown: object, since: int = -1) -> Rows:
         """Return what was written after step `since`, by step."""
         self.asked.append(since)
         return sorted(row for row in self.rows if row[0] > since)
 
 
 def test_a_growing_history_is_the_whole_one_and_reads_only_what_is_new() -> None:
-    written, history = Written(), GrowingHistory()
+    written, history = Written(), GrowingHistory(is_drawn)
     assert history.follow(written, "k") == {}
     for step in range(5, 50, 5):
         written.rows.append((step, "loss", 1.0 / step))
@@ -41,4 +42,14 @@ def test_a_growing_history_is_the_whole_one_and_reads_only_what_is_new() -> None
 def test_a_finished_run_has_its_curves(with_runs: Path) -> None:
     with open_store(str(with_runs)) as store:
         [key, *_] = [row.key for row in store.rows()]
-        assert find_history(store, key) == collect(store.metrics(key)) != {}
+        whole = collect(store.metrics(key))
+        assert find_history(store, key) == {name: whole[name] for name in whole if is_drawn(name)} != {}
+
+
+def test_a_history_that_grows_for_long_stays_short_and_has_both_ends() -> None:
+    written, history = Written(), GrowingHistory(is_drawn)
+    for first in range(0, 20 * MOST_POINTS, MOST_POINTS // 2):
+        written.rows = [(step, "loss", float(step)) for step in range(first, first + MOST_POINTS // 2)]
+        steps, values = history.follow(written, "k")["loss"]
+        assert len(steps) == len(values) <= 2 * MOST_POINTS and steps == values == sorted(set(steps))
+        assert steps[0] == 0 and steps[-1] == first + MOST_POINTS // 2 - 1

@@ -38,6 +38,7 @@ def test_a_new_store_is_private_and_in_wal_mode(tmp_path: Path, configure: Confi
 
 
 SECRET = b"MASTER KEY OF A RUN'S NOISE"
+BEFORE_OWNERS = 5  # a version whose previews had none
 ENDS: dict[str, Callable[[RunStore, WorkStore, Claim, RunRecord], object]] = {
     "finished": lambda store, work, claim, record: work.finish(
         [claim], [Ending(replace(record, status="finished", released=record.event), Progress(10, 1, 1.0))]
@@ -119,14 +120,14 @@ def test_an_upgrade_asks_before_it_leaves_runs_behind(
     work.hand_back([claim], "paused")
     store.submit(configure("none"))  # it has not begun, so that any version can
     with store.database.write() as connection:
-        connection.execute(update(store_info).values(version=SCHEMA_VERSION - 1))
+        connection.execute(update(store_info).values(version=BEFORE_OWNERS))
         connection.execute(text("ALTER TABLE preview DROP COLUMN owner"))
     asked = f"this one cannot go on with 1 run that has begun: {claim.key}. Finish or stop what is under way"
     for _ in range(2):
         with pytest.raises(StoreError, match=asked):
             open_store(place)
     with store.database.read() as connection:
-        assert connection.scalar(select(store_info.c.version)) == SCHEMA_VERSION - 1
+        assert connection.scalar(select(store_info.c.version)) == BEFORE_OWNERS
     monkeypatch.setenv("FAIRPRIV_UPGRADE", "1")
     with open_store(place) as later:
         assert later.row(claim.key).status == "paused" and later.row(claim.key).step == 3

@@ -48,28 +48,28 @@ def test_a_sweep_is_launched_whole_or_not_at_all(store: RunStore, configure: Con
     assert len(mine.rows()) == 2
 
 
-def test_bytes_of_uploads_are_counted(store: RunStore) -> None:
-    first = store.uploads.put(io.BytesIO(b"a" * 600_000), "a.csv", "me")
+def test_bytes_of_uploads_are_counted(local: RunStore) -> None:
+    first = local.uploads.put(io.BytesIO(b"a" * 600_000), "a.csv", "me")
     with pytest.raises(BadInput, match=r"your uploads take 0\.6 MB, and 0\.5 MB more would pass the 1 MB that one"):
-        store.uploads.put(io.BytesIO(b"b" * 500_000), "b.csv", "me")
+        local.uploads.put(io.BytesIO(b"b" * 500_000), "b.csv", "me")
     assert [path.name for path in first.path.parent.iterdir()] == [first.path.name]
-    assert store.uploads.put(io.BytesIO(b"a" * 600_000), "again.csv", "me") == first
-    store.uploads.delete(first.id, "me")
-    assert store.uploads.put(io.BytesIO(b"b" * 500_000), "b.csv", "me").bytes == 500_000
+    assert local.uploads.put(io.BytesIO(b"a" * 600_000), "again.csv", "me") == first
+    local.uploads.delete(first.id, "me")
+    assert local.uploads.put(io.BytesIO(b"b" * 500_000), "b.csv", "me").bytes == 500_000
 
 
-def test_what_another_person_stored_stays_where_the_same_bytes_are_refused(store: RunStore) -> None:
-    yours = store.uploads.put(io.BytesIO(b"b" * 500_000), "b.csv", "you")
-    store.uploads.put(io.BytesIO(b"a" * 600_000), "a.csv", "me")
+def test_what_another_person_stored_stays_where_the_same_bytes_are_refused(local: RunStore) -> None:
+    yours = local.uploads.put(io.BytesIO(b"b" * 500_000), "b.csv", "you")
+    local.uploads.put(io.BytesIO(b"a" * 600_000), "a.csv", "me")
     with pytest.raises(BadInput, match="would pass the 1 MB"):
-        store.uploads.put(io.BytesIO(b"b" * 500_000), "b.csv", "me")
+        local.uploads.put(io.BytesIO(b"b" * 500_000), "b.csv", "me")
     assert yours.path.is_file()
 
 
-def test_whoever_sits_at_the_machine_has_no_quota(store: RunStore, configure: Configure) -> None:
-    SweepStore(store).submit([(configure(seed=seed), "one") for seed in range(3)])
-    assert len(store.rows()) == 3 and store.submit(configure(seed=3)).status == "queued"
-    assert store.uploads.put(io.BytesIO(b"a" * 1_200_000), "a.csv", "local").bytes == 1_200_000
+def test_whoever_sits_at_the_machine_has_no_quota(local: RunStore, configure: Configure) -> None:
+    SweepStore(local).submit([(configure(seed=seed), "one") for seed in range(3)])
+    assert len(local.rows()) == 3 and local.submit(configure(seed=3)).status == "queued"
+    assert local.uploads.put(io.BytesIO(b"a" * 1_200_000), "a.csv", "local").bytes == 1_200_000
 
 
 @pytest.mark.parametrize("value", ["many", "-1", "1.5", "9" * 30])

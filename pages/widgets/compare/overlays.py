@@ -35,7 +35,7 @@ def show_points(compared: Sequence[Compared]) -> None:
 
 def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
     """Draw accuracy and the gaps while training, seeds folded, runs over each other."""
-    histories = [[find_history(store, key) for key in one.row.keys] for one in compared]
+    histories = [[find_history(store, key, is_shown=live.is_overlaid) for key in one.row.keys] for one in compared]
     if not any(live.has_epochs(history) for each in histories for history in each):
         st.caption(_NO_CURVES)
         return

@@ -16,6 +16,7 @@ from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.ledger import find_spent
 from pages.widgets.shared.sentences import attempt, plain
 
 _MADE = "report_made"
@@ -24,7 +25,7 @@ _MADE = "report_made"
 def find_report(store: RunStore, rows: Sequence[TableRow], audience: Audience) -> Report | None:
     """Return the report on all seeds of `rows`; None after showing why there is none."""
     keys = [key for row in rows for key in row.keys]
-    return attempt(lambda: open_report(gather_report(store, keys), audience))
+    return attempt(lambda: open_report(gather_report(store, keys, find_spent=find_spent), audience))
 
 
 def offer_forms(report: Report) -> None:

@@ -13,12 +13,12 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.record import RAW, RunRecord
 from fairpriv_core.records.source import key_split
 from fairpriv_core.report import live, wording
+from fairpriv_core.report.tables import run_table
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text
 from pages.widgets.run.outcome import say_raw
-from pages.widgets.shared.finished import find_rows
-from pages.widgets.shared.sentences import plain
+from pages.widgets.shared.sentences import attempt, plain
 
 _FRESH_SECONDS = 60.0  # a page that watches a run need not read all others at each look
 
@@ -39,14 +39,8 @@ def say_reference(store: RunStore, config: Mapping[str, Any]) -> str:
 def _find_plain_gap(place: str, owner: str | None, question: str, _store: RunStore) -> float | None:
     """Return the mean gap of a finished run without privacy and fairness that was asked the same; None without one."""
     wanted = json.loads(question)
-    for row in find_rows(_store) or ():
-        if (
-            row.method == REFERENCE_METHOD
-            and row.notion == wanted["notion"]
-            and _ask(json.loads(row.setting)) == wanted
-        ):
-            return row.gap.mean
-    return None
+    found = attempt(lambda: run_table(_store.each_brief(method=REFERENCE_METHOD, notion=wanted["notion"])))
+    return next((row.gap.mean for row in found or () if _ask(json.loads(row.setting)) == wanted), None)
 
 
 def _ask(config: Mapping[str, Any]) -> dict[str, Any]:

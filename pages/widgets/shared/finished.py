@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -13,17 +12,19 @@ from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.sentences import attempt, plain
 
-Briefs = tuple[Mapping[str, Any], ...]
 
+@dataclass(frozen=True)
+class Finished:
+    """Finished runs with their seeds folded, newest first, and how many were left out as damaged."""
 
-def find_briefs(store: RunStore) -> Briefs | None:
-    """Return finished runs in brief, newest first, for all to read; None after showing why they cannot be had."""
-    return attempt(lambda: _read(*_identify(store), store))
+    rows: tuple[TableRow, ...]
+    damaged: int
 
 
 def find_rows(store: RunStore) -> tuple[TableRow, ...] | None:
     """Return finished runs with their seeds folded, newest first; None after showing why they cannot be had."""
-    return attempt(lambda: _fold(*_identify(store), store))
+    found = _find(store)
+    return None if found is None else found.rows
 
 
 def open_rows(purpose: str) -> tuple[RunStore, tuple[TableRow, ...]] | None:
@@ -32,25 +33,27 @@ def open_rows(purpose: str) -> tuple[RunStore, tuple[TableRow, ...]] | None:
     `purpose` is what becomes of a run here, such as "it can be reported".
     """
     store = find_store()
-    rows = None if store is None else find_rows(store)
-    if store is None or rows is None:
+    found = None if store is None else _find(store)
+    if store is None or found is None:
         return None
-    if not rows:
+    if found.damaged:
+        many = "1 run is" if found.damaged == 1 else f"{found.damaged:,} runs are"
+        names = "it" if found.damaged == 1 else "them"
+        st.caption(f"{many} damaged and left out; `fairpriv check` names {names}.")
+    if not found.rows:
         st.info(f"No finished run yet. Launch one on the Train page; {plain(purpose)} when it is done.")
         link_to("train", "Go to Train")
         return None
-    return store, rows
+    return store, found.rows
 
 
-def _identify(store: RunStore) -> tuple[str, str | None, Stamp]:
-    return str(store.database.url), store.owner, store.stamp()
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _read(place: str, owner: str | None, stamp: Stamp, _store: RunStore) -> Briefs:
-    return tuple(_store.briefs())
+def _find(store: RunStore) -> Finished | None:
+    return attempt(lambda: _fold(str(store.database.url), store.owner, store.stamp(), store))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading finished runs …")
-def _fold(place: str, owner: str | None, stamp: Stamp, _store: RunStore) -> tuple[TableRow, ...]:
-    return run_table(_read(place, owner, stamp, _store))
+def _fold(place: str, owner: str | None, stamp: Stamp, _store: RunStore) -> Finished:
+    """Read run by run: all records in brief at once would be tens of MB."""
+    damaged: list[str] = []
+    rows = run_table(_store.each_brief(damaged.append))
+    return Finished(rows, len(damaged))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from threading import Lock
 
 import streamlit as st
 
 from fairpriv_core.report.figure import Value
-from fairpriv_core.report.live import History
+from fairpriv_core.report.live import History, is_drawn
+from fairpriv_core.store.curves import MOST_POINTS
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.sentences import attempt
 
@@ -16,15 +17,19 @@ Curves = dict[str, tuple[list[float], list[Value]]]
 
 
 class GrowingHistory:
-    """Name -> (steps, values) of one run; safe to read and to add to from several threads."""
+    """Name -> (steps, values) of one run's curves that are shown; safe to read and to add to from several threads.
 
-    def __init__(self) -> None:
-        self._lock, self._last, self._curves = Lock(), -1, Curves()
+    While a run trains, a curve that has become twice as long as a figure draws loses every other point.
+    """
+
+    def __init__(self, is_shown: Callable[[str], bool]) -> None:
+        self._lock, self._last, self._curves, self._is_shown = Lock(), -1, Curves(), is_shown
 
     def follow(self, store: RunStore, key: str) -> Curves:
         """Add what the store has since the last look, and return a copy; the last step is read once more."""
         with self._lock:
-            self._add(store.metrics(key, since=self._last - 1))
+            self._add(store.curves(key, self._is_shown, since=self._last - 1))
+            self._curves = {name: _halve(*curve) for name, curve in self._curves.items()}
             return {name: (steps[:], values[:]) for name, (steps, values) in self._curves.items()}
 
     def _add(self, rows: Iterable[tuple[int, str, Value]]) -> None:
@@ -39,11 +44,21 @@ class GrowingHistory:
             self._last = max(self._last, step)
 
 
-def find_history(store: RunStore, key: str, *, try_number: int = 0) -> History:
+def _halve(steps: list[float], values: list[Value]) -> tuple[list[float], list[Value]]:
+    """Return a curve without every other point where it is too long; the first and the last one stay."""
+    if len(steps) <= 2 * MOST_POINTS:
+        return steps, values
+    return [*steps[:-1:2], steps[-1]], [*values[:-1:2], values[-1]]
+
+
+def find_history(
+    store: RunStore, key: str, *, try_number: int = 0, is_shown: Callable[[str], bool] = is_drawn
+) -> History:
     """Return the curves of a run; a run that was taken up anew (`RunRow.attempt`) is read from its start."""
-    return attempt(lambda: _hold(str(store.database.url), key, try_number).follow(store, key)) or {}
+    held = _hold(str(store.database.url), key, try_number, is_shown.__name__, is_shown)
+    return attempt(lambda: held.follow(store, key)) or {}
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _hold(place: str, key: str, try_number: int) -> GrowingHistory:
-    return GrowingHistory()
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _hold(place: str, key: str, try_number: int, shown: str, _is_shown: Callable[[str], bool]) -> GrowingHistory:
+    return GrowingHistory(_is_shown)

@@ -50,7 +50,7 @@ def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: 
 
 def show_gauge(store: RunStore, data: Mapping[str, Any], file_id: str | None, *, delta: float) -> None:
     """Draw a button that says what the people of `data` (a config's) have spent, and behind it each protected thing."""
-    effects = attempt(lambda: _find_spent(store, *_name_page(store, identify_data(data, file_id)), delta)) or []
+    effects = attempt(lambda: find_spent(store, identify_data(data, file_id), delta)) or []
     counted = [effect for effect in effects if effect.runs]
     bounded = [effect for effect in counted if math.isfinite(effect.planned)]
     worst = max(bounded, key=lambda effect: effect.planned, default=None)
@@ -70,6 +70,11 @@ def show_gauge(store: RunStore, data: Mapping[str, Any], file_id: str | None, *,
 def find_page(store: RunStore, data: str) -> Page:
     """Return a data set's page of the ledger; what runs have spent that are at work may be some seconds old."""
     return _read_page(store, *_name_page(store, data))
+
+
+def find_spent(store: RunStore, data: str, delta: float) -> list[Effect]:
+    """Return what a data set has spent of each thing that is protected, as old as `find_page`."""
+    return _find_spent(store, *_name_page(store, data), delta)
 
 
 def _name_page(store: RunStore, data: str) -> tuple[str, str, Stamp]:

@@ -1,0 +1,61 @@
+"""A run's curves as they are drawn: thinned by the database, so that a long run costs no more than a short one.
+
+A curve's rows lie together by step, so that a step's row, and the next curve's first one, are found without reading
+those between: SQLite and PostgreSQL would otherwise go through all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy import CTE, Connection, Select, func, literal, select, union
+
+from fairpriv_core.store.tables import metric
+
+MOST_POINTS = 1000  # of a curve: a figure has no more
+MOST_VALUES = 50_000  # of all curves of a run together
+Point = tuple[int, str, float | None]
+
+
+def read_curves(connection: Connection, key: str, since: int, is_shown: Callable[[str], bool]) -> list[Point]:
+    """Return (step, name, value) with step > `since` of the curves that are shown, by step; as `RunStore.curves`."""
+    names = _list_names(key)
+    where = (metric.c.key == key, metric.c.name == names.c.name, metric.c.step > since)
+    ends = [select(end(metric.c.step)).where(*where).scalar_subquery() for end in (func.min, func.max)]
+    found = connection.execute(select(names.c.name, *ends).where(names.c.name.is_not(None)))
+    shown = {name: (first, last) for name, first, last in found if first is not None and is_shown(name)}
+    if not shown:
+        return []
+    points = min(MOST_POINTS, max(2, MOST_VALUES // len(shown)))
+    mine = (metric.c.key == key, metric.c.step > since, metric.c.name.in_(list(shown)))
+    query: Select[Any] = select(metric.c.step, metric.c.name, metric.c.value).where(*mine)
+    most = points * len(shown)
+    if (connection.scalar(select(func.count()).select_from(query.limit(most + 1).subquery())) or 0) > most:
+        low, high = min(first for first, _ in shown.values()), max(last for _, last in shown.values())
+        query = _thin(key, list(shown), low, high, -(-(high - low + 1) // (points - 1)))
+    return [(step, name, value) for step, name, value in connection.execute(query.order_by("step", "name"))]
+
+
+def _list_names(key: str) -> CTE:
+    """Return the names of a run's curves as a table, each found behind the one before; its last row is NULL."""
+    mine = metric.c.key == key
+    names = select(func.min(metric.c.name).label("name")).where(mine).cte("names", recursive=True)
+    behind = select(func.min(metric.c.name)).where(mine, metric.c.name > names.c.name).scalar_subquery()
+    return names.union_all(select(behind).select_from(names).where(names.c.name.is_not(None)))
+
+
+def _thin(key: str, shown: Sequence[str], low: int, high: int, width: int) -> Select[Any]:
+    """Return the query of each curve's first row in each `width` steps from `low` to `high`, and of its last row."""
+    names = _list_names(key)
+    place = select(literal(low).label("step")).cte("place", recursive=True)
+    place = place.union_all(select(place.c.step + width).where(place.c.step + width <= high))
+    mine = (metric.c.key == key, metric.c.name == names.c.name)
+    here = (*mine, metric.c.step >= place.c.step, metric.c.step < place.c.step + width)
+    first = select(func.min(metric.c.step)).where(*here).scalar_subquery()
+    last = select(func.max(metric.c.step)).where(*mine, metric.c.step <= high).scalar_subquery()
+    of_shown = names.c.name.in_(list(shown))
+    starts = select(names.c.name, first.label("step")).select_from(names.join(place, literal(True))).where(of_shown)
+    picked = union(starts, select(names.c.name, last.label("step")).where(of_shown)).subquery("picked")
+    same = (metric.c.key == key) & (metric.c.name == picked.c.name) & (metric.c.step == picked.c.step)
+    return select(metric.c.step, metric.c.name, metric.c.value).select_from(picked.join(metric, same))
