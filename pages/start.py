@@ -48,7 +48,7 @@ def _offer_ways(results: StartResults) -> None:
             choose("notion", results.notion)
             go_to("train")
     with own.container(border=True, key="way_own"):
-        st.markdown("**Bring your own data**  \nA CSV or Parquet file; it stays on this machine.")
+        st.markdown("**Bring your own data**  \nA CSV, Excel or Parquet file; it stays on this machine.")
         if st.button("Bring your own data", key="go_own", icon=":material/upload_file:"):
             choose("source", "file")
             go_to("data")

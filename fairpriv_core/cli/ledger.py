@@ -23,7 +23,7 @@ from fairpriv_core.store.runs import RunStore, open_store
 
 @click.group(invoke_without_command=True)
 @click.option("--dataset", help="A data set of the catalogue; default: every one in the store.")
-@click.option("--csv", "--parquet", "file", help="Your own CSV or Parquet file, in place of a data set.")
+@click.option("--csv", "--parquet", "--file", "file", help=options.FILE)
 @click.option("--sensitive", help="Only this sensitive column.")
 @options.ledger_delta
 @options.json

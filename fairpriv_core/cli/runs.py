@@ -29,7 +29,7 @@ _ROWS = "Use so many rows, drawn at random with a constant seed; the others are 
 
 @click.command()
 @click.option("--dataset", help="A data set of the catalogue.")
-@click.option("--csv", "--parquet", "file", help="Your own CSV or Parquet file, in place of a data set.")
+@click.option("--csv", "--parquet", "--file", "file", help=options.FILE)
 @click.option("--label", help="The column to predict; a file needs it. score:150 cuts a number in two.")
 @click.option("--positive", help="The label's value that counts as positive.")
 @click.option("--sensitive", help=options.SENSITIVE)
@@ -111,7 +111,7 @@ def check(as_json: bool) -> None:
 
 @click.command()
 @click.argument("key")
-@click.option("--csv", "--parquet", "source", required=True, help="A CSV or Parquet file with the model's columns.")
+@click.option("--csv", "--parquet", "--file", "source", required=True, help="A table with the model's columns.")
 @click.option("--out", "target", required=True, help="Where to write row, probability and prediction.")
 @options.json
 def predict(key: str, source: str, target: str, as_json: bool) -> None:

@@ -8,103 +8,85 @@ import io
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from fairpriv_core.errors import BadInput
 
+#: what names of tables end with
+ENDINGS = (".csv", ".tsv", ".xlsx", ".parquet", ".gz", ".zip")
 #: of one file
 MOST_COLUMNS = 2_000
 _BLOCK = 1 << 20
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-_MAGIC = {
-    b"PK\x03\x04": "a zip or an Excel workbook; save its sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save its sheet as CSV",
-    b"\x1f\x8b": "compressed with gzip; unpack it first",
-    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
-    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
-}
 _MEGABYTE = 1_000_000
 
 
 def check_file(path: Path, *, limit_bytes: int | None = None) -> None:
-    """Raise BadInput unless `path` is a readable file, neither empty nor above the limit nor of another kind."""
+    """Raise BadInput unless `path` is a readable file, neither empty nor above the limit."""
     if path.is_dir():
-        raise _fault(_explain_folder(path))
+        raise fault(_explain_folder(path))
     if not path.is_file():
-        raise _fault(f"there is no file {path}; check the path.")
+        raise fault(f"there is no file {path}; check the path.")
     size = path.stat().st_size
     if size == 0:
-        raise _fault(f"{path.name} is empty; it needs a header line and rows.")
+        raise fault(f"{path.name} is empty; it needs a header line and rows.")
     check_size(path.name, size, limit_bytes=limit_bytes)
     try:
-        with path.open("rb") as file:
-            start = file.read(4)
+        path.open("rb").close()
     except OSError as error:
-        raise _fault(f"{path.name} cannot be read ({error.strerror}).") from error
-    for magic, kind in _MAGIC.items():
-        if start.startswith(magic):
-            raise _fault(f"{path.name} is {kind}.")
+        raise fault(f"{path.name} cannot be read ({error.strerror}).") from error
 
 
 def _explain_folder(path: Path) -> str:
     """Return the sentence for a folder in place of a file: most likely one of images."""
-    names = sorted(each.name for each in path.iterdir() if each.suffix.lower() in (".csv", ".parquet"))
-    listed = f"give {' or '.join(names[:3])} in it" if names else "put a CSV or Parquet file into it"
+    names = sorted(each.name for each in path.iterdir() if each.suffix.lower() in ENDINGS)
+    listed = f"give {' or '.join(names[:3])} in it" if names else "put a table into it"
     return f"there is no file {path}, only a folder; {listed} that names each image, its label and sensitive attribute."
 
 
 def check_size(name: str, size: int, *, limit_bytes: int | None, unpacked: bool = False) -> None:
     """Raise BadInput for a file of `size` bytes, or so many once it is unpacked, above the limit; None is no limit."""
     if limit_bytes is not None and size > limit_bytes:
-        raise _fault(
+        raise fault(
             f"{name} has {size / _MEGABYTE:.1f} MB{' unpacked' if unpacked else ''} and the limit is "
             f"{limit_bytes / _MEGABYTE:g} MB; use fewer rows, or fairpriv train --csv, which takes a file of any size."
         )
 
 
-def read_header(path: Path, *, separator: str = ",") -> tuple[int, list[str]]:
-    """Return the number of empty lines before the header of a CSV file, and its names without surrounding blanks.
+def read_header(name: str, stream: BinaryIO, *, separator: str = ",") -> tuple[int, list[str]]:
+    """Return the number of empty lines before the header of a CSV in UTF-8, and its names without surrounding blanks.
 
-    Raises BadInput where the file is not UTF-8 or has nothing but empty lines.
+    Raises BadInput, which calls the file `name`, where it has nothing but empty lines or is no CSV.
     """
-    with path.open("rb") as file:
-        start = file.read(_BLOCK)
-    if len(start) == _BLOCK:
-        start = start[: start.rfind(b"\n") + 1] or start
-    try:
-        text = start.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise _fault(_find_bad_byte(path)) from error
+    text = read_start(stream)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         blank, header = next(((count, row) for count, row in enumerate(rows) if row), (0, []))
     except csv.Error as error:
-        raise _fault(f"the header line of {path.name} cannot be read ({error}).") from error
+        raise fault(f"the header line of {name} cannot be read ({error}).") from error
     if not header:
-        raise _fault(f"{path.name} is empty; it needs a header line and rows.")
+        raise fault(f"{name} is empty; it needs a header line and rows.")
     return blank, [name.strip() for name in header]
 
 
-def check_header(path: Path, header: Sequence[str]) -> None:
-    """Raise BadInput for a header that names a column twice, has more than MOST_COLUMNS, or has only one.
+def read_start(stream: BinaryIO) -> str:
+    """Return the first lines of a text in UTF-8, whole ones where it has several, without a mark at its start."""
+    start = stream.read(_BLOCK)
+    whole = start[: start.rfind(b"\n") + 1] or start if len(start) == _BLOCK else start
+    return whole.decode("utf-8-sig", errors="replace")
 
-    The last is most likely a wrong separator.
-    """
+
+def check_header(path: Path, header: Sequence[str]) -> None:
+    """Raise BadInput for a header that names a column twice, has more than MOST_COLUMNS, or has only one."""
     if len(header) < 2:
         only = header[0] if header else ""
-        for separator, name in _SEPARATORS.items():
-            if separator in only:
-                raise _fault(
-                    f"{path.name} has one column, '{_shorten(only)}': is this a file separated by {name}? "
-                    f"Save it separated by commas."
-                )
-        raise _fault(
+        raise fault(
             f"{path.name} has one column, '{_shorten(only)}'; it needs a label, a sensitive attribute and a feature."
         )
     if len(header) > MOST_COLUMNS:
-        raise _fault(f"{path.name} has {len(header):,} columns, and at most {MOST_COLUMNS:,} are read; leave some out.")
+        raise fault(f"{path.name} has {len(header):,} columns, and at most {MOST_COLUMNS:,} are read; leave some out.")
     twice = sorted(name for name, count in Counter(header).items() if name and count > 1)
     if twice:
-        raise _fault(f"{path.name} has more than one column named {_quote(twice)}; rename them so that each is unique.")
+        raise fault(f"{path.name} has more than one column named {_quote(twice)}; rename them so that each is unique.")
 
 
 def explain(
@@ -115,51 +97,46 @@ def explain(
     if row is not None:
         number, fields, content = row
         where = f"row {number}" if number is not None else "a row"
-        hint = " (is this a file separated by semicolons?)" if content.count(";") > content.count(",") else ""
-        return _fault(
-            f"{path.name}: {where} has {fields} fields, the header {len(header)}: '{_shorten(content)}'{hint}; "
+        return fault(
+            f"{path.name}: {where} has {fields} fields, the header {len(header)}: '{_shorten(content)}'; "
             f"correct that row or quote its texts."
         )
-    if "UTF8" in text:
-        return _fault(_find_bad_byte(path))
     if "straddling" in text and path.stat().st_size < _BLOCK:
         return no_rows(path)
     if "straddling" in text:
-        return _fault(f"{path.name}: a row is longer than a block; look for a quotation mark that is never closed.")
+        return fault(f"{path.name}: a row is longer than a block; look for a quotation mark that is never closed.")
     if "Empty CSV" in text:
-        return _fault(f"{path.name} is empty; it needs a header line and rows.")
-    return _fault(f"{path.name} cannot be read: {_shorten(' '.join(text.split()), 200)}.")
+        return fault(f"{path.name} is empty; it needs a header line and rows.")
+    return fault(f"{path.name} cannot be read: {_shorten(' '.join(text.split()), 200)}.")
 
 
 def no_rows(path: Path) -> BadInput:
     """Return the sentence for a file that has a header and nothing else."""
-    return _fault(f"{path.name} has a header and no rows; it needs rows to learn from.")
+    return fault(f"{path.name} has a header and no rows; it needs rows to learn from.")
 
 
-def _find_bad_byte(path: Path) -> str:
+def find_bad_byte(name: str, file: BinaryIO) -> str:
     """Return the sentence that names the first byte that is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, offset = 1, 0
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            held = len(decoder.getstate()[0])
-            try:
-                decoder.decode(block)
-            except UnicodeDecodeError as error:
-                at = error.start - held
-                line += block[: max(at, 0)].count(b"\n")
-                byte = error.object[error.start]
-                guess = bytes([byte]).decode("cp1252", errors="replace")
-                return (
-                    f"{path.name} is not UTF-8: byte 0x{byte:02X} in line {line} (byte {offset + at + 1} of the file) "
-                    f"would be '{guess}' in Windows-1252; save the file as UTF-8."
-                )
-            line += block.count(b"\n")
-            offset += len(block)
-    return f"{path.name} is not UTF-8: its last character is cut off; save the file as UTF-8."
+    while block := file.read(_BLOCK):
+        held = len(decoder.getstate()[0])
+        try:
+            decoder.decode(block)
+        except UnicodeDecodeError as error:
+            at = error.start - held
+            line += block[: max(at, 0)].count(b"\n")
+            return (
+                f"{name} is UTF-8 with a fault: byte 0x{error.object[error.start]:02X} in line {line} (byte "
+                f"{offset + at + 1} of the file) is none; correct that line, or save the file anew as UTF-8."
+            )
+        line += block.count(b"\n")
+        offset += len(block)
+    return f"{name} is not UTF-8: its last character is cut off; save the file as UTF-8."
 
 
-def _fault(sentence: str) -> BadInput:
+def fault(sentence: str) -> BadInput:
+    """Return the error that says what is wrong with a file."""
     return BadInput(sentence, field="file")
 
 

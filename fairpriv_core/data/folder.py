@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path, PurePosixPath
 
+from fairpriv_core.data.faults import ENDINGS
 from fairpriv_core.errors import BadInput
 
 VARIABLE = "FAIRPRIV_DATA_FOLDER"
-_ENDINGS = (".csv", ".parquet")
 _MOST_LISTED = 500
 
 
@@ -24,11 +24,11 @@ def find_folder() -> Path | None:
 
 
 def list_names() -> list[str]:
-    """Return the CSV and Parquet files inside the folder by their names relative to it, at most 500; [] without one."""
+    """Return the tables inside the folder by their names relative to it, at most 500; [] without one."""
     folder = find_folder()
     if folder is None:
         return []
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in _ENDINGS)
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS)
     names = sorted(path.relative_to(folder).as_posix() for path in found if _is_inside(path, folder))
     return [name for name in names if not any(part.startswith(".") for part in PurePosixPath(name).parts)][
         :_MOST_LISTED
@@ -39,7 +39,7 @@ def find_named(name: str) -> Path:
     """Return the file that `name`, relative to the folder, means.
 
     Raises:
-        BadInput: no folder is offered, or no CSV or Parquet file of that name lies in it: an absolute name, one with
+        BadInput: no folder is offered, or no table of that name lies in it: an absolute name, one with
             "..", or a link that leads out of the folder.
     """
     folder = find_folder()
@@ -48,8 +48,8 @@ def find_named(name: str) -> Path:
     asked = PurePosixPath(name)
     plain = not asked.is_absolute() and ".." not in asked.parts and "\0" not in name
     path = folder / asked
-    if not plain or asked.suffix.lower() not in _ENDINGS or not _is_inside(path, folder):
-        raise BadInput(f"'{name}' is not a CSV or Parquet file inside the data folder of this server.", field="data")
+    if not plain or asked.suffix.lower() not in ENDINGS or not _is_inside(path, folder):
+        raise BadInput(f"'{name}' is not a table inside the data folder of this server.", field="data")
     return path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import hashlib
+import io
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from fairpriv_core.data.download import hash_file
-from fairpriv_core.data.faults import check_file, explain, read_header
+from fairpriv_core.data.faults import check_file, explain
+from fairpriv_core.data.forms import Form, find_form, open_rows, read_names
 from fairpriv_core.data.images import Pixels, Target, decode_images, read_image_file
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
 from fairpriv_core.data.read import read_table
@@ -52,8 +54,9 @@ _LEARNED_OF_IMAGES = (
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 _LEARNED = (
     "Column types, ranges, bins and category lists of the features were read from the file and are taken as public, "
-    "and so are the values of the label and the number of rows."
+    "and so are the values of the label, the number of rows, and the file's encoding, separator and decimal sign."
 )
+_WRITTEN = "The file's encoding, separator and decimal sign ({form}) were found by its rows and are taken as public."
 
 
 @dataclass(frozen=True)
@@ -187,13 +190,14 @@ def measure_column(name: str, column: Column) -> Numeric:
 
 
 def read_cells(path: Path, column: str) -> list[Any]:
-    """Return one column of a CSV or Parquet file that can be read: texts, bytes, or None where nothing is written.
+    """Return one column of a file that can be read: texts, bytes, or None where nothing is written.
 
     Raises BadInput for a file without that column.
     """
     check_file(path)
-    if not _is_parquet(path):
-        header, rows = _read_text(path)
+    form = find_form(path)
+    if form.packing != "parquet":
+        header, rows = _read_text(path, form)
         place = _find(column, header)
         return [row[place].strip() or None if place < len(row) else None for row in rows if row]
     try:
@@ -205,26 +209,22 @@ def read_cells(path: Path, column: str) -> list[Any]:
 
 def read_first_row(path: Path) -> dict[str, Any]:
     """Return the first row of a file that can be read, by column; without columns that have no name."""
-    if not _is_parquet(path):
-        header, rows = _read_text(path)
+    form = find_form(path)
+    if form.packing != "parquet":
+        header, rows = _read_text(path, form)
         return {name: cell for name, cell in zip(header, next(rows, []), strict=False) if name}
     batch = next(parquet.ParquetFile(path).iter_batches(batch_size=1), None)
     found = {} if batch is None else batch.to_pylist()[0]
     return {name: _plain(cell) for name, cell in found.items()}
 
 
-def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
-
-
-def _read_text(path: Path) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the header of a CSV file and its rows, empty lines among them."""
-    blank, header = read_header(path)
+def _read_text(path: Path, form: Form) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the header of a file of text and its rows, empty lines among them."""
+    blank, header = read_names(path, form)
 
     def read() -> Iterator[list[str]]:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file)
+        with open_rows(path, form) as stream:
+            rows = csv.reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""), delimiter=form.separator)
             for _ in range(blank + 1):
                 next(rows)
             yield from rows
@@ -301,7 +301,7 @@ def attach_images(rows: RawTable, path: Path, column: str, *, skip: bool) -> Raw
 
 
 def read_images(path: Path, shape: tuple[int, int, int]) -> Pixels:
-    """Return the images that a CSV or Parquet file holds or names, for a model of images of `shape`.
+    """Return the images that a file holds or names, for a model of images of `shape`.
 
     Raises BadInput where no column or more than one has images, one cannot be read, or their size is another.
     """
@@ -319,7 +319,7 @@ def read_images(path: Path, shape: tuple[int, int, int]) -> Pixels:
 
 
 def find_image_columns(path: Path) -> tuple[str, ...]:
-    """Return the columns of a readable CSV or Parquet file whose first row holds an image or names one."""
+    """Return the columns of a readable file whose first row holds an image or names one."""
     first = read_first_row(path)
     return tuple(name for name, cell in first.items() if isinstance(cell, bytes) or _names_image(cell))
 
@@ -329,7 +329,7 @@ def _names_image(cell: object) -> bool:
 
 
 def read_own_file(path: Path, spec: DataSpec) -> RawTable:
-    """Return a person's CSV or Parquet file with a schema read from its rows, or with the images that they name.
+    """Return a person's table with a schema read from its rows, or with the images that they name.
 
     Raises BadInput for a file or column that cannot be used, naming it.
     """
@@ -346,7 +346,10 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     retyped = {name: f"column '{name}' is read as text because of one of its values." for name in reading.retyped}
     guessed = {name: guess.caveat for name, guess in guesses.items() if guess.caveat}
     said = [caveat for name, caveat in (*retyped.items(), *guessed.items()) if name not in named]
-    declared = Declared({**columns, **named}, tuple(columns.values()), assumed=(_LEARNED,), learned=True)
+    written = (_WRITTEN.format(form=reading.form),) if reading.form else ()
+    declared = Declared(
+        {**columns, **named}, tuple(columns.values()), assumed=(_LEARNED,), assumed_by_all=written, learned=True
+    )
     rows = RawTable(path.name, table, declared, hash_file(path), (*reading.odd, *said, *reading.unused.values()))
     if spec.image is None:
         return rows

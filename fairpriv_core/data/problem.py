@@ -16,7 +16,7 @@ _LATER = ("group_ratio", "rows", "image", "unreadable")
 
 @dataclass(frozen=True)
 class DataSpec:
-    """Which data, as a person said it: a benchmark by name, or the path of a CSV or Parquet file of their own.
+    """Which data, as a person said it: a benchmark by name, or the path of a table of their own.
 
     `sensitive` follows the grammar `column`, `column:edge,edge` (a numeric column cut into groups) and `a+b`
     (groups crossed). `label` is a column, or `column:edge`: numbers that are at least the edge, or below it. `label`

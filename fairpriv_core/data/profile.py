@@ -130,7 +130,7 @@ def outline_data(spec: DataSpec) -> Outline:
 
 
 def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileReport:
-    """Return what a CSV or Parquet file seems to hold; what is wrong with it is in `errors`, not raised."""
+    """Return what a file seems to hold; what is wrong with it is in `errors`, not raised."""
     place = Path(path)
     try:
         reading = read_table(place, limit_bytes=limit_bytes)

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -19,9 +20,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, csv, parquet
 
-from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows, read_header
+from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows
+from fairpriv_core.data.forms import Form, find_form, open_rows, read_names
 from fairpriv_core.data.problem import Layout
-from fairpriv_core.data.table import Codes, Column, Numbers, parse_number
+from fairpriv_core.data.table import MISSING, Codes, Column, Numbers, parse_number
 
 MOST_VALUES = 20_000
 _BLOCK = 8 << 20
@@ -31,8 +33,7 @@ _CELL_BYTES = 4  # a value in memory, about
 _THREADS_FROM = 64 << 20
 _PLAIN = Layout()
 _TEXT = pa.dictionary(pa.int32(), pa.string())
-_MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "#N/A", "NaT", "<NA>")
-_NULLS = [*_MISSING, *(f" {word}" for word in _MISSING)]
+_NULLS = [*MISSING, *(f" {word}" for word in MISSING)]
 _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to \w+: invalid value '", re.S)
 
 
@@ -40,13 +41,15 @@ _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversi
 class Reading:
     """What a file holds; `unused` says why a column is not in `table`, `odd` what else the owner should know.
 
-    `retyped` says of columns in which row a text made texts of their numbers: for the owner alone.
+    `retyped` says of columns in which row a text made texts of their numbers: for the owner alone. `form` is what is
+    unusual in how the file is written, as `Form.describe`.
     """
 
     table: dict[str, Column]
     unused: Mapping[str, str] = field(default_factory=dict)
     odd: tuple[str, ...] = ()
     retyped: Mapping[str, str] = field(default_factory=dict)
+    form: str = ""
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -100,7 +103,7 @@ class _Growing:
 
     def _find(self, text: str | None) -> int:
         stripped = "" if text is None else str(text).strip()
-        return -1 if stripped in _MISSING else self.values.setdefault(stripped, len(self.values))
+        return -1 if stripped in MISSING else self.values.setdefault(stripped, len(self.values))
 
     def finish(self) -> Column:
         """Return the column as long as it is; what was held is given up, so that one column at most is held twice."""
@@ -165,19 +168,20 @@ class _Sealing:
 
 
 def digest_content(path: Path) -> str:
-    """Return a SHA-256 of the rows of a person's CSV or Parquet file as they are parsed: every cell by its column.
+    """Return a SHA-256 of the rows of a person's table as they are parsed: every cell by its column.
 
     Line ends, quotes, blanks around values, the order of columns and the kind of file make no difference; the order of
     rows does. It is as secret as the rows: whoever has it can confirm a guess of them. Errors as `read_table`.
     """
     check_file(path)
     sealing: Mapping[str, _Sealing]
-    if _is_parquet(path):
+    form = find_form(path)
+    if form.packing == "parquet":
         sealing = _seal_parquet(path)
     else:
-        blank, header = read_header(path)
+        blank, header = read_names(path, form)
         check_header(path, header)
-        opener = _open_named(path, header, Layout(skip=blank))
+        opener = _open_named(path, header, Layout(skip=blank), form)
         sealing = _stream(opener, header, opener.wanted, _Sealing)[0]
     pa.default_memory_pool().release_unused()
     seals = sorted((name, column.finish()) for name, column in sealing.items())
@@ -185,21 +189,23 @@ def digest_content(path: Path) -> str:
 
 
 def read_table(path: Path, *, exact: str = "", limit_bytes: int | None = None) -> Reading:
-    """Return a person's CSV or Parquet file; columns named in the text `exact` keep float64.
+    """Return a person's table; columns named in the text `exact` keep float64.
 
     Raises BadInput for everything that can be wrong with a file, naming the column or row.
     """
     check_file(path, limit_bytes=limit_bytes)
-    if _is_parquet(path):
+    form = find_form(path, limit_bytes=limit_bytes)
+    if form.packing == "parquet":
         return _read_parquet(path, exact, limit_bytes)
-    blank, header = read_header(path)
+    blank, header = read_names(path, form)
     check_header(path, header)
-    reading = read_csv(
-        path, header=header, layout=Layout(skip=blank), exact=[name for name in header if name and name in exact]
-    )
+    known = [name for name in header if name and name in exact]
+    reading = read_csv(path, header=header, layout=Layout(skip=blank), exact=known, form=form)
     nameless = [str(position) for position, name in enumerate(header, 1) if not name]
-    noted = (f"column {', '.join(nameless)} has no name and is not used.",) if nameless else ()
-    return replace(reading, odd=(*noted, *reading.odd))
+    noted = [f"column {', '.join(nameless)} has no name and is not used."] if nameless else []
+    described = form.describe()
+    said = [f"{path.name} is read as {described}."] if described else []
+    return replace(reading, odd=(*said, *noted, *reading.odd), form=described)
 
 
 def read_csv(
@@ -209,27 +215,25 @@ def read_csv(
     layout: Layout = _PLAIN,
     columns: Collection[str] | None = None,
     exact: Collection[str] = (),
+    form: Form | None = None,
 ) -> Reading:
-    """Return the named `columns` (None: all) of a CSV file whose names are `header`.
+    """Return the named `columns` (None: all) of a CSV file whose names are `header`; `form` is that of a person's.
 
     Types come from the first block; a column of numbers in which a text turns up later is read again as text, and a
     remark says where.
     """
-    opener = _open_named(path, header, layout, columns)
+    opener = _open_named(path, header, layout, form or Form(separator=layout.separator), columns)
     growing, retyped = _stream(opener, header, exact, _Growing)
     return replace(_finish(path, growing, {}), retyped=retyped)
 
 
-def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
-
-
-def _open_named(path: Path, header: Sequence[str], layout: Layout, columns: Collection[str] | None = None) -> _Opener:
+def _open_named(
+    path: Path, header: Sequence[str], layout: Layout, form: Form, columns: Collection[str] | None = None
+) -> _Opener:
     """Return what opens a CSV file for those of its columns that have a name and are among `columns` (None: all)."""
     names = [name or f"\0{position}" for position, name in enumerate(header)]
     wanted = [name for name in names if name[:1] != "\0" and (columns is None or name in columns)]
-    return _Opener(path, names, wanted, layout)
+    return _Opener(path, names, wanted, layout, form)
 
 
 def _stream(
@@ -261,20 +265,22 @@ class _Opener:
     names: list[str]
     wanted: list[str]
     layout: Layout
+    form: Form
     ragged: tuple[int | None, int, str] | None = None
 
     def infer(self) -> dict[str, pa.DataType]:
         try:
-            reader = self._open({})
+            with self._open({}) as reader:
+                return {found.name: found.type for found in reader.schema}
         except pa.ArrowInvalid as error:
             raise explain(error, self.path, self.names, row=self.ragged) from error
-        return {found.name: found.type for found in reader.schema}
 
     def batches(self, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         with self._open(types) as reader:
             yield from reader
 
-    def _open(self, types: dict[str, pa.DataType]) -> csv.CSVStreamingReader:
+    @contextmanager
+    def _open(self, types: dict[str, pa.DataType]) -> Iterator[csv.CSVStreamingReader]:
         headed = 0 if self.layout.columns else 1
         read = csv.ReadOptions(
             column_names=self.names,
@@ -284,7 +290,7 @@ class _Opener:
             use_threads=self.path.stat().st_size > _THREADS_FROM,
         )
         parse = csv.ParseOptions(
-            delimiter=self.layout.separator, newlines_in_values=True, invalid_row_handler=self._note_row
+            delimiter=self.form.separator, newlines_in_values=True, invalid_row_handler=self._note_row
         )
         convert = csv.ConvertOptions(
             column_types=types,
@@ -292,8 +298,12 @@ class _Opener:
             null_values=_NULLS,
             strings_can_be_null=True,
             timestamp_parsers=[],
+            decimal_point=self.form.decimal,
         )
-        return csv.open_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
+        with open_rows(self.path, self.form) as stream:
+            source = self.path if self.form.is_plain else stream
+            with csv.open_csv(source, read_options=read, parse_options=parse, convert_options=convert) as reader:
+                yield reader
 
     def _note_row(self, row: csv.InvalidRow) -> str:
         self.ragged = self.ragged or (row.number, row.actual_columns, row.text)
@@ -329,7 +339,7 @@ def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str]) ->
 def _plain_text(text: Any) -> str | None:
     """Return a cell's text as it is compared: truth values as Parquet has them, None where it is missing."""
     stripped = "" if text is None else str(text).strip()
-    if stripped in _MISSING:
+    if stripped in MISSING:
         return None
     return stripped.lower() if stripped.lower() in ("true", "false") else stripped
 

@@ -181,7 +181,7 @@ def _assume(
     owner = f"{raw_table.unit_name}, {'who' if raw_table.pixels is None else 'which'} has"
     most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())
     few = () if spec.rows is None else (assume_drawn(spec.rows),)
-    shared = (*few, *(_assume_unit(owner, most) if most else ()))
+    shared = (*raw_table.declared.assumed_by_all, *few, *(_assume_unit(owner, most) if most else ()))
     record = (*attribute, *unlabelled, *raw_table.declared.assumed)
     return {"attribute": (*attribute, *shared), "record": (*record, *shared)}
 

@@ -88,8 +88,9 @@ class Declared:
     """The columns of a data set: from a code book, or (`learned`) read from a person's file.
 
     `columns` are all that may be named; `schema` those that are features unless they are label or sensitive.
-    `assumed` are the sentences that an epsilon under the threat model `record` takes as given. `image` is (channels,
-    height, width) where the features are pixels, whatever the columns; `classes_are_groups` as in `Problem`.
+    `assumed` are the sentences that an epsilon under the threat model `record` takes as given, `assumed_by_all` those
+    under either. `image` is (channels, height, width) where the features are pixels, whatever the columns;
+    `classes_are_groups` as in `Problem`.
     """
 
     columns: Mapping[str, Numeric | Categorical]
@@ -98,6 +99,7 @@ class Declared:
     groupings: tuple[Grouping, ...] = ()
     same: tuple[tuple[str, ...], ...] = ()
     assumed: tuple[str, ...] = ()
+    assumed_by_all: tuple[str, ...] = ()
     learned: bool = False
     image: tuple[int, int, int] | None = None
     classes_are_groups: bool = False

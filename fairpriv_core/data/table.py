@@ -9,6 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
+#: what stands for no value in a file of text
+MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "#N/A", "NaT", "<NA>")
+
 
 @dataclass(frozen=True)
 class Numbers:

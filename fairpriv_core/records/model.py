@@ -83,7 +83,7 @@ class Model:
         return predict_proba(self.network, self.parameters, data.X, data.group)
 
     def predict_file(self, source: str, target: str) -> dict[str, Any]:
-        """Predict the rows of the CSV or Parquet file `source`; write their numbers and predictions to `target`.
+        """Predict the rows of the table in the file `source`; write their numbers and predictions to `target`.
 
         A model of images takes those of the file's one column of images. Beside each prediction stands a probability:
         that of the positive label, or of more than two labels that of the predicted one. Returns {"rows", "positive",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -36,8 +37,6 @@ FILES = {
     "header only": (b"sex,age,paid\n", "people.csv has a header and no rows"),
     "header without end": (b"sex,age,paid", "people.csv has a header and no rows"),
     "one column": (b"sex\nf\nm\n", "has one column, 'sex'; it needs a label"),
-    "semicolons": (GOOD.replace(",", ";").encode(), "has one column, 'sex;age;paid': is this a file separated by semi"),
-    "tabs": (GOOD.replace(",", "\t").encode(), "is this a file separated by tabs? Save it separated by commas"),
     "duplicate headers": (b"sex,age,sex,paid\nf,1,f,0\n", "has more than one column named 'sex'; rename"),
     "all missing": (
         b"sex,age,paid\nf,,0\nm,,1\nm,NA,1\n",
@@ -47,14 +46,18 @@ FILES = {
     "one group": (b"sex,age,paid\nf,1,1\nf,2,0\n", "every row is in one group, 'f'; choose a sensitive attribute with"),
     "too few fields": (b"sex,age,paid\nf,1,1\nm,2\n", "people.csv: row 3 has 2 fields, the header 3: 'm,2'; correct"),
     "too many fields": (b"sex,age,paid\nf,1,1,0\n", "row 2 has 4 fields, the header 3"),
-    "windows-1252": (
-        "sex,age,paid\nf,1,1\ncaf\u00e9,2,0\n".encode("cp1252"),
-        "people.csv is not UTF-8: byte 0xE9 in line 3 (byte 23 of the file) would be 'é' in Windows-1252; save",
+    "one bad byte": (
+        "sex,age,paid\ncafé,1,1\ncaf".encode() + b"\xe9,2,0\n",
+        "people.csv is UTF-8 with a fault: byte 0xE9 in line 3 (byte 27 of the file) is none; correct that line, or",
     ),
-    "windows-1252 header": ("sexé,age,paid\nf,1,1\n".encode("cp1252"), "byte 0xE9 in line 1 (byte 4 of the file)"),
-    "utf-16": (GOOD.encode("utf-16"), "people.csv is UTF-16 text; save it as UTF-8"),
-    "workbook": (b"PK\x03\x04rest", "people.csv is a zip or an Excel workbook; save its sheet as CSV"),
-    "gzip": (b"\x1f\x8brest", "people.csv is compressed with gzip; unpack it first"),
+    "cut off": ("sex,age,paid\nf,1,1\nm,2,é".encode()[:-1], "people.csv is not UTF-8: its last character is cut off"),
+    "zero bytes": (GOOD.encode("utf-16-le"), "people.csv is no text: it holds zero bytes; save it as CSV in UTF-8"),
+    "half of utf-16": (GOOD.encode("utf-16") + b"\x00", "people.csv cannot be read ('utf-16"),
+    "half a zip": (b"PK\x03\x04rest", "people.csv cannot be read (File is not a zip file)"),
+    "half a gzip": (gzip.compress(GOOD.encode())[:40], "people.csv cannot be read (Compressed file ended before the"),
+    "no gzip": (b"\x1f\x8brest", "people.csv cannot be read (Compressed file ended before the"),
+    "packed twice": (gzip.compress(gzip.compress(GOOD.encode())), "people.csv holds a packed file; unpack it first"),
+    "old workbook": (b"\xd0\xcf\x11\xe0rest", "people.csv is an old Excel workbook; save it as .xlsx or its sheet as"),
     "broken parquet": (b"PAR1 and no more", "people.csv cannot be read"),
 }
 

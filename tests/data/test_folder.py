@@ -53,7 +53,7 @@ def test_nothing_outside_can_be_named(name: str, folder: Path) -> None:
 
 
 def test_a_text_file_is_not_offered(folder: Path) -> None:
-    with pytest.raises(BadInput, match="CSV or Parquet"):
+    with pytest.raises(BadInput, match="not a table inside"):
         find_named("notes.txt")
 
 

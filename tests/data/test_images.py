@@ -205,7 +205,7 @@ def test_pixels_are_counted_before_they_are_read(tmp_path: Path, monkeypatch: py
 def test_a_folder_is_told_what_it_lacks(tmp_path: Path) -> None:
     write_folder(tmp_path)
     assert "only a folder; give list.csv in it that names each image, its label" in str(refuse(tmp_path))
-    assert "put a CSV or Parquet file into it" in str(refuse(tmp_path / "pictures"))
+    assert "put a table into it" in str(refuse(tmp_path / "pictures"))
 
 
 def test_wrong_columns_are_named(tmp_path: Path) -> None:

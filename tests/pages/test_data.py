@@ -32,6 +32,27 @@ def upload(page: AppTest, content: bytes, name: str = "people.csv") -> AppTest:
     return page.run()
 
 
+def test_a_refused_file_leaves_nothing_but_its_sentence_and_the_way_out(open_page: Open) -> None:
+    page = upload(open_page("data", source="file"), make_csv())
+    assert page.selectbox("file") and page.dataframe
+    upload(page, b"age\n1\n", "one.csv")
+    assert [item.value for item in page.error] == [
+        "one.csv has one column, 'age'; it needs a label, a sensitive attribute and a feature."
+    ]
+    assert not page.dataframe and not page.selectbox and not page.metric
+    assert [button.label for button in page.button] == ["Go on without it"]
+    page.button("drop_refused").click().run()
+    assert not page.error and page.selectbox("file") and page.dataframe
+
+
+def test_a_european_file_is_read_and_says_so(open_page: Open) -> None:
+    content = make_csv().decode().replace(",", ";").replace("f;", "née;").encode("cp1252")
+    page = upload(open_page("data", source="file"), content)
+    assert not page.error and page.dataframe
+    said = " ".join(item.value for group in (page.markdown, page.caption, page.info, page.warning) for item in group)
+    assert "Windows-1252" in said and "semicolons between values" in said
+
+
 def test_groups_have_sizes_base_rates_and_intervals(open_page: Open) -> None:
     page = open_page("data")
     table = page.dataframe[0].value
@@ -125,8 +146,7 @@ def test_a_link_brings_a_cut_label_back(open_page: Open) -> None:
         (b"one\n1\n2\n", "one column"),
         (b"a,a,b\n1,2,3\n4,5,6\n", "more than one column named"),
         (b"a,b,c\n1,,x\n2,,y\n", "missing"),
-        ("name,sex\nJosé,f\n".encode("latin-1"), "not UTF-8"),
-        (b"a;b;c\n1;2;3\n4;5;6\n", "semicolons"),
+        ("name,sex\nJosé,f\nJos".encode() + b"\xe9,m\n", "UTF-8 with a fault: byte 0xE9 in line 3"),
         (b"PK\x03\x04rubbish", "zip"),
     ],
 )

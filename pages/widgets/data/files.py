@@ -18,6 +18,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRe
 
 from fairpriv_core.data.folder import find_named, list_names
 from fairpriv_core.data.reader_process import READER
+from fairpriv_core.errors import FairprivError
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.uploads import Upload
 from pages.widgets.shared.access import find_store
@@ -31,6 +32,7 @@ LIMIT_BYTES = 50_000_000
 HELD_SECONDS = 120.0  # the page takes a file within seconds of its arrival, or never
 HELD_FILES = 10  # of all sessions together
 _DIGITS = 12
+_TURN = "uploader_turn"
 _GATE_LOCK = Lock()
 
 
@@ -78,19 +80,24 @@ def name_upload(upload: Upload) -> str:
     return upload.id[:_DIGITS]
 
 
-def offer_upload(store: RunStore) -> None:
-    """Take a file that is dropped here into the store, or say what is wrong with it."""
+def offer_upload(store: RunStore) -> bool:
+    """Take a file that is dropped here into the store, or say what is wrong with it; return whether it was refused."""
     _let_in()
+    turn = st.session_state.get(_TURN, 0)  # another key is an empty uploader
     given = st.file_uploader(
-        "CSV or Parquet file, at most 50 MB",
-        key="uploader",
+        "A table, at most 50 MB: CSV, Excel (.xlsx) or Parquet; a CSV also as .gz or .zip",
+        key=f"uploader_{turn}" if turn else "uploader",
         help="It stays on this machine, beside the run store, readable by you alone, until you delete it.",
     )
     if given is not None and given.file_id != st.session_state.get("uploaded"):
         st.session_state["uploaded"] = given.file_id
         st.session_state["upload_faults"] = _take(store, given)
-    for fault in st.session_state.get("upload_faults", ()) if given is not None else ():
+    faults = st.session_state.get("upload_faults", ()) if given is not None else ()
+    for fault in faults:
         st.error(plain(fault), icon=":material/error:")
+    if faults:
+        st.button("Go on without it", key="drop_refused", on_click=lambda: st.session_state.update({_TURN: turn + 1}))
+    return bool(faults)
 
 
 def offer_delete(store: RunStore, upload: Upload) -> None:
@@ -120,13 +127,17 @@ def _share(store: RunStore, upload: Upload, *, shared: bool) -> None:
 
 def _take(store: RunStore, given: UploadedFile) -> tuple[str, ...]:
     """Store the file and look into it; what cannot be used is not kept. Return what is wrong with it."""
-    stored = attempt(lambda: store.uploads.put(cast(IO[bytes], given), given.name, store.payer))
-    if stored is None:
-        return ()
-    report = attempt(lambda: READER.inspect(stored.path, limit_bytes=LIMIT_BYTES))
-    if report is None or report.errors:
+    try:
+        stored = store.uploads.put(cast(IO[bytes], given), given.name, store.payer)
+    except FairprivError as error:
+        return (sentence(str(error)),)
+    try:
+        faults = READER.inspect(stored.path, limit_bytes=LIMIT_BYTES).errors
+    except FairprivError as error:
+        faults = (sentence(str(error)),)
+    if faults:
         attempt(lambda: store.uploads.delete(stored.id, store.payer))
-        return () if report is None else tuple(f.replace(stored.path.name, given.name) for f in report.errors)
+        return tuple(fault.replace(stored.path.name, given.name) for fault in faults)
     choose("file", name_upload(stored))
     _forget(given)
     return ()
@@ -167,10 +178,11 @@ def choose_given_file() -> GivenFile | None:
     if is_demo():
         st.info(plain(sentence(SENTENCE)), icon=":material/visibility:")
         return None
-    offer_upload(store)
+    if offer_upload(store):
+        return None
     given = {_name_choice(item): item for item in _list_files(store)}
     if not given:
-        st.caption("Nothing uploaded yet. The first line of a CSV file names its columns.")
+        st.caption("Nothing uploaded yet. The first line of a table names its columns.")
         return None
     left, right = st.columns([5, 1], vertical_alignment="bottom")
     with left:

@@ -1,0 +1,300 @@
+"""The form of a person's file of rows: packing, encoding, separator and decimal sign; and its rows as plain UTF-8.
+
+A form is found by what the file holds. Reading goes on in blocks, whatever the form; a workbook alone is read whole.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import math
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, cast
+
+from python_calamine import CalamineError, CalamineWorkbook
+
+from fairpriv_core.data.faults import check_size, fault, find_bad_byte, read_header, read_start
+from fairpriv_core.data.table import MISSING, parse_number
+
+_BLOCK = 1 << 20
+_SAMPLE_ROWS = 200
+_MOST_RAGGED = 0.1  # of the sampled rows: with a separator more are of another length, it is none
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_MARKS = {  # the longest first: a mark of UTF-16 begins one of UTF-32
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+    codecs.BOM_UTF8: "utf-8-sig",
+}
+_WESTERN, _LATIN = "cp1252", "latin-1"
+_NOT_WESTERN = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D])  # stand for nothing in Windows-1252
+_WHOLE = 2**53
+_NAMES = {"utf-16": "UTF-16", "utf-32": "UTF-32", _WESTERN: "Windows-1252 (Western European)", _LATIN: "Latin-1"}
+_GZIP, _ZIP, _OLD_WORKBOOK, _PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1"
+_SHEETS = "xl/workbook"  # a file of this name makes a zip a workbook
+_WITH_COMMA, _WITH_POINT = re.compile(r"[+-]?\d*,\d+"), re.compile(r"[+-]?\d*\.\d+")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_UNPACKING = (
+    *(OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError, CalamineError),
+    UnicodeDecodeError,
+)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a file of rows is written down; `encoding` is one of Python's names, `decimal` the sign in its numbers."""
+
+    packing: Literal["", "gzip", "zip", "workbook", "parquet"] = ""
+    encoding: str = "utf-8"
+    separator: str = ","
+    decimal: str = "."
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the file's own bytes are its rows as UTF-8."""
+        return not self.packing and self.encoding in ("utf-8", "utf-8-sig")
+
+    def describe(self) -> str:
+        """Return what is unusual in words, such as "Windows-1252, semicolons between values"; "" for nothing."""
+        said = [_NAMES.get(self.encoding, "")]
+        said += [f"{_SEPARATORS[self.separator]} between values"] if self.separator != "," else []
+        said += ["decimal commas"] if self.decimal == "," else []
+        return ", ".join(part for part in said if part)
+
+
+def find_form(path: Path, *, limit_bytes: int | None = None) -> Form:
+    """Return the form of the file at `path`, which has been found to be one.
+
+    Text that is not UTF-8 is taken for Windows-1252, unless some of it is UTF-8 beyond ASCII. A comma is a decimal sign
+    only in numbers between other separators, and where it does not part thousands.
+
+    Raises BadInput for what is no table, cannot be unpacked, or is larger than the limit once it is.
+    """
+    packing = _find_packing(path)
+    if packing == "parquet":
+        return Form(packing)
+    if packing == "workbook":
+        _check_unpacked(path, limit_bytes)
+        return Form(packing)
+    encoding = _find_encoding(path, packing, limit_bytes)
+    with open_rows(path, Form(packing, encoding)) as stream:
+        sample = read_start(stream)
+    separator = _find_separator(sample)
+    return Form(packing, encoding, separator, _find_decimal(_list_rows(sample, separator), separator))
+
+
+@contextmanager
+def open_rows(path: Path, form: Form) -> Iterator[BinaryIO]:
+    """Give a file's rows as a stream of UTF-8; those of a workbook's first sheet as CSV.
+
+    Raises BadInput where the file is damaged, also while the stream is read.
+    """
+    with _explain(path):
+        if form.packing == "workbook":
+            yield io.BytesIO(_write_sheet(path))
+            return
+        with _unpack(path, form.packing) as stream:
+            yield stream if form.encoding in ("utf-8", "utf-8-sig") else cast(BinaryIO, _Recoded(stream, form.encoding))
+
+
+def read_names(path: Path, form: Form) -> tuple[int, list[str]]:
+    """Return how many empty lines a file of text has before its header, and the header's names."""
+    with open_rows(path, form) as stream:
+        return read_header(path.name, stream, separator=form.separator)
+
+
+def _find_packing(path: Path) -> Literal["", "gzip", "zip", "workbook", "parquet"]:
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start == _PARQUET:
+        return "parquet"
+    if start.startswith(_GZIP):
+        return "gzip"
+    if start == _OLD_WORKBOOK:
+        raise fault(f"{path.name} is an old Excel workbook; save it as .xlsx or its sheet as CSV.")
+    if start != _ZIP:
+        return ""
+    with _explain(path), zipfile.ZipFile(path) as packed:
+        return "workbook" if any(name.startswith(_SHEETS) for name in packed.namelist()) else "zip"
+
+
+def _check_unpacked(path: Path, limit_bytes: int | None) -> None:
+    with _explain(path), zipfile.ZipFile(path) as packed:
+        size = sum(item.file_size for item in packed.infolist())
+    check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
+
+
+@contextmanager
+def _explain(path: Path) -> Iterator[None]:
+    """Say in a sentence that a file cannot be unpacked or decoded."""
+    try:
+        yield
+    except _UNPACKING as error:
+        raise fault(f"{path.name} cannot be read ({str(error)[:80] or type(error).__name__}).") from error
+
+
+@contextmanager
+def _unpack(path: Path, packing: str) -> Iterator[BinaryIO]:
+    if packing == "gzip":
+        with gzip.open(path) as unpacked:
+            yield cast(BinaryIO, unpacked)
+    elif packing == "zip":
+        with zipfile.ZipFile(path) as packed, packed.open(_find_member(path, packed)) as member:
+            yield cast(BinaryIO, member)
+    else:
+        with path.open("rb") as file:
+            yield file
+
+
+def _find_member(path: Path, packed: zipfile.ZipFile) -> zipfile.ZipInfo:
+    """Return the one file of a zip; what macOS adds to each is none."""
+    files = [each for each in packed.infolist() if not each.is_dir() and not each.filename.startswith("__MACOSX/")]
+    if len(files) != 1:
+        named = f" ({', '.join(each.filename for each in files[:3])})" if files else ""
+        raise fault(f"{path.name} holds {len(files)} files{named}; a zip is read that holds one.")
+    return files[0]
+
+
+def _find_encoding(path: Path, packing: str, limit_bytes: int | None) -> str:
+    """Return the encoding of a file's text, which is read to its end."""
+    with _explain(path), _unpack(path, packing) as stream:
+        first = stream.read(_BLOCK)
+        if first.startswith((_PARQUET, _ZIP, _GZIP)):
+            raise fault(f"{path.name} holds a packed file; unpack it first.")
+        found = next((name for mark, name in _MARKS.items() if first.startswith(mark)), "utf-8")
+        text = _Text()
+        for block in chain([first], iter(lambda: stream.read(_BLOCK), b"")):
+            text.size += len(block)
+            check_size(path.name, text.size, limit_bytes=limit_bytes, unpacked=bool(packing))
+            if found.startswith("utf-8"):
+                text.look_at(block)
+        if text.is_binary:
+            raise fault(f"{path.name} is no text: it holds zero bytes; save it as CSV in UTF-8.")
+        if text.is_cut or (text.is_broken and text.is_beyond):
+            raise fault(_locate_bad_byte(path, packing))
+    return (_LATIN if text.is_latin else _WESTERN) if text.is_broken else found
+
+
+def _locate_bad_byte(path: Path, packing: str) -> str:
+    with _unpack(path, packing) as stream:
+        return find_bad_byte(path.name, stream)
+
+
+@dataclass
+class _Text:
+    """What is known of a text after its first blocks: whether it is UTF-8 that goes beyond ASCII, or Western."""
+
+    size: int = 0
+    is_binary: bool = False
+    is_broken: bool = False
+    is_beyond: bool = False
+    is_latin: bool = False
+    _decoder: codecs.IncrementalDecoder = field(default_factory=codecs.getincrementaldecoder("utf-8"))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the text would be UTF-8 if its last character were whole."""
+        return not self.is_broken and bool(self._decoder.getstate()[0])
+
+    def look_at(self, block: bytes) -> None:
+        self.is_binary = self.is_binary or b"\0" in block
+        if block.isascii() and not self._decoder.getstate()[0]:
+            return
+        self.is_latin = self.is_latin or len(block.translate(None, _NOT_WESTERN)) < len(block)
+        if self.is_broken:
+            return
+        try:
+            self.is_beyond = not self._decoder.decode(block).isascii() or self.is_beyond
+        except UnicodeDecodeError as error:
+            self.is_broken = True
+            self.is_beyond = self.is_beyond or not error.object[: error.start].isascii()
+
+
+class _Recoded(io.RawIOBase):
+    """A stream of text in another encoding, read as UTF-8."""
+
+    def __init__(self, stream: BinaryIO, encoding: str) -> None:
+        self._stream, self._decoder, self._left = stream, codecs.getincrementaldecoder(encoding)(), b""
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, target: Any) -> int:
+        """Fill `target` with the next bytes; 0 at the end."""
+        while not self._left:
+            block = self._stream.read(_BLOCK)
+            self._left = self._decoder.decode(block, final=not block).encode()
+            if not block:
+                break
+        count = min(len(target), len(self._left))
+        target[:count], self._left = self._left[:count], self._left[count:]
+        return count
+
+
+def _list_rows(sample: str, separator: str) -> list[list[str]]:
+    """Return the first rows of a text that are not empty; [] where they cannot be parted so."""
+    rows = csv.reader(io.StringIO(sample, newline=""), delimiter=separator)
+    try:
+        return list(islice((row for row in rows if row), _SAMPLE_ROWS))
+    except csv.Error:
+        return []
+
+
+def _find_separator(sample: str) -> str:
+    """Return what parts most rows into as many values as the header has names; of several the one with most names."""
+    names: dict[str, int] = {}
+    for separator in _SEPARATORS:
+        lengths = [len(row) for row in _list_rows(sample, separator)]
+        ragged = sum(length != lengths[0] for length in lengths)
+        if lengths and lengths[0] > 1 and ragged <= _MOST_RAGGED * len(lengths):
+            names[separator] = lengths[0]
+    return max(names, key=names.__getitem__, default=",")
+
+
+def _find_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
+    """Return the sign before decimals: a comma where numbers with it fill a column, and none have a point."""
+    if separator == ",":
+        return "."
+    columns = [[cell.strip() for cell in column if cell.strip()] for column in zip_longest(*rows[1:], fillvalue="")]
+    commas = [cells for cells in columns if any(map(_WITH_COMMA.fullmatch, cells)) and all(map(_is_number, cells))]
+    points = any(_WITH_POINT.fullmatch(cell) for cells in columns for cell in cells)
+    told = [cell for cells in commas for cell in cells if "," in cell]
+    thousands = separator != ";" and all(map(_THOUSANDS.fullmatch, told))
+    return "," if told and not points and not thousands else "."
+
+
+def _is_number(cell: str) -> bool:
+    return not math.isnan(parse_number(cell.replace(",", "."))) or cell in MISSING
+
+
+def _write_sheet(path: Path) -> bytes:
+    """Return the rows of a workbook's first sheet as CSV, without rows that are empty."""
+    rows = CalamineWorkbook.from_path(str(path)).get_sheet_by_index(0).to_python()
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(
+        [_spell(cell) for cell in row] for row in rows if any(cell != "" for cell in row)
+    )
+    return text.getvalue().encode(errors="replace")
+
+
+def _spell(cell: Any) -> str:
+    """Return a cell as a CSV has it: whole numbers without a point, a day without its time."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < _WHOLE else repr(cell)
+    if isinstance(cell, datetime):
+        return (cell.date() if cell.time() == time() else cell).isoformat()
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell)

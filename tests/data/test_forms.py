@@ -1,0 +1,250 @@
+"""The same rows however they are written down: packing, encoding, separator, decimal sign."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from fairpriv_core.data.dataset import load_dataset
+from fairpriv_core.data.forms import Form, find_form
+from fairpriv_core.data.own_file import read_cells, read_first_row
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.profile import inspect_file
+from fairpriv_core.data.read import digest_content, read_table
+from fairpriv_core.data.table import Codes, Column, Numbers
+from fairpriv_core.errors import BadInput
+
+ROWS = [("café", "1.5", "30", "no"), ('"a, b"', "-2.25", "41", "yes"), ("naïve", "", "7", "no")] * 40
+PLAIN = "sort,weight,age,paid\n" + "".join(",".join(row) + "\n" for row in ROWS)
+
+
+def write(path: Path, *, separator: str = ",", decimal: str = ".", encoding: str = "utf-8") -> Path:
+    """Write the rows with another separator, decimal sign and encoding."""
+    lines = [separator.join(["sort", "weight", "age", "paid"])]
+    lines += [separator.join([row[0], row[1].replace(".", decimal), *row[2:]]) for row in ROWS]
+    path.write_bytes(("\n".join(lines) + "\n").encode(encoding))
+    return path
+
+
+def pack(path: Path, content: bytes, *, name: str = "rows.csv", beside: str | None = None) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr(name, content)
+        if beside is not None:
+            packed.writestr(beside, b"x")
+    return path
+
+
+def write_sheet(path: Path, cells: list[list[str]]) -> Path:
+    """Write a workbook with one sheet by hand: cells are XML, such as '<v>1</v>'."""
+    rows = "".join(
+        f'<row r="{line}">'
+        + "".join(f'<c r="{chr(65 + at)}{line}" {cell}</c>' for at, cell in enumerate(row))
+        + "</row>"
+        for line, row in enumerate(cells, 1)
+    )
+    main, kinds = "http://schemas.openxmlformats.org/", "application/vnd.openxmlformats-officedocument.spreadsheetml."
+    beside = f"{main}officeDocument/2006/relationships"
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{main}package/2006/content-types"><Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{kinds}sheet.main+xml"/>'
+        f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{kinds}worksheet+xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{main}package/2006/relationships"><Relationship Id="a" '
+        f'Type="{beside}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}spreadsheetml/2006/main" xmlns:r="{beside}">'
+        '<sheets><sheet name="one" sheetId="1" r:id="b"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{main}package/2006/relationships"><Relationship Id="b" '
+        f'Type="{beside}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}spreadsheetml/2006/main"><sheetData>{rows}</sheetData>'
+        "</worksheet>",
+    }
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, text in parts.items():
+            packed.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{text}')
+    return path
+
+
+def say(text: str) -> str:
+    return f't="inlineStr"><is><t>{text}</t></is>'
+
+
+def to_workbook(path: Path) -> Path:
+    """Write the rows as a workbook: numbers as numbers."""
+    cells = [[say(name) for name in ("sort", "weight", "age", "paid")]]
+    for sort, weight, age, paid in ROWS:
+        cells.append([say(sort.strip('"')), f"><v>{weight}</v>" if weight else ">", f"><v>{age}</v>", say(paid)])
+    return write_sheet(path, cells)
+
+
+FORMS: dict[str, tuple[Callable[[Path], Path], Form]] = {
+    "plain": (write, Form()),
+    "semicolons": (lambda path: write(path, separator=";"), Form(separator=";")),
+    "tabs": (lambda path: write(path, separator="\t"), Form(separator="\t")),
+    "bars": (lambda path: write(path, separator="|"), Form(separator="|")),
+    "european": (lambda path: write(path, separator=";", decimal=","), Form(separator=";", decimal=",")),
+    "tabs and decimal commas": (
+        lambda path: write(path, separator="\t", decimal=","),
+        Form(separator="\t", decimal=","),
+    ),
+    "utf-8 with a mark": (lambda path: write(path, encoding="utf-8-sig"), Form(encoding="utf-8-sig")),
+    "utf-16": (lambda path: write(path, encoding="utf-16", separator="\t"), Form(encoding="utf-16", separator="\t")),
+    "utf-32": (lambda path: write(path, encoding="utf-32"), Form(encoding="utf-32")),
+    "windows-1252": (lambda path: write(path, encoding="cp1252", separator=";"), Form("", "cp1252", ";")),
+    "gzip": (lambda path: _gzip(path, PLAIN.encode()), Form("gzip")),
+    "gzip, western": (lambda path: _gzip(path, PLAIN.encode("cp1252")), Form("gzip", "cp1252")),
+    "zip": (lambda path: pack(path, PLAIN.encode(), beside="__MACOSX/._rows.csv"), Form("zip")),
+    "zip, utf-16": (lambda path: pack(path, PLAIN.encode("utf-16")), Form("zip", "utf-16")),
+    "workbook": (to_workbook, Form("workbook")),
+}
+
+
+def _gzip(path: Path, content: bytes) -> Path:
+    path.write_bytes(gzip.compress(content))
+    return path
+
+
+def plain(column: Column) -> list[object]:
+    if isinstance(column, Numbers):
+        return [None if np.isnan(value) else float(value) for value in column.values]
+    assert isinstance(column, Codes)
+    return [None if code < 0 else column.values[code] for code in column.codes]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_same_rows_are_read_from_every_form(tmp_path: Path, name: str) -> None:
+    make, form = FORMS[name]
+    path, reference = make(tmp_path / "people.csv"), write(tmp_path / "plain.csv")
+    assert find_form(path) == form
+    reading, wanted = read_table(path, exact="weight"), read_table(reference, exact="weight")
+    assert {name: plain(column) for name, column in reading.table.items()} == {
+        name: plain(column) for name, column in wanted.table.items()
+    }
+    assert plain(reading.table["weight"])[:3] == [1.5, -2.25, None]
+    assert digest_content(path) == digest_content(reference)  # the same people, whatever the file
+    described = form.describe()
+    assert reading.odd == ((f"people.csv is read as {described}.",) if described else ())
+    assert inspect_file(path).rows == len(ROWS)
+    assert [str(cell) for cell in read_cells(path, "age")] == [row[2] for row in ROWS]
+    assert read_first_row(path)["sort"] == "café"
+
+
+def test_a_file_of_another_form_trains_the_same_model_and_says_what_it_is(tmp_path: Path) -> None:
+    asked = {"label": "paid", "sensitive": "sort", "positive": "yes"}
+    european = write(tmp_path / "a.csv", separator=";", decimal=",", encoding="cp1252")
+    one, other = (load_dataset(DataSpec(file=str(path), **asked)) for path in (european, write(tmp_path / "b.csv")))
+    assert (one.X == other.X).all() and (one.y == other.y).all() and one.group_names == other.group_names
+    said = "a.csv is read as Windows-1252 (Western European), semicolons between values, decimal commas."
+    assert said in one.caveats and said not in other.caveats
+    for threat_model in ("attribute", "record"):
+        assert any("encoding, separator and decimal sign" in each for each in one.assumptions[threat_model])
+
+
+DECIMALS = {
+    "thousands between tabs": ("a\tb\n" + "1,234\tx\n12,500\ty\n" * 9, "."),
+    "decimals between tabs": ("a\tb\n" + "1,23\tx\n12,5\ty\n" * 9, ","),
+    "points too": ("a;b\n" + "1,5;1.5\n2,5;2.5\n" * 9, "."),
+    "a text among them": ("a;b\n" + "1,5;x\nabc;y\n" * 9, "."),
+    "missing among them": ("a;b\n" + "1,5;x\nNA;y\n;z\n" * 9, ","),
+    "quoted between commas": ('a,b\n"1,5",x\n"2,5",y\n', "."),
+    "whole numbers": ("a;b\n" + "1;x\n2;y\n" * 9, "."),
+    "days": ("a;b\n" + "01.02.2020;x\n" * 9, "."),
+}
+
+
+@pytest.mark.parametrize("name", DECIMALS)
+def test_a_comma_is_a_decimal_sign_only_where_nothing_else_fits(tmp_path: Path, name: str) -> None:
+    text, decimal = DECIMALS[name]
+    path = tmp_path / "people.csv"
+    path.write_text(text)
+    assert find_form(path).decimal == decimal
+
+
+SEPARATORS = {
+    "semicolons within texts": ("a,b\n" + "x;y;z,1\nu;v,2\n" * 20, ","),
+    "commas within texts": ("a;b\n" + "x,y,z;1\nu,v;2\n" * 20, ";"),
+    "quoted names": ('"a;b",c\n"x;y",1\n' * 20, ","),
+    "one row of another length": ("a;b\n" + "1;2\n" * 40 + "1;2;3\n", ";"),
+    "one column": ("a\n1\n2\n", ","),
+}
+
+
+@pytest.mark.parametrize("name", SEPARATORS)
+def test_the_separator_is_what_parts_all_rows_alike(tmp_path: Path, name: str) -> None:
+    text, separator = SEPARATORS[name]
+    path = tmp_path / "people.csv"
+    path.write_text(text)
+    assert find_form(path).separator == separator
+
+
+def test_a_workbooks_cells_are_spelled_as_in_a_csv(tmp_path: Path) -> None:
+    path = write_sheet(
+        tmp_path / "pay.xlsx",
+        [
+            [">", ">", ">"],
+            [say("whole"), say("part"), say("true")],
+            ["><v>3</v>", "><v>2.5</v>", 't="b"><v>1</v>'],
+            [">", ">", ">"],
+            ["><v>4</v>", "><v>1e20</v>", 't="b"><v>0</v>'],
+        ],
+    )
+    assert [read_cells(path, name) for name in ("whole", "part", "true")] == [
+        ["3", "4"],
+        ["2.5", "1e+20"],
+        ["true", "false"],
+    ]
+
+
+def test_a_zip_of_several_files_names_them(tmp_path: Path) -> None:
+    path = pack(tmp_path / "all.zip", PLAIN.encode(), beside="more.csv")
+    with pytest.raises(BadInput, match=r"all.zip holds 2 files \(rows.csv, more.csv\); a zip is read that holds one"):
+        find_form(path)
+
+
+def test_a_packed_file_is_refused_for_what_it_unpacks_to(tmp_path: Path) -> None:
+    """A thousand times its size, and nothing of it is held."""
+    large = b"a,b\n" + b"1,2\n" * 12_500_000
+    bomb = _gzip(tmp_path / "bomb.csv.gz", large)
+    zipped = pack(tmp_path / "bomb.zip", large)
+    del large
+    for path in (bomb, zipped):
+        assert path.stat().st_size < 100_000
+        tracemalloc.start()
+        report = inspect_file(path, limit_bytes=10_000_000)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert "MB unpacked and the limit is 10 MB" in report.errors[0] and peak < 8_000_000
+
+
+def test_a_packed_table_of_another_kind_is_asked_to_be_unpacked(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    parquet.write_table(pa.Table.from_pandas(pd.DataFrame({"a": [1], "b": [2]})), stream)
+    path = pack(tmp_path / "rows.zip", stream.getvalue(), name="rows.parquet")
+    with pytest.raises(BadInput, match=r"rows\.zip holds a packed file; unpack it first"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_files_of_every_form_end_in_a_sentence(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    make, _ = FORMS[rng.choice(list(FORMS))]
+    path = make(tmp_path / "people.csv")
+    content = bytearray(path.read_bytes())
+    for _ in range(rng.randrange(1, 6)):
+        at = rng.randrange(len(content))
+        content[at : at + rng.randrange(3)] = rng.randbytes(rng.randrange(3))
+    path.write_bytes(content[: rng.randrange(len(content) // 2, len(content) + 1)])
+    report = inspect_file(path)
+    assert all(each.endswith(".") and "\n" not in each for each in report.errors)
+    if not report.errors:
+        digest_content(path)
