@@ -66,11 +66,11 @@ class Form:
         return not self.packing and self.encoding in ("utf-8", "utf-8-sig")
 
     def describe(self) -> str:
-        """Return what is unusual in words, such as "Windows-1252, semicolons between values"; "" for nothing."""
-        said = [_NAMES.get(self.encoding, "")]
-        said += [f"{_SEPARATORS[self.separator]} between values"] if self.separator != "," else []
+        """Return what is unusual, such as "as Latin-1, with decimal commas"; "" for nothing."""
+        said = [f"{_SEPARATORS[self.separator]} between values"] if self.separator != "," else []
         said += ["decimal commas"] if self.decimal == "," else []
-        return ", ".join(part for part in said if part)
+        named = [f"as {_NAMES[self.encoding]}"] if self.encoding in _NAMES else []
+        return ", ".join(named + ([f"with {' and '.join(said)}"] if said else []))
 
 
 def find_form(path: Path, *, limit_bytes: int | None = None) -> Form:

@@ -56,7 +56,7 @@ _LEARNED = (
     "Column types, ranges, bins and category lists of the features were read from the file and are taken as public, "
     "and so are the values of the label, the number of rows, and the file's encoding, separator and decimal sign."
 )
-_WRITTEN = "The file's encoding, separator and decimal sign ({form}) were found by its rows and are taken as public."
+_WRITTEN = "The file is read {form}: so its rows look, which is taken as public."
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def test_the_same_rows_are_read_from_every_form(tmp_path: Path, name: str) -> No
     assert plain(reading.table["weight"])[:3] == [1.5, -2.25, None]
     assert digest_content(path) == digest_content(reference)  # the same people, whatever the file
     described = form.describe()
-    assert reading.odd == ((f"people.csv is read as {described}.",) if described else ())
+    assert reading.odd == ((f"people.csv is read {described}.",) if described else ())
     assert inspect_file(path).rows == len(ROWS)
     assert [str(cell) for cell in read_cells(path, "age")] == [row[2] for row in ROWS]
     assert read_first_row(path)["sort"] == "café"
@@ -144,10 +144,13 @@ def test_a_file_of_another_form_trains_the_same_model_and_says_what_it_is(tmp_pa
     european = write(tmp_path / "a.csv", separator=";", decimal=",", encoding="cp1252")
     one, other = (load_dataset(DataSpec(file=str(path), **asked)) for path in (european, write(tmp_path / "b.csv")))
     assert (one.X == other.X).all() and (one.y == other.y).all() and one.group_names == other.group_names
-    said = "a.csv is read as Windows-1252 (Western European), semicolons between values, decimal commas."
+    said = "a.csv is read as Windows-1252 (Western European), with semicolons between values and decimal commas."
     assert said in one.caveats and said not in other.caveats
     for threat_model in ("attribute", "record"):
-        assert any("encoding, separator and decimal sign" in each for each in one.assumptions[threat_model])
+        assert any(
+            "decimal commas: so its rows look, which is taken as public" in each
+            for each in one.assumptions[threat_model]
+        )
 
 
 DECIMALS = {

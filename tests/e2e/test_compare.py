@@ -63,7 +63,7 @@ def test_chosen_runs_are_tested_against_the_reference_that_a_person_chooses(
     expect(tab.get_by_role("region", name="Inequality indices of each run")).to_be_visible()
 
 
-def test_a_run_that_is_deleted_in_another_tab_leaves_a_sentence(tab: Page, site: Any) -> None:
+def test_a_run_that_is_deleted_in_another_tab_leaves_a_sentence(tab: Page, site: Any, keys: list[str]) -> None:
     with open_store(str(site.store)) as store:
         two = [
             finish(store, config(seed=seed), (Gaussian(9.0),), variant="proved", metrics=measured((0.2, 0.4)))

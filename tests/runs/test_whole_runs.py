@@ -73,11 +73,12 @@ Table = dict[str, Column]
 
 @dataclass(frozen=True)
 class Left:
-    """All that left a run: the store's listing, the model's files, and what reports are made from."""
+    """All that left a run: the store's listing, the model's files, what reports are made from, and all curves."""
 
     listed: dict[str, Any]
     model: dict[str, bytes]
     data: ReportData
+    curves: list[tuple[int, str, float | None]]
 
     @property
     def record(self) -> dict[str, Any]:
@@ -110,9 +111,9 @@ def run_whole(config: RunConfig, place: Path, tape: list[Release] | None = None)
         listed |= dict.fromkeys((*_CLOCKS, *_LISTED_RAW))
         assert listed["status"] == "finished", listed["error"]
         model = {piece.name: store.artifact(row.key, piece.name) for piece in release.MODEL}
-        data = gather_report(store, [row.key])
+        data, curves = gather_report(store, [row.key]), store.metrics(row.key)
     data.runs[0].record["seconds"] = 0.0
-    return Left(listed, model, data), made[0].releases
+    return Left(listed, model, data, curves), made[0].releases
 
 
 def with_raw_of(left: Left, other: Left) -> dict[str, Any]:
@@ -132,7 +133,7 @@ def export(data: ReportData, audience: Audience) -> dict[str, bytes]:
 
 def list_curves(left: Left) -> list[Any]:
     """Return the points of a run's curves that are not raw."""
-    return [point for point in left.data.runs[0].curves if release.kind_of_curve(point[1]) != "raw"]
+    return [point for point in left.curves if release.kind_of_curve(point[1]) != "raw"]
 
 
 def assert_same(honest: Left, replayed: Left) -> None:
