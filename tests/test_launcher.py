@@ -94,7 +94,7 @@ def test_the_log_level_reaches_both_parts_and_streamlit_gets_the_rest(checkout, 
 
 def test_a_log_level_that_is_missing_is_asked_for(checkout) -> None:
     run = launch(checkout, "app", "--log-level")
-    assert run.returncode == 1 and run.stderr.endswith("fairpriv: --log-level takes debug, info or warning.\n")
+    assert run.returncode == 1 and run.stderr.endswith("fairpriv: --log-level takes info or warning.\n")
 
 
 def test_a_link_to_the_launcher_starts_the_same_checkout_in_the_callers_folder(checkout, log, tmp_path) -> None:

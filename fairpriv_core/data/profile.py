@@ -28,6 +28,23 @@ from fairpriv_core.stats import wilson_interval
 TINY, SMALL = 30, 100
 _CELLS = 100
 _MOST_LISTED = 1_000
+_YES = {
+    "yes",
+    "y",
+    "true",
+    "t",
+    "ja",
+    "oui",
+    "si",
+    "sí",
+    "sim",
+    "tak",
+    "positive",
+    "good",
+    "granted",
+    "approved",
+    "hired",
+}
 _SHOWN = 12
 _SENSITIVE_WORDS = frozenset(
     ("sex", "gender", "race", "ethnicity", "age", "marital", "religion", "disability", "nationality", "group")
@@ -155,6 +172,16 @@ def list_labels(columns: Sequence[ColumnReport]) -> list[ColumnReport]:
     few = [column for column in varied if column.distinct <= MOST_CODES]
     quantities = [column for column in varied if column.is_quantity and column.role != "unused"]
     return [*few, *quantities] or [column for column in varied if column.values]
+
+
+def guess_positive(values: Sequence[str]) -> str:
+    """Return the value of a label that reads as yes, where one alone does; else the last one.
+
+    >>> guess_positive(["ja", "nein"]), guess_positive(["0", "1"])
+    ('ja', '1')
+    """
+    affirmed = [value for value in values if value.casefold() in _YES]
+    return affirmed[0] if len(affirmed) == 1 else values[-1]
 
 
 def _profile(name: str, size: int, positives: int, total: int) -> GroupProfile:

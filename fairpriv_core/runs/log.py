@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from fairpriv_core.errors import BadInput
 
 VARIABLE = "FAIRPRIV_LOG_LEVEL"
-LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
+LEVELS = {"info": logging.INFO, "warning": logging.WARNING}
 _LOGGER = logging.getLogger("fairpriv")
 _SILENT = logging.CRITICAL + 1
 _LOGGER.propagate = False

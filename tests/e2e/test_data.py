@@ -15,8 +15,8 @@ from tests.e2e.steps import keyed, open_page, wait_for_state
 WRONG = {  # name -> content, words of the sentence
     "empty.csv": (b"", "empty.csv is empty"),
     "photo.csv": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "photo.csv"),
-    "odd.csv": ("name,sex,y\nJosé,f,1\n".encode("latin-1"), "not UTF-8"),
-    "tabs.csv": (b"a\tb\n1\t2\n", "tabs"),
+    "odd.csv": ("name,sex,y\nJosé,f,1\nJos".encode() + b"\xe9,m,0\n", "byte 0xE9 in line 3"),
+    "half.zip": (b"PK\x03\x04and no more", "half.zip cannot be read"),
 }
 
 

@@ -53,6 +53,11 @@ def test_a_european_file_is_read_and_says_so(open_page: Open) -> None:
     assert "Windows-1252" in said and "semicolons between values" in said
 
 
+def test_the_value_that_reads_as_yes_is_taken_for_the_positive_one(open_page: Open) -> None:
+    content = make_csv().replace(b"high", b"Ja").replace(b"low", b"Nein")
+    assert upload(open_page("data", source="file"), content).selectbox("positive").value == "Ja"
+
+
 def test_groups_have_sizes_base_rates_and_intervals(open_page: Open) -> None:
     page = open_page("data")
     table = page.dataframe[0].value

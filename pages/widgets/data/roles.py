@@ -9,7 +9,7 @@ import streamlit as st
 
 from fairpriv_core.data.download import VARIABLE, confirm, is_confirmed
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
-from fairpriv_core.data.profile import ColumnReport, FileReport, list_labels
+from fairpriv_core.data.profile import ColumnReport, FileReport, guess_positive, list_labels
 from fairpriv_core.data.reader_process import READER
 from fairpriv_core.data.roles import parse_label
 from fairpriv_core.data.table import name_bins
@@ -135,7 +135,7 @@ def choose_file() -> DataSpec | None:
     label = ask_cut(column.name) if column.is_quantity else column.name
     values = name_labels(label, labels) if column.is_quantity else column.values
     classes = image is not None and len(values) > 2
-    positive = _choose_positive(list(values), values[-1]) if values and not classes else None
+    positive = _choose_positive(list(values), guess_positive(values)) if values and not classes else None
     sensitive = _choose_file_attributes(usable, column.name)
     if (positive is None and not classes) or not sensitive:
         return None
