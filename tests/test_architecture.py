@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 CODE = read_sources(ROOT, "fairpriv_core", "pages", "app.py", "benchmarks", "examples")
 TESTS = read_sources(ROOT, "tests")
 
-BASE = ("errors", "checks", "paths", "seeds", "stats", "text")
+BASE = ("errors", "checks", "paths", "plain", "seeds", "stats", "text")
 LOWER = (*BASE, "data", "notions", "privacy")
 # The rooms of a run, each of which may import those before it.
 _LATER = ("methods", "audit", "records", "store", "ledger", "runs", "sweeps", "papers", "report", "cli")
@@ -29,6 +29,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "errors": ("text",),
     "checks": ("errors",),
     "paths": ("errors",),
+    "plain": ("errors",),
     "seeds": ("errors",),
     "stats": (),
     "text": (),

@@ -38,6 +38,7 @@ _COMMANDS = {
     "predict": "runs:predict",
     "resume": "runs:resume",
     "runs": "runs:runs",
+    "schema": "schema:schema",
     "select": "ledger:select",
     "sweep": "sweep:sweep",
     "train": "runs:train",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairpriv_core.data.table_schema import find_compared, name_roles, read_schema_file, to_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.paths import read_text
+from fairpriv_core.plain import read_json, read_toml
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.parameters import read_method_table
-from fairpriv_core.records.plain import read_json, read_toml
 from fairpriv_core.records.source import DATA_FIELDS
 
 _METHOD = ("method", "variant", "assignments")
@@ -23,6 +24,7 @@ def read_request(given: Mapping[str, Any]) -> RunConfig:
     is to get a model without it.
     """
     base = _read_config_file(given["config"]) if given.get("config") else {}
+    given = _read_schema(given) if given.get("schema") else given
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
     for name in ("config", *DATA_FIELDS, *_METHOD):
         raw.pop(name, None)
@@ -62,6 +64,17 @@ def _read_config_file(path: str) -> dict[str, Any]:
         return read_toml(text)
     found = read_json(text)
     return dict(found["config"]) if isinstance(found.get("config"), dict) else found
+
+
+def _read_schema(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with the text of the schema file that they name, and the roles that it states beneath them."""
+    schema = read_schema_file(read_text(given["schema"], field="schema", what="the schema"))
+    roles = name_roles(schema)
+    if given.get("label") not in (None, roles.get("label")):
+        roles.pop("positive", None)
+    named = {**roles, **{name: value for name, value in given.items() if value is not None}}
+    compared = find_compared(schema, label=named.get("label", ""), sensitive=named.get("sensitive", ""))
+    return {**named, "schema": to_text(schema, compared=compared)}
 
 
 def _over(base: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,10 @@ _ROWS = "Use so many rows, drawn at random with a constant seed; the others are 
 @click.option("--sensitive", help=options.SENSITIVE)
 @click.option("--group-ratio", help=_GROUP_RATIO)
 @click.option("--rows", help=_ROWS)
+@click.option("--schema", metavar="FILE", help="What the file's columns are and hold: see fairpriv schema.")
+@click.option(
+    "--person", metavar="COLUMN", help="Whose a row is: one row of each person is used, and people protected."
+)
 @click.option("--image", metavar="COLUMN", help="The file's column that names images (relative to it) or holds them.")
 @click.option("--unreadable", help="skip: leave out images that cannot be read; without it they are refused.")
 @click.option("--notion", help="The fairness notion.")

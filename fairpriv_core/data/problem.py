@@ -11,7 +11,7 @@ from fairpriv_core.data.images import Pictures
 from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
 
-_LATER = ("group_ratio", "rows", "image", "unreadable")
+_LATER = ("group_ratio", "rows", "image", "unreadable", "schema", "person")
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class DataSpec:
     size; test rows stay as they are drawn. With `rows` that many rows are used, drawn with a constant seed whatever
     they hold, and the others are left alone. `image` is the column of a file that holds images or names them, None
     where its rows are no images; `unreadable` is "skip" to leave out images that cannot be read, None to refuse them.
+    `schema` is what a person says of a file's columns, as `table_schema.to_text` writes it; `person` is the column that
+    says whose a row is: of each person's rows one is used.
     """
 
     dataset: str | None = None
@@ -36,6 +38,8 @@ class DataSpec:
     rows: int | None = None
     image: str | None = None
     unreadable: str | None = None
+    schema: str | None = None
+    person: str | None = None
 
     def __post_init__(self) -> None:
         if (self.dataset is None) == (self.file is None):
@@ -50,10 +54,11 @@ class DataSpec:
             checks.rate(group_ratio=self.group_ratio)
         if self.rows is not None:
             checks.whole(low=2, rows=self.rows)
-        if self.image is not None and self.file is None:
-            raise BadInput(
-                f"image names a column of a file of one's own, got '{self.image}' and no file.", field="image"
-            )
+        for name in ("image", "schema", "person"):
+            if getattr(self, name) is not None and self.file is None:
+                raise BadInput(
+                    f"{name} is about a file of one's own, got '{getattr(self, name)}' and no file.", field=name
+                )
         if self.unreadable not in (None, "skip"):
             raise BadInput(f"unreadable must be skip, or be left out, got '{self.unreadable}'.", field="unreadable")
 
@@ -63,12 +68,25 @@ class DataSpec:
 
 
 @dataclass(frozen=True)
+class DatePart:
+    """What is made of a column of dates: `part` is "year", "month", "weekday" or "age", in whole years on the day `at`.
+
+    `order` says how dates are written: "ymd", "mdy" or "dmy"; `at` is YYYY-MM-DD, "" unless the part is an age.
+    """
+
+    part: str
+    order: str
+    at: str = ""
+
+
+@dataclass(frozen=True)
 class Numeric:
     """A numeric column as its code book has it; the encoded value is (f(clip(x, low, high)) - center) / scale.
 
     f is the identity, or with `log` sign(x) * log(1 + |x|); `center` and `scale` are in the unit of f. `edges` add one
     0/1 feature for each interval between them; each value of `special` (a code, not a quantity) gets a 0/1 feature
-    and is encoded as the center, and so is a missing value, with a 0/1 feature of its own if `missing`.
+    and is encoded as the center, and so is a missing value, with a 0/1 feature of its own if `missing`. With `date` the
+    column holds dates, and x is that part of them.
     """
 
     name: str
@@ -80,6 +98,7 @@ class Numeric:
     edges: tuple[float, ...] = ()
     special: tuple[float, ...] = ()
     missing: bool = False
+    date: DatePart | None = None
 
 
 @dataclass(frozen=True)
@@ -87,13 +106,14 @@ class Categorical:
     """A column of codes: one 0/1 feature for each category; a value that is not listed is encoded as all zeros.
 
     `recode` maps values of the file to categories (codes without documentation, spellings that differ between files).
-    With `missing` a missing value has a 0/1 feature of its own, else it is all zeros too.
+    With `missing` a missing value has a 0/1 feature of its own, else it is all zeros too. `date` as in `Numeric`.
     """
 
     name: str
     categories: tuple[str, ...]
     recode: tuple[tuple[str, str], ...] = ()
     missing: bool = False
+    date: DatePart | None = None
 
 
 Schema = tuple[Numeric | Categorical, ...]

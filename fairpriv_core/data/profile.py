@@ -6,8 +6,7 @@ All of it is computed on raw data, for the analyst alone.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,12 +14,23 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset, describe_rows
 from fairpriv_core.data.encode import Encoder
+from fairpriv_core.data.guess import (
+    MOST_CODES,
+    count_values,
+    guess_column,
+    list_values,
+    measure,
+    sort_values,
+    split_words,
+    state,
+)
 from fairpriv_core.data.mapped import ROWS_AT_ONCE
-from fairpriv_core.data.own_file import MOST_CODES, check_columns, find_image_columns, guess_column, sort_values
+from fairpriv_core.data.own_file import read_columns
+from fairpriv_core.data.own_images import find_image_columns
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
-from fairpriv_core.data.read import read_table
 from fairpriv_core.data.rows import assemble
-from fairpriv_core.data.table import Codes, Column, Table, find_missing, take_rows, to_codes
+from fairpriv_core.data.table import Column, Numbers, Table, find_missing, take_rows, to_codes
+from fairpriv_core.data.table_schema import ColumnSchema, TableSchema
 from fairpriv_core.errors import BadInput
 from fairpriv_core.stats import wilson_interval
 
@@ -47,7 +57,19 @@ _YES = {
 }
 _SHOWN = 12
 _SENSITIVE_WORDS = frozenset(
-    ("sex", "gender", "race", "ethnicity", "age", "marital", "religion", "disability", "nationality", "group")
+    (
+        "sex",
+        "gender",
+        "race",
+        "ethnicity",
+        "age",
+        "marital",
+        "religion",
+        "disability",
+        "nationality",
+        "group",
+        "geschlecht",
+    )
 )
 _LABEL_WORDS = frozenset(("label", "target", "income", "default", "outcome", "class", "y", "approved", "recid"))
 
@@ -71,23 +93,31 @@ class GroupProfile:
 
 @dataclass(frozen=True)
 class ColumnReport:
-    """One column of a file: `kind` "numbers" or "texts", a guess of its `role`, and some of its values.
+    """One column of a file: what it seems to be, how many values it has, and some of them.
 
-    `role` is one of "label", "sensitive", "feature" and "unused"; `note` says why a column is not used.
+    `numeric` tells whether its cells are numbers, whatever they stand for.
     """
 
-    name: str
-    kind: str
-    role: str
+    said: ColumnSchema
+    numeric: bool
     distinct: int
     missing: int
     values: tuple[str, ...]
-    note: str = ""
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.said.name
+
+    @property
+    def role(self) -> str:
+        """What it seems to be for, one of `table_schema.ROLES`."""
+        return self.said.role
 
     @property
     def is_quantity(self) -> bool:
         """Whether it holds more different numbers than make groups or labels; it is one once it is cut."""
-        return self.kind == "numbers" and self.distinct > MOST_CODES
+        return self.numeric and self.distinct > MOST_CODES
 
 
 @dataclass(frozen=True)
@@ -107,13 +137,18 @@ class FileReport:
 
 @dataclass(frozen=True)
 class Outline:
-    """A data set whose `X` is left out, (n, 0), and how well each of its columns alone tells the group.
+    """A data set whose `X` is left out, (n, 0), and how well each of its columns alone tells the group and the label.
 
     `revealing` has (column, AUC of predicting the group from it), highest first; 0.5 says nothing, 1 gives it away.
+    `telling` has the same of the label; none for more than two. `rows_left_out` has (reason, rows), `columns_left_out`
+    (column, reason).
     """
 
     dataset: Dataset
     revealing: tuple[tuple[str, float], ...]
+    telling: tuple[tuple[str, float], ...] = ()
+    rows_left_out: tuple[tuple[str, int], ...] = ()
+    columns_left_out: tuple[tuple[str, str], ...] = ()
 
 
 def profile_groups(dataset: Dataset) -> list[GroupProfile]:
@@ -140,30 +175,36 @@ def outline_data(spec: DataSpec) -> Outline:
     and chance finds nothing.
     """
     rows = assemble(spec)
-    table, groups = rows.raw_table.table, len(rows.plan.group_names)
-    found = [(column.name, _reveal(_cut_cells(column, table), rows.group, groups)) for column in rows.plan.features]
-    described = describe_rows(rows, spec, np.empty((len(rows.y), 0), dtype=np.float32))
-    return Outline(described, tuple(sorted(found, key=lambda pair: -pair[1])))
+    table, groups, labels = rows.raw_table.table, len(rows.plan.group_names), len(rows.plan.label_names)
+    cells = {column.name: _cut_cells(column, table) for column in rows.plan.features}
+    revealing = {name: _reveal(cut, rows.group, groups) for name, cut in cells.items()}
+    telling = {name: _reveal(cut, rows.y, 2) for name, cut in cells.items()} if labels == 2 else {}
+    return Outline(
+        describe_rows(rows, spec, np.empty((len(rows.y), 0), dtype=np.float32)),
+        _rank(revealing),
+        _rank(telling),
+        tuple(rows.left_out.items()),
+        tuple(rows.raw_table.left_out.items()),
+    )
+
+
+def _rank(areas: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    return tuple(sorted(areas.items(), key=lambda pair: -pair[1]))
 
 
 def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileReport:
     """Return what a file seems to hold; what is wrong with it is in `errors`, not raised."""
     place = Path(path)
     try:
-        reading = read_table(place, limit_bytes=limit_bytes)
+        reading = read_columns(place, None, limit_bytes=limit_bytes)
     except BadInput as error:
         return FileReport(place.name, 0, errors=(str(error),))
-    errors: tuple[str, ...] = ()
-    try:
-        check_columns(place.name, reading.table)
-    except BadInput as error:
-        errors = (str(error),)
     columns = _guess_label([_report(name, column) for name, column in reading.table.items()])
     rows = len(next(iter(reading.table.values()), ()))
     images = find_image_columns(place)
-    said = (*reading.remarks, *(report.note for report in columns if report.note))
+    said = (*reading.remarks, *(report.said.reason for report in columns if report.said.reason))
     warnings = tuple(remark for remark in said if not remark.startswith(tuple(f"column '{name}' " for name in images)))
-    return FileReport(place.name, rows, columns, errors, warnings, images)
+    return FileReport(place.name, rows, columns, (), warnings, images)
 
 
 def list_labels(columns: Sequence[ColumnReport]) -> list[ColumnReport]:
@@ -242,17 +283,18 @@ def _area(inside: np.ndarray, outside: np.ndarray, *, by: np.ndarray) -> float:
 
 
 def _report(name: str, column: Column) -> ColumnReport:
-    guess = guess_column(name, column)
+    said = guess_column(name, column)
     coded = to_codes(column, limit=_MOST_LISTED)
     values = sort_values(coded.values)[:_SHOWN] if coded is not None else ()
-    kind = "texts" if isinstance(column, Codes) else "numbers"
-    role = "unused" if guess.column is None else _guess_role(name, guess.distinct)
-    return ColumnReport(name, kind, role, guess.distinct, int(find_missing(column).sum()), values, guess.remark)
+    distinct = count_values(column)
+    role = _guess_role(name, distinct) if said.role == "feature" else said.role
+    missing = int(find_missing(column).sum())
+    return ColumnReport(replace(said, role=role), isinstance(column, Numbers), distinct, missing, values)
 
 
 def _guess_role(name: str, distinct: int) -> str:
     """Return what a column seems to be for, from the words in its name; a person confirms it."""
-    words = _split_words(name)
+    words = split_words(name)
     if words & _SENSITIVE_WORDS:
         return "sensitive"
     return "label" if distinct == 2 and words & _LABEL_WORDS else "feature"
@@ -264,10 +306,39 @@ def _guess_label(columns: Sequence[ColumnReport]) -> tuple[ColumnReport, ...]:
     if not free or any(column.role == "label" for column in columns):
         return tuple(columns)
     few = [column for column in free if not column.is_quantity]
-    named = [column for column in free if _split_words(column.name) & _LABEL_WORDS]
+    named = [column for column in free if split_words(column.name) & _LABEL_WORDS]
     guess = (few[-1:] or named or free[-1:])[0]
-    return tuple(replace(column, role="label") if column is guess else column for column in columns)
+    return tuple(replace(each, said=replace(each.said, role="label")) if each is guess else each for each in columns)
 
 
-def _split_words(name: str) -> set[str]:
-    return set(re.split(r"[^a-z]+", name.lower()))
+def propose_schema(path: Path) -> TableSchema:
+    """Return a schema of a file, to be corrected: what its columns seem to be, their ranges and values in the rows.
+
+    At most one column is the label and one sensitive, and a sensitive one has no range: which it is is nobody's
+    business. Raises BadInput for a file that cannot be used.
+    """
+    table = read_columns(path, None).table
+    columns = _guess_label([_report(name, column) for name, column in table.items()])
+    taken: dict[str, str] = {}
+    for column in columns:
+        taken.setdefault(column.role, column.name)
+    return TableSchema(tuple(_propose(column, table[column.name], taken) for column in columns))
+
+
+def _propose(report: ColumnReport, column: Column, taken: Mapping[str, str]) -> ColumnSchema:
+    """Return what is proposed of a column; only the first sensitive one, label and person are `taken` as such."""
+    said = report.said
+    if said.role == "sensitive" and taken["sensitive"] != said.name:
+        said = replace(said, role="feature")
+    if said.role in ("label", "person") and taken[said.role] != said.name:
+        said = replace(said, role="left out" if said.role == "person" else "feature")
+    if said.role == "feature":
+        return state(said, measure(said, column))
+    if said.role in ("label", "sensitive") and not report.is_quantity:
+        listed = list_values(said.name, column)
+        values = listed.categories if isinstance(listed, Categorical) else ()
+        positive = guess_positive(values) if values and said.role == "label" else ""
+        return replace(
+            said, type=said.type if said.type == "code" else "category", categories=values, positive=positive
+        )
+    return said

@@ -1,7 +1,8 @@
 """CSV and Parquet files of any size, read in blocks into growing columns: memory stays near that of the result.
 
-A column of numbers is kept as float32 (float64 where a caller needs it exact), a column of texts as whole numbers into
-its values. A column with more than MOST_VALUES different texts (names, free text) is not kept.
+A column of numbers is kept as float32 (float64 where a caller needs it exact, or whole numbers are too long), a column
+of texts as whole numbers into its values. A column with more than MOST_VALUES different texts (names, free text) is not
+kept, unless a schema says what it holds: then each cell is read by itself, whatever the others hold.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,9 +24,13 @@ from pyarrow import compute, csv, parquet
 from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows
 from fairpriv_core.data.forms import Form, find_form, open_rows, read_names
 from fairpriv_core.data.problem import Layout
-from fairpriv_core.data.table import MISSING, Codes, Column, Numbers, parse_number
+from fairpriv_core.data.table import MISSING, Codes, Column, Numbers, canonical, parse_number
 
 MOST_VALUES = 20_000
+_MOST_DAYS = 150_000  # four centuries
+_EXACT = 2**24  # whole numbers beyond it are not all float32
+_UNLISTED = "\0"  # stands for the texts of a declared column that find no place
+_SAMPLE = 100
 _BLOCK = 8 << 20
 _BATCH = 1 << 16
 _LARGE_BATCH = 1 << 12  # of rows that may hold images
@@ -38,11 +43,22 @@ _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversi
 
 
 @dataclass(frozen=True)
+class ReadAs:
+    """What a column is said to hold: numbers (any other cell is missing), texts, among which `values`, days, or keys.
+
+    Of texts and days so many are told apart, `values` always; of keys all, each as it is written.
+    """
+
+    kind: Literal["number", "text", "date", "key"]
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Reading:
     """What a file holds; `unused` says why a column is not in `table`, `odd` what else the owner should know.
 
     `retyped` says of columns in which row a text made texts of their numbers: for the owner alone. `form` is what is
-    unusual in how the file is written, as `Form.describe`.
+    unusual in how the file is written, as `Form.describe`. `samples` are some texts of columns that have too many.
     """
 
     table: dict[str, Column]
@@ -50,6 +66,7 @@ class Reading:
     odd: tuple[str, ...] = ()
     retyped: Mapping[str, str] = field(default_factory=dict)
     form: str = ""
+    samples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -69,33 +86,58 @@ _Taker = TypeVar("_Taker", bound=_Taking)
 
 @dataclass
 class _Growing:
-    """A column while it is read into memory."""
+    """A column while it is read into memory; `told` is what a schema says that it holds, None where none does."""
 
     numeric: bool
-    held: np.ndarray = field(default_factory=lambda: np.empty(0))
+    told: ReadAs | None = None
+    decimal: str = "."
+    held: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     rows: int = 0
     values: dict[str, int] = field(default_factory=dict)
-    full: bool = False
+    sample: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.told is not None:
+            self.numeric = self.told.kind == "number"
+            for value in self.told.values:
+                self.values.setdefault(canonical(value), len(self.values))
+
+    @property
+    def full(self) -> bool:
+        """Whether it has more texts than are kept."""
+        return bool(self.sample)
 
     def add(self, array: pa.Array, number: pa.DataType) -> None:
         if self.full:
             return
-        if self.numeric:
-            self._append(array.cast(number, safe=False).to_numpy(zero_copy_only=False))
-            return
-        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        if not self.numeric:
+            self._add_texts(array)
+        elif pa.types.is_dictionary(array.type):
+            spelled = (str(text or "").replace(self.decimal, ".") for text in array.dictionary.to_pylist())
+            numbers = np.array([*map(parse_number, spelled), math.nan])
+            self._append(numbers[array.indices.fill_null(len(numbers) - 1).to_numpy(zero_copy_only=False)])
+        else:
+            plain = number if pa.types.is_float32(array.type) else pa.float64()
+            part = array.cast(plain, safe=False).to_numpy(zero_copy_only=False)
+            self._append(part if number == pa.float64() or _is_long(part) else part.astype(np.float32, copy=False))
+
+    def _add_texts(self, array: pa.Array) -> None:
+        coded = array if pa.types.is_dictionary(array.type) else array.cast(pa.string()).dictionary_encode()
         lookup = [self._find(text) for text in coded.dictionary.to_pylist()]
-        if len(self.values) > MOST_VALUES:
-            self.full, self.held, self.values = True, np.empty(0), {}
+        if self.told is None and len(self.values) > MOST_VALUES:
+            self.sample, self.held, self.values = tuple(self.values)[:_SAMPLE], np.empty(0), {}
             return
         indices = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False)
-        self._append(np.array([*lookup, -1], dtype=np.int16)[indices])
+        self._append(np.array([*lookup, -1], dtype=np.int16 if self.told is None else np.int32)[indices])
 
     def _append(self, part: np.ndarray) -> None:
         """Add `part` to one array that doubles when it is full: what is not written to yet takes no memory."""
-        rows = self.rows + len(part)
-        if rows > len(self.held):
-            grown = np.empty(max(rows, 2 * self.rows), dtype=part.dtype)
+        rows, kind = (
+            self.rows + len(part),
+            part.dtype if self.rows == 0 else np.promote_types(self.held.dtype, part.dtype),
+        )
+        if rows > len(self.held) or kind != self.held.dtype:
+            grown = np.empty(max(rows, 2 * self.rows), dtype=kind)
             grown[: self.rows] = self.held[: self.rows]
             self.held = grown
         self.held[self.rows : rows] = part
@@ -103,14 +145,27 @@ class _Growing:
 
     def _find(self, text: str | None) -> int:
         stripped = "" if text is None else str(text).strip()
-        return -1 if stripped in MISSING else self.values.setdefault(stripped, len(self.values))
+        if stripped in MISSING:
+            return -1
+        if self.told is None or self.told.kind == "key":
+            return self.values.setdefault(stripped, len(self.values))
+        key = re.split("[T ]", stripped, maxsplit=1)[0] if self.told.kind == "date" else canonical(stripped)
+        most = _MOST_DAYS if self.told.kind == "date" else MOST_VALUES + len(self.told.values)
+        return self.values.setdefault(key if len(self.values) < most else _UNLISTED, len(self.values))
 
     def finish(self) -> Column:
         """Return the column as long as it is; what was held is given up, so that one column at most is held twice."""
         whole, self.held = self.held[: self.rows].copy(), np.empty(0)
         if self.numeric:
             return Numbers(whole)
-        return _as_numbers(Codes(whole, tuple(self.values)))
+        coded = Codes(whole, tuple(self.values))
+        return coded if self.told is not None else _as_numbers(coded)
+
+
+def _is_long(part: np.ndarray) -> bool:
+    """Return whether numbers are whole and some too long for float32: numbers of rows or people, told apart so."""
+    finite = part[np.isfinite(part)]
+    return bool((np.abs(finite) > _EXACT).any() and (finite == np.floor(finite)).all())
 
 
 class _Sealing:
@@ -182,25 +237,27 @@ def digest_content(path: Path) -> str:
         blank, header = read_names(path, form)
         check_header(path, header)
         opener = _open_named(path, header, Layout(skip=blank), form)
-        sealing = _stream(opener, header, opener.wanted, _Sealing)[0]
+        sealing = _stream(opener, opener.wanted, lambda name, *, numeric: _Sealing(numeric=numeric), {})[0]
     pa.default_memory_pool().release_unused()
     seals = sorted((name, column.finish()) for name, column in sealing.items())
     return hashlib.sha256(json.dumps(seals).encode()).hexdigest()
 
 
-def read_table(path: Path, *, exact: str = "", limit_bytes: int | None = None) -> Reading:
-    """Return a person's table; columns named in the text `exact` keep float64.
+def read_table(
+    path: Path, *, exact: str = "", told: Mapping[str, ReadAs] | None = None, limit_bytes: int | None = None
+) -> Reading:
+    """Return a person's table; columns named in the text `exact` keep float64, those in `told` are read as that says.
 
     Raises BadInput for everything that can be wrong with a file, naming the column or row.
     """
     check_file(path, limit_bytes=limit_bytes)
     form = find_form(path, limit_bytes=limit_bytes)
     if form.packing == "parquet":
-        return _read_parquet(path, exact, limit_bytes)
+        return _read_parquet(path, exact, told or {}, limit_bytes)
     blank, header = read_names(path, form)
     check_header(path, header)
     known = [name for name in header if name and name in exact]
-    reading = read_csv(path, header=header, layout=Layout(skip=blank), exact=known, form=form)
+    reading = read_csv(path, header=header, layout=Layout(skip=blank), exact=known, told=told, form=form)
     nameless = [str(position) for position, name in enumerate(header, 1) if not name]
     noted = [f"column {', '.join(nameless)} has no name and is not used."] if nameless else []
     described = form.describe()
@@ -215,15 +272,21 @@ def read_csv(
     layout: Layout = _PLAIN,
     columns: Collection[str] | None = None,
     exact: Collection[str] = (),
+    told: Mapping[str, ReadAs] | None = None,
     form: Form | None = None,
 ) -> Reading:
     """Return the named `columns` (None: all) of a CSV file whose names are `header`; `form` is that of a person's.
 
-    Types come from the first block; a column of numbers in which a text turns up later is read again as text, and a
-    remark says where.
+    Types come from the first block, unless a column is `told`; a column of numbers in which a text turns up later is
+    read again as text, and a remark says where.
     """
     opener = _open_named(path, header, layout, form or Form(separator=layout.separator), columns)
-    growing, retyped = _stream(opener, header, exact, _Growing)
+    kinds = told or {}
+
+    def start(name: str, *, numeric: bool) -> _Growing:
+        return _Growing(numeric, kinds.get(name), opener.form.decimal)
+
+    growing, retyped = _stream(opener, exact, start, kinds)
     return replace(_finish(path, growing, {}), retyped=retyped)
 
 
@@ -233,28 +296,29 @@ def _open_named(
     """Return what opens a CSV file for those of its columns that have a name and are among `columns` (None: all)."""
     names = [name or f"\0{position}" for position, name in enumerate(header)]
     wanted = [name for name in names if name[:1] != "\0" and (columns is None or name in columns)]
-    return _Opener(path, names, wanted, layout, form)
+    return _Opener(path, header, names, wanted, layout, form)
 
 
 def _stream(
-    opener: _Opener, header: Sequence[str], exact: Collection[str], start: Callable[..., _Taker]
+    opener: _Opener, exact: Collection[str], start: Callable[..., _Taker], told: Mapping[str, ReadAs]
 ) -> tuple[dict[str, _Taker], dict[str, str]]:
-    """Give each block of a CSV file to what `start(numeric=…)` makes of a column; return these, and `retyped`."""
-    types = {name: _choose_type(found, name in exact) for name, found in opener.infer().items()}
+    """Give each block of a CSV file to what `start(name, numeric=…)` makes of a column; return these, and `retyped`."""
+    types = {name: _choose_type(found, name in exact, told.get(name)) for name, found in opener.infer().items()}
     retyped: dict[str, str] = {}
     while True:
-        taking = {name: start(numeric=types[name] != _TEXT) for name in opener.wanted}
+        taking = {name: start(name, numeric=types[name] != _TEXT) for name in opener.wanted}
         try:
             _grow(taking, opener.batches(types), exact)
             return taking, retyped
         except pa.ArrowInvalid as error:
             junk = _NOT_A_NUMBER.match(str(error))
             if junk is None:
-                raise explain(error, opener.path, header, row=opener.ragged) from error
+                raise explain(error, opener.path, opener.header, row=opener.ragged) from error
             name = opener.names[int(junk[1])]
             types[name] = _TEXT
             where = f"row {junk[2]}" if junk[2] else "one of its rows"
-            retyped[name] = f"column '{name}' is read as text because {where} holds no number there."
+            held = "is read as text" if name not in told else "has missing values"
+            retyped[name] = f"column '{name}' {held} because {where} holds no number there."
 
 
 @dataclass
@@ -262,6 +326,7 @@ class _Opener:
     """Opens one CSV file with given column types; remembers the first row with too few or too many fields."""
 
     path: Path
+    header: Sequence[str]
     names: list[str]
     wanted: list[str]
     layout: Layout
@@ -310,8 +375,12 @@ class _Opener:
         return "error"
 
 
-def _choose_type(found: pa.DataType, exact: bool) -> pa.DataType:
-    if pa.types.is_integer(found) or pa.types.is_floating(found):
+def _choose_type(found: pa.DataType, exact: bool, told: ReadAs | None) -> pa.DataType:
+    if told is not None:
+        return pa.float64() if told.kind == "number" else _TEXT
+    if pa.types.is_integer(found):
+        return pa.float64()  # longer whole numbers than float32 has
+    if pa.types.is_floating(found):
         return pa.float64() if exact else pa.float32()
     return _TEXT
 
@@ -333,7 +402,7 @@ def _finish(path: Path, growing: dict[str, _Growing], unused: dict[str, str]) ->
         raise no_rows(path)
     pa.default_memory_pool().release_unused()  # Arrow would keep the blocks for a next file
     table = {name: column.finish() for name, column in growing.items() if not column.full}
-    return Reading(table, {**unused, **full})
+    return Reading(table, {**unused, **full}, samples={name: growing[name].sample for name in full})
 
 
 def _plain_text(text: Any) -> str | None:
@@ -350,7 +419,7 @@ def _as_numbers(column: Codes) -> Column:
     return Numbers(numbers[column.codes]) if np.isfinite(numbers[:-1]).all() and column.values else column
 
 
-def _read_parquet(path: Path, exact: str, limit_bytes: int | None) -> Reading:
+def _read_parquet(path: Path, exact: str, told: Mapping[str, ReadAs], limit_bytes: int | None) -> Reading:
     try:
         file = parquet.ParquetFile(path)
         schema = file.schema_arrow
@@ -359,8 +428,9 @@ def _read_parquet(path: Path, exact: str, limit_bytes: int | None) -> Reading:
         check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
         unused = _find_unused(schema)
         usable = {found.name: bool(_is_number(found.type)) for found in schema if found.name not in unused}
-        growing = {name: _Growing(numeric=numeric) for name, numeric in usable.items()}
-        batches = (_plain(batch) for batch in file.iter_batches(batch_size=_BATCH, columns=list(usable)))
+        growing = {name: _Growing(numeric, told.get(name)) for name, numeric in usable.items()}
+        texts = {name for name, column in growing.items() if not column.numeric}
+        batches = (_plain(_date(batch), texts) for batch in file.iter_batches(batch_size=_BATCH, columns=list(usable)))
         _grow(growing, batches, [name for name in usable if name in exact])
     except (pa.ArrowException, OSError) as error:
         raise explain(error, path, (), row=None) from error
@@ -401,14 +471,28 @@ def _find_unused(schema: pa.Schema) -> dict[str, str]:
     """Return why a column is not read: it is the row index that pandas stored, or neither numbers nor text."""
     index = {name: f"column '{name}' is the row index and is not used." for name in _list_index(schema)}
     kinds = {found.name: _is_number(found.type) for found in schema}
-    other = [name for name, kind in kinds.items() if kind is None]
+    other = [found.name for found in schema if kinds[found.name] is None and not _is_day(found.type)]
     return {**index, **{name: f"column '{name}' is neither numbers nor text and is not used." for name in other}}
 
 
-def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch whose truth values and large or coded texts are plain texts."""
+def _date(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch whose days and points in time are days, as texts."""
     columns = [
-        column if _is_number(column.type) else column.cast(pa.string()).dictionary_encode() for column in batch.columns
+        column.cast(pa.date32(), safe=False).cast(pa.string()) if _is_day(column.type) else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _is_day(found: pa.DataType) -> bool:
+    return bool(pa.types.is_date(found) or pa.types.is_timestamp(found))
+
+
+def _plain(batch: pa.RecordBatch, texts: Collection[str] = ()) -> pa.RecordBatch:
+    """Return a batch whose truth values, large or coded texts, and the columns `texts`, are plain texts."""
+    columns = [
+        column if _is_number(column.type) and name not in texts else column.cast(pa.string()).dictionary_encode()
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 

@@ -26,6 +26,7 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import ColumnReport, FileReport, Outline, inspect_file, outline_data
+from fairpriv_core.data.table_schema import ColumnSchema
 from fairpriv_core.errors import BadInput, DataUnavailable, FairprivError, RunFailed
 
 IDLE_SECONDS = 60.0
@@ -58,7 +59,8 @@ def _outline(spec: DataSpec) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     known = vars(outline.dataset)
     arrays = {name: value for name, value in known.items() if isinstance(value, np.ndarray) and name != "X"}
     others = {name: value for name, value in known.items() if not isinstance(value, np.ndarray)}
-    return {"dataset": others, "revealing": outline.revealing}, arrays
+    further = {name: value for name, value in vars(outline).items() if name != "dataset"}
+    return {"dataset": others, **further}, arrays
 
 
 def main() -> None:
@@ -85,14 +87,14 @@ class Reader:
     def outline(self, spec: DataSpec) -> Outline:
         """Return `profile.outline_data` of `spec`; errors alike. RunFailed where the process dies of it."""
         found, arrays = self._ask({"outline": vars(spec)})
-        known: dict[str, Any] = {name: _freeze(value) for name, value in found["dataset"].items()}
+        known: dict[str, Any] = {name: _freeze(value) for name, value in found.pop("dataset").items()}
         known |= arrays | {"X": np.empty((len(arrays["y"]), 0), dtype=np.float32)}
-        return Outline(Dataset(**known), _freeze(found["revealing"]))
+        return Outline(Dataset(**known), **{name: _freeze(value) for name, value in found.items()})
 
     def inspect(self, path: Path, *, limit_bytes: int | None = None) -> FileReport:
         """Return `profile.inspect_file` of `path`. RunFailed where the process dies of it."""
         found, _ = self._ask({"inspect": str(path), "limit_bytes": limit_bytes})
-        columns = tuple(ColumnReport(**{**each, "values": tuple(each["values"])}) for each in found.pop("columns"))
+        columns = tuple(_read_report(each) for each in found.pop("columns"))
         return FileReport(columns=columns, **{name: _freeze(value) for name, value in found.items()})
 
     def close(self) -> None:
@@ -164,6 +166,11 @@ def _receive(process: subprocess.Popen[bytes], count: int, until: float) -> byte
 
 
 READER = Reader()
+
+
+def _read_report(found: Mapping[str, Any]) -> ColumnReport:
+    said = ColumnSchema(**{name: _freeze(value) for name, value in found["said"].items()})
+    return ColumnReport(**{**found, "said": said, "values": tuple(found["values"])})
 
 
 def _freeze(value: Any) -> Any:

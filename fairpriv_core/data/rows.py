@@ -43,6 +43,19 @@ def draw_rows(raw_table: RawTable, rows: int) -> RawTable:
     )
 
 
+def draw_one_each(unit: np.ndarray) -> np.ndarray:
+    """Return a mask (n,) of one row of each unit; `unit` (n,) int64, -1 for a row that is not to be drawn.
+
+    Which of a person's rows it is depends on the places of that person's rows alone: no other row is drawn otherwise,
+    whatever a person's rows hold.
+    """
+    order = public_generator(ROWS_SEED, "people").permutation(len(unit))
+    _, first = np.unique(unit[order], return_index=True)
+    chosen = np.zeros(len(unit), dtype=bool)
+    chosen[order[first]] = True
+    return chosen & (unit >= 0)
+
+
 def assume_drawn(rows: int) -> str:
     """Return what an epsilon on some of the rows takes as given, whatever it protects."""
     return (
@@ -100,7 +113,8 @@ def assume_undersampled(ratio: float) -> str:
 class LabelledTable:
     """Rows that have a label and a group: `y` (n,) 0..l-1, `group` (n,) 0..k-1, and the features' table or pixels.
 
-    `row` (n,) has their numbers among all that were `read`, None where none was left out.
+    `row` (n,) has their numbers among all that were `read`, None where none was left out. `left_out` says how many were
+    for what reason: for the owner of the rows alone.
     """
 
     raw_table: RawTable
@@ -112,6 +126,7 @@ class LabelledTable:
     caveats: tuple[str, ...]
     row: np.ndarray | None
     read: int
+    left_out: Mapping[str, int]
 
 
 def assemble(spec: DataSpec) -> LabelledTable:
@@ -120,26 +135,59 @@ def assemble(spec: DataSpec) -> LabelledTable:
     plan = make_plan(spec, raw_table.declared)
     label = _find_labels(raw_table, plan)
     group = assign_groups(raw_table.table, plan.groupings, raw_table.declared.columns)
-    kept = (label >= 0) & (group >= 0)
+    lacking = _find_lacking(spec, raw_table, plan, label, group)
+    kept = ~np.logical_or.reduce(list(lacking.values()))
     if not kept.any():
         raise BadInput("no row has both a label and a sensitive attribute; check the two columns.", field="label")
     features = {column.name: raw_table.table[column.name] for column in plan.features}
     official = None if raw_table.official_test is None else raw_table.official_test[kept]
-    unit = None if raw_table.unit is None else raw_table.unit[kept]
+    unit = None if raw_table.unit is None or spec.person else raw_table.unit[kept]
     table = features if kept.all() else take_rows(features, kept)
     pixels = None if raw_table.pixels is None else raw_table.pixels.take(kept)
-    unlabelled, ungrouped = int((label < 0).sum()), int(((group < 0) & (label >= 0)).sum())
+    left_out = {reason: int(rows.sum()) for reason, rows in lacking.items() if rows.any()}
     return LabelledTable(
         replace(raw_table, table=table, official_test=official, unit=unit, pixels=pixels),
         plan,
         _number_labels(label[kept], plan),
         group[kept],
         seal_plan(spec, raw_table.digest, plan),
-        _assume(spec, raw_table, plan, (ungrouped, unlabelled), unit),
-        (*raw_table.caveats, *((f"{unlabelled:,} rows without a label were dropped.",) if unlabelled else ())),
+        _assume(spec, raw_table, plan, left_out, unit),
+        (*raw_table.caveats, *_warn_unlabelled(left_out.get(_lack(plan.label.name), 0))),
         None if kept.all() else np.flatnonzero(kept),
         len(kept),
+        left_out,
     )
+
+
+def _find_lacking(
+    spec: DataSpec, raw_table: RawTable, plan: Plan, label: np.ndarray, group: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return a mask (n,) of the rows that are left out for each reason; no row is among two."""
+    unlabelled, ungrouped = label < 0, (label >= 0) & (group < 0)
+    lacking = {_lack(_name_groups(plan)): ungrouped, _lack(plan.label.name): unlabelled}
+    if spec.person is None or raw_table.unit is None:
+        return lacking
+    whole = ~(unlabelled | ungrouped)
+    unit = np.where(whole, raw_table.unit, -1)
+    lacking[_lack(spec.person)] = whole & (unit < 0)
+    lacking[_others(spec.person)] = (unit >= 0) & ~draw_one_each(unit)
+    return lacking
+
+
+def _name_groups(plan: Plan) -> str:
+    return "+".join(grouping.column for grouping in plan.groupings)
+
+
+def _lack(column: str) -> str:
+    return f"no value of {column}"
+
+
+def _others(person: str) -> str:
+    return f"another row of the same {person} is used"
+
+
+def _warn_unlabelled(rows: int) -> tuple[str, ...]:
+    return (f"{rows:,} rows without a label were dropped.",) if rows else ()
 
 
 def _find_labels(raw_table: RawTable, plan: Plan) -> np.ndarray:
@@ -159,21 +207,19 @@ def _number_labels(label: np.ndarray, plan: Plan) -> np.ndarray:
 
 
 def _assume(
-    spec: DataSpec, raw_table: RawTable, plan: Plan, lacking: tuple[int, int], unit: np.ndarray | None
+    spec: DataSpec, raw_table: RawTable, plan: Plan, left_out: Mapping[str, int], unit: np.ndarray | None
 ) -> dict[str, tuple[str, ...]]:
-    """Return what is taken as given under each threat model, one sentence each.
-
-    `lacking` are how many rows were left out that lack a sensitive value, and how many that lack a label.
-    """
+    """Return what is taken as given under each threat model, one sentence each; `left_out` as in LabelledTable."""
     listed = "; ".join(plan.group_names[:10]) + ("; …" if len(plan.group_names) > 10 else "")
-    named = "+".join(grouping.column for grouping in plan.groupings)
+    named = _name_groups(plan)
     learned = raw_table.declared.learned and not all(grouping.edges for grouping in plan.groupings)
     origin = "read from the file and" if learned else "declared, not learned from rows, and"
     values = f"The list of groups of {named} ({listed}) is {origin} taken as public."
     dropped, unlabelled = (
         (f"{rows:,} rows without a value of {what} were dropped; which rows these are is taken as public.",)
         * bool(rows)
-        for rows, what in zip(lacking, (named, plan.label.name), strict=True)
+        for what in (named, plan.label.name)
+        for rows in (left_out.get(_lack(what), 0),)
     )
     cut = f"Where {plan.label.name} is cut into the two labels ({'; '.join(plan.label.categories)}) is taken as public."
     labels = () if plan.label_edge is None else (cut,)
@@ -181,9 +227,20 @@ def _assume(
     owner = f"{raw_table.unit_name}, {'who' if raw_table.pixels is None else 'which'} has"
     most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())
     few = () if spec.rows is None else (assume_drawn(spec.rows),)
-    shared = (*raw_table.declared.assumed_by_all, *few, *(_assume_unit(owner, most) if most else ()))
+    people = () if spec.person is None else _assume_people(spec.person, left_out.get(_lack(spec.person), 0))
+    shared = (*raw_table.declared.assumed_by_all, *few, *people, *(_assume_unit(owner, most) if most else ()))
     record = (*attribute, *unlabelled, *raw_table.declared.assumed)
     return {"attribute": (*attribute, *shared), "record": (*record, *shared)}
+
+
+def _assume_people(person: str, nameless: int) -> tuple[str, ...]:
+    """Return what an epsilon takes as given where one row of each person is used."""
+    lost = (f"{nameless:,} rows without a value of {person} were dropped; which rows these are is taken as public.",)
+    return (
+        f"Epsilon and delta protect all rows of one {person} together: one of them is used, drawn with the constant "
+        f"seed {ROWS_SEED}. Which rows belong to one {person} is taken as public.",
+        *lost * bool(nameless),
+    )
 
 
 def _assume_unit(owner: str, most: int) -> tuple[str, ...]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from fairpriv_core.data.dates import take_part
 from fairpriv_core.data.images import Pixels
-from fairpriv_core.data.problem import Categorical, Grouping, Label, Numeric, Problem, Schema
+from fairpriv_core.data.problem import Categorical, DatePart, Grouping, Label, Numeric, Problem, Schema
 from fairpriv_core.data.table import Column, Table, find_missing, match_values, name_bins, show_number, to_numbers
 from fairpriv_core.errors import BadInput
 
@@ -22,16 +23,18 @@ _PIXELS = "Pixels are divided by 255, a public constant; the number of images is
 
 def name_features(column: Numeric | Categorical) -> tuple[str, ...]:
     """Return the names of a column's features: `age`, `age < 25`, …, `sex = Female`, …, `sex missing`."""
-    missing = (f"{column.name} missing",) if column.missing else ()
+    name = column.name if column.date is None else f"{column.name} ({column.date.part})"
+    missing = (f"{name} missing",) if column.missing else ()
     if isinstance(column, Categorical):
-        return (*(f"{column.name} = {category}" for category in column.categories), *missing)
-    special = (f"{column.name} = {show_number(value)}" for value in column.special)
-    bins = name_bins(column.name, column.edges) if column.edges else ()
-    return (column.name, *special, *bins, *missing)
+        return (*(f"{name} = {category}" for category in column.categories), *missing)
+    special = (f"{name} = {show_number(value)}" for value in column.special)
+    bins = name_bins(name, column.edges) if column.edges else ()
+    return (name, *special, *bins, *missing)
 
 
 def to_raw(column: Numeric | Categorical, values: Column) -> np.ndarray:
     """Return a column (n,) float64: its numbers, or the positions of its categories; -1 for one that is not listed."""
+    values = values if column.date is None else take_part(values, column.date)
     if isinstance(column, Numeric):
         return to_numbers(values)
     codes = match_values(values, column.categories, dict(column.recode)).astype(np.float64)
@@ -60,8 +63,12 @@ def shape_numbers(values: np.ndarray, *, log: bool) -> np.ndarray:
 
 def write_schema(schema: Schema) -> str:
     """Return a schema as JSON; `read_schema` gives an equal one."""
-    columns = [{"kind": type(column).__name__.lower(), **asdict(column)} for column in schema]
+    columns = [{"kind": type(column).__name__.lower(), **_state(column)} for column in schema]
     return json.dumps({"format": _FORMAT, "columns": columns}, ensure_ascii=False, sort_keys=True)
+
+
+def _state(column: Numeric | Categorical) -> dict[str, Any]:
+    return {name: value for name, value in asdict(column).items() if name != "date" or value is not None}
 
 
 def read_schema(text: str) -> Schema:
@@ -76,7 +83,9 @@ def read_schema(text: str) -> Schema:
 
 
 def _read_column(stored: dict[str, Any]) -> Numeric | Categorical:
-    return _KINDS[stored["kind"]](**{name: _freeze(value) for name, value in stored.items() if name != "kind"})
+    date = None if stored.get("date") is None else DatePart(**stored["date"])
+    given = {name: _freeze(value) for name, value in stored.items() if name not in ("kind", "date")}
+    return _KINDS[stored["kind"]](**given, date=date)
 
 
 def _freeze(value: Any) -> Any:
@@ -110,8 +119,9 @@ class RawTable:
     """The rows of a data set and what is declared of them. `digest` seals the bytes that they were read from.
 
     `official_test` (n,) bool marks the published test part, None where there is none. `unit` (n,) int64 says whose each
-    row is, None where everyone has one; `unit_name` is what they are called. `one_split` as in `Problem`. `pixels` are
-    the images of the rows, None where the features are columns of `table`.
+    row is, -1 for nobody's, None where everyone has one; `unit_name` is what they are called. `one_split` as in
+    `Problem`. `pixels` are the images of the rows, None where the features are columns of `table`. `left_out` has the
+    columns of a person's file that are not used, each with its reason, for the file's owner.
     """
 
     name: str
@@ -124,6 +134,7 @@ class RawTable:
     unit_name: str = ""
     one_split: bool = False
     pixels: Pixels | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def declare_problem(problem: Problem) -> Declared:

@@ -20,8 +20,8 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
 from fairpriv_core.methods.fields import count_outputs, network_of
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.plain import check_plain, write_toml
 from fairpriv_core.records.parameters import check_texts, method_to_json, noise_is_set, read_method
-from fairpriv_core.records.plain import check_plain, write_toml
 from fairpriv_core.records.reuse import read_reuse
 from fairpriv_core.records.source import check_file, hash_own_file, key_split, name_split, read_data
 

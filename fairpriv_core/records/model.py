@@ -13,8 +13,8 @@ import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.encode import Encoder
-from fairpriv_core.data.own_file import read_images
-from fairpriv_core.data.read import read_table
+from fairpriv_core.data.own_images import read_images
+from fairpriv_core.data.read import ReadAs, read_table
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.engine.predict import THRESHOLD, decision_thresholds, is_randomised, needs_group, predict_proba
 from fairpriv_core.engine.training import Fitted
@@ -112,6 +112,7 @@ class Model:
         """Return features (n, d) as the model was trained on, and groups (n,) where it decides by them."""
         if self.image is not None:  # no network of layers decides by group
             return read_images(path, self.image).encode(), None
-        table = read_table(path).table
+        encoder = Encoder.from_json(self.encoder)
+        table = read_table(path, told={each.name: ReadAs("date") for each in encoder.schema if each.date}).table
         group = Groups.from_json(self.grouping).assign(table) if needs_group(self.network) else None
-        return Encoder.from_json(self.encoder).transform(table), group
+        return encoder.transform(table), group

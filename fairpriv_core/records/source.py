@@ -11,6 +11,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.catalog import default_split, problems
 from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.table_schema import find_compared, from_text, to_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.paths import read_path
 from fairpriv_core.records.parameters import check_texts
@@ -42,7 +43,15 @@ def read_data(raw: Any) -> DataSpec:
         given["file"] = str(read_path(given["file"]))
         if not given.get("label"):
             raise BadInput("label is not given; name the column that is to be predicted.", field="label")
+    if "schema" in given:
+        given["schema"] = _read_schema(given)
     return DataSpec(**given, group_ratio=ratio, rows=rows)
+
+
+def _read_schema(given: Mapping[str, str]) -> str:
+    """Return the schema's text without what it says of columns that are no features of this run."""
+    schema = from_text(given["schema"])
+    return to_text(schema, compared=find_compared(schema, label=given["label"], sensitive=given["sensitive"]))
 
 
 def name_split(split: str, dataset: str | None) -> str:

@@ -17,9 +17,9 @@ from fairpriv_core.ledger.report import add_up
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import explain
+from fairpriv_core.plain import write_toml
 from fairpriv_core.privacy.explain import odds, sentence
 from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive
-from fairpriv_core.records.plain import write_toml
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.source import key_split
 from fairpriv_core.report.live import is_overlaid

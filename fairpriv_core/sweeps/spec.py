@@ -19,9 +19,9 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.paths import read_text
+from fairpriv_core.plain import check_plain, read_toml, write_toml
 from fairpriv_core.records.config import RunConfig, build_config, draws_samples
 from fairpriv_core.records.parameters import method_to_json
-from fairpriv_core.records.plain import check_plain, read_toml, write_toml
 from fairpriv_core.records.source import DATA_FIELDS
 
 #: so many runs start without being asked for twice

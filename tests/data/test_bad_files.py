@@ -39,8 +39,8 @@ FILES = {
     "one column": (b"sex\nf\nm\n", "has one column, 'sex'; it needs a label"),
     "duplicate headers": (b"sex,age,sex,paid\nf,1,f,0\n", "has more than one column named 'sex'; rename"),
     "all missing": (
-        b"sex,age,paid\nf,,0\nm,,1\nm,NA,1\n",
-        "every value of 'age' is missing; delete the column or fill it",
+        b"sex,age,paid\n,1,0\nNA,2,1\n,3,1\n",
+        "every value of 'sex' is missing; choose another column",
     ),
     "constant label": (b"sex,age,paid\nf,1,1\nm,2,1\n", "label 'paid' has only one value, '1', so there is nothing"),
     "one group": (b"sex,age,paid\nf,1,1\nf,2,0\n", "every row is in one group, 'f'; choose a sensitive attribute with"),

@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.forms import Form, find_form
-from fairpriv_core.data.own_file import read_cells, read_first_row
+from fairpriv_core.data.own_images import read_cells, read_first_row
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.data.read import digest_content, read_table

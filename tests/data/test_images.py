@@ -213,7 +213,7 @@ def test_wrong_columns_are_named(tmp_path: Path) -> None:
     error = refuse(path, image="photo")
     assert error.field == "image" and "unknown column 'photo' in image; choose from file, kind, sex" in str(error)
     assert "'sex' cannot be both" in str(refuse(path, label="sex"))
-    with pytest.raises(BadInput, match="image names a column"):
+    with pytest.raises(BadInput, match="image is about a file"):
         DataSpec(dataset="adult", sensitive="sex", image="x")
     with pytest.raises(BadInput, match="unreadable must be skip"):
         DataSpec(dataset="adult", sensitive="sex", unreadable="all")

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from fairpriv_core.data.dataset import Dataset, load_dataset
-from fairpriv_core.data.own_file import guess_column, measure_column
+from fairpriv_core.data.guess import guess_column, measure, measure_column
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
 from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.data.table import Codes, Numbers
@@ -139,8 +139,10 @@ def test_parquet_gives_the_same_data(path: Path) -> None:
 
 
 def test_few_whole_numbers_are_codes_and_many_are_quantities() -> None:
-    codes = guess_column("c", Numbers(np.tile([3.0, 1.0, 2.0], 50))).column
-    many = guess_column("c", Numbers(np.arange(200.0) ** 2)).column
+    few, squares = Numbers(np.tile([3.0, 1.0, 2.0], 50)), Numbers(np.arange(200.0) ** 2)
+    said, told = guess_column("c", few), guess_column("c", squares)
+    codes, many = measure(said, few), measure(told, squares)
+    assert (said.type, told.type) == ("code", "whole number")
     assert codes == Categorical("c", ("1", "2", "3"))
     assert isinstance(many, Numeric) and (many.low, many.high) == (0, 199.0**2)
 
@@ -149,18 +151,21 @@ def test_frequent_texts_are_told_apart() -> None:
     values = tuple(f"v{index}" for index in range(200))
     codes = np.repeat(np.arange(200), np.arange(1, 201))
     guess = guess_column("c", Codes(codes, values))
-    assert isinstance(guess.column, Categorical) and len(guess.column.categories) == 50
-    assert "v199" in guess.column.categories and "v0" not in guess.column.categories
-    assert guess.remark == "column 'c' has 200 texts; the 50 most frequent are told apart."
+    column = measure(guess, Codes(codes, values))
+    assert isinstance(column, Categorical) and len(column.categories) == 50
+    assert "v199" in column.categories and "v0" not in column.categories
+    assert guess.reason == "column 'c' has 200 values; the 50 most frequent are told apart."
+    assert guess.public == "column 'c' has more than 50 values; the 50 most frequent are told apart."
 
 
 def test_slips_in_texts_are_pointed_out() -> None:
     junk = guess_column("c", Codes(np.arange(11), (*map(str, range(10)), "oops")))
     commas = guess_column("c", Codes(np.arange(2), ("1,5", "2,5")))
     quote = guess_column("c", Codes(np.arange(2), ("a", "b\n1,2\n3,4\n5,6")))
-    assert junk.remark == "column 'c' is read as texts because of 'oops'; correct it to have a column of numbers."
-    assert "decimal commas" in commas.remark
-    assert "is a quotation mark never closed?" in quote.remark
+    assert junk.reason == "column 'c' holds categories because of 'oops'; correct it to have numbers."
+    assert "oops" not in junk.public
+    assert "decimal commas" in commas.reason
+    assert "is a quotation mark never closed?" in quote.reason
 
 
 def test_a_skewed_column_is_put_on_a_logarithm() -> None:

@@ -74,7 +74,7 @@ def test_a_file_is_looked_into(real_data: Path) -> None:
     columns = {column.name: column for column in report.columns}
     assert report.rows == 30_000 and report.errors == ()
     assert report.warnings == ("column 'ID' numbers the rows and is not used.",)
-    assert columns["ID"].role == "unused" and columns["BILL_AMT1"].role == "feature"
+    assert columns["ID"].role == "left out" and columns["BILL_AMT1"].role == "feature"
     assert columns["SEX"].role == columns["AGE"].role == "sensitive"
     assert columns["default.payment.next.month"].role == "label"
     assert columns["EDUCATION"].values == ("0", "1", "2", "3", "4", "5", "6")
@@ -84,12 +84,16 @@ def test_a_report_counts_missing_values_and_sorts_texts(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("sex,kind,paid\nm,b,1\nf,,0\n,a,1\n")
     columns = {column.name: column for column in inspect_file(path).columns}
-    assert (columns["sex"].missing, columns["sex"].values, columns["sex"].kind) == (1, ("f", "m"), "texts")
-    assert (columns["paid"].distinct, columns["paid"].kind) == (2, "numbers")
+    assert (columns["sex"].missing, columns["sex"].values, columns["sex"].said.type) == (1, ("f", "m"), "category")
+    assert (columns["paid"].distinct, columns["paid"].numeric) == (2, True)
 
 
-def test_an_all_missing_column_is_an_error_beside_the_others(tmp_path: Path) -> None:
+def test_an_all_missing_column_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("sex,gone,paid\nm,,1\nf,,0\n")
     report = inspect_file(path)
-    assert "every value of 'gone' is missing" in report.errors[0] and len(report.columns) == 3
+    gone = report.columns[1].said
+    assert report.errors == () and (gone.role, gone.reason) == (
+        "left out",
+        "column 'gone' has no value at all and is not used.",
+    )

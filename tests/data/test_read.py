@@ -157,17 +157,26 @@ def test_what_is_neither_number_nor_text_is_left_out(tmp_path: Path) -> None:
     )
     parquet.write_table(table, tmp_path / "kinds.parquet")
     reading = read_table(tmp_path / "kinds.parquet")
-    assert list(reading.table) == ["n", "d"] and set(reading.unused) == {"t", "l"}
+    assert list(reading.table) == ["t", "n", "d"] and set(reading.unused) == {"l"}
+    assert reading.table["t"].values == ("1970-01-01",)
 
 
 def test_a_column_that_is_named_stays_exact(tmp_path: Path) -> None:
-    path = write(tmp_path / "big.csv", ["date", "other"], [(20_240_115, 20_240_115)])
+    path = write(tmp_path / "big.csv", ["date", "other"], [(0.123456789, 0.123456789)])
     found = read_table(path, exact="date:20240116").table
-    assert found["date"].values.dtype == np.float64 and found["date"].values[0] == 20_240_115
+    assert found["date"].values.dtype == np.float64 and found["date"].values[0] == 0.123456789
     assert found["other"].values.dtype == np.float32
     parquet.write_table(pa.table({"date": [20_240_115], "other": [0.5]}), tmp_path / "big.parquet")
     found = read_table(tmp_path / "big.parquet", exact="date").table
     assert found["date"].values[0] == 20_240_115 and found["other"].values.dtype == np.float32
+
+
+def test_long_whole_numbers_are_told_apart(tmp_path: Path) -> None:
+    """Beyond 2^24 float32 takes neighbours for one: numbers of patients must not."""
+    ids = [(row, 0.5) for row in range(2**24 + 1, 2**24 + 101)]
+    path = write(tmp_path / "ids.csv", ["id", "x"], [(1, 0.5)] * 100_000 + ids)
+    found = read_table(path).table["id"]
+    assert isinstance(found, Numbers) and len(np.unique(found.values)) == 101 and found.values[0] == 1
 
 
 def test_memory_is_near_that_of_the_columns(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_sweep_shows_its_cost_runs_once_and_its_points_can_be_opened(tab: Page
     expect(tab.get_by_text("4 of 4 ended: 4 finished")).to_be_visible(timeout=_SECONDS)
     chart = keyed(tab, "tradeoff_frontier", CHART)
     expect(chart).to_be_visible()
-    answer(tab, accuracy="50", gap="100", says="smallest")
+    answer(tab, accuracy="1", gap="100", says="smallest")  # noise is drawn anew: 34 % was seen
     answer(tab, accuracy="99.9", gap="0.1", says="nearest")
     chart.scroll_into_view_if_needed()
     tab.wait_for_timeout(500)  # the drawing has no end that could be waited for

@@ -150,7 +150,6 @@ def test_a_link_brings_a_cut_label_back(open_page: Open) -> None:
         (HEADER.encode(), "no rows"),
         (b"one\n1\n2\n", "one column"),
         (b"a,a,b\n1,2,3\n4,5,6\n", "more than one column named"),
-        (b"a,b,c\n1,,x\n2,,y\n", "missing"),
         ("name,sex\nJosé,f\nJos".encode() + b"\xe9,m\n", "UTF-8 with a fault: byte 0xE9 in line 3"),
         (b"PK\x03\x04rubbish", "zip"),
     ],

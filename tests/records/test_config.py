@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.plain import read_toml, write_toml
 from fairpriv_core.records.config import RunConfig, build_config, name_config
-from fairpriv_core.records.plain import read_toml, write_toml
 
 BASE: dict[str, Any] = {
     "data": {"dataset": "synthetic", "sensitive": "group"},

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.plain import read_toml
 from fairpriv_core.records.config import build_config
-from fairpriv_core.records.plain import read_toml
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.report.report_data import gather_report, tell_data, tell_odds
 from fairpriv_core.runs.worker import work_on

@@ -17,10 +17,10 @@ from fairpriv_core.cli.runs import describe_run
 from fairpriv_core.data.dataset import split_dataset
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.runs import list_configs
+from fairpriv_core.plain import read_toml
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import record_posting
-from fairpriv_core.records.plain import read_toml
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs import audit as audit_model

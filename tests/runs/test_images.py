@@ -23,9 +23,9 @@ from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.measured import measure_clipped
+from fairpriv_core.plain import read_toml
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.model import Model
-from fairpriv_core.records.plain import read_toml
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.runs.audit import audit_model
 from fairpriv_core.runs.certificate import find_certificates

@@ -31,6 +31,7 @@ from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import Categorical, Numeric, Problem
 from fairpriv_core.data.schema import RawTable, declare_problem
 from fairpriv_core.data.table import Codes, Column, Numbers
+from fairpriv_core.data.table_schema import name_roles, read_schema_file, to_text
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.launch import foresee_launch, read_page
@@ -485,3 +486,58 @@ def test_nothing_of_images_leaves(
         path.write_text("\n".join([head, *mixed]) + "\n")
     replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
     assert_same(honest, replayed)
+
+
+_SCHEMA = """
+values_from = "declared"
+
+[columns.sex]
+role = "sensitive"
+type = "category"
+categories = ["f", "m"]
+
+[columns.paid]
+role = "label"
+type = "category"
+categories = ["no", "yes"]
+
+[columns.score]
+type = "number"
+range = [-3, 3]
+
+[columns.town]
+type = "category"
+categories = ["a", "b"]
+
+[columns.seen]
+type = "date"
+part = "month"
+order = "ymd"
+"""
+
+
+@pytest.mark.parametrize("name", ["dp_sgd", "pf_ld_record"])
+@pytest.mark.parametrize("extreme", ["1e30,a,2020-01-31", "oops,never heard of,soon", ",,", '"1,5",b,31.12.1999'])
+def test_under_a_declared_schema_one_extreme_row_leaves_nothing(
+    name: str, extreme: str, tmp_path: Path, one_identity: None
+) -> None:
+    """What a file's columns hold is not learned from it: no range, list or type follows one row."""
+    draw, path = np.random.default_rng(6), tmp_path / "people.csv"
+    paid = ["no" if draw.random() < 0.5 else "yes" for _ in range(ROWS)]
+    lines = [
+        f"{'fm'[row % 2]},{paid[row]},{draw.normal():.3f},{'ab'[row % 2]},2020-0{row % 9 + 1}-15" for row in range(ROWS)
+    ]
+    schema = read_schema_file(_SCHEMA)
+    data = {**name_roles(schema), "file": str(path), "schema": to_text(schema, compared={"sex", "paid"})}
+    left: list[Left] = []
+    tape = None
+    for place, last in enumerate(("0.5,a,2020-06-15", extreme)):
+        path.write_text("\n".join(["sex,paid,score,town,seen", *lines, f"m,yes,{last}"]))
+        found, releases = run_whole(ask(EXAMPLES[name][0], data), tmp_path / f"{place}.db", tape)
+        left, tape = [*left, found], tape or releases
+    honest, replayed = left
+    assert honest.listed == replayed.listed and honest.model == replayed.model
+    for piece in release.RECORD:
+        if piece.kind not in ("raw", "time"):
+            assert json.dumps(honest.record[piece.name]) == json.dumps(replayed.record[piece.name]), piece.name
+    assert export(honest.data, "policy") == export(replayed.data, "policy")

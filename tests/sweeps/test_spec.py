@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.records.plain import read_toml
+from fairpriv_core.plain import read_toml
 from fairpriv_core.sweeps.plan import form_chunks, plan_sweep
 from fairpriv_core.sweeps.spec import build_sweep, check_cells, expand, read_sweep
 

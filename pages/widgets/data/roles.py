@@ -238,7 +238,7 @@ def _show_guesses(report: FileReport) -> None:
     rows = [
         {
             "column": column.name,
-            "holds": column.kind,
+            "type": column.said.type,
             "guess": column.role,
             "different values": column.distinct,
             "missing": column.missing,

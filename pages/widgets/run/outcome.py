@@ -11,7 +11,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import list_gaps
-from fairpriv_core.records.plain import write_toml
+from fairpriv_core.plain import write_toml
 from fairpriv_core.records.record import RunRecord, accuracy_is_public
 from fairpriv_core.report import wording
 from fairpriv_core.report.classes import are_groups, has_classes, list_shares, read_groups, say_decided

@@ -11,7 +11,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Parameter, parameters
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.plain import read_toml
+from fairpriv_core.plain import read_toml
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.spec import build_sweep

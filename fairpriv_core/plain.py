@@ -1,8 +1,9 @@
-"""Plain values, of which a config or sweep is made, and their texts: TOML and JSON."""
+"""Plain values, of which a config, a sweep or a schema is made, and their texts: TOML and JSON."""
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
@@ -12,6 +13,7 @@ from fairpriv_core.errors import BadInput
 
 _DEEPEST = 8  # tables and lists within each other; a sweep's have four
 _LEAST, _LARGEST = -(2**63), 2**63 - 1
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def read_toml(text: str, *, what: str = "the config") -> dict[str, Any]:
@@ -66,16 +68,22 @@ def _check(value: Any, where: str, depth: int) -> None:
 
 def write_toml(plain: Mapping[str, Any]) -> str:
     """Return `plain` as TOML; None, which TOML does not have, is left out."""
-    own = {name: value for name, value in plain.items() if not isinstance(value, Mapping)}
-    lines = _assign(own)
-    for name, table in plain.items():
-        if isinstance(table, Mapping):
-            lines += ["", f"[{name}]", *_assign(table)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(_write_table(plain, ())) + "\n"
 
 
-def _assign(values: Mapping[str, Any]) -> list[str]:
-    return [f"{name} = {_value(value)}" for name, value in values.items() if value is not None]
+def _write_table(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+    own = {name: value for name, value in table.items() if not isinstance(value, Mapping)}
+    lines = [f"{_key(name)} = {_value(value)}" for name, value in own.items() if value is not None]
+    if path and (lines or len(own) == len(table)):
+        lines = ["", f"[{'.'.join(map(_key, path))}]", *lines]
+    for name, inner in table.items():
+        if isinstance(inner, Mapping):
+            lines += _write_table(inner, (*path, name))
+    return lines
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _value(name)
 
 
 def _value(value: Any) -> str:

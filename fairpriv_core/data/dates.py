@@ -1,0 +1,84 @@
+"""Dates in a column: how they are written, and the year, month, weekday or age that is made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from datetime import date
+
+import numpy as np
+
+from fairpriv_core.data.problem import DatePart
+from fairpriv_core.data.table import Codes, Column, Numbers, show_number
+
+#: the orders of year, month and day; one that fits all values and stands earlier here is guessed
+ORDERS = ("ymd", "mdy", "dmy")
+PARTS = ("year", "month", "weekday", "age")
+MONTHS = tuple(str(month) for month in range(1, 13))
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_DAYS_A_YEAR = 365.2425
+_DATE = re.compile(r"(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})(?:[T ].*)?", re.S)
+_PLAIN = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_FIRST_YEAR, _LAST_YEAR = 1800, 2200
+
+
+def read_date(text: str, order: str) -> date | None:
+    """Return the day that a text spells, with or without a time behind it; None where it is none.
+
+    >>> read_date("31.12.1999", "dmy"), read_date("1999-02-31", "ymd")
+    (datetime.date(1999, 12, 31), None)
+    """
+    found = _DATE.fullmatch(text.strip())
+    parts = found.group(1, 3, 4) if found else ()
+    if not parts and order == "ymd" and (plain := _PLAIN.fullmatch(text.strip())):
+        parts = plain.groups()
+    if not parts or len(parts[order.index("y")]) != 4:
+        return None
+    year, month, day = (int(parts[order.index(part)]) for part in "ymd")
+    try:
+        return date(year, month, day) if _FIRST_YEAR <= year <= _LAST_YEAR else None
+    except ValueError:
+        return None
+
+
+def guess_order(values: Collection[str]) -> str | None:
+    """Return the order in which all of some texts are dates; None where they are none, or there are none.
+
+    Where month and day could change places the month is first between slashes, the day between points and hyphens.
+    """
+    marks = {found[2] for value in values if (found := _DATE.fullmatch(value.strip()))}
+    orders = ORDERS if marks <= {"/"} else ("ymd", "dmy", "mdy")
+    fitting = (order for order in orders if all(read_date(value, order) is not None for value in values))
+    return next(fitting, None) if values else None
+
+
+def take_part(column: Column, part: DatePart) -> Numbers | Codes:
+    """Return the part of a column of dates: years and ages are numbers, months and weekdays codes; else missing."""
+    texts, index = _list_texts(column)
+    days = [read_date(text, part.order) for text in texts]
+    if part.part in ("month", "weekday"):
+        values = MONTHS if part.part == "month" else WEEKDAYS
+        codes = [-1 if day is None else (day.month - 1 if part.part == "month" else day.weekday()) for day in days]
+        return Codes(np.array([*codes, -1], dtype=np.int32)[index], values)
+    measure = _measure_age(part.at) if part.part == "age" else _find_year
+    return Numbers(np.array([*(np.nan if day is None else measure(day) for day in days), np.nan])[index])
+
+
+def _list_texts(column: Column) -> tuple[list[str], np.ndarray]:
+    """Return the different texts of a column and each row's place among them, the last one (-1) for a missing one."""
+    if isinstance(column, Codes):
+        return list(column.values), column.codes
+    present = np.isfinite(column.values)
+    values, inverse = np.unique(column.values[present], return_inverse=True)
+    index = np.full(len(column), -1)
+    index[present] = inverse
+    return [show_number(float(value)) for value in values], index
+
+
+def _measure_age(at: str) -> Callable[[date], float]:
+    reference = date.fromisoformat(at)
+    return lambda day: (reference - day).days // _DAYS_A_YEAR
+
+
+def _find_year(day: date) -> float:
+    return float(day.year)

@@ -1,0 +1,278 @@
+"""What the columns of a person's table seem to be, each with its reason; and what the rows say of their values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+
+from fairpriv_core.data.dates import MONTHS, WEEKDAYS, guess_order, take_part
+from fairpriv_core.data.problem import Categorical, DatePart, Numeric
+from fairpriv_core.data.roles import MOST_GROUPS
+from fairpriv_core.data.schema import shape_numbers
+from fairpriv_core.data.table import (
+    Codes,
+    Column,
+    Numbers,
+    find_missing,
+    parse_number,
+    show_number,
+    to_codes,
+    to_numbers,
+)
+from fairpriv_core.data.table_schema import ColumnSchema
+from fairpriv_core.errors import BadInput
+
+#: a column of texts keeps this many of its values apart; the others are encoded as all zeros
+MOST_CATEGORIES = 50
+#: whole numbers with at most this many different values are taken as codes
+MOST_CODES = 12
+_MOST_NAMED_CODES = 1_000  # of a column whose name says that its numbers are codes
+_ROWS_FOR_BINS = 1_000
+_ROWS_FOR_KEYS = 100
+_MOST_LINES = 2
+_LONG = 40  # letters, of free text on average
+_MIXED_CODE = re.compile(r"[A-Za-z]{1,3}[-.]?\d[\d.\-]*")
+_KEY_WORDS = frozenset(("id", "ids", "nbr", "nr", "no", "num", "number", "key", "uuid", "guid", "index", "ssn"))
+_CODE_WORDS = frozenset(("id", "code", "type", "kind", "category", "class", "zip", "postcode", "plz"))
+_PERSON_WORDS = frozenset(
+    (
+        "patient",
+        "person",
+        "customer",
+        "client",
+        "member",
+        "employee",
+        "student",
+        "pupil",
+        "subject",
+        "applicant",
+        "user",
+    )
+)
+
+
+def split_words(name: str) -> set[str]:
+    """Return the words in a column's name, in small letters.
+
+    >>> sorted(split_words("PatientNbr_2"))
+    ['nbr', 'patient']
+    """
+    return set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
+
+
+def count_values(column: Column) -> int:
+    """Return how many different values a column has."""
+    if isinstance(column, Codes):
+        return int(np.count_nonzero(np.bincount(column.codes[column.codes >= 0])))
+    return len(np.unique(column.values[np.isfinite(column.values)]))
+
+
+def guess_column(name: str, column: Column) -> ColumnSchema:
+    """Return what a column of a file seems to be: a feature, whose a row is, or left out; of which type, and why."""
+    distinct = count_values(column)
+    if distinct < 2:
+        held = "one value throughout" if distinct else "no value at all"
+        return _leave_out(name, "category", f"column '{name}' has {held} and is not used.")
+    present = len(column) - int(find_missing(column).sum())
+    if isinstance(column, Numbers):
+        return _guess_numbers(name, column, present, distinct)
+    return _guess_texts(name, column, present, distinct)
+
+
+def _leave_out(name: str, kind: str, reason: str) -> ColumnSchema:
+    return ColumnSchema(name, "left out", kind, reason=reason, public=reason)
+
+
+def _guess_keys(name: str, present: int, distinct: int) -> ColumnSchema | None:
+    """Return what a column of keys is, of rows or people, by its name and how many values differ; None for others."""
+    words = split_words(name)
+    if present <= _ROWS_FOR_KEYS or distinct <= present / 20:
+        return None
+    if distinct < present and words & _PERSON_WORDS and words <= _PERSON_WORDS | _KEY_WORDS:
+        said = f"column '{name}' seems to say whose a row is and is no feature; --person {name} protects people."
+        return ColumnSchema(name, "person", "code", reason=said, public=said)
+    if words & _KEY_WORDS and distinct > present / 2:
+        return _leave_out(name, "code", f"column '{name}' seems to name rows or people and is not used.")
+    return None
+
+
+def _guess_numbers(name: str, column: Numbers, present: int, distinct: int) -> ColumnSchema:
+    values = np.unique(column.values[np.isfinite(column.values)].astype(np.float64))
+    if not (values == np.floor(values)).all():
+        return ColumnSchema(name)
+    if distinct == present > _ROWS_FOR_KEYS and np.ptp(values) == present - 1:
+        return _leave_out(name, "code", f"column '{name}' numbers the rows and is not used.")
+    if (keys := _guess_keys(name, present, distinct)) is not None:
+        return keys
+    if distinct > MOST_CODES and guess_order([show_number(float(value)) for value in values]) is not None:
+        return _tell_dates(name, column, "ymd")
+    if distinct == present > _ROWS_FOR_BINS:
+        return _leave_out(name, "code", f"column '{name}' has another whole number in each row and is not used.")
+    named = bool(split_words(name) & _CODE_WORDS) and distinct <= _MOST_NAMED_CODES
+    return ColumnSchema(name, type="code" if distinct <= MOST_CODES or named else "whole number")
+
+
+def _guess_texts(name: str, coded: Codes, present: int, distinct: int) -> ColumnSchema:
+    if (order := guess_order(coded.values)) is not None:
+        return _tell_dates(name, coded, order)
+    if (keys := _guess_keys(name, present, distinct)) is not None:
+        return keys
+    if distinct > 0.9 * present and present > _ROWS_FOR_KEYS:
+        said = f"column '{name}' has nearly as many texts as rows (a name?) and is not used."
+        return _leave_out(name, "text", said)
+    if distinct > present / 2 and sum(map(len, coded.values)) > _LONG * len(coded.values):
+        return _leave_out(name, "text", f"column '{name}' seems to hold free text and is not used.")
+    reason, public = _find_odd_texts(name, coded.values)
+    if distinct > MOST_CATEGORIES:
+        most = f"the {MOST_CATEGORIES} most frequent are told apart."
+        reason = reason or f"column '{name}' has {distinct:,} values; {most}"
+        public = public or f"column '{name}' has more than {MOST_CATEGORIES} values; {most}"
+    mixed = any(_is_number(value) for value in coded.values) and not all(map(_is_number, coded.values))
+    return ColumnSchema(name, type="code" if mixed else "category", reason=reason, public=public)
+
+
+def _tell_dates(name: str, column: Column, order: str) -> ColumnSchema:
+    years = take_part(column, DatePart("year", order))
+    part = "year" if count_values(years) > 1 else "month"
+    said = f"column '{name}' holds dates; their {part} is used."
+    return ColumnSchema(name, type="date", part=part, order=order, reason=said, public=said)
+
+
+def _find_odd_texts(name: str, values: Collection[str]) -> tuple[str, str]:
+    """Return a sentence where texts look like a slip: numbers with something among them, or a quote left open.
+
+    It quotes the text, for the file's owner; the second one does not.
+    """
+    others = [value for value in values if not _is_number(value)]
+    if values and all(_is_number(value.replace(",", ".")) for value in values):
+        return (commas := f"column '{name}' seems to hold numbers with decimal commas; write them with points."), commas
+    if len(others) < 0.2 * len(values) and not (len(others) > 2 and all(map(_MIXED_CODE.fullmatch, others))):
+        said = f"column '{name}' holds categories because of '{others[0][:40]}'; correct it to have numbers."
+        return said, f"column '{name}' holds categories, not numbers, because of one of its values."
+    long = next((value for value in values if value.count("\n") > _MOST_LINES), None)
+    if long is not None:
+        said = f"column '{name}' has a text of many lines, '{long[:40]}…': is a quotation mark never closed?"
+        return said, f"column '{name}' has a text of many lines."
+    return "", ""
+
+
+def list_values(name: str, column: Column, *, cut: bool = False) -> Numeric | Categorical:
+    """Return every value of a label or sensitive column; a numeric one with too many to be groups stays numeric.
+
+    One that is to be `cut` is numeric if it holds any number.
+    """
+    if cut and np.isfinite(to_numbers(column)).any():
+        return measure_column(name, column)
+    coded = to_codes(column, limit=MOST_GROUPS if isinstance(column, Numbers) else None)
+    return measure_column(name, column) if coded is None else Categorical(name, sort_values(coded.values))
+
+
+def sort_values(values: Collection[str]) -> tuple[str, ...]:
+    """Return values in rising order, numbers as numbers before texts."""
+    return tuple(
+        sorted(values, key=lambda value: (not _is_number(value), float(value) if _is_number(value) else value))
+    )
+
+
+def _is_number(text: str) -> bool:
+    return not math.isnan(parse_number(text))
+
+
+def measure(said: ColumnSchema, column: Column) -> Numeric | Categorical:
+    """Return a feature as a schema states it; what it does not state is read from the rows.
+
+    Raises BadInput where no row has a value of the type that is said.
+    """
+    values = column if said.date is None else take_part(column, said.date)
+    if said.is_quantity and not np.isfinite(to_numbers(values)).any():
+        held = "dates" if said.date else "numbers"
+        raise BadInput(f"column '{said.name}' is said to hold {held}, and no row has one.", field="schema")
+    found = measure_column(said.name, values, said) if said.is_quantity else _list_categories(said, values)
+    return replace(found, date=said.date, missing=found.missing if said.missing is None else said.missing)
+
+
+def _list_categories(said: ColumnSchema, values: Column) -> Categorical:
+    coded = to_codes(values)
+    assert coded is not None
+    listed = coded.values if said.date else said.categories or _list_most_frequent(coded)
+    return Categorical(said.name, listed, missing=bool((coded.codes < 0).any()))
+
+
+def declare(said: ColumnSchema) -> Numeric | Categorical:
+    """Return a feature as a declared schema states it: centred in its range, which is four scales wide.
+
+    `range` and `categories` must be stated: see `check_declared`.
+    """
+    missing = bool(said.missing)
+    if not said.is_quantity:
+        dated = MONTHS if said.part == "month" else WEEKDAYS
+        return Categorical(said.name, dated if said.date else said.categories, missing=missing, date=said.date)
+    assert said.range is not None
+    log = bool(said.log)
+    low, high = shape_numbers(np.array(said.range), log=log)
+    return Numeric(
+        said.name,
+        *said.range,
+        center=float((low + high) / 2),
+        scale=float((high - low) / 4),
+        log=log,
+        edges=said.edges,
+        missing=missing,
+        date=said.date,
+    )
+
+
+def state(said: ColumnSchema, found: Numeric | Categorical) -> ColumnSchema:
+    """Return what is said of a feature with what was `found` of it, so that a schema states all."""
+    if isinstance(found, Categorical):
+        listed = () if said.date else found.categories
+        return replace(said, categories=listed, missing=found.missing or None)
+    low, high = (float(str(np.float32(edge))) for edge in (found.low, found.high))  # as it is written in the file
+    return replace(
+        said,
+        range=(low, high) if low < high else None,
+        edges=found.edges,
+        log=found.log or None,
+        missing=found.missing or None,
+    )
+
+
+def _list_most_frequent(coded: Codes) -> tuple[str, ...]:
+    """Return the most frequent values of a feature as its categories, in sorted order."""
+    counts = np.bincount(coded.codes[coded.codes >= 0], minlength=len(coded.values))
+    often = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
+    return sort_values(tuple(coded.values[index] for index in often if counts[index]))
+
+
+def measure_column(name: str, column: Column, said: ColumnSchema | None = None) -> Numeric:
+    """Return range, center, scale and bins of a numeric column, from its finite values; it must have one.
+
+    What `said` states of range, bins and logarithm is not measured.
+    """
+    said = said or ColumnSchema(name)
+    values = to_numbers(column)
+    absent = ~np.isfinite(values)
+    values = values[~absent] if said.range is None else np.clip(values[~absent], *said.range)
+    size = np.abs(values)
+    log = bool(size.max() > 20 * (1 + np.median(size))) if said.log is None else said.log
+    shaped = shape_numbers(values, log=log)
+    edges: tuple[float, ...] = ()
+    if len(values) >= _ROWS_FOR_BINS:
+        tenths = np.quantile(values, np.arange(0.1, 0.95, 0.1), method="lower")
+        digits = 3 if said.date is None else 4
+        edges = tuple(float(f"{edge:.{digits}g}") for edge in np.unique(tenths) if edge > values.min())
+    low, high = said.range or (float(values.min()), float(values.max()))
+    return Numeric(
+        name,
+        low=low,
+        high=high,
+        center=float(f"{shaped.mean():.4g}"),
+        scale=float(f"{shaped.std():.4g}") or 1.0,
+        log=log,
+        edges=said.edges or tuple(sorted(set(edges))),
+        missing=bool(absent.any()),
+    )

@@ -1,0 +1,169 @@
+"""Images that a person's own file holds or names in one of its columns."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from fairpriv_core.data.faults import check_file, explain
+from fairpriv_core.data.forms import Form, find_form, open_rows, read_names
+from fairpriv_core.data.images import Pixels, Target, decode_images, read_image_file
+from fairpriv_core.data.schema import RawTable
+from fairpriv_core.data.table import count_rows, take_rows
+from fairpriv_core.errors import BadInput
+from fairpriv_core.paths import read_path
+
+_LEARNED = (
+    "Which values the label and the sensitive attribute have, the images' size and whether they are grey were read "
+    "from the files and are taken as public, and so is the number of images. Pixels are divided by 255, a public "
+    "constant."
+)
+_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
+
+
+def read_cells(path: Path, column: str) -> list[Any]:
+    """Return one column of a file that can be read: texts, bytes, or None where nothing is written.
+
+    Raises BadInput for a file without that column.
+    """
+    check_file(path)
+    form = find_form(path)
+    if form.packing != "parquet":
+        header, rows = _read_text(path, form)
+        place = _find(column, header)
+        return [row[place].strip() or None if place < len(row) else None for row in rows if row]
+    try:
+        _find(column, parquet.read_schema(path).names)
+        return [_plain(cell) for cell in parquet.read_table(path, columns=[column]).column(column).to_pylist()]
+    except (pa.ArrowException, OSError) as error:
+        raise explain(error, path, (), row=None) from error
+
+
+def read_first_row(path: Path) -> dict[str, Any]:
+    """Return the first row of a file that can be read, by column; without columns that have no name."""
+    form = find_form(path)
+    if form.packing != "parquet":
+        header, rows = _read_text(path, form)
+        return {name: cell for name, cell in zip(header, next(rows, []), strict=False) if name}
+    batch = next(parquet.ParquetFile(path).iter_batches(batch_size=1), None)
+    found = {} if batch is None else batch.to_pylist()[0]
+    return {name: _plain(cell) for name, cell in found.items()}
+
+
+def _read_text(path: Path, form: Form) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the header of a file of text and its rows, empty lines among them."""
+    blank, header = read_names(path, form)
+
+    def read() -> Iterator[list[str]]:
+        with open_rows(path, form) as stream:
+            rows = csv.reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""), delimiter=form.separator)
+            for _ in range(blank + 1):
+                next(rows)
+            yield from rows
+
+    return header, read()
+
+
+def _find(column: str, known: Sequence[str]) -> int:
+    if column not in known:
+        raise BadInput(f"unknown column '{column}' in image; choose from {', '.join(known)}.", field="image")
+    return list(known).index(column)
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell; of one that has bytes beside a name, as Hugging Face writes images, the bytes."""
+    return cell["bytes"] if isinstance(cell, dict) and "bytes" in cell else cell
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of the image column: bytes, or names of files relative to `folder`."""
+
+    cells: Sequence[Any]
+    folder: Path
+    source: str
+
+    def name(self, place: int) -> str:
+        """Return what an image is called in a sentence."""
+        cell = self.cells[place]
+        return cell if isinstance(cell, str) else f"row {place + 1}"
+
+    def find(self, place: int) -> bytes:
+        """Return an image's bytes; OSError where there is no such file, BadInput for one outside the folder."""
+        cell = self.cells[place]
+        if isinstance(cell, bytes):
+            return cell
+        if not isinstance(cell, str):
+            raise FileNotFoundError(f"{self.name(place)} names no image")
+        try:
+            path = read_path(str(self.folder / cell))
+        except BadInput as error:
+            raise OSError(errno.EINVAL, str(error)) from error
+        if PurePath(cell).is_absolute() or not path.resolve().is_relative_to(self.folder.resolve()):
+            raise BadInput(
+                f"'{cell}' lies outside the folder of {self.source}; name images relative to that folder.", field="file"
+            )
+        return read_image_file(path)
+
+
+def attach_images(rows: RawTable, path: Path, column: str, *, skip: bool) -> RawTable:
+    """Return `rows`, read from the file at `path`, with the images that their `column` holds or names.
+
+    Rows whose image cannot be read are left out if they are to be skipped; BadInput otherwise, and for images of
+    different sizes or outside the file's folder.
+    """
+    cells = _Cells(read_cells(path, column), path.parent, path.name)
+    if len(cells.cells) != count_rows(rows.table):
+        raise BadInput(
+            f"{path.name}: column '{column}' has other rows than the rest; save the file anew.", field="file"
+        )
+    names = [cells.name(place) for place in range(len(cells.cells))]
+    pixels, kept, lost = decode_images(names, cells.find, Target(), skip=skip)
+    declared = replace(rows.declared, schema=(), assumed=(_LEARNED,), image=pixels.shape)
+    return replace(
+        rows,
+        table=take_rows(rows.table, kept),
+        declared=declared,
+        digest=hashlib.sha256(f"{rows.digest} {pixels.seal()}".encode()).hexdigest(),
+        caveats=(*rows.caveats, *((lost,) if lost else ())),
+        unit=pixels.number_twins(),
+        unit_name="picture",
+        pixels=pixels,
+    )
+
+
+def read_images(path: Path, shape: tuple[int, int, int]) -> Pixels:
+    """Return the images that a file holds or names, for a model of images of `shape`.
+
+    Raises BadInput where no column or more than one has images, one cannot be read, or their size is another.
+    """
+    columns = find_image_columns(path)
+    if len(columns) != 1:
+        found = " and ".join(columns) if columns else "none"
+        raise BadInput(f"the model needs one column of images, and {path.name} has {found}.", field="file")
+    cells = _Cells(read_cells(path, columns[0]), path.parent, path.name)
+    names = [cells.name(place) for place in range(len(cells.cells))]
+    pixels, _, _ = decode_images(names, cells.find, Target(colour=shape[0] > 1), skip=False)
+    if pixels.shape != shape:
+        wanted, got = (f"{width} × {height} pixels" for _, height, width in (shape, pixels.shape))
+        raise BadInput(f"the model was trained on images of {wanted}, {path.name} has {got}.", field="file")
+    return pixels
+
+
+def find_image_columns(path: Path) -> tuple[str, ...]:
+    """Return the columns of a readable file whose first row holds an image or names one."""
+    first = read_first_row(path)
+    return tuple(name for name, cell in first.items() if isinstance(cell, bytes) or _names_image(cell))
+
+
+def _names_image(cell: object) -> bool:
+    return isinstance(cell, str) and cell.strip().lower().endswith(_ENDINGS)

@@ -1,0 +1,299 @@
+"""A schema of a person's own table: what each column is for, what it holds and, where declared, its range or values.
+
+As a file it is TOML, one table a column; in a config it is JSON, without the roles, which the config has beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any
+
+from fairpriv_core import checks
+from fairpriv_core.data.dates import ORDERS, PARTS, read_date
+from fairpriv_core.data.problem import DatePart
+from fairpriv_core.data.read import MOST_VALUES, ReadAs
+from fairpriv_core.data.roles import MOST_GROUPS
+from fairpriv_core.data.table import canonical, show_number
+from fairpriv_core.errors import BadInput
+from fairpriv_core.plain import check_plain, read_json, read_toml, write_toml
+
+ROLES = ("feature", "label", "sensitive", "person", "left out")
+TYPES = ("number", "whole number", "category", "code", "date", "text")
+#: where ranges, bins and categories that a schema does not state come from; declared: nowhere, it states all
+SOURCES = ("rows", "declared")
+MOST_COLUMNS = 5_000
+_NUMBERS = ("number", "whole number")
+_LISTS = ("category", "code")
+_DEFAULTS: dict[str, Any] = {"role": "feature", "type": "number"}
+_HEAD = """\
+# The columns of {name}, as they seem to be. Change what is wrong; then: fairpriv train --file {name} --schema THIS_FILE
+#   role: feature, label, sensitive, person (whose a row is) or left out
+#   type: number, whole number, category, code (whole numbers that are names), date or text
+#   range = [low, high] of numbers and of years; categories = [...]; missing = true gives missing values a feature
+#   part = year, month, weekday or age (then also at = "YYYY-MM-DD") of a date; order = ymd, mdy or dmy
+#   cut = [...] of a label or sensitive column; positive = the label's value that counts as 1
+# values_from = "rows": what is not stated is read from the rows. Write "declared" where all of it is stated, and known
+# without the rows: then an epsilon that protects records takes no more as given than that.
+"""
+
+
+@dataclass(frozen=True)
+class ColumnSchema:
+    """What is said of one column; None and () where nothing is.
+
+    `role` is one of ROLES, `type` one of TYPES. `range` are the lowest and highest number, or year or age of a date;
+    `edges` those between bins. `cut` are a label's or sensitive column's edges. `reason` is why it is guessed so, for
+    the file's owner, `public` the same for everybody: without a cell of the file, or a count.
+    """
+
+    name: str
+    role: str = "feature"
+    type: str = "number"
+    range: tuple[float, float] | None = None
+    edges: tuple[float, ...] = ()
+    log: bool | None = None
+    categories: tuple[str, ...] = ()
+    missing: bool | None = None
+    part: str = ""
+    order: str = ""
+    at: str = ""
+    cut: tuple[float, ...] = ()
+    positive: str = ""
+    reason: str = ""
+    public: str = ""
+
+    @property
+    def date(self) -> DatePart | None:
+        """The part of a date that is used; None for a column of another type."""
+        return DatePart(self.part or "year", self.order or ORDERS[0], self.at) if self.type == "date" else None
+
+    @property
+    def is_quantity(self) -> bool:
+        """Whether it becomes a number that is scaled; else 0/1 features for its categories."""
+        return self.type in _NUMBERS or (self.type == "date" and self.part in ("", "year", "age"))
+
+    @property
+    def reading(self) -> ReadAs:
+        """How its cells are read, whatever the rows hold."""
+        if self.type in _NUMBERS:
+            return ReadAs("number")
+        return ReadAs("date") if self.type == "date" else ReadAs("text", self.categories)
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """What is said of the columns of a table, in its order; `values_from` is one of SOURCES."""
+
+    columns: tuple[ColumnSchema, ...]
+    values_from: str = "rows"
+
+    def find(self, role: str) -> tuple[ColumnSchema, ...]:
+        """Return the columns of a role."""
+        return tuple(column for column in self.columns if column.role == role)
+
+    def to_toml(self, name: str) -> str:
+        """Return the file's text for a table called `name`; `read_schema_file` reads it back."""
+        columns = {column.name: {"role": column.role, "type": column.type, **_state(column)} for column in self.columns}
+        reasons = {column.name: column.reason for column in self.columns if column.reason}
+        stated = {
+            each: {**said, "reason": reasons[each]} if each in reasons else said for each, said in columns.items()
+        }
+        return _HEAD.format(name=name) + "\n" + write_toml({"values_from": self.values_from, "columns": stated})
+
+
+def read_schema_file(text: str) -> TableSchema:
+    """Return the schema that a TOML text holds; BadInput, naming column and key, for anything else."""
+    return _read_schema(read_toml(text, what="the schema"))
+
+
+def from_text(text: str) -> TableSchema:
+    """Return the schema in a config's text; BadInput for any other text."""
+    return _read_schema(read_json(text, what="the schema"))
+
+
+def to_text(schema: TableSchema, *, compared: Collection[str]) -> str:
+    """Return the text for a config: what is used of a schema where the columns `compared` are label and sensitive.
+
+    Of these it has type and categories alone: a range that was read from the rows is none of a record's business.
+    """
+    columns = {}
+    for column in schema.columns:
+        if column.name in compared:
+            columns[column.name] = _drop_empty({"type": column.type, "categories": list(column.categories)})
+        elif column.role == "feature":
+            columns[column.name] = {"type": column.type, **_state(column)}
+    stated = {"values_from": schema.values_from, "columns": columns}
+    return json.dumps(stated, ensure_ascii=False, separators=(",", ":"))
+
+
+def find_compared(schema: TableSchema, *, label: str, sensitive: str) -> set[str]:
+    """Return the columns of a schema that a DataSpec's `label` and `sensitive` could mean: see `parse_sensitive`."""
+    parts = [label, sensitive, *sensitive.split("+")]
+    meant = {name.strip().casefold() for part in parts for name in (part, part.rpartition(":")[0])}
+    return {column.name for column in schema.columns if column.name.casefold() in meant}
+
+
+def name_roles(schema: TableSchema) -> dict[str, str]:
+    """Return what a schema says of label, positive, sensitive and person, as the fields of a DataSpec."""
+    label, person = schema.find("label"), schema.find("person")
+    named = {
+        "label": "".join(_name_cut(column) for column in label),
+        "positive": "".join(column.positive for column in label),
+        "sensitive": "+".join(_name_cut(column) for column in schema.find("sensitive")),
+        "person": "".join(column.name for column in person),
+    }
+    return {name: text for name, text in named.items() if text}
+
+
+def check_declared(schema: TableSchema, *, label: str, sensitive: Sequence[str], cut: Collection[str]) -> None:
+    """Raise BadInput unless a declared schema states all that is used of its columns; those in `cut` need no values."""
+    known = {column.name: column for column in schema.columns}
+    for name in (label, *sensitive):
+        if name not in known:
+            raise BadInput(f"the schema says nothing of '{name}'; a declared one states every column.", field="schema")
+    for column in schema.columns:
+        compared = column.name == label or column.name in sensitive
+        if compared and column.name not in cut and not column.categories:
+            raise _ask(column, "categories", 'the values that it may have, such as ["no", "yes"]')
+        if compared or column.role != "feature":
+            continue
+        if column.is_quantity and column.range is None:
+            raise _ask(column, "range", "its lowest and highest value, such as [0, 100]")
+        if column.type in _LISTS and not column.categories:
+            raise _ask(column, "categories", 'the values that it may have, such as ["a", "b"]')
+
+
+def _ask(column: ColumnSchema, key: str, what: str) -> BadInput:
+    return BadInput(f"the schema is declared, so column '{column.name}' needs {key}: {what}.", field="schema")
+
+
+def _name_cut(column: ColumnSchema) -> str:
+    return column.name + (":" + ",".join(map(show_number, column.cut)) if column.cut else "")
+
+
+def _state(column: ColumnSchema) -> dict[str, Any]:
+    """Return all that is said of a column beside its name, role and type, as plain values."""
+    names = [item.name for item in fields(column) if item.name not in ("name", "role", "type", "reason", "public")]
+    values = {name: getattr(column, name) for name in names}
+    return _drop_empty({name: _list(value) if isinstance(value, tuple) else value for name, value in values.items()})
+
+
+def _list(values: tuple[Any, ...]) -> list[Any]:
+    """Return values as a list, whole numbers without a point."""
+    return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
+
+
+def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None and value not in ("", [])}
+
+
+def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
+    checks.known_names("key of the schema", tuple(raw), ("values_from", "columns"))
+    source, columns = raw.get("values_from", "rows"), raw.get("columns")
+    checks.one_of(SOURCES, values_from=source)
+    if not isinstance(columns, Mapping) or not 0 < len(columns) <= MOST_COLUMNS:
+        raise BadInput(
+            f"a schema needs a table for each column, such as [columns.age], of 1 to {MOST_COLUMNS:,} columns.",
+            field="schema",
+        )
+    schema = TableSchema(tuple(_read_column(name, said) for name, said in columns.items()), source)
+    for role in ("label", "person"):
+        if len(several := schema.find(role)) > 1:
+            raise BadInput(f"the schema names two columns as {role}, {_quote(several)}; name one.", field="schema")
+    return schema
+
+
+def _quote(columns: Sequence[ColumnSchema]) -> str:
+    return " and ".join(f"'{column.name}'" for column in columns[:2])
+
+
+def _read_column(name: str, said: Any) -> ColumnSchema:
+    if not isinstance(said, Mapping):
+        raise BadInput(f"column '{name}' of the schema must be a table, got {said}.", field="schema")
+    keys = tuple(item.name for item in fields(ColumnSchema) if item.name not in ("name", "public"))
+    checks.known_names(f"key of column '{name}' in the schema", tuple(said), keys)
+    check_plain(said)
+    texts = {key: said.get(key, _DEFAULTS.get(key, "")) for key in ("role", "type", "part", "order", "at", "reason")}
+    for key, allowed in (("role", ROLES), ("type", TYPES), ("part", ("", *PARTS)), ("order", ("", *ORDERS))):
+        if texts[key] not in allowed:
+            raise _refuse(name, key, f"one of {', '.join(filter(None, allowed))}", texts[key])
+    for key in ("log", "missing"):
+        if said.get(key) not in (None, True, False):
+            raise _refuse(name, key, "true or false", said[key])
+    column = ColumnSchema(
+        name,
+        range=_read_range(name, said.get("range")),
+        edges=_read_rising(name, "edges", said.get("edges", ())),
+        cut=_read_rising(name, "cut", said.get("cut", ())),
+        categories=_read_categories(name, said.get("categories", ())),
+        positive=_read_value(name, "positive", said.get("positive", "")),
+        log=said.get("log"),
+        missing=said.get("missing"),
+        **{key: str(text) for key, text in texts.items()},
+    )
+    _check_column(column)
+    return column
+
+
+def _check_column(column: ColumnSchema) -> None:
+    """Raise BadInput where what is said of a column does not go together."""
+    name = column.name
+    if column.type == "text" and column.role == "feature":
+        raise _refuse(
+            name, "role", 'left out: free text is no feature; type = "category" tells values apart', "feature"
+        )
+    if column.part == "age" and read_date(column.at, "ymd") is None:
+        raise _refuse(name, "at", "the day on which the age is taken, such as 2026-01-01", column.at)
+    if column.cut and column.role not in ("label", "sensitive"):
+        raise _refuse(name, "cut", "left out: only a label or sensitive column is cut", list(column.cut))
+    if column.role == "label" and len(column.cut) > 1:
+        raise _refuse(name, "cut", "one number: a label is cut in two", list(column.cut))
+    if column.role == "sensitive" and len(column.categories) > MOST_GROUPS:
+        raise _refuse(name, "categories", f"at most {MOST_GROUPS} groups", f"{len(column.categories)}")
+
+
+def _refuse(name: str, key: str, right: str, value: Any) -> BadInput:
+    return BadInput(f"{key} of column '{name}' in the schema must be {right}, got '{value}'.", field="schema")
+
+
+def _read_range(name: str, value: Any) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    numbers = _read_rising(name, "range", value)
+    if len(numbers) != 2:
+        raise _refuse(name, "range", "two rising numbers, such as [0, 100]", value)
+    return numbers[0], numbers[1]
+
+
+def _read_rising(name: str, key: str, value: Any) -> tuple[float, ...]:
+    listed = value if isinstance(value, list | tuple) else None
+    if listed is not None and all(_is_finite(each) for each in listed):
+        numbers = tuple(map(float, listed))
+        if all(low < high for low, high in pairwise(numbers)):
+            return numbers
+    raise _refuse(name, key, "rising numbers, such as [25, 60]", value)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _read_categories(name: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise _refuse(name, "categories", 'a list, such as ["a", "b"]', value)
+    texts = tuple(_read_value(name, "categories", each) for each in value)
+    if len({canonical(text) for text in texts}) < len(texts) or not all(text.strip() for text in texts):
+        raise _refuse(name, "categories", "different values, none of them empty", value)
+    if len(texts) > MOST_VALUES:
+        raise _refuse(name, "categories", f"at most {MOST_VALUES:,} values", f"{len(texts):,}")
+    return texts
+
+
+def _read_value(name: str, key: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise _refuse(name, key, 'text, such as "yes"', value)
+    return value if isinstance(value, str) else show_number(value)
