@@ -94,6 +94,26 @@ def multiplier_max(default: float) -> Any:
     )
 
 
+def gap_target() -> Any:
+    """The gap aimed at."""
+    return parameter(
+        None,
+        "Gap aimed at",
+        "Largest difference between any two groups' decisions that is accepted: multipliers grow above it, up to "
+        "λ_max, and shrink below, by steps that follow from the number of epochs. Empty: equal outputs, as in the "
+        "paper, by the dual step s.",
+        low=0.0,
+        high=1.0,
+        unsaid=True,
+    )
+
+
+def check_gap_target(target: float | None) -> None:
+    """Raise BadInput for a gap that is none."""
+    if target is not None:
+        checks.unit(gap_target=target)
+
+
 def say_idle(multipliers: Mapping[str, float], epochs: int | None = None) -> str | None:
     """Return why multipliers with these largest values, which move after each of some `epochs`, pursue nothing.
 
