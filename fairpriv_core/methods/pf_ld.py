@@ -68,7 +68,7 @@ class PfLd(FitsMany):
 
     variant: str = fields.variant()
     epochs: int = fields.epochs(20)
-    batch_size: int = fields.batch_size(256)
+    batch_size: int | None = fields.fitting_batch_size()
     sampling_rate: float | None = parameter(
         None,
         "Sampling rate q",
@@ -154,7 +154,7 @@ class PfLd(FitsMany):
 
     def published_rate(self, n_train: int) -> float:
         """The sampling rate that the paper's accounting uses: |B| / n."""
-        return fields.share_of_rows(self.batch_size, n_train)
+        return fields.share_of_rows(fields.count_batch(self, n_train), n_train)
 
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0; None where they move."""
@@ -183,7 +183,7 @@ class PfLd(FitsMany):
         each = n_train / groups
         primal, dual = 1.0 / (self.rate(n_train) * each), dual_bound(self) / (math.sqrt(2.0) * each)
         if self.variant == "published":
-            primal = 2.0 / max(self.batch_size / groups - 1.0, 1.0)
+            primal = 2.0 / max(fields.count_batch(self, n_train) / groups - 1.0, 1.0)
             dual = math.sqrt(2.0) * self.clip_dual / max(each - 1.0, 1.0)
         bound = {} if self.clip_primal is None else {"primal": primal * self.multiplier_max * self.clip_primal}
         return {**bound, "dual": dual}
@@ -238,7 +238,7 @@ class PfLd(FitsMany):
             return {}
         counts = np.full(warmup.groups, warmup.rows / warmup.groups)
         if self.variant == "published":
-            smallest = self.batch_size / warmup.groups
+            smallest = fields.count_batch(self, warmup.rows) / warmup.groups
             primal = 2.0 * math.sqrt(warmup.parameters) * self.noise("noise_primal") / max(smallest - 1.0, 1.0)
             dual = math.sqrt(2.0) * self.noise("noise_dual") / max(counts[0] - 1.0, 1.0)
         else:
