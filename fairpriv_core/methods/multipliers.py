@@ -37,7 +37,7 @@ import numpy as np
 from fairpriv_core.notions.notion import Target
 from fairpriv_core.notions.surrogates import decided, output
 
-REACH = 40.0  # two groups that stay 0.1 beyond the gap aimed at have multipliers of +-2 in the end
+REACH = 30.0  # two groups that stay 0.1 beyond the gap aimed at have multipliers of +-1.5 in the end
 
 Output = Callable[[Target, np.ndarray, np.ndarray], np.ndarray]  # of target, logits and labels: h of each record
 

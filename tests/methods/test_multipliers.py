@@ -71,13 +71,13 @@ def test_a_step_is_the_maximum_that_its_docstring_states(case: tuple[Any, ...], 
 @pytest.mark.parametrize(
     ("multiplier", "difference", "expected"),
     [
-        (0.0, 0.14, 0.1),  # half the excess of 0.1 times the step 2
-        (0.3, 0.14, 0.4),
-        (0.3, -0.06, 0.2),
-        (0.3, 0.02, 0.28),  # shrinks while they differ by less, whoever is ahead
+        (0.0, 0.14, 0.05 * STEP),  # half the excess times the step
+        (0.3, 0.14, 0.3 + 0.05 * STEP),
+        (0.3, -0.06, 0.3 - 0.05 * STEP),
+        (0.3, 0.02, 0.3 - 0.01 * STEP),  # shrinks while they differ by less, whoever is ahead
         (0.01, 0.0, 0.0),  # and no further than 0
         (0.0, 0.03, 0.0),
-        (0.0, -0.14, -0.1),
+        (0.0, -0.14, -0.05 * STEP),
         (1.98, 0.14, 2.0),  # as far as it may go
     ],
 )
