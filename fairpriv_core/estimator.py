@@ -176,7 +176,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         raw = {"notion": self.notion, "epsilon": self.epsilon, "delta": self.delta, "seed": int(seed)}
         named = {**settings, "name": self.method, "variant": self.variant}
         config = build_config({**raw, "method": named}, data=IN_MEMORY)
-        if "batch_size" in settings or getattr(config.method, "batch_size", 0) <= n:
+        if "batch_size" in settings or (getattr(config.method, "batch_size", None) or 0) <= n:
             return config
         return build_config({**raw, "method": {**named, "batch_size": n}}, data=IN_MEMORY)
 

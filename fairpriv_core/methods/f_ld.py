@@ -18,7 +18,10 @@ from fairpriv_core.notions.catalog import notions
 
 @dataclass(frozen=True)
 class FLd(NotPrivate, FitsMany):
-    """Primal steps on J + sum_i lambda_i |violation_i|, a dual step after each epoch."""
+    """Primal steps on J + sum_i lambda_i |violation_i|, a dual step after each epoch.
+
+    With a gap aimed at the violations are of decisions and the multipliers signed (see multipliers.py).
+    """
 
     info: ClassVar[MethodInfo] = MethodInfo(
         name="f_ld",
@@ -31,7 +34,7 @@ class FLd(NotPrivate, FitsMany):
     )
 
     epochs: int = fields.epochs(20)
-    batch_size: int = fields.batch_size(256)
+    batch_size: int | None = fields.fitting_batch_size()
     learning_rate: float = fields.learning_rate(0.002)
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
@@ -39,11 +42,13 @@ class FLd(NotPrivate, FitsMany):
     network: str = fields.network()
     multiplier_max: float = fields.multiplier_max(2.0)
     dual_step: float = fields.dual_step(0.5)
+    gap_target: float | None = fields.gap_target()
 
     def __post_init__(self) -> None:
         fields.check_network(self)
         checks.not_negative(multiplier_max=self.multiplier_max)
         checks.positive(dual_step=self.dual_step)
+        fields.check_gap_target(self.gap_target)
 
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0; None where they move."""

@@ -24,6 +24,8 @@ RECORD_ASSUMED = (
     "The number of training rows and the list of groups are public.",
     "A neighbouring data set has one record zeroed out.",
 )
+USUAL_BATCH = 256
+LEAST_STEPS = 1500  # with fewer, training on a small table has not converged
 ASKED_A_ROUND = 9  # fairlearn asks its learner for an answer, then up to 4 times to bound each of two duality gaps
 
 
@@ -41,6 +43,18 @@ def batch_size(default: int) -> Any:
     """Rows in a batch."""
     return parameter(
         default, "Batch size", "Rows in a batch; for a secret sample, its expected size.", low=1, high=65536, log=True
+    )
+
+
+def fitting_batch_size() -> Any:
+    """Rows in a batch, which may follow from the number of rows."""
+    return parameter(
+        USUAL_BATCH,
+        "Batch size",
+        f"Rows in a batch. Empty: {USUAL_BATCH}, or as few as make {LEAST_STEPS:,} steps of all epochs together.",
+        low=1,
+        high=65536,
+        log=True,
     )
 
 
@@ -92,6 +106,26 @@ def multiplier_max(default: float) -> Any:
         high=50.0,
         fairer="more",
     )
+
+
+def gap_target() -> Any:
+    """The gap aimed at."""
+    return parameter(
+        None,
+        "Gap aimed at",
+        "Largest difference between any two groups' decisions that is accepted: multipliers grow above it, up to "
+        "λ_max, and shrink below, by steps that follow from the number of epochs. Empty: equal outputs, as in the "
+        "paper, by the dual step s.",
+        low=0.0,
+        high=1.0,
+        unsaid=True,
+    )
+
+
+def check_gap_target(target: float | None) -> None:
+    """Raise BadInput for a gap that is none."""
+    if target is not None:
+        checks.unit(gap_target=target)
 
 
 def say_idle(multipliers: Mapping[str, float], epochs: int | None = None) -> str | None:
@@ -189,7 +223,14 @@ def share_of_rows(batch_size: int, n_train: int) -> float:
 
 def count_steps(method: TrainsNetwork, n_train: int) -> int:
     """Return epochs times batches an epoch; BadInput for a batch larger than the data."""
-    return method.epochs * steps_per_epoch(n_train, method.batch_size)
+    return method.epochs * steps_per_epoch(n_train, count_batch(method, n_train))
+
+
+def count_batch(method: TrainsNetwork, n_train: int) -> int:
+    """Return the rows in a batch: batch_size, or where it is empty at most as many as leave LEAST_STEPS steps."""
+    if method.batch_size is not None:
+        return method.batch_size
+    return min(max(method.epochs * n_train // LEAST_STEPS, 1), USUAL_BATCH, n_train)
 
 
 def known_noise(**multiplier: float | None) -> float:
@@ -221,7 +262,7 @@ class TrainsNetwork(HasLayers, Protocol):
     @property
     def epochs(self) -> int: ...
     @property
-    def batch_size(self) -> int: ...
+    def batch_size(self) -> int | None: ...
 
 
 class DrawsSamples(Protocol):
@@ -233,7 +274,9 @@ class DrawsSamples(Protocol):
 
 def check_network(method: TrainsNetwork) -> None:
     """Raise BadInput for a shared hyper-parameter out of range."""
-    checks.whole(low=1, epochs=method.epochs, batch_size=method.batch_size)
+    checks.whole(low=1, epochs=method.epochs)
+    if method.batch_size is not None:
+        checks.whole(low=1, batch_size=method.batch_size)
     check_layers(method)
 
 

@@ -1,7 +1,8 @@
 """F-LD and PF-LD as published: Algorithm 1, with eq. 8 and 10 in place of lines 4 and 5 when private.
 
 A primal step has the constraint terms |mu(B_P) - mu(B_G)| of one public batch, a dual step the violations over all
-training rows, in float64.
+training rows, in float64. Where F-LD aims at a gap, multipliers have signs of their own and the terms are
+mu(B_P) - mu(B_G) (see multipliers.py).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import OneSum
 from fairpriv_core.engine.rows import Feed, Indices, Records
+from fairpriv_core.methods.multipliers import Output, measured, move_multipliers
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.notion import Target
@@ -28,8 +30,9 @@ _CHUNK = 4096
 class LagrangianRule(OneSum):
     """theta follows J(B) + sum_i lambda_i |mu(B_P,i) - mu(B_G,i)|; lambda rises with the violation after each epoch.
 
-    With `private`, the group terms' per-record gradients are clipped to C_p and their sum passes the mechanism at the
-    paper's scale; docs/privacy.md says what that scale leaves unprotected.
+    Models that aim at a gap have signed multipliers, which take the place of lambda and its sign. With `private`, the
+    group terms' per-record gradients are clipped to C_p and their sum passes the mechanism at the paper's scale;
+    docs/privacy.md says what that scale leaves unprotected.
     """
 
     setting: Setting[Any]
@@ -41,6 +44,7 @@ class LagrangianRule(OneSum):
     _multipliers: np.ndarray = field(init=False)
     _violations: np.ndarray = field(init=False)
     _limits: np.ndarray = field(init=False)
+    _signed: np.ndarray = field(init=False)
     _terms: BatchTerms = field(init=False)
     _clip: np.ndarray = field(init=False)
     _sensitivities: np.ndarray = field(init=False)
@@ -53,6 +57,7 @@ class LagrangianRule(OneSum):
         self._multipliers = np.zeros((len(self.setting.methods), self._cells.count))
         self._violations = np.zeros_like(self._multipliers)
         self._limits = np.array([method.multiplier_max for method in self.setting.methods])
+        self._signed = np.array([[method.gap_target is not None] for method in self.setting.methods])
         if self.private and self._limits.any():
             methods, n = self.setting.methods, self.setting.n
             self._clip = self.setting.column("clip_primal")
@@ -99,10 +104,15 @@ class LagrangianRule(OneSum):
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
         for k in np.flatnonzero(self._limits).tolist():
-            method = self.setting.methods[k]
-            self._violations[k] = self._violation(k, epoch, kernel, feed)
-            raised = self._multipliers[k] + method.dual_step * self._violations[k]
-            self._multipliers[k] = raised.clip(0.0, method.multiplier_max)
+            method, violations = self.setting.methods[k], self._violation(k, epoch, kernel, feed)
+            self._violations[k] = violations
+            self._multipliers[k] = move_multipliers(
+                self._multipliers[k],
+                violations,
+                among=self._cells.label,
+                shares=np.ones(len(violations)),
+                method=method,
+            ).clip(-np.inf if self._signed[k] else 0.0)
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         first = self.setting.methods[0]
@@ -129,21 +139,26 @@ class LagrangianRule(OneSum):
     def _batch_terms(self, records: Records) -> BatchTerms:
         score = self.setting.target == "score"
         values = records.probability if score else output("loss", records.logits, records.label)
-        return batch_terms(self._table, multipliers=self._multipliers, records=records, values=values)
+        return batch_terms(
+            self._table, multipliers=self._multipliers, signed=self._signed, records=records, values=values
+        )
 
     def _derivatives(self, records: Records) -> np.ndarray:
         return derivative(self.setting.target, records.probability, records.label)
 
     def _violation(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> np.ndarray:
         method, mechanism = self.setting.methods[k], self.setting.trainings[k].mechanism
-        values = finite(outputs(k, target=self.setting.target, kernel=kernel, feed=feed))
+        values = finite(outputs(k, h=measured(method), target=self.setting.target, kernel=kernel, feed=feed))
         clipped = np.minimum(values, method.clip_dual) if self.private else values
         means = cell_means(k, cells=self._cells, values=values, group_values=clipped, feed=feed)
-        violation: np.ndarray = np.abs(means.population - means.sum / np.maximum(means.size, 1.0))
-        if not self.private:
+        violation: np.ndarray = means.population - means.sum / np.maximum(means.size, 1.0)
+        if self._signed[k]:
             return violation
+        if not self.private:
+            distance: np.ndarray = np.abs(violation)
+            return distance
         return mechanism.gaussian(
-            violation,
+            np.abs(violation),
             sensitivity=float(np.sqrt(2.0)) * method.clip_dual / max(float(means.size.min()) - 1.0, 1.0),  # eq. 9
             noise_multiplier=method.noise("noise_dual"),
             purpose="dual",
@@ -180,8 +195,13 @@ class BatchTerms:
     smallest: np.ndarray
 
 
-def batch_terms(table: CellTable, *, multipliers: np.ndarray, records: Records, values: np.ndarray) -> BatchTerms:
-    """Return the terms of sum_i lambda_i |mu(B_P,i) - mu(B_G,i)| for h = `values` (K, B); `multipliers` (K, cells)."""
+def batch_terms(
+    table: CellTable, *, multipliers: np.ndarray, signed: np.ndarray, records: Records, values: np.ndarray
+) -> BatchTerms:
+    """Return the terms of sum_i lambda_i |mu(B_P,i) - mu(B_G,i)| for h = `values` (K, B); `multipliers` (K, cells).
+
+    Of models that are `signed` (K, 1) those of sum_i lambda_i (mu(B_P,i) - mu(B_G,i)).
+    """
     inside, cells = table.inside, multipliers.shape[1]
     sizes = records.count_codes(inside.shape[1]) @ inside.T
     people = np.maximum(sizes, 1.0)
@@ -189,14 +209,14 @@ def batch_terms(table: CellTable, *, multipliers: np.ndarray, records: Records, 
     means /= people
     members = sizes[:, :cells]
     counted = members >= _LEAST
-    signed = np.sign(means[:, cells:] - means[:, :cells])
-    signed *= multipliers
-    signed *= counted
+    factors = np.where(signed, 1.0, np.sign(means[:, cells:] - means[:, :cells]))
+    factors *= multipliers
+    factors *= counted
     smallest = np.where(counted, members, np.inf).min(axis=1)
     smallest[smallest == np.inf] = _LEAST
     return BatchTerms(
-        group=((signed / people[:, :cells]) @ inside[:cells]).astype(np.float32),
-        population=((signed / people[:, cells:]) @ inside[cells:]).astype(np.float32),
+        group=((factors / people[:, :cells]) @ inside[:cells]).astype(np.float32),
+        population=((factors / people[:, cells:]) @ inside[cells:]).astype(np.float32),
         smallest=smallest,
     )
 
@@ -210,11 +230,11 @@ class Means:
     size: np.ndarray
 
 
-def outputs(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
-    """Return h of every training row of one model (n,), float64."""
+def outputs(model: int, *, h: Output, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
+    """Return `h` of every training row of one model (n,), float64."""
     columns = feed.columns[model]
     scores = kernel.score(slice(model, model + 1), columns.features)[0]
-    return output(target, scores, columns.labels).astype(np.float64)
+    return h(target, scores, columns.labels).astype(np.float64)
 
 
 def constraint_norms(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:

@@ -37,7 +37,7 @@ class Plain(NotPrivate, FitsMany):
     )
 
     epochs: int = fields.epochs(20)
-    batch_size: int = fields.batch_size(256)
+    batch_size: int | None = fields.fitting_batch_size()
     learning_rate: float = fields.learning_rate(0.002)
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)

@@ -2,7 +2,8 @@
 
 The published variant is Algorithm 1 with eq. 8 and 10. The proved variant (docs/privacy.md) has signed multipliers, an
 independent secret Poisson sample for the group terms, and noise that covers every contribution; its epsilon holds for
-everything that the run releases, all iterates included.
+everything that the run releases, all iterates included. With a gap aimed at, its dual steps are of decisions
+(multipliers.py).
 
 Notation. d_i are noisy cell counts, constants once released. A record with label y and group a has coefficient
 c_a = lambda_i / (q d_i) for its cell i, 0 without one; the midrange over a, cbar_y, is public, and so is its part of
@@ -31,6 +32,7 @@ from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.clipping_choice import ClippingCurve, Warmup, best_bound, build_curve, proved_noise
 from fairpriv_core.methods.lagrangian import LagrangianRule, cell_means, constraint_norms, finite, outputs
+from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
@@ -40,6 +42,7 @@ from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
 from fairpriv_core.privacy.sums import on_grid, sensitivity
 
+_LEAST_RADIUS = 1e-30  # of steps whose multipliers are back at 0: counted, since a release has put them there
 _NOISES = ("noise_primal", "noise_dual", "noise_counts")
 
 
@@ -65,7 +68,7 @@ class PfLd(FitsMany):
 
     variant: str = fields.variant()
     epochs: int = fields.epochs(20)
-    batch_size: int = fields.batch_size(256)
+    batch_size: int | None = fields.fitting_batch_size()
     sampling_rate: float | None = parameter(
         None,
         "Sampling rate q",
@@ -93,7 +96,8 @@ class PfLd(FitsMany):
     clip_dual: float = parameter(
         1.0,
         "Dual clipping bound C_d",
-        "Largest output that one record may add to a violation; a probability never exceeds 1.",
+        "Largest output that one record may add to a violation; a probability never exceeds 1. With a gap aimed at it "
+        "does not apply: decisions, 0 or 1, are summed.",
         low=0.01,
         high=20.0,
         log=True,
@@ -101,6 +105,7 @@ class PfLd(FitsMany):
     )
     multiplier_max: float = fields.multiplier_max(2.0)
     dual_step: float = fields.dual_step(0.5)
+    gap_target: float | None = fields.gap_target()
     noise_primal: float | None = fields.noise_multiplier("Primal noise σ_p", "half the primal shift r C_p")
     noise_dual: float | None = fields.noise_multiplier("Dual noise σ_d", "the dual shift")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift √2")
@@ -122,6 +127,13 @@ class PfLd(FitsMany):
         elif self.variant == "published":
             raise BadInput("clip_primal must be a number > 0 for the published variant, got none.", field="clip_primal")
         checks.not_negative(multiplier_max=self.multiplier_max)
+        fields.check_gap_target(self.gap_target)
+        if self.gap_target is not None and self.variant == "published":
+            raise BadInput(
+                f"gap_target must be none for the published variant, which pursues equality, got {self.gap_target}; "
+                "take the proved variant.",
+                field="gap_target",
+            )
         checks.shares(share_dual=self.share_dual, share_counts=self.share_counts)
         for name in _NOISES:
             if getattr(self, name) is not None:
@@ -142,7 +154,7 @@ class PfLd(FitsMany):
 
     def published_rate(self, n_train: int) -> float:
         """The sampling rate that the paper's accounting uses: |B| / n."""
-        return fields.share_of_rows(self.batch_size, n_train)
+        return fields.share_of_rows(fields.count_batch(self, n_train), n_train)
 
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0; None where they move."""
@@ -169,9 +181,9 @@ class PfLd(FitsMany):
         For the published variant the bounds of eq. 7 and 9. The true group sizes are protected: n / groups stands in.
         """
         each = n_train / groups
-        primal, dual = 1.0 / (self.rate(n_train) * each), self.clip_dual / (math.sqrt(2.0) * each)
+        primal, dual = 1.0 / (self.rate(n_train) * each), dual_bound(self) / (math.sqrt(2.0) * each)
         if self.variant == "published":
-            primal = 2.0 / max(self.batch_size / groups - 1.0, 1.0)
+            primal = 2.0 / max(fields.count_batch(self, n_train) / groups - 1.0, 1.0)
             dual = math.sqrt(2.0) * self.clip_dual / max(each - 1.0, 1.0)
         bound = {} if self.clip_primal is None else {"primal": primal * self.multiplier_max * self.clip_primal}
         return {**bound, "dual": dual}
@@ -220,12 +232,13 @@ class PfLd(FitsMany):
 
         Multipliers are taken at +-1 (the minimiser does not depend on their size) and the groups as equally large,
         since their sizes are protected. Needs calibrated noise. {} where multipliers never leave 0: nothing is clipped.
+        With a gap aimed at, C_d clips nothing and has no curve.
         """
         if not self.pursues:
             return {}
         counts = np.full(warmup.groups, warmup.rows / warmup.groups)
         if self.variant == "published":
-            smallest = self.batch_size / warmup.groups
+            smallest = fields.count_batch(self, warmup.rows) / warmup.groups
             primal = 2.0 * math.sqrt(warmup.parameters) * self.noise("noise_primal") / max(smallest - 1.0, 1.0)
             dual = math.sqrt(2.0) * self.noise("noise_dual") / max(counts[0] - 1.0, 1.0)
         else:
@@ -236,10 +249,10 @@ class PfLd(FitsMany):
                 counts=counts,
             )
             dual = self.noise("noise_dual") * math.sqrt(2.0) / (2.0 * counts[0])
-        return {
-            "clip_primal": build_curve(warmup.norms, noise=primal, weight=float(warmup.groups)),
-            "clip_dual": build_curve(warmup.outputs, noise=dual, weight=1.0),
-        }
+        curves = {"clip_primal": build_curve(warmup.norms, noise=primal, weight=float(warmup.groups))}
+        if self.gap_target is not None:
+            return curves
+        return {**curves, "clip_dual": build_curve(warmup.outputs, noise=dual, weight=1.0)}
 
     @classmethod
     def fit_many(
@@ -354,17 +367,22 @@ class PfLdRule(OneSum):
                 self._violations[k] = release_violations(
                     self.setting, k, counts=counts, epoch=epoch, kernel=kernel, feed=feed
                 )
-                moved = self._multipliers[k] + method.dual_step * self._violations[k]
-                self._multipliers[k] = moved.clip(-method.multiplier_max, method.multiplier_max)
+                self._multipliers[k] = move_multipliers(
+                    self._multipliers[k],
+                    self._violations[k],
+                    among=self._cells.label,
+                    shares=np.ones(len(counts)),
+                    method=method,
+                )
         self._set_tables()
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         norms = np.abs(derivative(self.setting.target, records.probability, records.label)) * records.norms
         values = output(self.setting.target, records.logits, records.label)
-        bound = float(self._clip[0, 0])
+        bound, first = float(self._clip[0, 0]), self.setting.methods[0]
         return {
             "gradient_norm": (norms, bound if np.isfinite(bound) else None),
-            "output": (values, self.setting.methods[0].clip_dual),
+            "output": (values, first.clip_dual if first.gap_target is None else None),
         }
 
     def scalars(self, model: int) -> dict[str, float]:
@@ -411,6 +429,7 @@ class PfLdRule(OneSum):
         self._remainder = np.tile(midrange * rates, groups).astype(np.float32)
         self._centred = -centred.reshape(len(rates), groups * LABELS)  # group terms are taken off
         radius = np.abs(centred).max(axis=(1, 2)).astype(np.float64)
+        radius[self._violations.any(axis=1) & (radius == 0)] = _LEAST_RADIUS
         self._radius = radius.tolist()
         reach = sensitivity(np.where(radius > 0, radius, 1.0) * self._clip[:, 0].astype(np.float64))
         self._reach = np.where(radius > 0, reach, 0.0).tolist()
@@ -423,11 +442,14 @@ def _chosen(bound: float | None) -> float:
 def release_violations(
     setting: Setting[PfLd], k: int, *, counts: np.ndarray, epoch: int, kernel: Kernel, feed: Feed
 ) -> np.ndarray:
-    """Release mu(P_i) - mu(G_i) of model k, (cells,): h clipped to C_d, and centred, which halves the shift."""
-    method, cells = setting.methods[k], setting.cells
-    values = finite(outputs(k, target=setting.target, kernel=kernel, feed=feed))
-    half = method.clip_dual / 2.0
-    centred = on_grid(values.clip(method.clip_dual * MARGIN, method.clip_dual * (1.0 - MARGIN)) - half, half)
+    """Release mu(P_i) - mu(G_i) of model k, (cells,): h clipped to C_d, and centred, which halves the shift.
+
+    With a gap aimed at, h is the decision, 0 or 1, and 1 takes the place of C_d.
+    """
+    method, cells, bound = setting.methods[k], setting.cells, dual_bound(setting.methods[k])
+    values = finite(outputs(k, h=measured(method), target=setting.target, kernel=kernel, feed=feed))
+    half = bound / 2.0
+    centred = on_grid(values.clip(bound * MARGIN, bound * (1.0 - MARGIN)) - half, half)
     means = cell_means(k, cells=cells, values=values, group_values=centred, feed=feed)
     released = setting.trainings[k].mechanism.gaussian(
         means.sum / counts,

@@ -29,6 +29,7 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.lagrangian import finite, outputs
+from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
 from fairpriv_core.methods.noisy_sums import NoisySumsRule
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
@@ -80,7 +81,8 @@ class PfLdRecord(FitsMany):
     clip_dual: float = parameter(
         1.0,
         "Dual clipping bound C_d",
-        "Largest output that one record may add to a violation; a probability never exceeds 1.",
+        "Largest output that one record may add to a violation; a probability never exceeds 1. With a gap aimed at it "
+        "does not apply: decisions, 0 or 1, are summed.",
         low=0.01,
         high=20.0,
         log=True,
@@ -95,6 +97,7 @@ class PfLdRecord(FitsMany):
         log=True,
         expert=True,
     )
+    gap_target: float | None = fields.gap_target()
     noise_primal: float | None = fields.noise_multiplier("Primal noise σ", "C")
     noise_dual: float | None = fields.noise_multiplier("Dual noise σ_d", "the dual shift")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")
@@ -115,6 +118,7 @@ class PfLdRecord(FitsMany):
             dual_step=self.dual_step,
         )
         checks.not_negative(multiplier_max=self.multiplier_max)
+        fields.check_gap_target(self.gap_target)
         checks.shares(share_dual=self.share_dual, share_counts=self.share_counts)
         for name in ("noise_primal", "noise_dual", "noise_counts"):
             if getattr(self, name) is not None:
@@ -157,8 +161,8 @@ class PfLdRecord(FitsMany):
         return (Gaussian(self.noise("noise_counts")), Gaussian(self.noise("noise_dual"), self.epochs - 1), *steps)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C; C_d, the most that the shift of a dual step can be; and 1, as a record is counted once."""
-        return {"gradients": self.clip_primal, "dual": self.clip_dual, "counts": 1.0}
+        """Return C; C_d, or 1 of decisions, the most that a dual step's shift can be; and 1: a record counts once."""
+        return {"gradients": self.clip_primal, "dual": dual_bound(self), "counts": 1.0}
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return the moments accountant's figure (RDP) for the same releases."""
@@ -217,7 +221,7 @@ class PfLdRecordRule(NoisySumsRule):
         shape = (len(setting.methods), self._cells.count)
         self.kept["multipliers"], self.kept["violations"] = np.zeros(shape), np.zeros(shape)
         self.kept["noisy_counts"] = np.ones(shape)
-        self.kept["centres"] = setting.column("clip_dual").astype(np.float64) / 2.0 * np.ones(shape)
+        self.kept["centres"] = np.array([[dual_bound(method)] for method in setting.methods]) / 2.0 * np.ones(shape)
         for k, (method, training) in enumerate(zip(setting.methods, setting.trainings, strict=True)):
             if method.pursues and training.checkpoint is None:
                 self.kept["noisy_counts"][k] = release_counts(setting, k, sensitivity=1.0)
@@ -243,7 +247,10 @@ class PfLdRecordRule(NoisySumsRule):
         first = self.setting.methods[0]
         return {
             "gradient_norm": (np.abs(self._derivatives(records)) * records.norms, first.clip_primal),
-            "output": (output(self.setting.target, records.logits, records.label), first.clip_dual),
+            "output": (
+                output(self.setting.target, records.logits, records.label),
+                first.clip_dual if first.gap_target is None else None,
+            ),
         }
 
     def scalars(self, model: int) -> dict[str, float]:
@@ -265,7 +272,7 @@ class PfLdRecordRule(NoisySumsRule):
         return derivatives_of_all
 
     def _take_dual_step(self, k: int, sums: np.ndarray) -> None:
-        """Move multipliers and centres of model k by noisy sums of h - m_i; a cell's step is s times d_i / p_i.
+        """Move multipliers and centres of model k by noisy sums of h - m_i; cells' steps are as their shares d_i / p_i.
 
         That share makes the noise of a step the same for every cell, however small. Centring by the latest noisy mean
         leaves the error of the sizes d_i on the violation alone, not on h.
@@ -273,10 +280,15 @@ class PfLdRecordRule(NoisySumsRule):
         method, counts, people = self.setting.methods[k], self.kept["noisy_counts"][k], self._people(k)
         population = self._alike @ sums / people
         violations = population - sums / counts
-        moved = self.kept["multipliers"][k] + method.dual_step * counts / people * violations
         self.kept["violations"][k] = violations
-        self.kept["multipliers"][k] = moved.clip(-method.multiplier_max, method.multiplier_max)
-        self.kept["centres"][k] = (self.kept["centres"][k] + population).clip(0.0, method.clip_dual)
+        self.kept["multipliers"][k] = move_multipliers(
+            self.kept["multipliers"][k],
+            violations,
+            among=self._cells.label,
+            shares=counts / people,
+            method=method,
+        )
+        self.kept["centres"][k] = (self.kept["centres"][k] + population).clip(0.0, dual_bound(method))
 
     def _people(self, k: int) -> np.ndarray:
         """Return the sizes p_i of the cells' populations (cells,)."""
@@ -300,13 +312,14 @@ def release_deviations(
 ) -> np.ndarray:
     """Release the cells' sums of h - m_i of model k, (cells,), h clipped to C_d and m_i the public `centres`.
 
+    With a gap aimed at, h is the decision, 0 or 1, and 1 takes the place of C_d.
     A record that is absent adds nothing; one that is present at most max(m_i, C_d - m_i), to one cell.
     """
     method, cells = setting.methods[k], setting.cells
-    bound = method.clip_dual
+    bound = dual_bound(method)
     cell = cells.of.reshape(-1)[feed.columns[k].codes]
     inside = cell != NO_CELL
-    values = outputs(k, target=setting.target, kernel=kernel, feed=feed)[inside]
+    values = outputs(k, h=measured(method), target=setting.target, kernel=kernel, feed=feed)[inside]
     deviations = finite(values.clip(bound * MARGIN, bound * (1.0 - MARGIN)) - centres[cell[inside]])
     return setting.trainings[k].mechanism.gaussian(
         np.bincount(cell[inside], weights=on_grid(deviations, bound), minlength=cells.count),

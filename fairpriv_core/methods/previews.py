@@ -20,6 +20,7 @@ from fairpriv_core.methods.clipping_choice import Warmup, quantiles
 from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.lagrangian import constraint_norms, finite, outputs
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.surrogates import output
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
@@ -55,5 +56,5 @@ def compute(request: Mapping[str, Any]) -> dict[str, Any]:
     shape = read_shape(fitted.network)
     kernel, feed = open_kernel(shape, fitted.parameters.reshape(1, -1), "cpu"), Feed([train])
     norms = constraint_norms(0, target=notion.target, kernel=kernel, feed=feed)
-    values = outputs(0, target=notion.target, kernel=kernel, feed=feed)
+    values = outputs(0, h=output, target=notion.target, kernel=kernel, feed=feed)
     return asdict(Warmup(quantiles(finite(norms)), quantiles(finite(values)), shape.size, train.n, train.groups))

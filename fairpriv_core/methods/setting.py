@@ -19,6 +19,7 @@ from fairpriv_core.methods.fields import (
     DrawsSamples,
     TrainsNetwork,
     check_labels,
+    count_batch,
     count_outputs,
     equally_many,
     network_of,
@@ -92,6 +93,6 @@ class Setting(Generic[M_co]):
         """
         first = self.methods[0]
         rates = tuple(method.learning_rate for method in self.methods)
-        size = first.batch_size if batch_size is None else batch_size
+        size = count_batch(first, self.n) if batch_size is None else batch_size
         schedule = Schedule(first.epochs, size, first.optimizer, rates, project)
         return train(rule, shape=self.shape, schedule=schedule, feed=Feed(self.trains), trainings=self.trainings)

@@ -1,4 +1,4 @@
-"""The differentiable h of each notion, as a function of the logit (PF-LD, eq. 1)."""
+"""The h of each notion as a function of the logit: the differentiable one (PF-LD, eq. 1), and what is decided."""
 
 from __future__ import annotations
 
@@ -29,6 +29,16 @@ def output(target: Target, logits: np.ndarray, labels: np.ndarray) -> np.ndarray
         return sigmoid(logits)
     loss: np.ndarray = np.maximum(np.logaddexp(0.0, logits) - labels * logits, 0.0, dtype=logits.dtype)
     return loss
+
+
+def decided(target: Target, logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return what is reported of each record: 1 where label 1 is decided, or where the decision is wrong, else 0.
+
+    NaN where a logit is not a number.
+    """
+    positive = logits > 0
+    chosen: np.ndarray = positive if target == "score" else positive != (labels == 1)
+    return np.where(np.isnan(logits), np.nan, chosen)
 
 
 def derivative(target: Target, probability: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
@@ -12,6 +12,7 @@ from fairpriv_core.engine.networks import AnyShape, estimate_memory, find_memory
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.base import Method, MethodInfo
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.fields import TrainsNetwork, count_batch
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import say_undefined
 from fairpriv_core.privacy.event import Events
@@ -141,8 +142,9 @@ def check_notion(name: str, info: MethodInfo, labels: int) -> None:
 def check_network(method: Method, data: Dataset) -> AnyShape:
     """Return a method's network; BadInput where it does not fit the rows, or would not fit into memory."""
     shape = build_shape(method, data)
-    drawn = getattr(method, "sampling_rate", None) or 0.0
-    needed = estimate_memory(shape, int(getattr(method, "batch_size", drawn * data.n)) or 1)
+    drawn = (getattr(method, "sampling_rate", None) or 0.0) * data.n
+    rows = count_batch(cast(TrainsNetwork, method), data.n) if hasattr(method, "batch_size") else int(drawn)
+    needed = estimate_memory(shape, rows or 1)
     there = find_memory()
     if there is not None and needed > there:
         raise BadInput(

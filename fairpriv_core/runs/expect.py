@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.networks import AnyShape
 from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.fields import TrainsNetwork, count_batch
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.store.rows import RunRow
 
@@ -46,9 +47,10 @@ def _name_kind(config: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _count_rows(method: Method, n_train: int) -> float:
     """Return how many rows a step passes through the network."""
-    batch, rate = getattr(method, "batch_size", None), getattr(method, "sampling_rate", None)
-    if batch is None:
+    rate = getattr(method, "sampling_rate", None)
+    if not hasattr(method, "batch_size"):
         return float((rate or _PASSES) * n_train)
+    batch = count_batch(cast(TrainsNetwork, method), n_train)
     return float(batch + (rate or batch / n_train) * n_train)
 
 

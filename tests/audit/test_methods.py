@@ -72,6 +72,15 @@ def test_no_record_adds_more_than_is_counted(name: str, network: str) -> None:
     assert {one.release: one.largest for one in found if one.largest > 1.0 + 1e-9} == {}
 
 
+@pytest.mark.parametrize("name", [name for name, kind in PRIVATE.items() if kind.info.name.startswith("pf_ld")])
+def test_no_record_adds_more_than_is_counted_where_a_gap_is_aimed_at(name: str) -> None:
+    method = with_fields(prepare(name, "table"), gap_target=0.01)
+    whole = method.info.threat_model == "record"
+    found = measure_shapes(trainer_of(method), make_rows("table"), changes=8, whole_record=whole, seed=0)
+    assert {one.release for one in found} >= {"dual"}
+    assert {one.release: one.largest for one in found if one.largest > 1.0 + 1e-9} == {}
+
+
 @pytest.mark.parametrize(("name", "network"), TOGETHER)
 def test_halved_noise_is_caught(name: str, network: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the accountant untouched: what is counted lies in the honest noise's range, and above the halved one's."""
@@ -123,10 +132,20 @@ def test_the_mutant_without_clipping_is_caught(network: str, monkeypatch: pytest
     assert reach.largest > 2.0
 
 
-@pytest.mark.parametrize("variant", ["published", "proved"])
-def test_one_persons_group_refutes_the_published_accounting_and_not_the_proved_one(variant: str) -> None:
+@pytest.mark.parametrize(("variant", "target"), [("published", None), ("proved", None), ("proved", 0.0)])
+def test_one_persons_group_refutes_the_published_accounting_and_not_the_proved_one(
+    variant: str, target: float | None
+) -> None:
     """Two tables of 400 that differ in one group (`make_balanced_pair`); 60 runs on each are enough."""
-    method = PfLd(variant=variant, epochs=4, batch_size=400, optimizer="sgd", learning_rate=1e-4, dual_step=1e4)
+    method = PfLd(
+        variant=variant,
+        epochs=4,
+        batch_size=400,
+        optimizer="sgd",
+        learning_rate=1e-4,
+        dual_step=1e4,
+        gap_target=target,
+    )
     known = method.calibrated(epsilon=1.0, delta=DELTA, n_train=400)
     plan = AuditPlan(runs=80)
     pair = make_balanced_pair(400)

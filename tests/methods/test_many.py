@@ -33,8 +33,10 @@ NOISY: dict[str, Any] = {"noise_primal": 1.0, "noise_counts": 1.0}
 KINDS: dict[str, list[Method]] = {
     "none": [Plain(**SHORT, learning_rate=rate) for rate in (0.1, 0.2, 0.4)],
     "f_ld": [FLd(**SHORT, multiplier_max=most) for most in (0.0, 1.0, 2.0)],
+    "f_ld, gaps": [FLd(**SHORT, gap_target=gap) for gap in (None, 0.01, 0.5)],
     "dp_sgd": [DpSgd(**SHORT, noise_primal=noise) for noise in (0.5, 1.0, 2.0)],
     "pf_ld": [PfLd(**SHORT, **NOISY, noise_dual=1.0, multiplier_max=most) for most in (0.5, 1.0, 2.0)],
+    "pf_ld, gaps": [PfLd(**SHORT, **NOISY, noise_dual=1.0, gap_target=gap) for gap in (None, 0.01, 0.5)],
     "pf_ld published": [
         PfLd(**SHORT, noise_primal=noise, noise_dual=1.0, variant="published", clip_primal=0.1)
         for noise in (0.5, 1.0, 2.0)
@@ -49,7 +51,7 @@ KINDS: dict[str, list[Method]] = {
     ],
     "dp_fermi_record": [DpFermiRecord(**SHORT, **NOISY, multiplier=most) for most in (0.5, 1.0, 3.0)],
 }
-SHARED = [kind for kind in KINDS if kind not in ("none", "f_ld") and "published" not in kind]
+SHARED = [kind for kind in KINDS if not kind.startswith(("none", "f_ld")) and "published" not in kind]
 
 
 def _train(

@@ -15,6 +15,7 @@ import pytest
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import RunFailed
+from fairpriv_core.methods import multipliers
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
 from fairpriv_core.notions.catalog import notions
@@ -35,6 +36,7 @@ METHOD = PfLdRecord(
     noise_dual=1.0,
     noise_counts=1.0,
 )
+AIMS = dataclasses.replace(METHOD, gap_target=0.001)
 DEEP = dataclasses.replace(METHOD, dual_step=1.0, hidden_layers=2, width=5, optimizer="sgd", learning_rate=0.2)
 
 
@@ -136,14 +138,24 @@ def test_each_contribution_of_a_network_lies_in_its_ball() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("notion", list(notions()))
-def test_a_record_moves_the_dual_sums_within_their_shift(notion: str, shape: str) -> None:
-    moves = find_moves(METHOD, SHAPES[shape](), notion)
+@pytest.mark.parametrize("method", [METHOD, AIMS], ids=["equality", "aims at a gap"])
+def test_a_record_moves_the_dual_sums_within_their_shift(method: PfLdRecord, notion: str, shape: str) -> None:
+    moves = find_moves(method, SHAPES[shape](), notion)
     assert len(moves) >= 150
     assert moves.max() <= 1.0 + 1e-9
 
 
-def test_the_dual_shift_is_met() -> None:
-    assert find_moves(METHOD, huge(), "accuracy_parity").max() >= 0.999
+@pytest.mark.parametrize("method", [METHOD, AIMS], ids=["equality", "aims at a gap"])
+def test_the_dual_shift_is_met(method: PfLdRecord) -> None:
+    assert find_moves(method, huge(), "accuracy_parity").max() >= 0.999
+
+
+def test_the_mutant_whose_decisions_are_not_numbers_for_a_row_that_is_none_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A row without an output counts as absent; read as a decision 0 it would add what an absent row does not."""
+    monkeypatch.setattr(multipliers, "decided", lambda target, logits, labels: (logits > 0).astype(np.float64))
+    assert find_moves(AIMS, huge(), "demographic_parity").max() > 1.2
 
 
 @pytest.mark.parametrize("notion", list(notions()))

@@ -1,0 +1,102 @@
+"""A batch that follows from the number of rows: steps enough for small tables, held against scikit-learn."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.engine.predict import predict_proba
+from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.f_ld import FLd
+from fairpriv_core.methods.fields import LEAST_STEPS, USUAL_BATCH
+from fairpriv_core.methods.none import Plain
+from fairpriv_core.methods.pf_ld import PfLd
+from tests.methods.harness import RecordingMechanism, make_data, train
+
+METHODS = {"none": Plain(batch_size=None), "f_ld": FLd(batch_size=None, multiplier_max=0.0)}
+BENCHMARKS = {"synthetic": "group", "compas": "race", "credit_default": "sex", "bank": "age", "adult": "sex"}
+HALF_A_POINT = 0.005
+
+
+def _make_narrow(n: int, seed: int) -> Dataset:
+    """Return rows whose label follows eight of twelve features, and whose group shows in four."""
+    draw = np.random.default_rng(seed)
+    group = (draw.random(n) < 0.3).astype(np.int64)
+    rows = draw.normal(size=(n, 12)).astype(np.float32)
+    rows[:, :4] -= 0.7 * (group[:, None] - 0.3)
+    score = rows @ np.array([0.7, 0.5, 0.4, 0.3, 0.6, 0.5, 0.4, 0.3, 0, 0, 0, 0]) + 1.0
+    y = draw.random(n) < 1 / (1 + np.exp(-score))
+    return dataclasses.replace(make_data(n=50, d=12), X=rows, y=y.astype(np.int64), group=group)
+
+
+def _make_wide(n: int, seed: int) -> Dataset:
+    """Return rows with twenty numbers and twenty flags, one row in six with each."""
+    draw, weights = np.random.default_rng(seed), np.random.default_rng(1).normal(size=40) * 0.35
+    rows = draw.normal(size=(n, 40)).astype(np.float32)
+    rows[:, 20:] = rows[:, 20:] > 1.0
+    y = draw.random(n) < 1 / (1 + np.exp(0.3 - rows @ weights))
+    group = (rows[:, 0] > 0).astype(np.int64)
+    return dataclasses.replace(make_data(n=50, d=40), X=rows, y=y.astype(np.int64), group=group)
+
+
+def _behind(method: Method, pairs: list[tuple[Dataset, Dataset]]) -> float:
+    """Return by how much a method's accuracy is below that of scikit-learn's logistic regression, on the mean."""
+    behind = []
+    for part, test in pairs:
+        reference = LogisticRegression(max_iter=3000).fit(part.X, part.y).score(test.X, test.y)
+        (fitted,) = train(method, [part], [RecordingMechanism()])
+        scores = predict_proba(fitted.network, fitted.parameters, test.X)[:, 1]
+        behind.append(reference - float(((scores > 0.5) == test.y).mean()))
+    return float(np.mean(behind))
+
+
+@cache
+def _draw(make: Callable[[int, int], Dataset], n: int) -> list[tuple[Dataset, Dataset]]:
+    seeds = range(6 if n < 3_000 else 2)
+    return [(make(n, seed), make(20_000, 1_000 + seed)) for seed in seeds]
+
+
+@pytest.mark.parametrize("n", [300, 1_000, 3_000, 10_000, 100_000])
+@pytest.mark.parametrize("make", [_make_narrow, _make_wide], ids=["narrow", "wide"])
+@pytest.mark.parametrize("name", METHODS)
+def test_training_on_a_made_up_table_converges(name: str, make: Callable[[int, int], Dataset], n: int) -> None:
+    assert _behind(METHODS[name], _draw(make, n)) <= HALF_A_POINT
+
+
+@pytest.mark.usefixtures("real_data")
+@pytest.mark.parametrize("dataset", BENCHMARKS)
+@pytest.mark.parametrize("name", METHODS)
+def test_training_on_a_benchmark_converges(
+    name: str, dataset: str, real_data: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRPRIV_DATA", str(real_data))
+    data = load_dataset(DataSpec(dataset=dataset, sensitive=BENCHMARKS[dataset]))
+    assert _behind(METHODS[name], [split_dataset(data, seed=seed) for seed in range(2)]) <= HALF_A_POINT
+
+
+def test_with_the_usual_batch_a_small_table_does_not_converge() -> None:
+    """So the tests above can fail."""
+    assert _behind(Plain(), _draw(_make_narrow, 1_000)) > 3 * HALF_A_POINT
+
+
+@pytest.mark.parametrize("method", [*METHODS.values(), PfLd(batch_size=None)], ids=[*METHODS, "pf_ld"])
+def test_a_batch_leaves_steps_enough_and_is_never_larger_than_usual(method: Any) -> None:
+    for n in (100, 300, 1_000, 4_629, 20_000, 1_000_000):
+        usual = dataclasses.replace(method, batch_size=min(USUAL_BATCH, n)).steps(n)
+        assert method.steps(n) >= max(LEAST_STEPS, usual)
+    few = dataclasses.replace(method, epochs=2)
+    assert few.steps(50) == 2 * 50  # of one row each: no fewer
+
+
+def test_the_sampling_rate_follows_the_batch() -> None:
+    method = PfLd(batch_size=None)
+    assert method.rate(3_000) == pytest.approx(40 / 3_000)
+    assert method.published_rate(3_000) == pytest.approx(40 / 3_000)
