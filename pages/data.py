@@ -7,7 +7,7 @@ import streamlit as st
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.problem import DataSpec
 from pages.widgets.data.files import begin_file
-from pages.widgets.data.groups import choose_fewer, show_counts, show_terms
+from pages.widgets.data.groups import choose_fewer, show_counts, show_left_out, show_terms
 from pages.widgets.data.roles import choose_benchmark, choose_file
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.reference import write_reference
@@ -57,6 +57,8 @@ def _follow_reference() -> None:
     if spec.file is not None:
         begin_file(spec.file, told=True)
         choose("image", spec.image or "")
+        choose("person", spec.person or "")
+        choose("schema", spec.schema)
     choose("label", spec.label)
     choose("positive", spec.positive)
     choose("unreadable", spec.unreadable is not None)
@@ -79,6 +81,7 @@ def _describe(spec: DataSpec) -> None:
     settle_defaults(reference, dataset)
     st.badge("raw statistics, for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
     show_counts(outline, seed=value("seed"), split=default_split(spec.dataset))
+    show_left_out(outline)
     show_terms(dataset)
     if st.button("Train on this data", key="data_train", type="primary", icon=":material/tune:"):
         go_to("train")

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.widgets.shared.reference import describe_reference
+from tests.unprepared import write_stays
 
 Open = Callable[..., AppTest]
 HEADER = "age,sex,city,income\n"
@@ -96,7 +97,7 @@ def test_a_file_of_ones_own_is_guessed_confirmed_and_used(open_page: Open, own_s
     assert len(stored) == 1 and stored[0].stat().st_mode & 0o777 == 0o600
     page.selectbox("positive").set_value("high").run()
     said = " ".join(item.value for item in page.markdown)
-    assert "**400** people" in said and "**high**" in said
+    assert "**400** rows" in said and "**high**" in said
 
 
 def test_a_numeric_attribute_is_cut_at_stated_edges(open_page: Open) -> None:
@@ -247,3 +248,17 @@ def test_an_upload_can_be_deleted(open_page: Open, own_store: Path) -> None:
     page.button("delete_upload").click().run()
     assert not page.exception
     assert not list((own_store.parent / "uploads").glob("*"))
+
+
+def test_rows_of_one_person_and_what_is_left_out(open_page: Open, own_store: Path, tmp_path: Path) -> None:
+    """Whose a row is is guessed and can be taken back; the reference says it, and what is left out stands there."""
+    path = write_stays(tmp_path / "stays.csv", rows=800)
+    page = upload(open_page("data", source="file"), path.read_bytes(), "stays.csv")
+    assert not page.exception and page.selectbox("person").value == "patient_nbr"
+    assert "person=patient_nbr" in page.query_params["data"]
+    said = " ".join(each.value for each in page.markdown)
+    assert "rows: another row of the same patient\\_nbr is used" in said and "encounter\\_id" in said
+    assert "** people" not in said
+    page.selectbox("person").set_value("").run()
+    assert "person" not in page.query_params["data"]
+    assert "another row of the same" not in " ".join(each.value for each in page.markdown)

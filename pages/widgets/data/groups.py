@@ -100,7 +100,7 @@ def _as_row(profile: GroupProfile, *, flagged: bool) -> dict[str, object]:
     between = "–" if profile.low is None else f"{percent_text(profile.low)} to {percent_text(profile.high)}"
     return {
         "group": profile.name,
-        "people": profile.size,
+        "rows": profile.size,
         "share": percent_text(profile.share),
         "base rate": percent_text(profile.base_rate),
         "95 % interval": between,
@@ -149,6 +149,19 @@ def show_counts(outline: Outline, *, seed: int, split: str) -> None:
         show_revealing(outline.revealing)
 
 
+def show_left_out(outline: Outline) -> None:
+    """Draw which rows and columns of a person's file are not used, and why."""
+    if not outline.rows_left_out and not outline.columns_left_out:
+        return
+    read, used = outline.dataset.rows_read, outline.dataset.n
+    with st.expander("Left out, and why", expanded=True, key="left_out"):
+        st.markdown(f"**{read:,}** rows were read, **{used:,}** are used.")
+        for reason, rows in outline.rows_left_out:
+            st.markdown(f"- {rows:,} rows: {plain(reason)}.")
+        for _, reason in outline.columns_left_out:
+            st.markdown(f"- {plain(reason[:1].upper() + reason[1:])}")
+
+
 def show_terms(dataset: Dataset) -> None:
     """Draw what an epsilon on the data takes as given, and what must be said of them."""
     with st.expander("What an ε on this data takes as given", key="data_assumptions"):
@@ -161,7 +174,8 @@ def show_terms(dataset: Dataset) -> None:
 
 def _describe_rows(dataset: Dataset) -> str:
     if dataset.image is None:
-        return f"**{dataset.people:,}** people, **{dataset.n:,}** rows, **{dataset.features:,}** encoded features."
+        people = "" if dataset.unit is None else f"**{dataset.people:,}** people, "
+        return f"{people}**{dataset.n:,}** rows, **{dataset.features:,}** encoded features."
     channels, height, width = dataset.image
     kind = "grey" if channels == 1 else "colour"
     unlike = "" if dataset.unit is None else f", **{dataset.people:,}** of them different"

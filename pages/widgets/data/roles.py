@@ -60,6 +60,35 @@ def choose_images(report: FileReport) -> tuple[str | None, str | None]:
     return (image, ask_skip()) if image else (None, None)
 
 
+def choose_person(report: FileReport, image: str | None) -> str | None:
+    """Return the column that says whose a row is; None where no column has several rows of one, or none is chosen."""
+    known = [column for column in report.columns if column.name != image and 1 < column.distinct < report.rows]
+    options = [_NONE, *(column.name for column in known)]
+    guess = next((column.name for column in known if column.role == "person"), _NONE)
+    if guess == _NONE and not value("person"):
+        return None
+    chosen = st.selectbox(
+        "Whose a row is: one row of each person is used, so that ε protects people",
+        options,
+        **mount_index("person", options, guess),
+        format_func=lambda name: name or "not said: ε protects a row",
+    )
+    return keep("person", chosen) or None
+
+
+def keep_schema() -> str | None:
+    """Return the schema that the data came with, by a link or a run, unless it is taken away."""
+    schema = value("schema")
+    if not schema:
+        return None
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    left.info("The columns are as this run's schema says, not as guessed above.", icon=":material/schema:")
+    if right.button("Use the guesses", key="drop_schema"):
+        choose("schema", None)
+        st.rerun()
+    return str(schema)
+
+
 def ask_skip() -> str | None:
     """Return "skip" where images that cannot be read are to be left out; None where they are refused."""
     asked = st.toggle("Leave out images that cannot be read", **mount("unreadable", default=False))
@@ -125,7 +154,8 @@ def choose_file() -> DataSpec | None:
         return None
     _show_guesses(report)
     image, skip = choose_images(report)
-    columns = [column for column in report.columns if column.name != image]
+    person = choose_person(report, image)
+    columns = [column for column in report.columns if column.name not in (image, person)]
     usable = {column.name: column for column in columns if column.distinct > 1}
     labels = {column.name: column for column in list_labels(columns)}
     if not labels:
@@ -140,7 +170,14 @@ def choose_file() -> DataSpec | None:
     if (positive is None and not classes) or not sensitive:
         return None
     return DataSpec(
-        file=str(given.path), label=label, positive=positive, sensitive=sensitive, image=image, unreadable=skip
+        file=str(given.path),
+        label=label,
+        positive=positive,
+        sensitive=sensitive,
+        image=image,
+        unreadable=skip,
+        person=person,
+        schema=keep_schema(),
     )
 
 

@@ -28,7 +28,7 @@ _FRESH_SECONDS = 2.0
 _DIGITS = 12
 _RATIO, _ROWS = "group_ratio", "rows"
 _UPLOAD, _FOLDER = "file-", "folder-"
-_ASKED = ("label", "positive", "image", "unreadable")
+_ASKED = ("label", "positive", "image", "unreadable", "person", "schema")
 
 
 def call_files(text: str) -> str:
