@@ -93,7 +93,9 @@ def _guess_keys(name: str, present: int, distinct: int) -> ColumnSchema | None:
     if present <= _ROWS_FOR_KEYS or distinct <= present / 20:
         return None
     if distinct < present and words & _PERSON_WORDS and words <= _PERSON_WORDS | _KEY_WORDS:
-        said = f"column '{name}' says whose a row is, it seems, and is no feature; named as the person it makes ε protect people."
+        said = (
+            f"column '{name}' seems to say whose a row is and is no feature; as the person column it protects people."
+        )
         return ColumnSchema(name, "person", "code", reason=said, public=said)
     if words & _KEY_WORDS and distinct > present / 2:
         return _leave_out(name, "code", f"column '{name}' seems to name rows or people and is not used.")
