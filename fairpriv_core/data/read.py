@@ -151,7 +151,8 @@ class _Growing:
             return self.values.setdefault(stripped, len(self.values))
         key = re.split("[T ]", stripped, maxsplit=1)[0] if self.told.kind == "date" else canonical(stripped)
         most = _MOST_DAYS if self.told.kind == "date" else MOST_VALUES + len(self.told.values)
-        return self.values.setdefault(key if len(self.values) < most else _UNLISTED, len(self.values))
+        has_room = key in self.values or len(self.values) < most
+        return self.values.setdefault(key if has_room else _UNLISTED, len(self.values))
 
     def finish(self) -> Column:
         """Return the column as long as it is; what was held is given up, so that one column at most is held twice."""

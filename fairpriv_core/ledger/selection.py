@@ -134,7 +134,7 @@ def _read(store: RunStore, keys: Sequence[str]) -> list[_Candidate]:
 
 
 def _name_question(data: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(data.get(name) for name in ("label", "positive", "sensitive", "group_ratio", "rows"))
+    return tuple(data.get(name) for name in ("label", "positive", "sensitive", "group_ratio", "rows", "person"))
 
 
 def _read_released(candidates: Sequence[_Candidate], metric: str) -> list[float | None]:

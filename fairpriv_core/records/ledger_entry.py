@@ -186,7 +186,8 @@ def _name_split(config: Mapping[str, Any]) -> str:
     if find_seed(config) is not None:
         named += [config["seed"], data["label"], data["positive"], data["sensitive"]]
     later = (data.get(name) for name in ("group_ratio", "rows"))  # told apart: at most 1, and 2 or more
-    return json.dumps([*named, *(number for number in later if number is not None)])
+    stated = ([name, data[name]] for name in ("person", "schema") if data.get(name) is not None)  # they drop rows too
+    return json.dumps([*named, *(number for number in later if number is not None), *stated])
 
 
 def _call(column: str, problem: Problem | None) -> str:

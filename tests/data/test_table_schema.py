@@ -9,9 +9,11 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.dates import guess_order, read_date, take_part
+from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.guess import guess_column
 from fairpriv_core.data.problem import DataSpec, DatePart
 from fairpriv_core.data.profile import inspect_file, outline_data, propose_schema
+from fairpriv_core.data.read import ReadAs, read_table
 from fairpriv_core.data.table import Codes, Numbers
 from fairpriv_core.data.table_schema import (
     TableSchema,
@@ -212,9 +214,6 @@ def test_parts_of_dates() -> None:
 
 def test_a_year_is_asked_of_a_new_file_as_of_the_first(tmp_path: Path) -> None:
     """The date's part belongs to the encoder, so that prediction reads the same column alike."""
-    from fairpriv_core.data.encode import Encoder
-    from fairpriv_core.data.read import ReadAs, read_table
-
     path = write(
         tmp_path / "people.csv",
         [f"{row},{2000 + index % 20}-05-01" for index, row in enumerate(ROWS)],
@@ -233,3 +232,17 @@ def test_a_short_key_column_is_no_key() -> None:
     few = guess_column("discharge_disposition_id", Numbers(np.repeat(np.arange(1.0, 27), 40)))
     amounts = guess_column("salary", Numbers(np.arange(500.0) ** 2 + 7))
     assert (few.role, few.type) == ("feature", "code") and (amounts.role, amounts.type) == ("feature", "whole number")
+
+
+def test_a_listed_value_is_found_behind_any_number_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one row more of other texts would decide what the rows behind it hold."""
+    monkeypatch.setattr("fairpriv_core.data.read.MOST_VALUES", 5)
+    path = write(
+        tmp_path / "people.csv",
+        [f"v{row},1,f" for row in range(50)] + ["b,0,m", "b,1,m", "a,1,f", "v3,0,m", ",0,f"],
+        "town,paid,sex",
+    )
+    found = read_table(path, told={"town": ReadAs("text", ("a", "b"))}).table["town"]
+    assert isinstance(found, Codes)
+    assert [found.values[code] if code >= 0 else None for code in found.codes[-5:]] == ["b", "b", "a", "v3", None]
+    assert len(found.values) == 8
