@@ -112,6 +112,14 @@ def test_runs_share_a_split_in_the_ledger_only_where_they_thin_alike() -> None:
     assert len(set(names.values())) == 11
 
 
+def test_runs_share_a_split_in_the_ledger_only_where_they_leave_out_the_same_rows() -> None:
+    schema = '{"values_from":"rows","columns":{"age":{"type":"number"}}}'
+    asked = {"file": "people.csv", "label": "paid", "sensitive": "sex"}
+    further: list[dict[str, str]] = [{}, {"person": "who"}, {"schema": schema}, {"person": "who", "schema": schema}]
+    configs = [build_config({"data": {**asked, **one}, "method": "dp_sgd", "epsilon": 1.0}) for one in further]
+    assert len({record_posting(_draft(config)).entry.split for config in configs}) == 4
+
+
 def _draft(config: RunConfig) -> dict[str, Any]:
     known = {"key": "k", "threat_model": "record", "epsilon": 1.0, "epsilon_reason": None, "event": [], "notes": {}}
     return {**known, "config": config.to_json(), "data": {"columns": ["x"]}}
