@@ -66,7 +66,7 @@ def test_crossed_groups_are_counted_and_the_small_ones_flagged(tab: Page, site: 
     open_page(tab, site, f"data?{urlencode({'source': 'file', 'data': reference})}")
     expect(tab.get_by_role("heading", name="Groups of sex+region")).to_be_visible()
     expect(tab.get_by_text("groups are in the table and not drawn")).to_be_visible()
-    expect(tab.get_by_text("Rates of so few people say little").first).to_be_visible()
+    expect(tab.get_by_text("Rates of so few rows say little").first).to_be_visible()
     expect(tab.locator("[data-testid=stDataFrame]").first).to_be_visible()
 
 

@@ -63,7 +63,7 @@ def test_groups_have_sizes_base_rates_and_intervals(open_page: Open) -> None:
     page = open_page("data")
     table = page.dataframe[0].value
     assert list(table["group"]) == ["A", "B"]
-    assert {"people", "base rate", "95 % interval"} <= set(table.columns)
+    assert {"rows", "base rate", "95 % interval"} <= set(table.columns)
     assert "remark" not in table.columns  # no group is small
     assert "do not publish" in " ".join(item.value for item in page.markdown)
 

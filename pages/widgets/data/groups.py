@@ -47,11 +47,11 @@ def show_groups(dataset: Dataset) -> None:
             [_as_row(profile, flagged=any(each.flag for each in profiles)) for profile in by_size],
             key="group_table",
             hide_index=True,
-            alt="Each group's size, share of all people, base rate with its 95 % interval, and whether it is small.",
+            alt="Each group's size, share of all rows, base rate with its 95 % interval, and whether it is small.",
         )
         small = [profile for profile in profiles if profile.flag]
         for profile in small[:_MOST_BARS]:
-            words = f"{profile.name}: {profile.flag}. Rates of so few people say little, and a private run may refuse."
+            words = f"{profile.name}: {profile.flag}. Rates of so few rows say little, and a private run may refuse."
             st.warning(plain(words), icon=":material/group_off:")
         if hidden:
             st.caption(plain(_describe_hidden(hidden, profiles)))
