@@ -126,7 +126,7 @@ def upload(tab: Page, address: str, size: int) -> None:
         file.write(("age,sex,hours,score,income\n" + lines)[:size].rpartition("\n")[0] + "\n")
         file.flush()
         tab.goto(f"{address}/data?source=file")
-        tab.locator("input[type=file]").set_input_files(file.name)
+        tab.locator("input[type=file]").first.set_input_files(file.name)
         tab.get_by_role("heading", name="Groups of sex").wait_for()
 
 

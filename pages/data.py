@@ -6,6 +6,7 @@ import streamlit as st
 
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.table_schema import from_text
 from pages.widgets.data.files import begin_file
 from pages.widgets.data.groups import choose_fewer, show_counts, show_left_out, show_terms
 from pages.widgets.data.roles import choose_benchmark, choose_file
@@ -59,6 +60,7 @@ def _follow_reference() -> None:
         choose("image", spec.image or "")
         choose("person", spec.person or "")
         choose("schema", spec.schema)
+        choose("values_from", "rows" if spec.schema is None else from_text(spec.schema).values_from)
     choose("label", spec.label)
     choose("positive", spec.positive)
     choose("unreadable", spec.unreadable is not None)
@@ -80,9 +82,9 @@ def _describe(spec: DataSpec) -> None:
     st.session_state["data_shown"] = reference
     settle_defaults(reference, dataset)
     st.badge("raw statistics, for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
-    show_counts(outline, seed=value("seed"), split=default_split(spec.dataset))
+    show_counts(outline, seed=value("seed"), split=default_split(spec.dataset), own=spec.file is not None)
     show_left_out(outline)
-    show_terms(dataset)
+    show_terms(outline)
     if st.button("Train on this data", key="data_train", type="primary", icon=":material/tune:"):
         go_to("train")
 

@@ -95,7 +95,8 @@ class GroupProfile:
 class ColumnReport:
     """One column of a file: what it seems to be, how many values it has, and some of them.
 
-    `numeric` tells whether its cells are numbers, whatever they stand for.
+    `said` states the range or values that the rows have of a column that can be a feature. `numeric` tells whether its
+    cells are numbers, whatever they stand for.
     """
 
     said: ColumnSchema
@@ -283,7 +284,8 @@ def _area(inside: np.ndarray, outside: np.ndarray, *, by: np.ndarray) -> float:
 
 
 def _report(name: str, column: Column) -> ColumnReport:
-    said = guess_column(name, column)
+    guessed = guess_column(name, column)
+    said = state(guessed, measure(guessed, column)) if guessed.role == "feature" else guessed
     coded = to_codes(column, limit=_MOST_LISTED)
     values = sort_values(coded.values)[:_SHOWN] if coded is not None else ()
     distinct = count_values(column)
@@ -328,17 +330,14 @@ def propose_schema(path: Path) -> TableSchema:
 def _propose(report: ColumnReport, column: Column, taken: Mapping[str, str]) -> ColumnSchema:
     """Return what is proposed of a column; only the first sensitive one, label and person are `taken` as such."""
     said = report.said
-    if said.role == "sensitive" and taken["sensitive"] != said.name:
-        said = replace(said, role="feature")
-    if said.role in ("label", "person") and taken[said.role] != said.name:
+    if said.role in ("label", "sensitive", "person") and taken[said.role] != said.name:
         said = replace(said, role="left out" if said.role == "person" else "feature")
-    if said.role == "feature":
-        return state(said, measure(said, column))
-    if said.role in ("label", "sensitive") and not report.is_quantity:
-        listed = list_values(said.name, column)
-        values = listed.categories if isinstance(listed, Categorical) else ()
-        positive = guess_positive(values) if values and said.role == "label" else ""
-        return replace(
-            said, type=said.type if said.type == "code" else "category", categories=values, positive=positive
-        )
-    return said
+    if said.role not in ("label", "sensitive"):
+        return said
+    bare = ColumnSchema(said.name, said.role, said.type, reason=said.reason, public=said.public)
+    if report.is_quantity:
+        return bare
+    listed = list_values(said.name, column)
+    values = listed.categories if isinstance(listed, Categorical) else ()
+    positive = guess_positive(values) if values and said.role == "label" else ""
+    return replace(bare, type=said.type if said.type == "code" else "category", categories=values, positive=positive)

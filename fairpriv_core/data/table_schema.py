@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +16,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dates import ORDERS, PARTS, read_date
 from fairpriv_core.data.problem import DatePart
 from fairpriv_core.data.read import MOST_VALUES, ReadAs
-from fairpriv_core.data.roles import MOST_GROUPS
+from fairpriv_core.data.roles import MOST_GROUPS, Attribute
 from fairpriv_core.data.table import canonical, show_number
 from fairpriv_core.errors import BadInput
 from fairpriv_core.plain import check_plain, read_json, read_toml, write_toml
@@ -115,6 +115,23 @@ def from_text(text: str) -> TableSchema:
     return _read_schema(read_json(text, what="the schema"))
 
 
+def name_as(schema: TableSchema, *, label: Attribute, positive: str, sensitive: Sequence[Attribute]) -> TableSchema:
+    """Return the schema with these columns as its label and sensitive ones, without a range; none other is one."""
+    asked = {one.column: ("sensitive", one.edges) for one in sensitive} | {label.column: ("label", label.edges)}
+    columns = [
+        replace(
+            ColumnSchema(column.name, asked[column.name][0], column.type),
+            categories=() if asked[column.name][1] else column.categories,
+            cut=asked[column.name][1],
+            positive=positive if column.name == label.column and not label.edges else "",
+        )
+        if column.name in asked
+        else column
+        for column in schema.columns
+    ]
+    return replace(schema, columns=tuple(columns))
+
+
 def to_text(schema: TableSchema, *, compared: Collection[str]) -> str:
     """Return the text for a config: what is used of a schema where the columns `compared` are label and sensitive.
 
@@ -200,7 +217,7 @@ def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
             f"a schema needs a table for each column, such as [columns.age], of 1 to {MOST_COLUMNS:,} columns.",
             field="schema",
         )
-    schema = TableSchema(tuple(_read_column(name, said) for name, said in columns.items()), source)
+    schema = TableSchema(tuple(read_column(name, said) for name, said in columns.items()), source)
     for role in ("label", "person"):
         if len(several := schema.find(role)) > 1:
             raise BadInput(f"the schema names two columns as {role}, {_quote(several)}; name one.", field="schema")
@@ -211,7 +228,8 @@ def _quote(columns: Sequence[ColumnSchema]) -> str:
     return " and ".join(f"'{column.name}'" for column in columns[:2])
 
 
-def _read_column(name: str, said: Any) -> ColumnSchema:
+def read_column(name: str, said: Any) -> ColumnSchema:
+    """Return what `said`, a mapping as in the file, states of the column `name`; BadInput where it makes no sense."""
     if not isinstance(said, Mapping):
         raise BadInput(f"column '{name}' of the schema must be a table, got {said}.", field="schema")
     keys = tuple(item.name for item in fields(ColumnSchema) if item.name not in ("name", "public"))

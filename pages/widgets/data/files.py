@@ -202,7 +202,18 @@ def begin_file(path: str, *, told: bool = False) -> None:
     """Start from the guesses about the file at `path` where another was shown; unless a link has `told` its roles."""
     before, st.session_state["roles_of"] = st.session_state.get("roles_of"), path
     if before not in (None, path) and not told:
-        forget("label", "positive", "image", "unreadable", "attributes", "group_ratio", "rows", "person", "schema")
+        forget(
+            "label",
+            "positive",
+            "image",
+            "unreadable",
+            "attributes",
+            "group_ratio",
+            "rows",
+            "person",
+            "schema",
+            "values_from",
+        )
         forget("label_edge.", "edges.")
 
 

@@ -15,6 +15,7 @@ from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import read_ratio, read_rows
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.text import percent_text
+from pages.widgets.data.columns import leave_out
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount, value
@@ -23,6 +24,8 @@ _MOST_BARS = 12
 _WORST = 3
 _MOST_FEATURES = 10
 _REVEALING = 0.7
+_TELLING = 0.95
+_MOST_BUTTONS = 5
 _NAME, _ROWS = "group_ratio", "rows"
 _FEW = (
     "A whole number; empty: all. So many rows are drawn at random with a constant seed, for training and testing; the "
@@ -84,6 +87,21 @@ def show_revealing(found: Sequence[tuple[str, float]]) -> None:
     )
 
 
+def show_telling(outline: Outline, *, own: bool) -> None:
+    """Warn of features that give the label away; of an `own` file these and those of the group can be left out."""
+    label = [name for name, area in outline.telling if area >= _TELLING]
+    if label:
+        words = f"From {', '.join(label[:_MOST_FEATURES])} alone the label can nearly always be told. Is that known "
+        st.warning(plain(words + "when the model is used?"), icon=":material/key:")
+    group = [name for name, area in outline.revealing if area >= _REVEALING]
+    strong = list(dict.fromkeys([*label, *group]))[:_MOST_BUTTONS]
+    if not own or not strong:
+        return
+    with st.container(horizontal=True):
+        for name in strong:
+            st.button(plain(f"Leave out {name}"), key=f"leave_out.{name}", on_click=leave_out, args=(name,))
+
+
 def _describe_hidden(hidden: Sequence[GroupProfile], profiles: Sequence[GroupProfile]) -> str:
     """Count the groups that are not drawn, and name those whose base rate is furthest from everybody's."""
     known = [(each, each.base_rate) for each in profiles if each.base_rate is not None]
@@ -136,8 +154,8 @@ def show_thinned(dataset: Dataset, *, seed: int, split: str) -> None:
         st.markdown(plain(f"A run with seed {seed} trains on {train.n:,} rows: {listed}. Test rows stay as drawn."))
 
 
-def show_counts(outline: Outline, *, seed: int, split: str) -> None:
-    """Draw how many rows there are of what, and what gives the group away."""
+def show_counts(outline: Outline, *, seed: int, split: str, own: bool) -> None:
+    """Draw how many rows there are of what, and what gives group and label away; `own` columns can be left out."""
     dataset = outline.dataset
     st.markdown(f"{_describe_rows(dataset)} {_describe_labels(dataset)}")
     show_thinned(dataset, seed=seed, split=split)
@@ -147,6 +165,7 @@ def show_counts(outline: Outline, *, seed: int, split: str) -> None:
         show_groups(dataset)
     if dataset.image is None:
         show_revealing(outline.revealing)
+        show_telling(outline, own=own)
 
 
 def show_left_out(outline: Outline) -> None:
@@ -162,13 +181,15 @@ def show_left_out(outline: Outline) -> None:
             st.markdown(f"- {plain(reason[:1].upper() + reason[1:])}")
 
 
-def show_terms(dataset: Dataset) -> None:
-    """Draw what an epsilon on the data takes as given, and what must be said of them."""
+def show_terms(outline: Outline) -> None:
+    """Draw what an epsilon on the data takes as given, and what must be said of them besides what is left out."""
+    dataset = outline.dataset
     with st.expander("What an ε on this data takes as given", key="data_assumptions"):
         for threat, sentences in dataset.assumptions.items():
             for said in sentences:
                 st.markdown(f"- {plain(said)} (methods that protect the {plain(threat)})")
-    for caveat in dataset.caveats:
+    told = {reason for _, reason in outline.columns_left_out}
+    for caveat in (each for each in dataset.caveats if each not in told):
         st.caption(plain(caveat))
 
 

@@ -13,6 +13,7 @@ from fairpriv_core.data.profile import ColumnReport, FileReport, guess_positive,
 from fairpriv_core.data.reader_process import READER
 from fairpriv_core.data.roles import parse_label
 from fairpriv_core.data.table import name_bins
+from pages.widgets.data.columns import choose_columns
 from pages.widgets.data.files import choose_given_file
 from pages.widgets.shared.demo import offered_problems
 from pages.widgets.shared.person import find_person
@@ -22,7 +23,6 @@ from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_s
 
 _NONE = ""
 _FEW = 12
-_MOST_ROWS = 16  # of the table of columns, before it scrolls
 
 
 def ask_cut(name: str) -> str:
@@ -74,19 +74,6 @@ def choose_person(report: FileReport, image: str | None) -> str | None:
         format_func=lambda name: name or "not said: ε protects a row",
     )
     return keep("person", chosen) or None
-
-
-def keep_schema() -> str | None:
-    """Return the schema that the data came with, by a link or a run, unless it is taken away."""
-    schema = value("schema")
-    if not schema:
-        return None
-    left, right = st.columns([5, 1], vertical_alignment="center")
-    left.info("The columns are as this run's schema says, not as guessed above.", icon=":material/schema:")
-    if right.button("Use the guesses", key="drop_schema"):
-        choose("schema", None)
-        st.rerun()
-    return str(schema)
 
 
 def ask_skip() -> str | None:
@@ -146,13 +133,20 @@ def choose_file() -> DataSpec | None:
     report = attempt(lambda: _inspect(str(given.path), stamp_file(str(given.path))))
     if report is None:
         return None
-    for warning in report.warnings:
-        st.warning(plain(warning.replace(given.path.name, given.name)), icon=":material/info:")
+    above = st.container()
+    spec = None if report.errors else _choose_roles(report, given.path)
+    gridded = spec is not None and spec.image is None
+    said = {column.said.reason for column in report.columns} if gridded else set()
+    for warning in (each for each in report.warnings if each not in said):
+        above.warning(plain(warning.replace(given.path.name, given.name)), icon=":material/info:")
     for error in report.errors:
-        st.error(plain(error), icon=":material/error:")
-    if report.errors:
-        return None
-    _show_guesses(report)
+        above.error(plain(error), icon=":material/error:")
+    return attempt(lambda: choose_columns(report, spec, name=given.name)) if spec and gridded else spec
+
+
+def _choose_roles(report: FileReport, path: Path) -> DataSpec | None:
+    """Return the file at `path` with its label, groups, images and people; None while something is missing."""
+    st.markdown(f"**{report.rows:,}** rows. Confirm what the columns are.")
     image, skip = choose_images(report)
     person = choose_person(report, image)
     columns = [column for column in report.columns if column.name not in (image, person)]
@@ -170,14 +164,13 @@ def choose_file() -> DataSpec | None:
     if (positive is None and not classes) or not sensitive:
         return None
     return DataSpec(
-        file=str(given.path),
+        file=str(path),
         label=label,
         positive=positive,
         sensitive=sensitive,
         image=image,
         unreadable=skip,
         person=person,
-        schema=keep_schema(),
     )
 
 
@@ -268,28 +261,6 @@ def _ask_edges(name: str) -> str:
         )
         return ""
     return f"{name}:{edges}"
-
-
-def _show_guesses(report: FileReport) -> None:
-    st.markdown(f"**{report.rows:,}** rows. These are guesses; confirm the label and the sensitive attribute below.")
-    rows = [
-        {
-            "column": column.name,
-            "type": column.said.type,
-            "guess": column.role,
-            "different values": column.distinct,
-            "missing": column.missing,
-            "some values": ", ".join(column.values[:5]),
-        }
-        for column in report.columns
-    ]
-    st.dataframe(
-        rows,
-        key="guess_table",
-        hide_index=True,
-        height=37 + 35 * min(len(rows), _MOST_ROWS),
-        alt="Each column's type, guessed role and some values.",
-    )
 
 
 @st.cache_data(max_entries=8, show_spinner="Reading the file …")

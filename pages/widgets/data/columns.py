@@ -1,0 +1,236 @@
+"""The columns of a person's file: which are used, of which type, with which range or values; guesses to correct.
+
+What is corrected is a schema, which goes with the run. An untouched grid states nothing: the run reads from the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.data.dates import PARTS
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.profile import ColumnReport, FileReport
+from fairpriv_core.data.roles import parse_label, parse_sensitive
+from fairpriv_core.data.table_schema import (
+    TYPES,
+    ColumnSchema,
+    TableSchema,
+    find_compared,
+    from_text,
+    name_as,
+    name_roles,
+    read_column,
+    read_schema_file,
+    to_text,
+)
+from fairpriv_core.errors import BadInput
+from pages.widgets.shared.reference import write_reference
+from pages.widgets.shared.sentences import attempt
+from pages.widgets.shared.state import choose, keep, mount_default, value
+
+_MOST_ROWS = 12  # of the grid, before it scrolls
+_MOST_BYTES = 1_000_000
+_MEMORY = "columns_shown"
+_SOURCES = {"rows": "Read from the rows", "declared": "Known without the rows"}
+_DECLARED = (
+    "Known without the rows: every range and value below is stated by you. Under a method that protects records, ε "
+    "then takes no more as given."
+)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What a grid was drawn from, and the schema that it gave last."""
+
+    file: str
+    compared: frozenset[str]
+    turn: int
+    begun: TableSchema
+    now: TableSchema
+    text: str
+
+
+def choose_columns(report: FileReport, spec: DataSpec, *, name: str) -> DataSpec:
+    """Draw the columns of a file called `name` that are features, to be corrected; return `spec` with their schema.
+
+    `spec` has label and sensitive attribute. BadInput, naming column and key, where a correction makes no sense.
+    """
+    guessed = TableSchema(tuple(_free(column.said) for column in report.columns))
+    compared = frozenset(find_compared(guessed, label=spec.label or "", sensitive=spec.sensitive))
+    hidden = compared | {spec.image, spec.person}
+    st.subheader("Columns", anchor=False)
+    source = st.segmented_control(
+        "Ranges and values",
+        list(_SOURCES),
+        **mount_default("values_from", _SOURCES, "rows"),
+        required=True,
+        format_func=_SOURCES.__getitem__,
+        help=_DECLARED,
+    )
+    source = str(keep("values_from", source))
+    shown = _begin(guessed, spec, compared, source)
+    before = [column for column in shown.begun.columns if column.name not in hidden]
+    known = {column.name: column for column in report.columns}
+    rows = _edit([_as_row(column, known[column.name]) for column in before], key=f"columns_{shown.turn}")
+    after = {column.name: read_row(row, column) for row, column in zip(rows, before, strict=True)}
+    now = TableSchema(tuple(after.get(column.name, column) for column in shown.begun.columns), source)
+    text = to_text(now, compared=compared) if now != guessed else ""
+    st.session_state[_MEMORY] = replace(shown, now=now, text=text)
+    choose("schema", text or None)
+    _offer_file(now, spec, name)
+    return replace(spec, schema=text or None)
+
+
+def leave_out(name: str) -> None:
+    """Leave the column `name` out of the features of the file that is shown."""
+    shown: _Shown = st.session_state[_MEMORY]
+    columns = [replace(column, role="left out") if column.name == name else column for column in shown.now.columns]
+    choose("schema", to_text(replace(shown.now, columns=tuple(columns)), compared=shown.compared))
+
+
+def read_row(row: Mapping[str, Any], before: ColumnSchema) -> ColumnSchema:
+    """Return what a row of the grid says of a column that was `before`; BadInput where it makes no sense."""
+    if {key: row[key] for key in _SAID} == _say(before):
+        return before
+    kind = row["type"]
+    said: dict[str, Any] = {"role": "feature" if row["use"] else "left out", "type": kind}
+    ends = [row["from"], row["to"]]
+    if kind in ("number", "whole number", "date") and ends != [None, None]:
+        if None in ends:
+            there, lacking = ("lowest", "highest") if row["to"] is None else ("highest", "lowest")
+            raise BadInput(f"column '{before.name}' has a {there} value and no {lacking} one; give both, or none.")
+        said["range"] = ends
+    if kind in ("category", "code"):
+        said["categories"] = [str(each).strip() for each in row["values"] or ()]
+    if kind == "date":
+        said |= {"part": row["part"] or "year", "order": before.order, "at": row["at"] or ""}
+    if row["empty"]:
+        said["missing"] = True
+    if kind == before.type and said.get("range") == _list(before.range):
+        said |= {"edges": before.edges, "log": before.log}
+    return read_column(before.name, said)
+
+
+_SAID = ("use", "type", "from", "to", "values", "empty", "part", "at")
+
+
+def _say(column: ColumnSchema) -> dict[str, Any]:
+    """Return what can be corrected of a column."""
+    low, high = column.range or (None, None)
+    use, empty = column.role == "feature", bool(column.missing)
+    said = (use, column.type, low, high, list(column.categories), empty, column.part or None, column.at or None)
+    return dict(zip(_SAID, said, strict=True))
+
+
+def _as_row(column: ColumnSchema, found: ColumnReport) -> dict[str, Any]:
+    return {
+        "column": column.name,
+        **_say(column),
+        "different": found.distinct,
+        "missing": found.missing,
+        "some": ", ".join(found.values[:5]),
+        "why": column.reason,
+    }
+
+
+def _list(ends: tuple[float, float] | None) -> list[float] | None:
+    return None if ends is None else list(ends)
+
+
+def _free(said: ColumnSchema) -> ColumnSchema:
+    """Return a guess for a column that is not label, sensitive or person: a feature, unless it tells whose a row is."""
+    return replace(said, role="left out" if said.role in ("person", "left out") else "feature")
+
+
+def _begin(guessed: TableSchema, spec: DataSpec, compared: frozenset[str], source: str) -> _Shown:
+    """Return what the grid starts from: what it started from before, or the schema that came from elsewhere."""
+    told = str(value("schema") or "")
+    shown: _Shown | None = st.session_state.get(_MEMORY)
+    place = str(spec.file)
+    same = shown is not None and (shown.file, shown.compared, shown.text) == (place, compared, told)
+    if shown is not None and same and f"columns_{shown.turn}" in st.session_state:
+        return shown
+    begun = _overlay(guessed, from_text(told) if told else None, compared)
+    return _Shown(place, compared, 1 + (shown.turn if shown else 0), begun, begun, told)
+
+
+def _overlay(guessed: TableSchema, said: TableSchema | None, compared: Collection[str]) -> TableSchema:
+    """Return what a config's schema says of each guessed column; one that it does not name is left out."""
+    if said is None:
+        return guessed
+    stated = {column.name: column for column in said.columns}
+    columns = []
+    for column in guessed.columns:
+        found = stated.get(column.name)
+        if found is None:
+            columns.append(column if column.name in compared else replace(column, role="left out"))
+        else:
+            columns.append(replace(found, reason=column.reason, public=column.public))
+    return TableSchema(tuple(columns), said.values_from)
+
+
+def _edit(rows: Sequence[Mapping[str, Any]], *, key: str) -> list[dict[str, Any]]:
+    """Draw the grid and return its rows as they are corrected."""
+    column = st.column_config
+    dated = any(row["type"] == "date" for row in rows)
+    shown = ("column", "use", "type", "from", "to", "values", "empty", *(("part", "at") * dated))
+    edited = st.data_editor(
+        {name: [row[name] for row in rows] for name in rows[0]} if rows else {},
+        key=key,
+        hide_index=True,
+        num_rows="fixed",
+        height=37 + 35 * min(max(1, len(rows)), _MOST_ROWS),
+        column_order=(*shown, "different", "missing", "some", "why"),
+        disabled=("column", "different", "missing", "some", "why"),
+        column_config={
+            "column": column.TextColumn("column", pinned=True),
+            "use": column.CheckboxColumn("use", help="Whether the model sees it", width="small"),
+            "type": column.SelectboxColumn("type", options=list(TYPES), required=True),
+            "from": column.NumberColumn("lowest", help="Lower values count as this one; empty: read from the rows"),
+            "to": column.NumberColumn("highest", help="Higher values count as this one; empty: read from the rows"),
+            "values": column.ListColumn("values", help="Of a category or code; others count as none of them"),
+            "empty": column.CheckboxColumn("may lack", help="A missing value gets a feature of its own"),
+            "part": column.SelectboxColumn("part of the date", options=list(PARTS)),
+            "at": column.TextColumn("age on", help="The day on which an age is taken, such as 2026-01-01"),
+            "different": column.NumberColumn("different values"),
+            "some": column.TextColumn("some values"),
+        },
+        alt="Each column's type, range or values, and whether the model sees it; cells can be corrected.",
+    )
+    return [dict(zip(edited, row, strict=True)) for row in zip(*edited.values(), strict=True)]
+
+
+def _offer_file(now: TableSchema, spec: DataSpec, name: str) -> None:
+    """Draw the schema as a file to take away or to bring, and the way back to the guesses."""
+    names = [column.name for column in now.columns]
+    label, sensitive = parse_label(spec.label or "", names), parse_sensitive(spec.sensitive, names)
+    whole = name_as(now, label=label, positive=spec.positive or "", sensitive=sensitive)
+    with st.expander("Schema: as a file, or from one", key="schema_file"):
+        st.download_button("Download schema.toml", whole.to_toml(name), "schema.toml", "application/toml", key="take")
+        given = st.file_uploader("A schema.toml of this file", type="toml", key="schema_uploader")
+        if given is not None and given.file_id != st.session_state.get("schema_given"):
+            st.session_state["schema_given"] = given.file_id
+            attempt(lambda: _take(given.getvalue(), spec))
+        if value("schema") and st.button("Use the guesses", key="drop_schema"):
+            choose("schema", None)
+            choose("values_from", "rows")
+            st.rerun()
+
+
+def _take(content: bytes, spec: DataSpec) -> None:
+    """Show the data as the schema in a file says; BadInput for another file."""
+    if len(content) > _MOST_BYTES:
+        raise BadInput(f"a schema has at most {_MOST_BYTES:,} bytes, and this file has {len(content):,}.")
+    try:
+        schema = read_schema_file(content.decode())
+    except UnicodeDecodeError:
+        raise BadInput("a schema is text in UTF-8, and this file is not.") from None
+    roles = name_roles(schema)
+    told = DataSpec(**{**vars(spec), **roles})
+    compared = find_compared(schema, label=told.label or "", sensitive=told.sensitive)
+    choose("data", write_reference(replace(told, schema=to_text(schema, compared=compared))))
+    st.rerun()

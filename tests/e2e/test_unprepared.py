@@ -1,0 +1,78 @@
+"""Files that nobody prepared, in a browser: from upload to a finished run by a few clicks, and corrected on the way."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.e2e.steps import PATIENCE, keyed, open_page, wait_for_state
+from tests.unprepared import UNPREPARED
+
+GRID = "[class*=st-key-columns_]"
+
+
+def bring(tab: Page, site: Any, name: str, folder: Path) -> None:
+    """Upload one of the files that nobody prepared; return when its groups are drawn."""
+    file, make, _, sensitive = UNPREPARED[name]
+    open_page(tab, site, "data?source=file")
+    tab.locator("input[type=file]").first.set_input_files(str(make(folder / file)))
+    heading = tab.get_by_role("heading", name=f"Groups of {sensitive}")
+    expect(heading).to_be_visible(timeout=PATIENCE)
+
+
+def snap(tab: Page, name: str) -> None:
+    """Keep a picture of the whole page where one is asked for."""
+    if folder := os.environ.get("SNAP"):
+        tab.screenshot(path=f"{folder}/{name}.png", full_page=True)
+
+
+@pytest.mark.parametrize("name", [*UNPREPARED])
+def test_an_unprepared_file_is_trained_by_two_clicks(name: str, tab: Page, site: Any, tmp_path: Path) -> None:
+    """The upload is one more."""
+    bring(tab, site, name, tmp_path)
+    _, _, label, _ = UNPREPARED[name]
+    expect(keyed(tab, "label", "input")).to_have_value(label)
+    tab.locator("[data-testid=stMain]").evaluate("each => each.scrollTo(0, 1e6)")
+    snap(tab, name)
+    keyed(tab, "data_train", "button").click()
+    tab.wait_for_url("**/train*")
+    expect(keyed(tab, "launch", "button")).to_be_enabled(timeout=PATIENCE)
+    snap(tab, f"{name}_train")
+    keyed(tab, "launch", "button").click()
+    wait_for_state(tab, "finished", 120)
+
+
+def test_columns_are_left_out_in_the_grid_and_by_one_click(tab: Page, site: Any, tmp_path: Path) -> None:
+    """The grid is a canvas: a cell is found by its place. The schema goes with the address, and can be dropped."""
+    bring(tab, site, "payroll", tmp_path)
+    grid = tab.locator(GRID).first
+    expect(keyed(tab, "data_train", "button")).to_be_enabled(timeout=PATIENCE)  # below it nothing is drawn anew
+    tab.wait_for_timeout(1000)  # the grid's own drawing says nothing when it is done
+    grid.scroll_into_view_if_needed()
+    place = grid.locator("canvas").first.bounding_box()
+    assert place is not None
+    tab.mouse.click(place["x"] + 135, place["y"] + 35 * 3 + 17)
+    snap(tab, "grid")
+    out = tab.get_by_text("is left out by the schema")
+    expect(out).to_have_count(3)
+    expect(out.last).to_have_text("Column 'Hired on' is left out by the schema.")
+    keyed(tab, "leave_out-Salary", "button").click()
+    expect(out).to_have_count(4)
+    tab.reload()
+    expect(out).to_have_count(4)
+    keyed(tab, "schema_file").get_by_text("Schema: as a file").click()
+    with tab.expect_download() as taken:
+        keyed(tab, "take", "button").click()
+    text = Path(taken.value.path()).read_text()
+    assert re.search(r'\[columns\."?Salary"?\]\nrole = "left out"', text) and 'role = "label"' in text
+    keyed(tab, "drop_schema", "button").click()
+    expect(out).to_have_count(0)
+    keyed(tab, "schema_uploader", "input[type=file]").set_input_files(
+        FilePayload(name="schema.toml", mimeType="application/toml", buffer=text.encode())
+    )
+    expect(out).to_have_count(4)

@@ -1,0 +1,83 @@
+"""The grid of a file's columns: what a corrected row says, and what comes of a schema that the data came with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairpriv_core.data.table_schema import ColumnSchema, from_text
+from fairpriv_core.errors import BadInput
+from pages.widgets.data.columns import read_row
+from tests.pages.test_data import make_csv, upload
+
+Open = Callable[..., AppTest]
+AGE = ColumnSchema("age", type="whole number", range=(18.0, 79.0), edges=(30.0, 50.0), log=True, reason="why")
+
+
+def row(**said: Any) -> dict[str, Any]:
+    """Return the grid's row of AGE with what is corrected."""
+    shown = {"use": True, "type": "whole number", "from": 18.0, "to": 79.0, "values": [], "empty": False}
+    return {**shown, "part": None, "at": None, **said}
+
+
+def test_an_untouched_row_says_what_it_said() -> None:
+    assert read_row(row(), AGE) is AGE
+
+
+def test_a_corrected_row_says_what_is_in_it() -> None:
+    assert read_row(row(use=False), AGE).role == "left out"
+    wider = read_row(row(**{"from": 0.0, "to": 100.0}), AGE)
+    assert (wider.range, wider.edges, wider.log) == ((0.0, 100.0), (), None)  # bins of another range are read anew
+    code = read_row(row(type="code", values=["1", " 2"]), AGE)
+    assert (code.type, code.categories, code.range) == ("code", ("1", "2"), None)
+    empty = read_row(row(empty=True), AGE)
+    assert empty.missing and empty.edges == (30.0, 50.0)
+    dated = read_row(row(type="date", part="month", **{"from": None, "to": None}), AGE)
+    assert (dated.part, dated.range) == ("month", None)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"to": None}, "has a lowest value and no highest one; give both, or none"),
+        ({"from": None}, "has a highest value and no lowest one; give both, or none"),
+        ({"from": 90.0}, "two rising numbers|rising numbers"),
+        ({"type": "text"}, "free text is no feature"),
+        ({"type": "date", "part": "age"}, "the day on which the age is taken"),
+        ({"type": "category", "values": ["a", "a"]}, "different values"),
+    ],
+)
+def test_a_row_that_makes_no_sense_gets_a_sentence_with_its_column(said: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInput, match=words) as found:
+        read_row(row(**said), AGE)
+    assert "'age'" in str(found.value)
+
+
+def test_an_untouched_grid_states_nothing(open_page: Open) -> None:
+    page = upload(open_page("data", source="file"), make_csv())
+    assert [list(editor.value["column"]) for editor in page.data_editor] == [["age", "city"]]
+    assert _schema(page) is None
+    page.run()
+    assert _schema(page) is None
+
+
+def test_values_known_without_the_rows_are_a_declared_schema(open_page: Open) -> None:
+    page = upload(open_page("data", source="file"), make_csv())
+    page.button_group("values_from").set_value("declared").run()
+    assert not page.exception and not page.error
+    said = from_text(_schema(page) or "")
+    assert said.values_from == "declared" and {each.name for each in said.columns} == {"age", "city", "sex", "income"}
+    assert "declared in the schema" in " ".join(item.value for item in page.markdown)
+    page.selectbox("label").set_value("city").run()  # the label before is a feature now, with its values
+    assert not page.exception and not page.error
+    assert {each.name: each.categories for each in from_text(_schema(page) or "").columns}["income"] == ("high", "low")
+    page.button("drop_schema").click().run()
+    assert _schema(page) is None and page.button_group("values_from").value == "rows"
+
+
+def _schema(page: AppTest) -> str | None:
+    found = page.session_state["memory"]["choices"].get("schema")
+    return None if found is None else str(found)
