@@ -78,6 +78,17 @@ def test_values_known_without_the_rows_are_a_declared_schema(open_page: Open) ->
     assert _schema(page) is None and page.button_group("values_from").value == "rows"
 
 
+def test_two_files_of_one_name_and_size_are_told_apart(open_page: Open) -> None:
+    """A list sends back the text that was chosen: of two equal ones the first file would be used."""
+    page = upload(open_page("data", source="file"), make_csv())
+    page = upload(page, make_csv().replace(b"high", b"rich"))
+    listed = page.selectbox("file")
+    assert len(listed.options) == 2 == len(set(listed.options))
+    chosen = listed.value
+    page.run()
+    assert page.selectbox("file").value == chosen and "rich" in page.selectbox("positive").options
+
+
 def _schema(page: AppTest) -> str | None:
     found = page.session_state["memory"]["choices"].get("schema")
     return None if found is None else str(found)

@@ -26,7 +26,7 @@ from pages.widgets.shared.demo import SENTENCE, is_demo
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.reference import write_file
 from pages.widgets.shared.sentences import attempt, plain, sentence
-from pages.widgets.shared.state import choose, forget, keep, mount_index
+from pages.widgets.shared.state import choose, forget, keep, mount_index, tell_apart
 
 LIMIT_BYTES = 50_000_000
 HELD_SECONDS = 120.0  # the page takes a file within seconds of its arrival, or never
@@ -186,9 +186,8 @@ def choose_given_file() -> GivenFile | None:
         return None
     left, right = st.columns([5, 1], vertical_alignment="bottom")
     with left:
-        shown = st.selectbox(
-            "File", list(given), **mount_index("file", given), format_func=lambda name: _describe(given[name], store)
-        )
+        labels = tell_apart({name: _describe(item, store) for name, item in given.items()})
+        shown = st.selectbox("File", list(given), **mount_index("file", given), format_func=labels.__getitem__)
     chosen = given[keep("file", shown)]
     begin_file(str(chosen.path))
     if chosen.upload is not None and chosen.upload.owner == store.payer:

@@ -19,7 +19,16 @@ from pages.widgets.shared.demo import list_offered
 from pages.widgets.shared.reference import list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_spec
-from pages.widgets.shared.state import keep, mount, mount_default, mount_index, mount_number, mount_several, value
+from pages.widgets.shared.state import (
+    keep,
+    mount,
+    mount_default,
+    mount_index,
+    mount_number,
+    mount_several,
+    tell_apart,
+    value,
+)
 from pages.widgets.shared.suitable import PROTECTS
 from pages.widgets.shared.sweeper import offer_sweep
 
@@ -159,9 +168,8 @@ def choose_sweep(store: RunStore) -> None:
 
 def _choose_launched(launched: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     mounted = mount_index("sweep", launched)
-    chosen = st.selectbox(
-        "Newest first", list(launched), **mounted, format_func=lambda name: _describe(launched[name]["sweep"])
-    )
+    labels = tell_apart({name: _describe(raw["sweep"]) for name, raw in launched.items()})
+    chosen = st.selectbox("Newest first", list(labels), **mounted, format_func=labels.__getitem__)
     found: Mapping[str, Any] = launched[chosen]["sweep"]
     return found
 
