@@ -214,7 +214,9 @@ def _assume(
     named = _name_groups(plan)
     learned = raw_table.declared.learned and not all(grouping.edges for grouping in plan.groupings)
     origin = "read from the file and" if learned else "declared, not learned from rows, and"
-    values = f"The list of groups of {named} ({listed}) is {origin} taken as public."
+    types = f" So are the types of {named} and {plan.label.name} in the schema."
+    typed = types if raw_table.declared.learned and spec.schema else ""
+    values = f"The list of groups of {named} ({listed}) is {origin} taken as public.{typed}"
     dropped, unlabelled = (
         (f"{rows:,} rows without a value of {what} were dropped; which rows these are is taken as public.",)
         * bool(rows)

@@ -31,7 +31,7 @@ class Piece:
 RECORD = (
     Piece("key", "public", "names the config"),
     Piece("status", "public", "how it ended; a run that fails does so by its settings or by noisy counts, see `error`"),
-    Piece("config", "public", "what a person asked for"),
+    Piece("config", "public", "what a person asked for; of a schema no range of label or groups"),
     Piece("threat_model", "public", "a property of the method"),
     Piece("variant", "public", "a setting of the method"),
     Piece("epsilon", "released", "computed from `event`"),
@@ -80,6 +80,10 @@ BESIDE = (
     Piece("certificates", "released", "sentences on `notes`"),
     Piece("preview of clipping", "public", "from features and labels, of a method that takes them as public"),
     Piece("preview of a sweep", "public", "its keys, cost and refusal, from settings, number of rows and ledger"),
+    Piece("ledger", "released", "computed from the events and plans of all runs on the data"),
+    Piece("choice of a run", "released", "from noisy numbers that are counted; one by raw numbers ends the runs' ε"),
+    Piece("predictions", "released", "the model's, on rows of the person who asks"),
+    Piece("outline and proposed schema", "raw", "of a file, for who holds it: rows left out and why, ranges, values"),
     Piece("measure of a paper", "raw", "attacks on training rows and how many of them are clipped"),
 )
 

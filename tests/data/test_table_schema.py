@@ -132,6 +132,17 @@ def test_a_config_has_no_range_of_a_sensitive_column() -> None:
     assert "range" in (read_data({**asked, "sensitive": "sex"}).schema or "")
 
 
+@pytest.mark.parametrize("sensitive", ["sex", "age:40"])
+def test_types_that_were_read_from_the_rows_are_an_assumption(sensitive: str, tmp_path: Path) -> None:
+    """One person's 30.5 makes an age a number that was a whole number, and a config states the type."""
+    path = write(tmp_path / "people.csv", ROWS)
+    for source, said in (("rows", True), ("declared", False)):
+        found = load_dataset(ask(path, read_schema_file(DECLARED.replace("declared", source)), sensitive=sensitive))
+        sentence = f"So are the types of {sensitive.partition(':')[0]} and paid in the schema."
+        for told in found.assumptions.values():
+            assert (sentence in " ".join(told)) == said
+
+
 def test_one_row_of_each_person_is_used_and_no_other_depends_on_what_it_holds(tmp_path: Path) -> None:
     path = write_stays(tmp_path / "stays.csv", rows=1_000)
     spec = DataSpec(file=str(path), label="readmitted", sensitive="gender", person="patient_nbr")

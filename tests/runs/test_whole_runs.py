@@ -33,7 +33,6 @@ from fairpriv_core.data.schema import RawTable, declare_problem
 from fairpriv_core.data.table import Codes, Column, Numbers
 from fairpriv_core.data.table_schema import name_roles, read_schema_file, to_text
 from fairpriv_core.engine.training import Fitted, Snapshot
-from fairpriv_core.errors import BadInput
 from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.ledger.report import report_ledgers
 from fairpriv_core.methods.base import Method
@@ -125,7 +124,7 @@ def with_raw_of(left: Left, other: Left) -> dict[str, Any]:
 
 
 def export(data: ReportData, audience: Audience) -> dict[str, bytes]:
-    """Return every file that a report hands out; those that a browser makes are drawn from these."""
+    """Return every file that a report hands out."""
     report = open_report(data, audience)
     with ZipFile(BytesIO(forms_of(report)["zip"].make(report, lambda _: None))) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -155,14 +154,19 @@ def assert_same(honest: Left, replayed: Left) -> None:
 
 
 @pytest.fixture(autouse=True)
-def browserless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the ZIP of everything without PDF and images, and train with one thread."""
-
-    def missing() -> str:
-        raise BadInput("there is no browser.")
-
-    monkeypatch.setattr(forms, "find_browser", missing)
+def browser_that_hands_back(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Train with one thread; but for tests with a real browser, let PDF and images hold what a browser is given."""
     torch.set_num_threads(1)
+    if "chromium" in request.fixturenames:
+        return
+
+    def paint(drawing: Mapping[str, Any], options: Mapping[str, Any], *, browser: str) -> bytes:
+        return json.dumps([drawing, options]).encode()
+
+    monkeypatch.setattr("fairpriv_core.report.export._PAINTER.paint", paint)
+    monkeypatch.setattr("fairpriv_core.report.export.find_browser", lambda: "a browser")
+    monkeypatch.setattr(forms, "find_browser", lambda: "a browser")
+    monkeypatch.setattr(forms, "print_pdf", str.encode)
 
 
 @pytest.fixture
@@ -225,6 +229,38 @@ def test_nothing_of_the_records_leaves(method: Method, tmp_path: Path, rows: Cal
     rows(make_table(seed=9))
     replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
     assert_same(honest, replayed)
+
+
+def masked(name: str, content: bytes) -> bytes:
+    """Return a file that a browser made without its dates (PDF) and the ids that Plotly draws at random (SVG)."""
+    match Path(name).suffix:
+        case ".pdf":
+            return re.sub(rb"/(CreationDate|ModDate) \(D:[^)]*\)", b"", content)
+        case ".svg":
+            return re.sub(rb"\b((?:top)?defs-|clip|legend|trace|p)[0-9a-f]{6}(-[0-9a-f]{6})?", rb"\1", content)
+    return content
+
+
+@pytest.mark.parametrize(("name", "seed"), [("pf_ld", 0), ("dp_sgd", 9)])
+def test_what_a_browser_makes_for_policy_is_the_same_bytes(
+    name: str, seed: int, chromium: str, tmp_path: Path, rows: Callable[[Table], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PDF, PNG and SVG; those of a run with other releases do differ."""
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+    config = ask(EXAMPLES[name][0], {"dataset": "synthetic", "sensitive": "group"})
+    rows(make_table())
+    honest, tape = run_whole(config, tmp_path / "honest.db")
+    other, _ = run_whole(config, tmp_path / "other.db")
+    rows({**make_table(seed), "group": make_table(seed=9)["group"]})
+    replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
+    files, again, unlike = (
+        {each: masked(each, content) for each, content in export(left.data, "policy").items()}
+        for left in (honest, replayed, other)
+    )
+    assert files.keys() == again.keys()
+    assert [each for each in files if files[each] != again[each]] == []
+    drawn = {f"figures/groups_paid_positive_rate.{ending}" for ending in ("pdf", "png", "svg")}
+    assert {each for each in files if files[each] != unlike[each]} >= {"report.pdf", *drawn}
 
 
 @pytest.mark.parametrize("method", [case for case in PROVED if str(case.id).endswith("-0")])
