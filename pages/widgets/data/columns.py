@@ -29,11 +29,12 @@ from fairpriv_core.data.table_schema import (
 )
 from fairpriv_core.errors import BadInput
 from pages.widgets.shared.reference import write_reference
-from pages.widgets.shared.sentences import attempt
+from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, keep, mount_default, value
 
 _MOST_ROWS = 12  # of the grid, before it scrolls
 _MOST_BYTES = 1_000_000
+_MOST_NAMED = 6
 _MEMORY = "columns_shown"
 _SOURCES = {"rows": "Read from the rows", "declared": "Known without the rows"}
 _DECLARED = (
@@ -78,11 +79,30 @@ def choose_columns(report: FileReport, spec: DataSpec, *, name: str) -> DataSpec
     rows = _edit([_as_row(column, known[column.name]) for column in before], key=f"columns_{shown.turn}")
     after = {column.name: read_row(row, column) for row, column in zip(rows, before, strict=True)}
     now = TableSchema(tuple(after.get(column.name, column) for column in shown.begun.columns), source)
+    if source == "declared":
+        now = _declare(now, guessed, hidden)
     text = to_text(now, compared=compared) if now != guessed else ""
     st.session_state[_MEMORY] = replace(shown, now=now, text=text)
     choose("schema", text or None)
     _offer_file(now, spec, name)
     return replace(spec, schema=text or None)
+
+
+def _declare(now: TableSchema, guessed: TableSchema, hidden: Collection[str | None]) -> TableSchema:
+    """Return what is stated without bins that the rows gave, which nobody knows; warn of other values as they gave."""
+    read = {column.name: column for column in guessed.columns}
+    columns = [replace(one, edges=()) if one.edges == read[one.name].edges else one for one in now.columns]
+    used = [one for one in columns if one.role == "feature" and one.name not in hidden]
+    same = [one.name for one in used if _list_values(one) and _list_values(one) == _list_values(read[one.name])]
+    if same:
+        more = f" and {len(same) - _MOST_NAMED:,} more" if len(same) > _MOST_NAMED else ""
+        words = f"Still as read from the rows: {', '.join(same[:_MOST_NAMED])}{more}. Correct what you do not know."
+        st.warning(plain(words), icon=":material/edit_note:")
+    return replace(now, columns=tuple(columns))
+
+
+def _list_values(column: ColumnSchema) -> tuple[float | str, ...]:
+    return column.categories or column.range or ()
 
 
 def leave_out(name: str) -> None:
