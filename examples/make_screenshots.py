@@ -125,7 +125,7 @@ def addresses(keys: Mapping[str, str]) -> dict[str, str]:
     return {
         "start": "",
         "data": "data?data=adult:sex",
-        "train": "train?data=adult:sex&method=pf_ld&expert=True",
+        "train": "train?data=adult:sex&method=pf_ld&expert=True&set_lambda=True",
         "run": f"run?run={pf_ld}",
         "compare": f"compare?{runs}",
         "tradeoffs": "tradeoffs?data=adult:sex",

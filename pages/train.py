@@ -11,7 +11,8 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.catalog import methods
 from pages.widgets.shared.epsilon import choose_epsilon
 from pages.widgets.shared.state import DEFAULTS, choose, enter, keep, mount, mount_default, publish, value
-from pages.widgets.train.form import choose_fairness, choose_network, choose_parameters, fit_batch, list_choices
+from pages.widgets.train.fairness import choose_fairness
+from pages.widgets.train.form import choose_network, choose_parameters, fit_batch, list_choices
 from pages.widgets.train.inverse import offer_inverse
 from pages.widgets.train.launch import show_plan
 from pages.widgets.train.recipe import choose_recipe, choose_release
@@ -28,6 +29,8 @@ _PUBLISHED = (
     "expert",
     "typed",
     "fairness",
+    "gap",
+    "set_lambda",
     "reuse",
     "inverse",
     "least_accuracy",
@@ -81,6 +84,8 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
         if raw["reuse"] is None:
             raw |= _choose_budget(typed=typed, expert=expert, slots=slots)
             offer_inverse(data, kind.info)
+    fairness = st.container()  # beside the budget; what it offers depends on the accounting, which is drawn below
+    if kind.info.threat_model is not None:
         raw["private_evaluation"] = _choose_evaluation(slots, always=kind.info.certifies)
     values: dict[str, Any] = {}
     if len(kind.info.variants) > 1:
@@ -88,15 +93,19 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
     network, apart = choose_network(kind, dataset)
     values |= {} if network is None else {"network": network}
     slots["network"] = st.container()
+    with fairness:
+        pursued, ours = choose_fairness(kind, expert=expert, typed=typed)
+        values |= pursued
+        slots["gap_target"] = st.container()
     if expert:
-        chosen, places = choose_parameters(kind, expert=True, typed=typed, without=apart)
+        chosen, places = choose_parameters(kind, expert=True, typed=typed, without=(*apart, *ours))
         slots |= places
         seed = st.number_input("Seed", step=1, format="%d", **mount("seed"), help="Split, start and public batches.")
         raw["seed"] = keep("seed", seed)
         slots["seed"] = st.container()
         values |= chosen
     else:
-        values |= {**choose_fairness(kind), **fit_batch(kind, dataset.n)}
+        values |= fit_batch(kind, dataset.n)
     by_hand = values.get(kind.info.calibrates or "") is not None
     raw["epsilon"] = None if by_hand else raw.get("epsilon")
     return {**raw, "method": {"name": name, **values}}, slots

@@ -108,6 +108,9 @@ def multiplier_max(default: float) -> Any:
     )
 
 
+AIMED_MULTIPLIER = 5.0  #: λ_max with a gap aimed at: λ grows no further than the gap asks for, so it may be large
+
+
 def gap_target() -> Any:
     """The gap aimed at."""
     return parameter(

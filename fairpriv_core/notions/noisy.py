@@ -97,6 +97,21 @@ class _Table:
         return Share(value, min(low, value), max(high, value))
 
 
+def gap_interval(counts: np.ndarray, notion: Notion) -> Share | None:
+    """Return the notion's gap in exact counts (k, l, l) over group, label and decision, with its 95 % interval.
+
+    The interval is for the population that the rows were drawn from. None where a group has fewer than 30 rows of
+    those that are compared, and where the notion is undefined.
+    """
+    table = _Table(np.asarray(counts, dtype=np.float64), 0.0, ())
+    conditions = rates.rates_of(notion, table.labels)
+    groups = range(len(table.counts))
+    tests = len(conditions) * math.comb(len(groups), 2)
+    found = [[table.share(rate, group, tests) for group in groups] for rate in conditions]
+    known = [[share for share in shares if share] for shares in found]
+    return _fold_gaps(known) if conditions and known == found else None
+
+
 def noisy_interval(
     numerator: float, denominator: float, *, noise: float, cells: tuple[int, int], tests: int = 1
 ) -> tuple[float, float]:

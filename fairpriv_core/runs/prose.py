@@ -9,6 +9,7 @@ from typing import Any
 
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.privacy.explain import sentence
+from fairpriv_core.records.reached import judge_aim
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.claim import Progress
 from fairpriv_core.text import epsilon_text
@@ -30,6 +31,8 @@ def describe_record(record: RunRecord) -> str:
     ]
     if record.metrics is not None:
         pairs += _describe_metrics(record.metrics, config["notion"])
+        reached = judge_aim(record.to_json())
+        pairs += [] if reached is None else [("", reached.sentence)]
         pairs.append(("", record.metrics_note))
     if record.metrics_private is not None:
         pairs += _describe_private(record.metrics_private, config["notion"])

@@ -41,7 +41,9 @@ PAGES |= {title: title for title in ("Data", "Train", "Run", "Compare", "Trade-o
 DRAWN = ("Start", "Train", "Learn")  # pages that have charts before anything has run
 
 
-@pytest.mark.parametrize(("page", "ready"), [("", "start_trade_off"), ("train?expert=True", "plan_clip_dual")])
+@pytest.mark.parametrize(
+    ("page", "ready"), [("", "start_trade_off"), ("train?expert=True&set_lambda=True", "plan_clip_dual")]
+)
 def test_tab_reaches_every_control_and_shows_where_it_is(page: str, ready: str, tab: Page, site: Any) -> None:
     open_page(tab, site, page)
     keyed(tab, ready, CHART).wait_for()

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import CHART, PATIENCE, keyed, nudge, open_page, time_change, wait_for_state
 
-ADULT = "train?data=adult:sex&expert=True&epsilon=2&p.epochs=7&seed=3"
+ADULT = "train?data=adult:sex&expert=True&set_lambda=True&epsilon=2&p.epochs=7&seed=3"
 
 
 def test_a_double_click_launches_one_run(tab: Page, site: Any) -> None:
@@ -49,7 +49,7 @@ def test_a_drag_answers_at_once_loses_no_entry_and_launch_takes_what_is_on_scree
 
 
 def test_a_notion_speaks_of_ones_own_groups_and_a_method_shows_its_own_parameters(tab: Page, site: Any) -> None:
-    open_page(tab, site, "train?method=pf_ld&expert=True")
+    open_page(tab, site, "train?method=pf_ld&expert=True&set_lambda=True")
     expect(tab.get_by_text("The share predicted 'yes' should be the same for A and B.")).to_be_visible()
     expect(keyed(tab, "p.clip_dual")).to_be_visible()
     open_page(tab, site, "train?method=dp_sgd&expert=True")

@@ -41,6 +41,22 @@ def test_a_finished_run_shows_numbers_figures_and_files(with_runs: Path, open_pa
     assert any("paper's accounting" in item.value for item in page.caption)
 
 
+def test_a_run_says_whether_it_reached_the_gap_that_was_accepted(with_runs: Path, open_page: Open) -> None:
+    store = open_store()
+    work = WorkStore(store.database)
+    said = {}
+    for target in (0.0, 1.0):
+        method = {"name": "f_ld", "epochs": 2, "gap_target": target, "multiplier_max": 0.0}
+        key = store.submit(build_config({**RAW, "method": method})).key
+        work_on(work, work.claim(key))
+        page = open_page("run", run=key)
+        [said[target]] = [
+            item.value.replace("\\", "") for item in (*page.info, *page.warning) if item.value.startswith("Gap ")
+        ]
+    assert said[1.0].startswith("Gap reached: ") and "at most 100 were asked for" in said[1.0]
+    assert said[0.0].startswith("Gap not reached: ") and "Raw, for the analyst" in said[0.0]
+
+
 def test_raw_numbers_are_marked_for_the_analyst(with_runs: Path, open_page: Open) -> None:
     page = open_page("run")
     badges = " ".join(item.value for item in page.markdown)

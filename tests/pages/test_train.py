@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.methods import previews
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.fields import AIMED_MULTIPLIER
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import build_config
 from fairpriv_core.runs.foreground import Reporter, train
@@ -28,12 +29,13 @@ def keys_of(page: AppTest) -> set[str]:
 
 @pytest.mark.parametrize("name", list(methods()))
 def test_expert_mode_has_exactly_the_parameters_of_the_method(name: str, open_page: Open) -> None:
-    page = open_page("train", method=name, expert="True")
+    page = open_page("train", method=name, expert="True", set_lambda="True")
     assert not page.exception
     shown = {key.removeprefix("p.") for key in keys_of(page) if key.startswith("p.")}
     offered = {name for name, (item, _) in parameters(methods()[name]).items() if len(item.choices) != 1}
     of_images = {"network"}  # the data are a table
-    assert {key.removesuffix(".automatic") for key in shown} == offered - {"variant"} - of_images
+    assert {key.removesuffix(".automatic") for key in shown} == offered - {"variant", "gap_target"} - of_images
+    assert ("gap_target" in offered) == bool({"gap", "set_lambda"} & keys_of(page))
 
 
 @pytest.mark.parametrize("name", list(notions()))
@@ -69,7 +71,7 @@ def test_epsilon_changes_noise_and_sentence(open_page: Open) -> None:
 def test_a_value_out_of_range_gives_one_sentence_and_no_launch(
     key: str, number: float, said: str, open_page: Open
 ) -> None:
-    page = open_page("train", expert="True", typed="True")
+    page = open_page("train", expert="True", typed="True", set_lambda="True")
     page.number_input(key).set_value(number).run()
     assert not page.exception
     assert len(page.error) == 1
@@ -113,11 +115,52 @@ def test_launch_takes_what_is_on_screen_and_launching_again_is_the_same_run(open
     assert (config["epsilon"], config["method"]["epochs"], config["method"]["clip_primal"]) == (2.5, 7, 0.4)
 
 
-def test_simple_mode_moves_the_multiplier(open_page: Open) -> None:
-    page = open_page("train", fairness="8")
+def test_simple_mode_without_a_gap_to_aim_at_moves_the_multiplier(open_page: Open) -> None:
+    page = open_page("train", fairness="8", variant="published")
+    assert "gap" not in keys_of(page)
     page.button("launch").click().run()
     default = parameters(methods()["pf_ld"])["multiplier_max"][1].default
-    assert open_store().rows()[0].config["method"]["multiplier_max"] == pytest.approx(default * 1.5**3, rel=0.01)
+    method = open_store().rows()[0].config["method"]
+    assert method["multiplier_max"] == pytest.approx(default * 1.5**3, rel=0.01) and "gap_target" not in method
+
+
+def test_simple_mode_aims_at_the_gap_that_is_accepted(open_page: Open) -> None:
+    page = open_page("train", gap="7.5")
+    assert page.slider("gap").value == 7.5 and "fairness" not in keys_of(page)
+    page.slider("gap").set_value(6.0).run()
+    assert page.query_params["gap"] == "6"
+    for name in ("one_release", "f_ld", "dp_sgd", "pf_ld"):
+        page.selectbox("method").set_value(name).run()
+    assert page.slider("gap").value == 6.0
+    simple = page.button("launch").click().run()
+    page = open_page("train", gap="6", expert="True")
+    page.button("launch").click().run()
+    [row] = open_store().rows()  # expert mode shows more and changes nothing
+    assert not simple.exception and row.config["method"]["gap_target"] == 0.06
+    assert row.config["method"]["multiplier_max"] == AIMED_MULTIPLIER
+
+
+def test_whoever_sets_the_multiplier_aims_at_no_gap(open_page: Open) -> None:
+    page = open_page("train", expert="True", set_lambda="True", gap="6")
+    assert {"p.multiplier_max", "p.clip_dual", "p.dual_step"} <= keys_of(page) and "gap" not in keys_of(page)
+    page.button("launch").click().run()
+    assert "gap_target" not in open_store().rows()[0].config["method"]
+    page.toggle("set_lambda").set_value(False).run()
+    assert page.slider("gap").value == 6.0 and not {"p.multiplier_max", "p.clip_dual"} & keys_of(page)
+
+
+def test_a_gap_that_is_none_gives_one_sentence_at_its_field(open_page: Open) -> None:
+    page = open_page("train", expert="True", typed="True")
+    page.number_input("gap").set_value(150.0).run()
+    [error] = page.error
+    assert "gap\\_target must lie in" in error.value and "got 1.5" in error.value
+    assert page.button("launch").disabled
+
+
+def test_a_method_that_is_not_private_makes_steps_enough_on_few_rows(open_page: Open) -> None:
+    page = open_page("train", method="none")
+    page.button("launch").click().run()
+    assert open_store().rows()[0].config["method"]["batch_size"] is None
 
 
 @pytest.mark.parametrize("name", [name for name, kind in methods().items() if kind.info.pursues_notion])
@@ -163,7 +206,8 @@ def test_the_minimum_of_a_curve_becomes_the_bound_and_nothing_else_moves(open_pa
         asked = store.previews.claim()
         assert asked is not None
         store.previews.finish(asked, result=previews.compute(store.previews.request(asked)))
-    page = open_page("train", epsilon="2.5", fairness="8", expert="True", p__epochs="7", p__multiplier_max="3")
+    shown = {"expert": "True", "set_lambda": "True"}
+    page = open_page("train", epsilon="2.5", fairness="8", **shown, p__epochs="7", p__multiplier_max="3")
     before = {name: page.session_state["memory"]["choices"][name] for name in ("epsilon", "p.epochs", "p.clip_dual")}
     button = page.button("use_clip_primal")
     assert "costs no ε" in button.help and button.label.startswith("Use the setting nearest to the minimum: C_p = ")

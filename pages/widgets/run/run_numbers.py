@@ -10,6 +10,7 @@ import streamlit as st
 
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.reached import judge_aim
 from fairpriv_core.records.record import RAW, RunRecord
 from fairpriv_core.records.source import key_split
 from fairpriv_core.report import live, wording
@@ -69,6 +70,17 @@ def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: Ru
         raw = RAW if record is None or record.metrics is None else say_raw(record)
         about = f"Accuracy and fairness gap: {plain(raw[0].lower() + raw[1:])}"
         st.caption(f"{plain(say_reference(store, row.config))} {about}")
+    if row.ended and record is not None:
+        _say_reached(record)
+
+
+def _say_reached(record: RunRecord) -> None:
+    """Say whether the gap that was asked for was reached."""
+    reached = judge_aim(record.to_json())
+    if reached is not None:
+        icons = {"yes": ":material/check_circle:", "maybe": ":material/help:", "no": ":material/error:"}
+        tell = st.warning if reached.verdict == "no" else st.info
+        tell(plain(f"{reached.sentence} Raw, for the analyst."), icon=icons[reached.verdict])
 
 
 def _find_spent(row: RunRow, record: RunRecord | None) -> float | None:

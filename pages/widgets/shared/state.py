@@ -33,6 +33,8 @@ DEFAULTS: dict[str, Any] = {
     "expert": False,
     "typed": False,
     "fairness": 5,
+    "gap": 4.0,
+    "set_lambda": False,
     "source": "benchmark",
     "run": "",
     "runs": (),

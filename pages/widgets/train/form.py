@@ -18,7 +18,6 @@ from fairpriv_core.records.config import OF_MLP
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import forget, keep, mount, mount_index, mount_number, value
 
-_MIDDLE = 5
 _STEPS_A_DECADE = 12
 _WIDEST_SLIDER = 100
 _TITLES = {
@@ -56,47 +55,19 @@ def list_choices(kind: type[Method]) -> list[str]:
     return [*(f"p.{name}" for name in parameters(kind)), *(f"p.{name}.automatic" for name in list_optional(kind))]
 
 
-def choose_fairness(kind: type[Method]) -> dict[str, Any]:
-    """Draw the one slider of simple mode and return the parameter that it sets; {} where the method has none."""
-    knob = next((name for name, (shown, _) in parameters(kind).items() if shown.fairer), None)
-    if knob is None:
-        st.caption("This method does not trade accuracy against fairness: simple mode has nothing to set for it.")
-        return {}
-    shown, field = parameters(kind)[knob]
-    position = keep(
-        "fairness",
-        st.slider(
-            "More accurate ↔ more fair",
-            0,
-            2 * _MIDDLE,
-            **mount("fairness", range(2 * _MIDDLE + 1), _MIDDLE),
-            help=f"Moves “{plain(shown.title)}” around its default. {plain(shown.help)}",
-        ),
-    )
-    chosen = turn_knob(cast("float", field.default), position, shown)
-    st.caption(f"{plain(shown.title)} = {chosen:g}")
-    return {knob: chosen}
-
-
 def fit_batch(kind: type[Method], rows: int) -> dict[str, Any]:
-    """Return the batch size where the usual one is too large for data of so many rows: a quarter of them; else {}."""
+    """Return the batch size where the usual one does not suit data of so many rows; {} where it does.
+
+    A method that is not private and can fit its batch to the data does so, and makes steps enough; for the others a
+    batch that is too large becomes a quarter of the rows.
+    """
+    if kind.info.threat_model is None and "batch_size" in list_optional(kind):
+        return {"batch_size": None}
     usual = cast("int", parameters(kind)["batch_size"][1].default) if "batch_size" in parameters(kind) else None
     if usual is None or usual <= rows // 2:
         return {}
     st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual:d} is too large for {rows:,} rows.")
     return {"batch_size": max(rows // 4, 1)}
-
-
-def turn_knob(default: float, position: int, shown: Parameter) -> float:
-    """Return the knob's value at `position` (0 to 10): its default at 5, half again as fair a step, within its range.
-
-    >>> turn_knob(4.0, 5, Parameter("", "", fairer="more")), turn_knob(3.0, 6, Parameter("", "", fairer="less"))
-    (4.0, 2.0)
-    """
-    steps = position - _MIDDLE
-    turned = default * 1.5 ** (-steps if shown.fairer == "less" else steps)
-    low, high = -math.inf if shown.low is None else shown.low, math.inf if shown.high is None else shown.high
-    return float(f"{min(max(turned, low), high):.3g}")
 
 
 def build_stops(shown: Parameter, default: float) -> tuple[float, ...]:
