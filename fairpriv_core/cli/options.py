@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
-FILE = "Your own table in place of a data set: CSV, Excel (.xlsx) or Parquet; a CSV also as .gz or .zip."
+FILE = (
+    "Your own table in place of a data set: CSV, Excel (.xlsx) or Parquet; a CSV also as .gz, or several in one .zip."
+)
 SENSITIVE = "The sensitive attribute: a column, column:edge,edge to cut numbers, a+b to cross two."
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 out = click.option("--out", help="Write the record here too.")

@@ -53,12 +53,16 @@ _UNPACKING = (
 
 @dataclass(frozen=True)
 class Form:
-    """How a file of rows is written down; `encoding` is one of Python's names, `decimal` the sign in its numbers."""
+    """How a file of rows is written down; `encoding` is one of Python's names, `decimal` the sign in its numbers.
+
+    A zip may hold several `files` of one shape, whose rows follow each other in the order of the files' names.
+    """
 
     packing: Literal["", "gzip", "zip", "workbook", "parquet"] = ""
     encoding: str = "utf-8"
     separator: str = ","
     decimal: str = "."
+    files: int = 1
 
     @property
     def is_plain(self) -> bool:
@@ -69,7 +73,8 @@ class Form:
         """Return what is unusual, such as "as Latin-1, with decimal commas"; "" for nothing."""
         said = [f"{_SEPARATORS[self.separator]} between values"] if self.separator != "," else []
         said += ["decimal commas"] if self.decimal == "," else []
-        named = [f"as {_NAMES[self.encoding]}"] if self.encoding in _NAMES else []
+        named = [f"as {self.files} files in the order of their names"] if self.files > 1 else []
+        named += [f"as {_NAMES[self.encoding]}"] if self.encoding in _NAMES else []
         return ", ".join(named + ([f"with {' and '.join(said)}"] if said else []))
 
 
@@ -87,11 +92,14 @@ def find_form(path: Path, *, limit_bytes: int | None = None) -> Form:
     if packing == "workbook":
         _check_unpacked(path, limit_bytes)
         return Form(packing)
+    files = _count_files(path) if packing == "zip" else 1
     encoding = _find_encoding(path, packing, limit_bytes)
+    if files > 1 and encoding.startswith(("utf-16", "utf-32")):
+        raise fault(f"{path.name} holds {files} files in {_NAMES[encoding]}; save several files as UTF-8.")
     with open_rows(path, Form(packing, encoding)) as stream:
         sample = read_start(stream)
     separator = _find_separator(sample)
-    return Form(packing, encoding, separator, _find_decimal(_list_rows(sample, separator), separator))
+    return Form(packing, encoding, separator, _find_decimal(_list_rows(sample, separator), separator), files)
 
 
 @contextmanager
@@ -105,7 +113,11 @@ def open_rows(path: Path, form: Form) -> Iterator[BinaryIO]:
             yield io.BytesIO(_write_sheet(path))
             return
         with _unpack(path, form.packing) as stream:
-            yield stream if form.encoding in ("utf-8", "utf-8-sig") else cast(BinaryIO, _Recoded(stream, form.encoding))
+            yield (
+                stream
+                if form.encoding in ("utf-8", "utf-8-sig")
+                else cast(BinaryIO, _Joined(_recode(stream, form.encoding)))
+            )
 
 
 def read_names(path: Path, form: Form) -> tuple[int, list[str]]:
@@ -150,20 +162,59 @@ def _unpack(path: Path, packing: str) -> Iterator[BinaryIO]:
         with gzip.open(path) as unpacked:
             yield cast(BinaryIO, unpacked)
     elif packing == "zip":
-        with zipfile.ZipFile(path) as packed, packed.open(_find_member(path, packed)) as member:
-            yield cast(BinaryIO, member)
+        with zipfile.ZipFile(path) as packed, _open_members(path, packed) as rows:
+            yield rows
     else:
         with path.open("rb") as file:
             yield file
 
 
-def _find_member(path: Path, packed: zipfile.ZipFile) -> zipfile.ZipInfo:
-    """Return the one file of a zip; what macOS adds to each is none."""
+def _list_members(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the files of a zip by their names; what macOS adds to each is none."""
     files = [each for each in packed.infolist() if not each.is_dir() and not each.filename.startswith("__MACOSX/")]
-    if len(files) != 1:
-        named = f" ({', '.join(each.filename for each in files[:3])})" if files else ""
-        raise fault(f"{path.name} holds {len(files)} files{named}; a zip is read that holds one.")
-    return files[0]
+    return sorted(files, key=lambda each: each.filename)
+
+
+def _count_files(path: Path) -> int:
+    with _explain(path), zipfile.ZipFile(path) as packed:
+        return len(_list_members(packed))
+
+
+@contextmanager
+def _open_members(path: Path, packed: zipfile.ZipFile) -> Iterator[BinaryIO]:
+    """Give the rows of a zip's files as one stream of bytes, with the header of the first."""
+    members = _list_members(packed)
+    if not members:
+        raise fault(f"{path.name} holds no file; put a table into it, or several of one shape.")
+    if len(members) == 1:
+        with packed.open(members[0]) as member:
+            yield cast(BinaryIO, member)
+        return
+    yield cast(BinaryIO, _Joined(_read_members(path, packed, members)))
+
+
+def _read_members(path: Path, packed: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo]) -> Iterator[bytes]:
+    """Give the bytes of files that begin with the same line, which is given once."""
+    header = b""
+    for each in members:
+        with packed.open(each) as member:
+            line = next((line for line in iter(lambda: member.readline(_BLOCK), b"") if line.strip()), b"")
+            if not header:
+                header = line
+                yield line
+            elif _strip_header(line) != _strip_header(header):
+                first, other = members[0].filename, each.filename
+                raise fault(f"{path.name} holds files of unlike shape: {other} begins with another line than {first}.")
+            last = line
+            for block in iter(lambda: member.read(_BLOCK), b""):
+                last = block
+                yield block
+            if not last.endswith(b"\n"):
+                yield b"\n"
+
+
+def _strip_header(line: bytes) -> bytes:
+    return line.removeprefix(codecs.BOM_UTF8).strip()
 
 
 def _find_encoding(path: Path, packing: str, limit_bytes: int | None) -> str:
@@ -221,11 +272,19 @@ class _Text:
             self.is_beyond = self.is_beyond or not error.object[: error.start].isascii()
 
 
-class _Recoded(io.RawIOBase):
-    """A stream of text in another encoding, read as UTF-8."""
+def _recode(stream: BinaryIO, encoding: str) -> Iterator[bytes]:
+    """Give a stream of text in another encoding as UTF-8."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    for block in iter(lambda: stream.read(_BLOCK), b""):
+        yield decoder.decode(block).encode()
+    yield decoder.decode(b"", final=True).encode()
 
-    def __init__(self, stream: BinaryIO, encoding: str) -> None:
-        self._stream, self._decoder, self._left = stream, codecs.getincrementaldecoder(encoding)(), b""
+
+class _Joined(io.RawIOBase):
+    """Blocks of bytes, as one stream."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks, self._left = blocks, b""
 
     def readable(self) -> bool:
         """Return True."""
@@ -234,10 +293,10 @@ class _Recoded(io.RawIOBase):
     def readinto(self, target: Any) -> int:
         """Fill `target` with the next bytes; 0 at the end."""
         while not self._left:
-            block = self._stream.read(_BLOCK)
-            self._left = self._decoder.decode(block, final=not block).encode()
-            if not block:
-                break
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._left = block
         count = min(len(target), len(self._left))
         target[:count], self._left = self._left[:count], self._left[count:]
         return count

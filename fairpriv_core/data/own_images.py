@@ -54,7 +54,10 @@ def read_first_row(path: Path) -> dict[str, Any]:
     if form.packing != "parquet":
         header, rows = _read_text(path, form)
         return {name: cell for name, cell in zip(header, next(rows, []), strict=False) if name}
-    batch = next(parquet.ParquetFile(path).iter_batches(batch_size=1), None)
+    try:
+        batch = next(parquet.ParquetFile(path).iter_batches(batch_size=1), None)
+    except (pa.ArrowException, OSError) as error:
+        raise explain(error, path, (), row=None) from error
     found = {} if batch is None else batch.to_pylist()[0]
     return {name: _plain(cell) for name, cell in found.items()}
 

@@ -198,11 +198,11 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileRep
     place = Path(path)
     try:
         reading = read_columns(place, None, limit_bytes=limit_bytes)
+        images = find_image_columns(place)
     except BadInput as error:
         return FileReport(place.name, 0, errors=(str(error),))
     columns = _guess_label([_report(name, column) for name, column in reading.table.items()])
     rows = len(next(iter(reading.table.values()), ()))
-    images = find_image_columns(place)
     said = (*reading.remarks, *(report.said.reason for report in columns if report.said.reason))
     warnings = tuple(remark for remark in said if not remark.startswith(tuple(f"column '{name}' " for name in images)))
     return FileReport(place.name, rows, columns, (), warnings, images)

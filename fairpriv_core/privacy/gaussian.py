@@ -20,6 +20,8 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     if mu == 0:
         return 0.0
     inside = log_ndtr(mu / 2 - epsilon / mu)
+    if inside == -math.inf:  # nothing is left, and of an epsilon beyond 1e200 the rest is no number
+        return 0.0
     outside = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
     return float(-math.exp(inside) * math.expm1(min(outside - inside, 0.0)))
 

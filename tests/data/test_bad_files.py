@@ -12,6 +12,7 @@ from pyarrow import parquet
 
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.faults import check_size
+from fairpriv_core.data.own_images import read_first_row
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.profile import inspect_file
 from fairpriv_core.errors import BadInput
@@ -144,3 +145,15 @@ def test_a_bad_byte_past_the_first_block_is_named(tmp_path: Path) -> None:
     rows = "sex,age,paid\n" + "é,1,0\n" * 300_000
     path.write_bytes(rows.encode() + b"\xe9,1,0\n")
     assert f"in line 300002 (byte {len(rows.encode()) + 1} of the file)" in refuse(path)
+
+
+def test_a_parquet_file_with_a_damaged_page_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    parquet.write_table(pa.table({"sex": ["f", "m"], "paid": [1, 2]}), path)
+    content = bytearray(path.read_bytes())
+    content[4:24] = b"\xff" * 20  # the first page's header
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=r"people\.parquet cannot be read"):
+        read_first_row(path)
+    [error] = inspect_file(path).errors
+    assert "people.parquet cannot be read" in error

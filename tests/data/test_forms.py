@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import random
@@ -208,10 +209,38 @@ def test_a_workbooks_cells_are_spelled_as_in_a_csv(tmp_path: Path) -> None:
     ]
 
 
-def test_a_zip_of_several_files_names_them(tmp_path: Path) -> None:
-    path = pack(tmp_path / "all.zip", PLAIN.encode(), beside="more.csv")
-    with pytest.raises(BadInput, match=r"all.zip holds 2 files \(rows.csv, more.csv\); a zip is read that holds one"):
-        find_form(path)
+def _pack_several(path: Path, contents: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in contents.items():
+            packed.writestr(name, content)
+    return path
+
+
+def test_several_files_of_one_shape_in_a_zip_are_one_table(tmp_path: Path) -> None:
+    header, *rows = PLAIN.encode().splitlines(keepends=True)
+    parts = {"b.csv": b"\n" + header + b"".join(rows[2:]), "a.csv": header + b"".join(rows[:2]).rstrip(b"\n")}
+    parts = {"__MACOSX/._a.csv": b"x", **parts, "c.csv": codecs.BOM_UTF8 + header}
+    path = _pack_several(tmp_path / "all.zip", parts)
+    whole = tmp_path / "whole.csv"
+    whole.write_bytes(PLAIN.encode())
+    assert find_form(path) == Form("zip", files=3)
+    assert digest_content(path) == digest_content(whole)
+    assert "all.zip is read as 3 files in the order of their names." in read_table(path).remarks
+
+
+@pytest.mark.parametrize(
+    ("contents", "said"),
+    [
+        ({"a.csv": b"x,y\n1,2\n", "b.csv": b"x,z\n1,2\n"}, "unlike shape: b.csv begins with another line than a.csv"),
+        ({"a.csv": b"x,y\n1,2\n", "b.csv": b""}, "unlike shape: b.csv begins with another line than a.csv"),
+        ({"a.csv": "x,y\n1,2\n".encode("utf-16"), "b.csv": "x,y\n1,2\n".encode("utf-16")}, "in UTF-16; save several"),
+        ({}, "holds no file; put a table into it"),
+    ],
+)
+def test_a_zip_of_files_of_unlike_shape_is_refused(contents: dict[str, bytes], said: str, tmp_path: Path) -> None:
+    path = _pack_several(tmp_path / "all.zip", {"folder/": b"", **contents})
+    with pytest.raises(BadInput, match=said):
+        read_table(path)
 
 
 def test_a_packed_file_is_refused_for_what_it_unpacks_to(tmp_path: Path) -> None:

@@ -32,6 +32,11 @@ def test_mu_and_epsilon_are_inverse(epsilon: float, delta: float) -> None:
     assert gaussian_epsilon(mu, delta) == pytest.approx(epsilon, rel=1e-8)
 
 
+@pytest.mark.parametrize("epsilon", [1e100, 1e200, 1e308])
+def test_a_budget_beyond_all_sense_has_a_mu(epsilon: float) -> None:
+    assert gaussian_mu(epsilon, 1e-5) == pytest.approx((2 * epsilon) ** 0.5, rel=1e-3)
+
+
 def test_known_values() -> None:
     """The noise of the analytic Gaussian for (1, 1e-5) is 3.7306 (the authors' own code)."""
     assert 1 / gaussian_mu(1.0, 1e-5) == pytest.approx(3.730631634816464, rel=1e-7)

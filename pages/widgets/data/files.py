@@ -85,7 +85,7 @@ def offer_upload(store: RunStore) -> bool:
     _let_in()
     turn = st.session_state.get(_TURN, 0)  # another key is an empty uploader
     given = st.file_uploader(
-        "A table, at most 50 MB: CSV, Excel (.xlsx) or Parquet; a CSV also as .gz or .zip",
+        "A table, at most 50 MB: CSV, Excel (.xlsx) or Parquet; a CSV also as .gz, or several of one shape in one .zip",
         key=f"uploader_{turn}" if turn else "uploader",
         help="It stays on this machine, beside the run store, readable by you alone, until you delete it.",
     )
