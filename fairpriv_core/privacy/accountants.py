@@ -55,6 +55,7 @@ FINE = 1e-4  # cells of the number that is shown
 COARSE = 8 * FINE  # unions of fine cells, so the bound is never below the fine one
 
 _MOST_CASES = 64
+_MOST_NOISE = 1e12  # more noise is counted as this: an upper bound, and in effect 0; squares of 1e154 overflow
 # an order whose series does not converge is left out, which is safe; dp_accounting says so each time
 logging.getLogger("absl").setLevel(logging.ERROR)
 _ORDERS = np.concatenate([np.arange(1.01, 2, 0.01), np.arange(2, 12, 0.1), np.arange(12, 64), 2 ** np.arange(6, 15)])
@@ -161,7 +162,7 @@ def _worst_cases(events: Events) -> list[Events]:
     """Return the compositions of one branch of each `Parallel`."""
     cases: list[Events] = [()]
     for event in events:
-        choices: list[Events] = [(event,)]
+        choices: list[Events] = [(_with_finite_squares(event),)]
         if isinstance(event, Parallel):
             choices = [case for branch in event.branches for case in _worst_cases(branch)] or [()]
         tried = (merge(case + choice) for case in cases for choice in choices)
@@ -169,6 +170,15 @@ def _worst_cases(events: Events) -> list[Events]:
         if len(cases) > _MOST_CASES:
             raise Unsupported(f"more than {_MOST_CASES} combinations of parallel branches.")
     return cases
+
+
+def _with_finite_squares(event: Event) -> Event:
+    match event:
+        case SampledGaussian(noise) | Gaussian(noise) if noise > _MOST_NOISE:
+            return replace(event, noise_multiplier=_MOST_NOISE)
+        case Laplace(scale) if scale > _MOST_NOISE:
+            return replace(event, scale=_MOST_NOISE)
+    return event
 
 
 @lru_cache(maxsize=256)  # runs of a sweep often release the same

@@ -1,6 +1,8 @@
 """Epsilon against numbers that must hold, closed forms, direct integration, and other people's accountants."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import dp_accounting
 import numpy as np
@@ -161,6 +163,14 @@ def test_a_release_without_noise_is_infinite() -> None:
     assert epsilon((SampledGaussian(1e-9, 0.5), Gaussian(1e-300)), DELTA) == math.inf
     assert epsilon((RandomizedResponse(1e6),), DELTA) == math.inf
     assert epsilon((SampledGaussian(0.0, 0.5, 0), Gaussian(0.0, 0)), DELTA) == 0.0
+
+
+@pytest.mark.parametrize("noise", [1e13, 1e160, 1e300])
+@pytest.mark.parametrize("kind", [Gaussian, partial(SampledGaussian, sampling_rate=0.01), Laplace])
+def test_noise_whose_square_overflows_costs_next_to_nothing(kind: Callable[..., Event], noise: float) -> None:
+    events = (kind(noise, count=10), Gaussian(noise))
+    assert epsilon(events, DELTA) == 0.0
+    assert rdp_epsilon(events, DELTA) == pytest.approx(rdp_epsilon((Gaussian(1e12),), DELTA))
 
 
 @pytest.mark.parametrize("account", [epsilon, rdp_epsilon])
