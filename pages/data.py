@@ -60,7 +60,10 @@ def _follow_reference() -> None:
         choose("image", spec.image or "")
         choose("person", spec.person or "")
         choose("schema", spec.schema)
-        choose("values_from", "rows" if spec.schema is None else from_text(spec.schema).values_from)
+        schema = None if spec.schema is None else from_text(spec.schema)
+        choose("values_from", "rows" if schema is None else schema.values_from)
+        if schema is not None and schema.paid is not None and schema.paid.share is not None:
+            choose("schema_share", schema.paid.share)
     choose("label", spec.label)
     choose("positive", spec.positive)
     choose("unreadable", spec.unreadable is not None)

@@ -23,7 +23,16 @@ from scipy.stats import beta, binom, norm
 
 from fairpriv_core import checks
 from fairpriv_core.privacy.accountants import coarse_profile
-from fairpriv_core.privacy.event import Event, Events, Gaussian, Laplace, Parallel, RandomizedResponse, SampledGaussian
+from fairpriv_core.privacy.event import (
+    Approximate,
+    Event,
+    Events,
+    Gaussian,
+    Laplace,
+    Parallel,
+    RandomizedResponse,
+    SampledGaussian,
+)
 
 _HALVINGS = 40
 _CURVE = (1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.04, *np.arange(0.07, 0.96, 0.03).tolist())  # deltas along it
@@ -135,6 +144,8 @@ def _scale(event: Event, factor: float) -> Event:
             return replace(event, scale=factor * scale)
         case RandomizedResponse(pure):
             return RandomizedResponse(pure / factor)
+        case Approximate():
+            return event
         case Parallel(branches):
             return replace(event, branches=tuple(with_noise(branch, factor) for branch in branches))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairpriv_core.data.table_schema import find_compared, name_roles, read_schema_file, to_text
+from fairpriv_core.data.table_schema import find_compared, name_roles, pay_for, read_schema_file, to_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.paths import read_text
 from fairpriv_core.plain import read_json, read_toml
@@ -24,7 +24,7 @@ def read_request(given: Mapping[str, Any]) -> RunConfig:
     is to get a model without it.
     """
     base = _read_config_file(given["config"]) if given.get("config") else {}
-    given = _read_schema(given) if given.get("schema") else given
+    given = _read_schema(given)
     raw = {**base, **{name: value for name, value in given.items() if value is not None}}
     for name in ("config", *DATA_FIELDS, *_METHOD):
         raw.pop(name, None)
@@ -68,13 +68,31 @@ def _read_config_file(path: str) -> dict[str, Any]:
 
 def _read_schema(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with the text of the schema file that they name, and the roles that it states beneath them."""
+    given = dict(given)
+    share = given.pop("private_schema", None)
+    if not given.get("schema"):
+        if share is not None:
+            raise BadInput(
+                "private_schema measures what a schema leaves open, and none is given: write one with fairpriv schema, "
+                "correct it, and name it with --schema.",
+                field="private_schema",
+            )
+        return given
     schema = read_schema_file(read_text(given["schema"], field="schema", what="the schema"))
+    schema = schema if share is None else pay_for(schema, _read_share(share))
     roles = name_roles(schema)
     if given.get("label") not in (None, roles.get("label")):
         roles.pop("positive", None)
     named = {**roles, **{name: value for name, value in given.items() if value is not None}}
     compared = find_compared(schema, label=named.get("label", ""), sensitive=named.get("sensitive", ""))
     return {**named, "schema": to_text(schema, compared=compared)}
+
+
+def _read_share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(f"private_schema must be a share of epsilon, such as 0.1, got '{text}'.") from None
 
 
 def _over(base: Any, given: Mapping[str, Any]) -> dict[str, Any]:

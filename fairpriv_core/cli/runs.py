@@ -37,6 +37,11 @@ _ROWS = "Use so many rows, drawn at random with a constant seed; the others are 
 @click.option("--rows", help=_ROWS)
 @click.option("--schema", metavar="FILE", help="What the file's columns are and hold: see fairpriv schema.")
 @click.option(
+    "--private-schema",
+    metavar="SHARE",
+    help="Measure what the schema leaves open with noise, for this share of epsilon, such as 0.1.",
+)
+@click.option(
     "--person", metavar="COLUMN", help="Whose a row is: one row of each person is used, and people protected."
 )
 @click.option("--image", metavar="COLUMN", help="The file's column that names images (relative to it) or holds them.")

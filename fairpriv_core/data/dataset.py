@@ -15,6 +15,7 @@ from fairpriv_core.data.problem import Categorical, DataSpec
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.data.rows import LabelledTable, assemble, assume_undersampled, undersample_groups
 from fairpriv_core.data.schema import name_features, write_schema
+from fairpriv_core.data.table_schema import from_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
@@ -104,6 +105,12 @@ class Dataset:
 
 def load_dataset(spec: DataSpec) -> Dataset:
     """Return the data that `spec` names, encoded; raises BadInput, or DataUnavailable for a file that cannot be had."""
+    if spec.schema is not None and from_text(spec.schema).is_open:
+        raise BadInput(
+            "the values of this schema are still to be measured with noise: train one run with fairpriv train or "
+            "Launch, and go on with its settings.",
+            field="schema",
+        )
     rows = assemble(spec)
     if rows.raw_table.pixels is not None:
         return describe_rows(rows, spec, rows.raw_table.pixels.encode())

@@ -30,12 +30,19 @@ _DECLARED = (
     "Types, ranges, bins and categories of the features are declared in the schema, not learned from rows, and so are "
     f"the values of the label. Taken as public are {_FORM}."
 )
+_PAID = (
+    "The columns of the features, their types and which may lack a value are declared, not learned from rows, and so "
+    "are the values of the label. Ranges, bins and categories were measured with noise, which epsilon counts, or are "
+    f"declared. Taken as public are {_FORM}."
+)
+_ASSUMED = {"rows": _LEARNED, "declared": _DECLARED, "paid": _PAID}
 _WRITTEN = "The file is read {form}: so its rows look, which is taken as public."
 
 
 def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     """Return a person's table with the schema that `spec` has, or one read from its rows; or with the images they name.
 
+    What a schema leaves to be measured with noise is read from the rows: to look at, for nothing may be trained on it.
     Raises BadInput for a file or column that cannot be used, naming it.
     """
     schema = None if spec.schema is None else from_text(spec.schema)
@@ -47,8 +54,9 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     asked = _find_compared(spec, table, path.name)
     _check_schema(schema, asked, reading, path.name)
     said = state_columns(table, schema, without={one.column for one in asked})
-    learned = schema is None or schema.values_from == "rows"
-    settle = measure if learned else (lambda column, values: declare(column))
+    source = "rows" if schema is None else schema.values_from
+    learned = source == "rows"
+    settle = measure if learned or (schema and schema.is_open) else (lambda column, values: declare(column))
     features = {name: settle(column, table[name]) for name, column in said.items() if column.role == "feature"}
     known = {} if schema is None else {column.name: column for column in schema.columns}
     compared = {one.column: _list_compared(one, table[one.column], known.get(one.column), learned) for one in asked}
@@ -56,7 +64,7 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     declared = Declared(
         {**features, **compared},
         tuple(features.values()),
-        assumed=(_LEARNED if learned else _DECLARED,),
+        assumed=(_ASSUMED[source],),
         assumed_by_all=written,
         learned=learned,
     )
@@ -123,7 +131,7 @@ def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], readin
             f"its columns are {', '.join([*reading.table, *reading.unused][:20])}.",
             field="schema",
         )
-    if schema.values_from == "declared":
+    if schema.values_from != "rows":
         *sensitive, label = (one.column for one in asked)
         check_declared(schema, label=label, sensitive=sensitive, cut={one.column for one in asked if one.edges})
 

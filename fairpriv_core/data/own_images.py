@@ -44,7 +44,7 @@ def read_cells(path: Path, column: str) -> list[Any]:
     try:
         _find(column, parquet.read_schema(path).names)
         return [_plain(cell) for cell in parquet.read_table(path, columns=[column]).column(column).to_pylist()]
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
 
 
@@ -56,7 +56,7 @@ def read_first_row(path: Path) -> dict[str, Any]:
         return {name: cell for name, cell in zip(header, next(rows, []), strict=False) if name}
     try:
         batch = next(parquet.ParquetFile(path).iter_batches(batch_size=1), None)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
     found = {} if batch is None else batch.to_pylist()[0]
     return {name: _plain(cell) for name, cell in found.items()}

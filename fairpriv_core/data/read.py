@@ -433,7 +433,7 @@ def _read_parquet(path: Path, exact: str, told: Mapping[str, ReadAs], limit_byte
         texts = {name for name, column in growing.items() if not column.numeric}
         batches = (_plain(_date(batch), texts) for batch in file.iter_batches(batch_size=_BATCH, columns=list(usable)))
         _grow(growing, batches, [name for name in usable if name in exact])
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
     return _finish(path, growing, unused)
 
@@ -448,7 +448,7 @@ def _seal_parquet(path: Path) -> dict[str, _Sealing]:
         rows = _LARGE_BATCH if None in kinds.values() else _BATCH
         batches = (_spell(batch) for batch in file.iter_batches(batch_size=rows, columns=list(sealing)))
         _grow(sealing, batches, sealing)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
     return sealing
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 from fairpriv_core import checks
 from fairpriv_core.data.dates import ORDERS, PARTS, read_date
@@ -23,8 +23,9 @@ from fairpriv_core.plain import check_plain, read_json, read_toml, write_toml
 
 ROLES = ("feature", "label", "sensitive", "person", "left out")
 TYPES = ("number", "whole number", "category", "code", "date", "text")
-#: where ranges, bins and categories that a schema does not state come from; declared: nowhere, it states all
-SOURCES = ("rows", "declared")
+#: where ranges, bins and categories that a schema does not state come from; declared: nowhere, it states all; paid: the
+#: rows, with noise that epsilon covers, and then it states all
+SOURCES = ("rows", "declared", "paid")
 MOST_COLUMNS = 5_000
 _NUMBERS = ("number", "whole number")
 _LISTS = ("category", "code")
@@ -37,7 +38,8 @@ _HEAD = """\
 #   part = year, month, weekday or age (then also at = "YYYY-MM-DD") of a date; order = ymd, mdy or dmy
 #   cut = [...] of a label or sensitive column; positive = the label's value that counts as 1
 # values_from = "rows": what is not stated is read from the rows. Write "declared" where all of it is stated, and known
-# without the rows: then an epsilon that protects records takes no more as given than that.
+# without the rows: then an epsilon that protects records takes no more as given than that. Or measure it with noise:
+# fairpriv train --private-schema 0.1 pays with that share of epsilon.
 """
 
 
@@ -85,11 +87,31 @@ class ColumnSchema:
 
 
 @dataclass(frozen=True)
+class Payment:
+    """How values that are measured with noise are paid for.
+
+    Before: `share` is that of a run's epsilon, of its mu squared. After: `release` is what the ledger calls the
+    measurement, two sums with the multiplier `noise`, and `delta` the chance that a rare value left.
+    """
+
+    share: float | None = None
+    release: str = ""
+    noise: float = 0.0
+    delta: float = 0.0
+
+
+@dataclass(frozen=True)
 class TableSchema:
-    """What is said of the columns of a table, in its order; `values_from` is one of SOURCES."""
+    """What is said of the columns of a table, in its order; `values_from` is one of SOURCES, `paid` for paid ones."""
 
     columns: tuple[ColumnSchema, ...]
     values_from: str = "rows"
+    paid: Payment | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its values are still to be measured with noise."""
+        return self.paid is not None and not self.paid.release
 
     def find(self, role: str) -> tuple[ColumnSchema, ...]:
         """Return the columns of a role."""
@@ -102,7 +124,7 @@ class TableSchema:
         stated = {
             each: {**said, "reason": reasons[each]} if each in reasons else said for each, said in columns.items()
         }
-        return _HEAD.format(name=name) + "\n" + write_toml({"values_from": self.values_from, "columns": stated})
+        return _HEAD.format(name=name) + "\n" + write_toml({**_state_source(self), "columns": stated})
 
 
 def read_schema_file(text: str) -> TableSchema:
@@ -143,7 +165,7 @@ def to_text(schema: TableSchema, *, compared: Collection[str]) -> str:
             columns[column.name] = _drop_empty({"type": column.type, "categories": list(column.categories)})
         elif column.role == "feature":
             columns[column.name] = {"type": column.type, **_state(column)}
-    stated = {"values_from": schema.values_from, "columns": columns}
+    stated = {**_state_source(schema), "columns": columns}
     return json.dumps(stated, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -167,7 +189,10 @@ def name_roles(schema: TableSchema) -> dict[str, str]:
 
 
 def check_declared(schema: TableSchema, *, label: str, sensitive: Sequence[str], cut: Collection[str]) -> None:
-    """Raise BadInput unless a declared schema states all that is used of its columns; those in `cut` need no values."""
+    """Raise BadInput unless a schema states all that is used of its columns; those in `cut` need no values.
+
+    Of one whose values are still to be measured that is label and sensitive columns alone.
+    """
     known = {column.name: column for column in schema.columns}
     for name in (label, *sensitive):
         if name not in known:
@@ -176,7 +201,7 @@ def check_declared(schema: TableSchema, *, label: str, sensitive: Sequence[str],
         compared = column.name == label or column.name in sensitive
         if compared and column.name not in cut and not column.categories:
             raise _ask(column, "categories", 'the values that it may have, such as ["no", "yes"]')
-        if compared or column.role != "feature":
+        if compared or column.role != "feature" or schema.is_open:
             continue
         if column.is_quantity and column.range is None:
             raise _ask(column, "range", "its lowest and highest value, such as [0, 100]")
@@ -185,7 +210,47 @@ def check_declared(schema: TableSchema, *, label: str, sensitive: Sequence[str],
 
 
 def _ask(column: ColumnSchema, key: str, what: str) -> BadInput:
-    return BadInput(f"the schema is declared, so column '{column.name}' needs {key}: {what}.", field="schema")
+    return BadInput(
+        f"this schema reads nothing from the rows, so its column '{column.name}' needs {key}: {what}.", field="schema"
+    )
+
+
+def list_open(schema: TableSchema) -> tuple[ColumnSchema, ...]:
+    """Return the features whose range or categories a schema does not state."""
+    return tuple(
+        column
+        for column in schema.find("feature")
+        if (column.range is None if column.is_quantity else column.type in _LISTS and not column.categories)
+    )
+
+
+def pay_for(schema: TableSchema, share: float) -> TableSchema:
+    """Return a schema whose values are to be measured with noise, for `share` of a run's epsilon.
+
+    Of a declared one that is what it does not state. Of one that was read from the rows it is all that features have,
+    since what it states may be what the rows hold. BadInput for values that are measured already, or a share outside
+    (0, 1).
+    """
+    checks.open_unit(private_schema=share)
+    if schema.paid is not None and schema.paid.release:
+        raise BadInput("the values of this schema are measured already, so it takes no share.", field="private_schema")
+    columns = schema.columns
+    if schema.values_from == "rows":
+        columns = tuple(forget_values(column) if column.role == "feature" else column for column in columns)
+    return TableSchema(columns, "paid", Payment(share=share))
+
+
+def forget_values(column: ColumnSchema) -> ColumnSchema:
+    """Return a column without its range, bins or categories."""
+    return replace(column, range=None, edges=(), log=None, categories=())
+
+
+def _state_source(schema: TableSchema) -> dict[str, Any]:
+    """Return where values come from, and how they are paid for."""
+    if schema.paid is None:
+        return {"values_from": schema.values_from}
+    paid = {"share": schema.paid.share} if schema.paid.share is not None else _drop_empty({**vars(schema.paid)})
+    return {"values_from": schema.values_from, "paid": paid}
 
 
 def _name_cut(column: ColumnSchema) -> str:
@@ -209,19 +274,42 @@ def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_schema(raw: Mapping[str, Any]) -> TableSchema:
-    checks.known_names("key of the schema", tuple(raw), ("values_from", "columns"))
+    checks.known_names("key of the schema", tuple(raw), ("values_from", "paid", "columns"))
     source, columns = raw.get("values_from", "rows"), raw.get("columns")
     checks.one_of(SOURCES, values_from=source)
+    paid = _read_payment(raw.get("paid"), source)
     if not isinstance(columns, Mapping) or not 0 < len(columns) <= MOST_COLUMNS:
         raise BadInput(
             f"a schema needs a table for each column, such as [columns.age], of 1 to {MOST_COLUMNS:,} columns.",
             field="schema",
         )
-    schema = TableSchema(tuple(read_column(name, said) for name, said in columns.items()), source)
+    schema = TableSchema(tuple(read_column(name, said) for name, said in columns.items()), source, paid)
     for role in ("label", "person"):
         if len(several := schema.find(role)) > 1:
             raise BadInput(f"the schema names two columns as {role}, {_quote(several)}; name one.", field="schema")
     return schema
+
+
+def _read_payment(said: Any, source: str) -> Payment | None:
+    if source != "paid":
+        if said is not None:
+            raise BadInput(f'paid goes with values_from = "paid", and the schema has "{source}".', field="schema")
+        return None
+    given = said if isinstance(said, Mapping) else {}
+    checks.known_names("key of paid in the schema", tuple(given), [item.name for item in fields(Payment)])
+    share, release = given.get("share"), given.get("release")
+    if release is None and _is_finite(share):
+        checks.open_unit(share=share)
+        return Payment(share=float(share))
+    noise, delta = given.get("noise"), given.get("delta")
+    if share is None and isinstance(release, str) and _is_finite(noise) and _is_finite(delta):
+        checks.positive(noise=noise)
+        checks.open_unit(delta=delta)
+        return Payment(None, release, float(noise), float(delta))
+    raise BadInput(
+        f"a schema whose values are paid for needs a table [paid] with share = 0.1 or the like, got {said}.",
+        field="schema",
+    )
 
 
 def _quote(columns: Sequence[ColumnSchema]) -> str:
@@ -296,7 +384,7 @@ def _read_rising(name: str, key: str, value: Any) -> tuple[float, ...]:
     raise _refuse(name, key, "rising numbers, such as [25, 60]", value)
 
 
-def _is_finite(value: Any) -> bool:
+def _is_finite(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 

@@ -100,7 +100,7 @@ def _report_line(line: LedgerLine, delta: float) -> dict[str, Any]:
         "status": line.status,
         "threat_model": entry.threat_model,
         "sensitive": list(entry.sensitive),
-        "epsilon": _finite(_cost(entry.events, delta)) if private else None,
+        "epsilon": _finite(_cost(entry.all_events, delta)) if private else None,
         "reason": entry.unbounded,
     }
 

@@ -9,6 +9,7 @@ Which pair of distributions bounds each release (docs/privacy.md has the argumen
 * `SampledGaussian`, "add_remove": 0 against +1 with chance q; "replace": -1 against +1, each with chance q;
 * `Gaussian`, `Laplace`: 0 against the whole sensitivity of 1 under either relation, never doubled;
 * `RandomizedResponse`: binary randomised response, which bounds every pure-epsilon release (Kairouz et al., 2015);
+* `Approximate`: a loss of 0, and an infinite one with chance delta;
 * `Parallel`: the worst branch, found in the whole composition. Under replacement only where the parts are fixed.
 """
 
@@ -27,6 +28,7 @@ import numpy as np
 from fairpriv_core import checks
 from fairpriv_core.errors import Unsupported
 from fairpriv_core.privacy.event import (
+    Approximate,
     Event,
     Events,
     Gaussian,
@@ -151,7 +153,7 @@ def _leaves(events: Events) -> list[Event]:
     for event in events:
         if isinstance(event, Parallel):
             leaves += [leaf for branch in event.branches for leaf in _leaves(branch)]
-        elif isinstance(event, SampledGaussian | Gaussian | Laplace | RandomizedResponse):
+        elif isinstance(event, SampledGaussian | Gaussian | Laplace | RandomizedResponse | Approximate):
             leaves.append(event)
         else:
             raise Unsupported(f"no accountant knows the event {type(event).__name__}.")
@@ -185,10 +187,10 @@ def _with_finite_squares(event: Event) -> Event:
 def _case_epsilon(events: Events, delta: float, interval: float) -> float:
     if any(has_no_noise(event) for event in events):
         return math.inf
-    width = choose_cell(events, interval)
-    if width > WIDEST:
-        return math.inf
-    return find_epsilon(_case_distribution(events, width), resolved(events, delta)) if events else 0.0
+    if not events:
+        return 0.0
+    left, width = resolved(events, delta), choose_cell(events, interval)
+    return math.inf if width > WIDEST else find_epsilon(_case_distribution(events, width), left)
 
 
 @lru_cache(maxsize=4)  # for one composition at several deltas

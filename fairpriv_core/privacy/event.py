@@ -6,8 +6,9 @@ A run's event is a tuple of these, composed in sequence. `noise_multiplier` is t
 * *half* the sensitivity, for `SampledGaussian` under "replace" (the pair is +1 against -1);
 * the whole sensitivity, for `Gaussian`.
 
-`Laplace.scale` is over the whole sensitivity. `Parallel` holds one branch for each disjoint part of the data; the worst
-branch counts. Numbers are finite and >= 0, rates in (0, 1], counts whole: BadInput otherwise. A noise of 0 is an
+`Laplace.scale` is over the whole sensitivity. `Approximate` is the chance that a release beside it tells all, which
+its noise does not cover: delta, and no epsilon. `Parallel` holds one branch for each disjoint part of the data; the
+worst branch counts. Numbers are finite and >= 0, rates in (0, 1], counts whole: BadInput otherwise. A noise of 0 is an
 event like any other, and no accountant gives it a finite epsilon.
 """
 
@@ -73,6 +74,16 @@ class RandomizedResponse:
 
 
 @dataclass(frozen=True)
+class Approximate:
+    """What may leave without noise with a chance of `delta`, such as a value that one row alone has."""
+
+    delta: float
+
+    def __post_init__(self) -> None:
+        checks.open_unit(delta=self.delta)
+
+
+@dataclass(frozen=True)
 class Parallel:
     """Releases on disjoint parts of the data; a person is in one part. Like branches may be listed once.
 
@@ -85,7 +96,7 @@ class Parallel:
 
 
 Counted = SampledGaussian | Gaussian | Laplace
-Event = Counted | RandomizedResponse | Parallel
+Event = Counted | RandomizedResponse | Approximate | Parallel
 Events = tuple[Event, ...]
 
 _KINDS: dict[str, type] = {
@@ -93,6 +104,7 @@ _KINDS: dict[str, type] = {
     "gaussian": Gaussian,
     "laplace": Laplace,
     "randomized_response": RandomizedResponse,
+    "approximate": Approximate,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 

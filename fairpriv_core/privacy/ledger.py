@@ -17,6 +17,7 @@ from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
 from fairpriv_core.privacy.accountants import worst_cases
 from fairpriv_core.privacy.event import (
+    Approximate,
     Event,
     Events,
     Gaussian,
@@ -27,6 +28,8 @@ from fairpriv_core.privacy.event import (
     merge,
     subtract,
 )
+
+_ALMOST_ONE = 1.0 - 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class LedgerEntry:
         unbounded: why no finite epsilon holds for it, one sentence; None where its events tell all.
         reads_sensitive: False for a method that never looks at the sensitive columns.
         shared: by release id, those of its training events that other entries use as well.
+        whole: by release id, what was released of all rows before they were split, beside `events`; other entries may
+            use it as well.
         stream: the secret samples' stream id, where other entries use the same samples.
     """
 
@@ -57,21 +62,35 @@ class LedgerEntry:
     reads_sensitive: bool = True
     shared: Mapping[str, Events] = field(default_factory=dict)
     stream: str | None = None
+    whole: Mapping[str, Events] = field(default_factory=dict)
+
+    @property
+    def all_events(self) -> Events:
+        """What was released of all rows, and beside it."""
+        return (*(event for events in self.whole.values() for event in events), *self.events)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form."""
-        shared = {name: events_of.to_json(events) for name, events in self.shared.items()}
-        plain = {**asdict(replace(self, events=(), shared={})), "events": events_of.to_json(self.events)}
+        plain = {**asdict(replace(self, events=(), shared={}, whole={})), "events": events_of.to_json(self.events)}
         clear = None if self.clear is None else list(self.clear)
-        return {**plain, "sensitive": list(self.sensitive), "clear": clear, "shared": shared}
+        named = {name: _to_json(getattr(self, name)) for name in ("shared", "whole")}
+        return {**plain, "sensitive": list(self.sensitive), "clear": clear, **named}
 
     @staticmethod
     def from_json(plain: Mapping[str, Any]) -> LedgerEntry:
         """Return the entry that `to_json` wrote."""
         values = {**plain, "events": events_of.from_json(plain["events"]), "sensitive": tuple(plain["sensitive"])}
         values["clear"] = None if plain["clear"] is None else tuple(plain["clear"])
-        values["shared"] = {name: events_of.from_json(events) for name, events in plain["shared"].items()}
+        values |= {name: _from_json(plain.get(name, {})) for name in ("shared", "whole")}  # earlier ones have no whole
         return LedgerEntry(**values)
+
+
+def _to_json(named: Mapping[str, Events]) -> dict[str, list[dict[str, Any]]]:
+    return {name: events_of.to_json(events) for name, events in named.items()}
+
+
+def _from_json(named: Mapping[str, list[dict[str, Any]]]) -> dict[str, Events]:
+    return {name: events_of.from_json(events) for name, events in named.items()}
 
 
 @dataclass(frozen=True)
@@ -89,13 +108,14 @@ class Total:
 def compose(entries: Iterable[LedgerEntry], column: str | None) -> Total:
     """Return what `entries` cost together for whole records (None) or for the values of one column.
 
-    Entries on the same split cost the larger of training and evaluation, on different splits both. Releases with one
-    id count once; samples with one stream id count as one Gaussian a step.
+    Entries on the same split cost the larger of training and evaluation, on different splits both; what was released of
+    all rows counts beside. Releases with one id count once; samples with one stream id count as one Gaussian a step.
     """
     named = [(entry, _refuse(entry, column)) for entry in entries]
     reasons = tuple(f"run {entry.key}: {reason}" for entry, reason in named if reason)
     paying = [_for_column(entry, column) for entry, reason in named if reason is None and costs(entry, column)]
-    total: list[Event] = []
+    whole = {(name, events): None for entry in paying for name, events in entry.whole.items()}
+    total: list[Event] = [event for _, events in whole for event in events]
     for split in dict.fromkeys(entry.split for entry in paying):
         here = [entry for entry in paying if entry.split == split]
         training = _compose_training(here)
@@ -134,6 +154,8 @@ def _replaced(event: Event) -> Event:
             return replace(event, scale=scale / 2)
         case RandomizedResponse(pure):
             return RandomizedResponse(2 * pure)
+        case Approximate(delta):  # as the old value leaves, and as the new one comes
+            return Approximate(min(2 * delta, _ALMOST_ONE))
         case Parallel(branches, fixed):
             parts = [as_replacement(branch) for branch in branches]
             if not fixed:  # like branches may be listed once, so a branch pairs with itself too
@@ -173,8 +195,10 @@ def _hides(entry: LedgerEntry, column: str) -> bool:
 def _for_column(entry: LedgerEntry, column: str | None) -> LedgerEntry:
     if column is None or entry.threat_model != "record":
         return entry
-    shared = {name: as_replacement(events) for name, events in entry.shared.items()}
-    return replace(entry, events=as_replacement(entry.events), shared=shared)
+    shared, whole = (
+        {name: as_replacement(events) for name, events in each.items()} for each in (entry.shared, entry.whole)
+    )
+    return replace(entry, events=as_replacement(entry.events), shared=shared, whole=whole)
 
 
 def _divide(events: Events) -> tuple[Events, Events]:

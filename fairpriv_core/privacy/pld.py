@@ -17,7 +17,16 @@ import numpy as np
 from scipy import fft
 
 from fairpriv_core.errors import Unsupported
-from fairpriv_core.privacy.event import Event, Events, Gaussian, Laplace, RandomizedResponse, Relation, SampledGaussian
+from fairpriv_core.privacy.event import (
+    Approximate,
+    Event,
+    Events,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+    Relation,
+    SampledGaussian,
+)
 from fairpriv_core.privacy.gaussian import approximate_mu
 
 WIDEST = 0.25  # cells this wide mean an epsilon of some 100,000: as good as none
@@ -28,6 +37,7 @@ _LEAST_NOISE = 1e-3  # below it, and above the largest pure epsilon, a release c
 _LARGEST_PURE = 500.0
 _TAIL = 1e-15  # of the probability: what a composition with itself may leave out, counted as an infinite loss
 _ORDERS = np.concatenate([np.arange(-20, 0), np.arange(1, 21)])  # of Chernoff's bound, over the number of cells
+_MANY = 100_000  # releases; beyond them the best order is far below 1 over the cells, and more are tried
 
 
 @dataclass(frozen=True)
@@ -145,7 +155,8 @@ def _repeat(losses: LossDistribution, count: int) -> LossDistribution:
     """Return the composition of `losses` with themselves: by Fourier transform, on the range that Chernoff leaves."""
     size = len(losses.masses)
     low, high = 0.0, float((size - 1) * count)
-    for order in _ORDERS / size:
+    finer = np.geomspace(1 / math.sqrt(count), 1, 20) if count > _MANY else np.zeros(0)
+    for order in np.concatenate([_ORDERS, finer, -finer]) / size:
         total = np.sum(np.exp(order * np.arange(size)) * losses.masses)
         bound = (count * math.log(total) + math.log(2.0 / _TAIL)) / order
         low, high = (low, min(high, math.ceil(bound))) if order > 0 else (max(low, math.floor(bound)), high)
@@ -200,6 +211,8 @@ def distribution(event: Event, interval: float) -> Sides:
             return laplace_distribution(scale, interval)
         case RandomizedResponse(pure):
             return response_distribution(pure, interval)
+        case Approximate(delta):
+            return (LossDistribution(interval, 0, np.array([1.0 - delta]), delta),)
     raise Unsupported(f"no accountant knows the event {type(event).__name__}.")
 
 

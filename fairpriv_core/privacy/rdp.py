@@ -5,8 +5,8 @@ Closed forms where there are any; for sampled Gaussians the integral of P^a Q^(1
 
 Which run comes next may depend on what earlier ones released, so the cost of all of them is not that of a composition
 fixed beforehand. At one Rényi order that was fixed beforehand costs may still be added up, and a run is let in while
-the sum stays within what that order may spend. Here two orders are fixed by the cap alone, each with half of delta;
-either is enough, by the union of two bad events.
+the sum stays within what that order may spend. Here two orders are fixed by the cap alone, each with half of most of
+delta; either is enough, by the union of two bad events. The rest of delta is for releases that are only approximate.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from fairpriv_core import checks
 from fairpriv_core.errors import Unsupported
 from fairpriv_core.privacy.accountants import checked
 from fairpriv_core.privacy.event import (
+    Approximate,
     Event,
     Events,
     Gaussian,
@@ -40,13 +41,15 @@ _TAILS = 14.0  # standard deviations beyond the furthest peak
 _MOST_CELLS = 2**20
 _LEAST_NOISE = 1e-3
 _SHARES = (0.7, 1.0)  # of the best order for Gaussians; the lower one is better for little noise on small samples
+_APPROXIMATE = 0.1  # of delta, for releases that may leave without noise: their deltas add up, in any order
 _GRID = np.geomspace(1.2, 20_000, 2_000)
 
 
 def divergence(events: Events, orders: tuple[float, ...]) -> np.ndarray:
     """Return the Rényi divergence at each of `orders` (> 1) that bounds the composition; (m,), maybe infinite.
 
-    Of parallel branches each order counts its worst. The caller has checked (`accountants.checked`) that they compose.
+    Of parallel branches each order counts its worst; what is approximate counts as nothing, since its delta is apart.
+    The caller has checked (`accountants.checked`) that they compose.
     Raises Unsupported for an event that is not known, BadInput for an order that is not above 1.
     """
     for order in orders:
@@ -63,7 +66,7 @@ def divergence(events: Events, orders: tuple[float, ...]) -> np.ndarray:
 def _release(event: Event, orders: tuple[float, ...]) -> np.ndarray:
     alpha = np.array(orders)
     match event:
-        case SampledGaussian(_, _, 0) | Gaussian(_, 0) | Laplace(_, 0):
+        case SampledGaussian(_, _, 0) | Gaussian(_, 0) | Laplace(_, 0) | Approximate():
             return np.zeros(len(orders))
         case SampledGaussian(noise) | Gaussian(noise) | Laplace(noise) if noise < _LEAST_NOISE:
             return np.full(len(orders), math.inf)
@@ -132,7 +135,7 @@ class Cap:
 
     @property
     def _share(self) -> float:
-        return self.delta / len(_SHARES)
+        return (1 - _APPROXIMATE) * self.delta / len(_SHARES)
 
 
 @dataclass(frozen=True)
@@ -195,7 +198,16 @@ def _pays(candidate: LedgerEntry, column: str | None) -> bool:
 
 
 def _divergence(events: Events, cap: Cap) -> np.ndarray:
+    if _sum_deltas(events) > _APPROXIMATE * cap.delta:
+        return np.full(len(cap.orders), math.inf)
     return divergence(composable(events, checked), cap.orders)
+
+
+def _sum_deltas(events: Events) -> float:
+    """Return the deltas of all approximate releases together, every branch counted."""
+    inside = (branch for event in events if isinstance(event, Parallel) for branch in event.branches)
+    here = sum(event.delta for event in events if isinstance(event, Approximate))
+    return here + sum(map(_sum_deltas, inside))
 
 
 def _conversion(order: np.ndarray, delta: float) -> np.ndarray:

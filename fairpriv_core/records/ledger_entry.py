@@ -13,8 +13,9 @@ from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.roles import parse_label, parse_sensitive
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.privacy.event import Events, from_json
+from fairpriv_core.privacy.event import Events, from_json, subtract
 from fairpriv_core.privacy.ledger import LedgerEntry
+from fairpriv_core.records.paid import find_payment, price_payment
 from fairpriv_core.records.reuse import SAMPLE_STREAM, SHARED_RELEASES
 from fairpriv_core.records.source import find_seed, key_split, name_file
 
@@ -119,10 +120,12 @@ def record_posting(record: Mapping[str, Any], events: Events | None = None) -> P
     problem = problems().get(config["data"]["dataset"] or "")
     kind = methods().get(config["method"]["name"])
     shared = {name: from_json(part) for name, part in notes.get(SHARED_RELEASES, {}).items()}
+    paid = find_payment(config, record["threat_model"])
+    whole = {} if paid is None or not paid.release else {paid.release: price_payment(paid)}
     entry = LedgerEntry(
         key=record["key"],
         threat_model=record["threat_model"],
-        events=from_json(list_counted(record)) if events is None else events,
+        events=_list_own(record, whole) if events is None else events,
         sensitive=list_sensitive(config["data"], record["data"]),
         clear=_list_clear(config["data"], record["data"].get("columns"), problem),
         split=_name_split(config),
@@ -130,6 +133,7 @@ def record_posting(record: Mapping[str, Any], events: Events | None = None) -> P
         reads_sensitive=_reads_sensitive(config, kind),
         shared=shared,
         stream=notes.get(SAMPLE_STREAM),
+        whole=whole,
     )
     data = config["data"]
     return Posting(identify_data(data, config.get("file_id")), call_data(data), config["method"]["name"], entry)
@@ -139,6 +143,14 @@ def list_counted(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what a run counts with, from its record's JSON: of one that failed what it released, not its plan."""
     counted: list[dict[str, Any]] = record["released"] if record.get("status") == "failed" else record["event"]
     return counted
+
+
+def _list_own(record: Mapping[str, Any], whole: Mapping[str, Events]) -> Events:
+    """Return what a run counts with beside what was released of all rows, which its event has and its count has not."""
+    events = from_json(list_counted(record))
+    if record.get("status") == "failed":
+        return events
+    return subtract(events, tuple(event for part in whole.values() for event in part)) if whole else events
 
 
 def _reads_sensitive(config: Mapping[str, Any], kind: type[Method] | None) -> bool:

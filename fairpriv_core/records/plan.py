@@ -15,9 +15,11 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.fields import TrainsNetwork, count_batch
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import say_undefined
+from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.ledger_entry import Posting, record_posting
+from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.record import RunRecord, draft_record, plan_evaluation
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.records.source import find_seed
@@ -59,10 +61,21 @@ def plan_run(config: RunConfig, key: str, *, datasets: DatasetCache, find_record
 
 
 def calibrate_method(config: RunConfig, n_train: int) -> Method:
-    """Return the method with the noise that meets the budget; as it is where its noise is set by hand or absent."""
-    if config.epsilon is None:
+    """Return the method with the noise that meets the budget; as it is where its noise is set by hand or absent.
+
+    What a paid schema leaves of the budget is the method's.
+    """
+    target, delta = config.epsilon, config.delta
+    if target is None:
         return config.method
-    return config.method.calibrated(epsilon=config.epsilon, delta=config.delta, n_train=n_train)
+    price = price_schema(config.to_json(), config.method.info.threat_model)
+
+    def fit(divisor: float) -> Method:
+        return config.method.calibrated(epsilon=target / divisor, delta=delta, n_train=n_train)
+
+    if not price:
+        return fit(1.0)
+    return fit(calibrate(lambda divisor: (*price, *fit(divisor).event(n_train)), epsilon=target, delta=delta))
 
 
 class DatasetCache:

@@ -25,6 +25,7 @@ from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel
 from fairpriv_core.privacy.explain import warn_of_delta
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.source import name_file
 from fairpriv_core.text import drop_folders
@@ -71,14 +72,15 @@ def plan_evaluation(config: RunConfig, method: Method, n_train: int) -> Events:
     """Return what the evaluation of a run of `method` (calibrated) will release; () where none is made.
 
     One is made where it is asked for, and where the method certifies the exported model from it. Its noise meets the
-    run's epsilon, or, where noise is set by hand, training's proved epsilon. Raises BadInput where that one is not
-    finite and an evaluation is asked for.
+    run's epsilon, what a paid schema costs included, or, where noise is set by hand, training's proved epsilon. Raises
+    BadInput where that one is not finite and an evaluation is asked for.
     """
     if not config.private_evaluation and certified_failure(method) is None:
         return ()
-    target = config.epsilon
+    target, price = config.epsilon, price_schema(config.to_json(), method.info.threat_model)
     if target is None:
-        target = math.inf if method.unproved_reason() else proved_epsilon(method.event(n_train), config.delta)
+        events = (*price, *method.event(n_train))
+        target = math.inf if method.unproved_reason() else proved_epsilon(events, config.delta)
     if not 0 < target < math.inf:
         if not config.private_evaluation:
             return ()
@@ -86,7 +88,7 @@ def plan_evaluation(config: RunConfig, method: Method, n_train: int) -> Events:
             f"private_evaluation takes its noise from a finite epsilon > 0, and this run's is {target:g}; set epsilon.",
             field="private_evaluation",
         )
-    noise = calibrate(lambda level: (Gaussian(level),), epsilon=target, delta=config.delta)
+    noise = calibrate(lambda level: (*price, Gaussian(level)), epsilon=target, delta=config.delta)
     return (Gaussian(noise),)
 
 
@@ -111,7 +113,8 @@ class RunRecord:
         epsilon: proved, by privacy loss distributions, of `event`; None with `epsilon_reason`.
         epsilon_published: what the paper's own accounting claims for the same noise, rate and steps.
         epsilon_if_secret: in replay mode, what epsilon would be had the noise been secret.
-        event: what epsilon accounts for. `released` is what the mechanism counted (less, if the run was cut short).
+        event: what epsilon accounts for, a paid schema included.
+        released: what the mechanism counted (less, if the run was cut short).
         calibrated: the method as it ran, noise multipliers included.
         steps: made; `seconds`: spent training in all attempts, of runs that train together an equal share each;
             `resumed_from_step`: 0 if never interrupted.
@@ -282,7 +285,8 @@ def method_of(record: RunRecord) -> Method:
 
 
 def _state(record: RunRecord, method: Method, events: Events) -> RunRecord:
-    """Return `record` with `events` as its event and what may be said about its epsilon."""
+    """Return `record` with `events`, and what its schema cost, as its event; and what may be said about its epsilon."""
+    events = (*price_schema(record.config, record.threat_model), *events)
     said = state_epsilon(method, events, delta=record.delta, replay_noise=record.config["replay_noise"])
     return replace(record, event=events_of.to_json(events), **asdict(said))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs.children import use_one_thread
@@ -72,7 +73,7 @@ def train(config: RunConfig, reporter: Reporter, *, again: bool = False) -> Ende
     noise and its own cost. Raises BadInput for what a person gave, KeyboardInterrupt where the run was paused.
     """
     with open_store() as store:
-        config = store.files.settle(config)
+        config = settle_schema(store, store.files.settle(config))
         found = None if again else store.find(config.key)
         if found is not None and found.status == "finished":
             reporter.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")

@@ -25,6 +25,7 @@ from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.reuse import count_shared, name_stream
@@ -93,9 +94,10 @@ class FitObserver:
         self.epoch = 0
         self._replayed = plan.config.replay_noise is not None
         self._live: LiveEpsilon | None = None
+        self._before = price_schema(plan.draft.config, plan.draft.threat_model)
         planned = plan.method.event(plan.train.n)
         if alone and planned and plan.method.unproved_reason() is None:
-            self._live = LiveEpsilon(planned, plan.config.delta)
+            self._live = LiveEpsilon((*self._before, *planned), plan.config.delta)
 
     def open(self, observer: Observer, mechanism: Mechanism, checkpoint: Mapping[str, Any] | None = None) -> Training:
         """Return what the fit is given: `mechanism`, and the arrays that it goes on from (None: it begins)."""
@@ -122,7 +124,7 @@ class FitObserver:
     def _spent(self) -> list[tuple[str, float]]:
         if self._live is None or self.mechanism is None:
             return []
-        value = self._live.epsilon_at(self.mechanism.events)
+        value = self._live.epsilon_at((*self._before, *self.mechanism.events))
         return [("epsilon_if_secret" if self._replayed else "epsilon", value)] if math.isfinite(value) else []
 
 

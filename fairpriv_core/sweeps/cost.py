@@ -110,7 +110,7 @@ def _cost(entries: Sequence[LedgerEntry], column: str | None, delta: float) -> f
 def _distinct(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
     """Return one entry of each kind: what costs the same alone is looked at once."""
     return list(
-        {(one.threat_model, one.events, one.sensitive, one.clear, one.unbounded): one for one in entries}.values()
+        {(one.threat_model, one.all_events, one.sensitive, one.clear, one.unbounded): one for one in entries}.values()
     )
 
 

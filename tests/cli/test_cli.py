@@ -265,3 +265,27 @@ def test_commands_that_do_not_train_load_no_torch() -> None:
         "assert 'torch' not in sys.modules and 'streamlit' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_schema_is_measured_with_noise_and_its_line_stands_in_the_ledger(call: Call, tmp_path: Path) -> None:
+    path, schema = tmp_path / "own.csv", tmp_path / "own.toml"
+    lines = [f"{'fm'[row % 2]},{row % 80},{'yes' if row % 80 > 40 else 'no'}" for row in range(2_000)]
+    path.write_text("\n".join(["sex,score,good", *lines]) + "\n")
+    assert call("schema", str(path), "--out", str(schema)).code == 0
+    asked = ("--notion", "demographic_parity", "--method", "dp_sgd", "--epsilon", "2", "--set", "epochs=2")
+    named = ("train", "--csv", str(path), "--schema", str(schema), *asked)
+    found = call(*named, "--private-schema", "0.2", "--json").json
+    said = json.loads(found["config"]["data"]["schema"])
+    assert said["values_from"] == "paid" and found["epsilon"] <= 2 and found["event"][1]["kind"] == "approximate"
+    low, high = said["columns"]["score"]["range"]
+    assert 0 <= low < 20 and 60 < high <= 128
+    listed = call("ledger", "--csv", str(path)).out
+    assert said["paid"]["release"] in listed and "charged" in listed
+    for given, words in (
+        ("0", "private_schema must lie strictly between 0 and 1, got 0.0"),
+        ("a lot", "private_schema must be a share of epsilon, such as 0.1, got 'a lot'"),
+    ):
+        refused = call(*named, "--private-schema", given)
+        assert refused.code == 2 and words in refused.err
+    bare = call("train", "--csv", str(path), "--label", "good", "--sensitive", "sex", *asked, "--private-schema", "0.2")
+    assert bare.code == 2 and "write one with fairpriv schema" in bare.err

@@ -64,7 +64,7 @@ def make_bytes(rng: random.Random) -> bytes:
     """Return a file with some bytes changed, added or left out, or in another coding, or compressed."""
     content = bytearray(write_rows(make_rows(rng, rng.choice([3, 80]))))
     for _ in range(rng.choice([1, 2, 5, 50])):
-        at = rng.randrange(len(content))
+        at = rng.randrange(len(content) + 1)
         content[at : at + rng.randrange(10)] = rng.randbytes(rng.randrange(8))
     text = bytes(content).decode("latin-1")
     others = (text.encode(rng.choice(CODINGS), "replace"), gzip.compress(content), b"PK\x03\x04" + content, b"")

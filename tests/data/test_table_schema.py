@@ -106,7 +106,7 @@ def test_a_row_without_a_declared_value_is_left_out(tmp_path: Path) -> None:
         (('role = "label"', 'role = "target"'), "role of column 'paid' in the schema must be one of feature, label"),
         (('["no", "yes"]', '["1", "1.0"]'), "categories of column 'paid' in the schema must be different values"),
         (("range", "ranges"), "unknown key of column 'age' in the schema 'ranges'"),
-        (('"declared"', '"nowhere"'), "values_from must be one of rows, declared, got 'nowhere'"),
+        (('"declared"', '"nowhere"'), "values_from must be one of rows, declared, paid, got 'nowhere'"),
         (('role = "sensitive"', 'role = "label"'), "the schema names two columns as label, 'sex' and 'paid'"),
         (("[columns.age]", "[columns.height]"), "the schema names a column 'height', and people.csv has none"),
         (('type = "whole number"', 'type = "text"'), "role of column 'age' in the schema must be left out"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.data.table_schema import ColumnSchema, from_text
+from fairpriv_core.data.table_schema import ColumnSchema, Payment, from_text
 from fairpriv_core.errors import BadInput
 from pages.widgets.data.columns import read_row
 from tests.pages.test_data import make_csv, upload
@@ -80,6 +80,19 @@ def test_values_known_without_the_rows_are_a_declared_schema(open_page: Open) ->
     assert {each.name: each.categories for each in from_text(_schema(page) or "").columns}["income"] == ("high", "low")
     page.button("drop_schema").click().run()
     assert _schema(page) is None and page.button_group("values_from").value == "rows"
+
+
+def test_values_are_measured_with_noise_at_launch(open_page: Open) -> None:
+    page = upload(open_page("data", source="file"), make_csv())
+    page.button_group("values_from").set_value("paid").run()
+    assert not page.exception and not page.error
+    said = from_text(_schema(page) or "")
+    assert said.paid is not None and said.paid.share == 0.1 and not any(each.range for each in said.columns)
+    assert "were measured with noise" in " ".join(item.value for item in page.markdown)
+    page.slider("schema_share").set_value(0.3).run()
+    assert from_text(_schema(page) or "").paid == Payment(share=0.3)
+    page.button_group("values_from").set_value("rows").run()
+    assert not page.exception and not page.error
 
 
 def test_two_files_of_one_name_and_size_are_told_apart(open_page: Open) -> None:

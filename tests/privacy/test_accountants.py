@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import dp_accounting
@@ -13,6 +14,7 @@ from opacus.accountants.analysis import rdp as opacus_rdp
 from fairpriv_core.errors import BadInput, Unsupported
 from fairpriv_core.privacy.accountants import COARSE, FINE, accountants, coarse_epsilon, epsilon, rdp_epsilon
 from fairpriv_core.privacy.event import (
+    Approximate,
     Event,
     Events,
     Gaussian,
@@ -24,6 +26,7 @@ from fairpriv_core.privacy.event import (
     to_json,
 )
 from fairpriv_core.privacy.gaussian import gaussian_epsilon
+from fairpriv_core.privacy.pld import choose_cell, distribution, repeat
 from tests.privacy.exact import epsilon_of, sampled_pair
 from tests.privacy.recompute import epsilon_from_json
 
@@ -171,6 +174,27 @@ def test_noise_whose_square_overflows_costs_next_to_nothing(kind: Callable[..., 
     events = (kind(noise, count=10), Gaussian(noise))
     assert epsilon(events, DELTA) == 0.0
     assert rdp_epsilon(events, DELTA) == pytest.approx(rdp_epsilon((Gaussian(1e12),), DELTA))
+
+
+def test_what_is_only_approximate_takes_its_share_of_delta() -> None:
+    for delta in (1e-6, 9e-6):
+        exact = gaussian_epsilon(0.5, (DELTA - delta) / (1 - delta))
+        assert exact <= epsilon((Gaussian(2.0), Approximate(delta)), DELTA) <= exact + 1e-3
+    assert epsilon((Approximate(DELTA / 2),), DELTA) == 0.0
+    assert epsilon((Approximate(DELTA / 2), Approximate(DELTA)), DELTA) == math.inf
+    assert epsilon((Approximate(DELTA / 2), Parallel(((Gaussian(2.0),), (Approximate(DELTA),)))), DELTA) == math.inf
+    with pytest.raises(BadInput, match="delta"):
+        Approximate(1.0)
+
+
+def test_a_billion_releases_take_little_memory() -> None:
+    count = 10**9
+    for rate in (1.0, 0.01):
+        event = SampledGaussian(rate * math.sqrt(count), rate, count)
+        assert gaussian_epsilon(1.0, DELTA) <= epsilon((event,), DELTA) <= 1.1 * gaussian_epsilon(1.0, DELTA)
+        width = choose_cell((event,), FINE)
+        (side, *_) = repeat(distribution(replace(event, count=1), width), count)
+        assert len(side.masses) < 2**22
 
 
 @pytest.mark.parametrize("account", [epsilon, rdp_epsilon])

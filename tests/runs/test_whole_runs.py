@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from io import BytesIO
@@ -20,7 +20,6 @@ from zipfile import ZipFile
 
 import numpy as np
 import pytest
-import torch
 from _pytest.mark import ParameterSet
 from PIL import Image
 
@@ -31,7 +30,6 @@ from fairpriv_core.data.images import Pixels
 from fairpriv_core.data.problem import Categorical, Numeric, Problem
 from fairpriv_core.data.schema import RawTable, declare_problem
 from fairpriv_core.data.table import Codes, Column, Numbers
-from fairpriv_core.data.table_schema import name_roles, read_schema_file, to_text
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.ledger.launch import foresee_launch, read_page
 from fairpriv_core.ledger.report import report_ledgers
@@ -42,7 +40,6 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.report import forms
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.forms import forms_of, open_report, write_runs
 from fairpriv_core.report.report_data import ReportData, gather_report
@@ -50,13 +47,13 @@ from fairpriv_core.runs import prose, session, worker
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.session import FitObserver
 from fairpriv_core.runs.worker import work_on
-from fairpriv_core.store import uploads
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps.launch import request_cost
 from tests.methods.examples.catalog import EXAMPLES, labels_of, on_images, takes_images
 from tests.methods.harness import RecordingMechanism, Release
 
+pytestmark = pytest.mark.usefixtures("browser_that_hands_back")
 ROWS = 400
 PROVED = [
     pytest.param(method, id=f"{name}-{place}")
@@ -151,28 +148,6 @@ def assert_same(honest: Left, replayed: Left) -> None:
     assert export(honest.data, "analyst") == export(shown, "analyst")
     told = [RunRecord.from_json(each.runs[0].record) for each in (honest.data, shown)]
     assert prose.describe_record(told[0]) == prose.describe_record(told[1])
-
-
-@pytest.fixture(autouse=True)
-def browser_that_hands_back(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Train with one thread; but for tests with a real browser, let PDF and images hold what a browser is given."""
-    torch.set_num_threads(1)
-    if "chromium" in request.fixturenames:
-        return
-
-    def paint(drawing: Mapping[str, Any], options: Mapping[str, Any], *, browser: str) -> bytes:
-        return json.dumps([drawing, options]).encode()
-
-    monkeypatch.setattr("fairpriv_core.report.export._PAINTER.paint", paint)
-    monkeypatch.setattr("fairpriv_core.report.export.find_browser", lambda: "a browser")
-    monkeypatch.setattr(forms, "find_browser", lambda: "a browser")
-    monkeypatch.setattr(forms, "print_pdf", str.encode)
-
-
-@pytest.fixture
-def one_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let both stores draw the same id for a person's file: one at random tells nothing."""
-    monkeypatch.setattr(uploads, "draw_id", lambda: "0" * 16)
 
 
 @pytest.fixture
@@ -440,45 +415,6 @@ def test_every_piece_that_leaves_is_in_the_table_and_in_the_documentation() -> N
             assert f"| {head} | `{piece.name or 'other curves'}` | {piece.kind} | {piece.why} |" in page
 
 
-def write_people(path: Path, age: Sequence[object], *, changed: Mapping[int, str] | None = None) -> Path:
-    """Write a file of a person's own, whose row `i` reads `changed[i]` in place of its own text; return `path`."""
-    draw = np.random.default_rng(3)
-    income, hours = draw.normal(size=ROWS), draw.integers(1, 60, ROWS)
-    paid = np.where(income + 0.5 * draw.normal(size=ROWS) > 0, "yes", "no")
-    lines = [f"{a:.3f},{b},{c},{d}" for a, b, c, d in zip(income, hours, age, paid, strict=True)]
-    lines = [(changed or {}).get(row, line) for row, line in enumerate(lines)]
-    path.write_text("\n".join(["income,hours,age,paid", *lines]) + "\n")
-    return path
-
-
-@pytest.mark.parametrize("name", ["jagielski_post", "pf_ld"])
-def test_a_column_of_ones_own_that_is_cut_leaves_its_edges_alone(name: str, tmp_path: Path, one_identity: None) -> None:
-    draw, path = np.random.default_rng(4), tmp_path / "people.csv"
-    ages = draw.integers(18, 80, ROWS)
-    write_people(path, ages.tolist())
-    config = ask(EXAMPLES[name][0], {"file": str(path), "label": "paid", "sensitive": "age:40"})
-    honest, tape = run_whole(config, tmp_path / "honest.db")
-    for place, garbage in enumerate(([97] * ROWS, draw.normal(0, 1e6, ROWS).tolist(), [f"4{a}e-1" for a in ages])):
-        write_people(path, garbage)
-        replayed, _ = run_whole(config, tmp_path / f"replayed{place}.db", tape)
-        assert_same(honest, replayed)
-
-
-@pytest.mark.parametrize("changed", [5, 390])
-def test_one_row_of_a_file_of_ones_own_leaves_no_trace(changed: int, tmp_path: Path, one_identity: None) -> None:
-    """Its values stay within what is assumed of the columns: ranges, means and lists are read from the file."""
-    path = tmp_path / "people.csv"
-    ages = np.random.default_rng(4).integers(18, 80, ROWS).tolist()
-    write_people(path, ages, changed={changed: "0.5,20,19,yes"})
-    config = ask(EXAMPLES["dp_sgd"][0], {"file": str(path), "label": "paid", "sensitive": "age:40"})
-    honest, tape = run_whole(config, tmp_path / "honest.db")
-    encoder = json.loads(honest.model["model.json"])["encoder"]
-    write_people(path, ages, changed={changed: "0.5,20,79,no"})
-    replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
-    assert json.loads(replayed.model["model.json"])["encoder"] == encoder
-    assert_same(honest, replayed)
-
-
 SIDE = 14
 IMAGES = {3: 120, 2: 240}  # by the number of kinds
 
@@ -522,58 +458,3 @@ def test_nothing_of_images_leaves(
         path.write_text("\n".join([head, *mixed]) + "\n")
     replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
     assert_same(honest, replayed)
-
-
-_SCHEMA = """
-values_from = "declared"
-
-[columns.sex]
-role = "sensitive"
-type = "category"
-categories = ["f", "m"]
-
-[columns.paid]
-role = "label"
-type = "category"
-categories = ["no", "yes"]
-
-[columns.score]
-type = "number"
-range = [-3, 3]
-
-[columns.town]
-type = "category"
-categories = ["a", "b"]
-
-[columns.seen]
-type = "date"
-part = "month"
-order = "ymd"
-"""
-
-
-@pytest.mark.parametrize("name", ["dp_sgd", "pf_ld_record"])
-@pytest.mark.parametrize("extreme", ["1e30,a,2020-01-31", "oops,never heard of,soon", ",,", '"1,5",b,31.12.1999'])
-def test_under_a_declared_schema_one_extreme_row_leaves_nothing(
-    name: str, extreme: str, tmp_path: Path, one_identity: None
-) -> None:
-    """What a file's columns hold is not learned from it: no range, list or type follows one row."""
-    draw, path = np.random.default_rng(6), tmp_path / "people.csv"
-    paid = ["no" if draw.random() < 0.5 else "yes" for _ in range(ROWS)]
-    lines = [
-        f"{'fm'[row % 2]},{paid[row]},{draw.normal():.3f},{'ab'[row % 2]},2020-0{row % 9 + 1}-15" for row in range(ROWS)
-    ]
-    schema = read_schema_file(_SCHEMA)
-    data = {**name_roles(schema), "file": str(path), "schema": to_text(schema, compared={"sex", "paid"})}
-    left: list[Left] = []
-    tape = None
-    for place, last in enumerate(("0.5,a,2020-06-15", extreme)):
-        path.write_text("\n".join(["sex,paid,score,town,seen", *lines, f"m,yes,{last}"]))
-        found, releases = run_whole(ask(EXAMPLES[name][0], data), tmp_path / f"{place}.db", tape)
-        left, tape = [*left, found], tape or releases
-    honest, replayed = left
-    assert honest.listed == replayed.listed and honest.model == replayed.model
-    for piece in release.RECORD:
-        if piece.kind not in ("raw", "time"):
-            assert json.dumps(honest.record[piece.name]) == json.dumps(replayed.record[piece.name]), piece.name
-    assert export(honest.data, "policy") == export(replayed.data, "policy")

@@ -18,11 +18,14 @@ from fairpriv_core.data.roles import parse_label, parse_sensitive
 from fairpriv_core.data.table_schema import (
     TYPES,
     ColumnSchema,
+    Payment,
     TableSchema,
     find_compared,
+    forget_values,
     from_text,
     name_as,
     name_roles,
+    pay_for,
     read_column,
     read_schema_file,
     to_text,
@@ -30,17 +33,18 @@ from fairpriv_core.data.table_schema import (
 from fairpriv_core.errors import BadInput
 from pages.widgets.shared.reference import write_reference
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import choose, keep, mount_default, value
+from pages.widgets.shared.state import choose, keep, mount_default, mount_number, value
 
 _MOST_ROWS = 12  # of the grid, before it scrolls
 _MOST_BYTES = 1_000_000
 _MOST_NAMED = 6
 _MEMORY = "columns_shown"
-_SOURCES = {"rows": "Read from the rows", "declared": "Known without the rows"}
+_SOURCES = {"rows": "Read from the rows", "declared": "Known without the rows", "paid": "Measured with noise"}
 _DECLARED = (
     "Known without the rows: every range and value below is stated by you. Under a method that protects records, ε "
-    "then takes no more as given."
+    "then takes no more as given. Measured with noise: at launch, for a part of ε."
 )
+_SHARE = "schema_share"
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,8 @@ def choose_columns(report: FileReport, spec: DataSpec, *, name: str) -> DataSpec
     now = TableSchema(tuple(after.get(column.name, column) for column in shown.begun.columns), source)
     if source == "declared":
         now = _declare(now, guessed, hidden)
+    if source == "paid":
+        now = _pay(now, guessed, compared, shown.begun.paid)
     text = to_text(now, compared=compared) if now != guessed else ""
     st.session_state[_MEMORY] = replace(shown, now=now, text=text)
     choose("schema", text or None)
@@ -99,6 +105,23 @@ def _declare(now: TableSchema, guessed: TableSchema, hidden: Collection[str | No
         words = f"Still as read from the rows: {', '.join(same[:_MOST_NAMED])}{more}. Correct what you do not know."
         st.warning(plain(words), icon=":material/edit_note:")
     return replace(now, columns=tuple(columns))
+
+
+def _pay(now: TableSchema, guessed: TableSchema, compared: Collection[str], before: Payment | None) -> TableSchema:
+    """Return what is stated, and to be measured what is as the rows gave it; as it is where that has been done."""
+    if before is not None and before.release:
+        st.caption("Ranges and values were measured with noise; ε of every run on them counts that.")
+        return replace(now, paid=before)
+    share = st.slider(
+        "Share of ε for the columns",
+        step=0.05,
+        **mount_number(_SHARE, 0.05, 0.5, 0.1),
+        help="Launch measures ranges, bins and values that you left as guessed. A larger share has less noise.",
+    )
+    read = {column.name: column for column in guessed.columns}
+    guesses = {one.name for one in now.columns if _list_values(one) == _list_values(read[one.name])}
+    columns = [forget_values(one) if one.name in guesses.difference(compared) else one for one in now.columns]
+    return pay_for(TableSchema(tuple(columns), "declared"), float(keep(_SHARE, share)))
 
 
 def _list_values(column: ColumnSchema) -> tuple[float | str, ...]:
@@ -190,7 +213,7 @@ def _overlay(guessed: TableSchema, said: TableSchema | None, compared: Collectio
             columns.append(column if column.name in compared else replace(column, role="left out"))
         else:
             columns.append(replace(found, reason=column.reason, public=column.public))
-    return TableSchema(tuple(columns), said.values_from)
+    return TableSchema(tuple(columns), said.values_from, said.paid)
 
 
 def _edit(rows: Sequence[Mapping[str, Any]], *, key: str) -> list[dict[str, Any]]:

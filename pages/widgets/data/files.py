@@ -212,6 +212,7 @@ def begin_file(path: str, *, told: bool = False) -> None:
             "person",
             "schema",
             "values_from",
+            "schema_share",
         )
         forget("label_edge.", "edges.")
 

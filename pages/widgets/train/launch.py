@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.store.runs import GOING_ON, RunStore
 from pages.widgets.shared.access import find_store
@@ -26,7 +27,7 @@ def offer_launch(store: RunStore, config: RunConfig, plan: Plan) -> bool:
     known = attempt(lambda: store.find(config.key))
     idle = not store.database.writable
     if st.button("Launch", key="launch", type="primary", icon=":material/rocket_launch:", disabled=idle):
-        row = attempt(lambda: store.submit(config))
+        row = attempt(lambda: store.submit(settle_schema(store, config)))
         if row is not None:
             choose("run", row.key)
             go_to("run", run=row.key)

@@ -15,6 +15,7 @@ from fairpriv_core.privacy import accountants
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.curve import epsilon_over
 from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import calibrate_method, check_settings
 from fairpriv_core.records.record import plan_evaluation, published_epsilon, with_evaluation
 from fairpriv_core.records.reuse import use_release
@@ -77,20 +78,22 @@ def _make(asked: str, n_train: int, groups: int) -> Plan:
     config = build_config(json.loads(asked))
     method = calibrate_method(config, n_train)
     private = method.info.threat_model is not None
-    events = method.event(n_train) if private else ()
+    price = price_schema(config.to_json(), method.info.threat_model)
+    events = (*price, *method.event(n_train)) if private else ()
     evaluation = plan_evaluation(config, method, n_train)
+    releases = (*price, *with_evaluation(method.event(n_train), evaluation)) if private else ()
     epochs = int(getattr(method, "epochs", 1))
     ends = sorted({round(epochs * point / _POINTS) for point in range(_POINTS + 1)})
     unproved = method.unproved_reason() if private else None
     proved = private and unproved is None
     curve = epsilon_over(events, [end / epochs for end in ends], config.delta) if proved else []
     if curve:  # what the record will state; the points before are for drawing, up to 1 % above
-        curve[-1] = accountants.epsilon(with_evaluation(events, evaluation), config.delta)
+        curve[-1] = accountants.epsilon(releases, config.delta)
     return Plan(
         method=method,
         n_train=n_train,
         steps=method.steps(n_train),
-        releases=events_of.to_json(with_evaluation(events, evaluation)),
+        releases=events_of.to_json(releases),
         noise=_list_noise(method),
         sensitivities=method.sensitivities(n_train, groups),
         epochs=tuple(map(float, ends)) if proved else (),

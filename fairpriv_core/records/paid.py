@@ -1,0 +1,49 @@
+"""What a schema costs whose values are measured with noise: a part of every run on it that protects records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from fairpriv_core.data.table_schema import Payment, from_text
+from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.event import Approximate, Events, Gaussian
+from fairpriv_core.privacy.gaussian import gaussian_mu
+
+SUMS = 2  # noisy sums that are released: of ranges, scales and categories, then within the ranges
+_SHARE_OF_DELTA = 0.01
+
+
+def price_payment(paid: Payment) -> Events:
+    """Return what a measurement that was made has released: its sums are the one Gaussian that they equal."""
+    return (Gaussian(paid.noise / math.sqrt(SUMS)), Approximate(paid.delta))
+
+
+def plan_payment(share: float, *, epsilon: float, delta: float) -> Payment:
+    """Return the noise and delta of a measurement for `share` of the budget's mu squared; it has no release yet."""
+    noise = math.sqrt(SUMS / share) / gaussian_mu(epsilon, delta)
+    return Payment(noise=noise, delta=_SHARE_OF_DELTA * delta)
+
+
+def find_payment(asked: Mapping[str, Any], threat_model: str | None) -> Payment | None:
+    """Return how the schema in a config's JSON is or will be paid for, by a run that protects `threat_model`.
+
+    None where it costs the run nothing: it is declared, comes from the rows, or the run does not protect records.
+    BadInput where a share is asked of a run without epsilon.
+    """
+    text = asked["data"].get("schema")
+    if text is None or threat_model != "record":
+        return None
+    paid = from_text(text).paid
+    if paid is None or paid.share is None:
+        return paid
+    if asked["epsilon"] is None:
+        raise BadInput("private_schema is a share of epsilon, and this run has none; set epsilon.", field="epsilon")
+    return plan_payment(paid.share, epsilon=asked["epsilon"], delta=asked["delta"])
+
+
+def price_schema(asked: Mapping[str, Any], threat_model: str | None) -> Events:
+    """Return what the schema in a config's JSON costs a run that protects `threat_model`; errors as `find_payment`."""
+    paid = find_payment(asked, threat_model)
+    return () if paid is None else price_payment(paid)

@@ -1,0 +1,145 @@
+"""Whole runs on a file of one's own, replayed on garbage: of a column, or a row, nothing leaves but by releases.
+
+See `test_whole_runs`. Under a declared or paid schema not even what columns hold follows one row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairpriv_core.data.table_schema import name_roles, pay_for, read_schema_file, to_text
+from fairpriv_core.ledger import paid_schema
+from fairpriv_core.records import release
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.store.runs import open_store
+from tests.methods.examples.catalog import EXAMPLES
+from tests.methods.harness import RecordingMechanism, Release
+from tests.runs.test_whole_runs import ROWS, Left, ask, assert_same, export, run_whole
+
+pytestmark = pytest.mark.usefixtures("browser_that_hands_back", "one_identity")
+
+
+def write_people(path: Path, age: Sequence[object], *, changed: Mapping[int, str] | None = None) -> Path:
+    """Write a file of a person's own, whose row `i` reads `changed[i]` in place of its own text; return `path`."""
+    draw = np.random.default_rng(3)
+    income, hours = draw.normal(size=ROWS), draw.integers(1, 60, ROWS)
+    paid = np.where(income + 0.5 * draw.normal(size=ROWS) > 0, "yes", "no")
+    lines = [f"{a:.3f},{b},{c},{d}" for a, b, c, d in zip(income, hours, age, paid, strict=True)]
+    lines = [(changed or {}).get(row, line) for row, line in enumerate(lines)]
+    path.write_text("\n".join(["income,hours,age,paid", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["jagielski_post", "pf_ld"])
+def test_a_column_of_ones_own_that_is_cut_leaves_its_edges_alone(name: str, tmp_path: Path) -> None:
+    draw, path = np.random.default_rng(4), tmp_path / "people.csv"
+    ages = draw.integers(18, 80, ROWS)
+    write_people(path, ages.tolist())
+    config = ask(EXAMPLES[name][0], {"file": str(path), "label": "paid", "sensitive": "age:40"})
+    honest, tape = run_whole(config, tmp_path / "honest.db")
+    for place, garbage in enumerate(([97] * ROWS, draw.normal(0, 1e6, ROWS).tolist(), [f"4{a}e-1" for a in ages])):
+        write_people(path, garbage)
+        replayed, _ = run_whole(config, tmp_path / f"replayed{place}.db", tape)
+        assert_same(honest, replayed)
+
+
+@pytest.mark.parametrize("changed", [5, 390])
+def test_one_row_of_a_file_of_ones_own_leaves_no_trace(changed: int, tmp_path: Path) -> None:
+    """Its values stay within what is assumed of the columns: ranges, means and lists are read from the file."""
+    path = tmp_path / "people.csv"
+    ages = np.random.default_rng(4).integers(18, 80, ROWS).tolist()
+    write_people(path, ages, changed={changed: "0.5,20,19,yes"})
+    config = ask(EXAMPLES["dp_sgd"][0], {"file": str(path), "label": "paid", "sensitive": "age:40"})
+    honest, tape = run_whole(config, tmp_path / "honest.db")
+    encoder = json.loads(honest.model["model.json"])["encoder"]
+    write_people(path, ages, changed={changed: "0.5,20,79,no"})
+    replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
+    assert json.loads(replayed.model["model.json"])["encoder"] == encoder
+    assert_same(honest, replayed)
+
+
+_SCHEMA = """
+values_from = "declared"
+
+[columns.sex]
+role = "sensitive"
+type = "category"
+categories = ["f", "m"]
+
+[columns.paid]
+role = "label"
+type = "category"
+categories = ["no", "yes"]
+
+[columns.score]
+type = "number"
+range = [-3, 3]
+
+[columns.town]
+type = "category"
+categories = ["a", "b"]
+
+[columns.seen]
+type = "date"
+part = "month"
+order = "ymd"
+"""
+
+
+_OPEN = _SCHEMA.replace("range = [-3, 3]", "").replace('categories = ["a", "b"]', "")
+
+
+class _Padded(RecordingMechanism):
+    """Replays the counts of the values that the honest rows have; of one that no row had before, a count of 0."""
+
+    def gaussian(self, value: np.ndarray, **how: Any) -> np.ndarray:
+        out = super().gaussian(value, **how)
+        return np.concatenate([out, np.zeros(len(value) - len(out))])
+
+
+def settle_replayed(config: RunConfig, place: Path, tape: list[Release] | None) -> tuple[RunConfig, list[Release]]:
+    """Return a config with its schema measured, and the releases of that; `tape` replays others."""
+    mechanism = _Padded(replayed=tape)
+    with pytest.MonkeyPatch.context() as patch, open_store(str(place)) as store:
+        patch.setattr(paid_schema, "Mechanism", lambda _: mechanism)
+        patch.setattr(paid_schema, "draw_key", lambda: "schema-1")
+        return paid_schema.settle_schema(store, config), mechanism.releases
+
+
+@pytest.mark.parametrize("name", ["dp_sgd", "pf_ld_record"])
+@pytest.mark.parametrize("source", ["declared", "paid"])
+@pytest.mark.parametrize("extreme", ["1e30,a,2020-01-31", "oops,never heard of,soon", ",,", '"1,5",b,31.12.1999'])
+def test_under_a_declared_or_paid_schema_one_extreme_row_leaves_nothing(
+    name: str, source: str, extreme: str, tmp_path: Path
+) -> None:
+    """What a file's columns hold is not learned from it, or with noise: no range, list or type follows one row."""
+    draw, path = np.random.default_rng(6), tmp_path / "people.csv"
+    paid = ["no" if draw.random() < 0.5 else "yes" for _ in range(ROWS)]
+    lines = [
+        f"{'fm'[row % 2]},{paid[row]},{draw.normal():.3f},{'ab'[row % 2]},2020-0{row % 9 + 1}-15" for row in range(ROWS)
+    ]
+    schema = read_schema_file(_SCHEMA) if source == "declared" else pay_for(read_schema_file(_OPEN), 0.2)
+    data = {**name_roles(schema), "file": str(path), "schema": to_text(schema, compared={"sex", "paid"})}
+    left: list[Left] = []
+    tape = measured = None
+    for place, last in enumerate(("0.5,a,2020-06-15", extreme)):
+        path.write_text("\n".join(["sex,paid,score,town,seen", *lines, f"m,yes,{last}"]))
+        config = ask(EXAMPLES[name][0], data)
+        if source == "paid":
+            method = {"name": name, "epochs": 2, **({"batch_size": 50} if name == "dp_sgd" else {})}
+            config = build_config({**config.to_json(), "method": method, "epsilon": 3.0})
+            config, measured = settle_replayed(config, tmp_path / f"{place}.db", measured)
+        found, releases = run_whole(config, tmp_path / f"{place}.db", tape)
+        left, tape = [*left, found], tape or releases
+    honest, replayed = left
+    assert honest.listed == replayed.listed and honest.model == replayed.model
+    for piece in release.RECORD:
+        if piece.kind not in ("raw", "time"):
+            assert json.dumps(honest.record[piece.name]) == json.dumps(replayed.record[piece.name]), piece.name
+    assert export(honest.data, "policy") == export(replayed.data, "policy")
