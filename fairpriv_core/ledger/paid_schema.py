@@ -67,7 +67,8 @@ def settle_schema(store: RunStore, config: RunConfig) -> RunConfig:
     if asked is None or not asked.is_open:
         return config
     config = store.files.settle(config)
-    paid = _find_payment(config)
+    paid = find_payment(config.to_json(), config.method.info.threat_model)
+    assert paid is not None
     request = {
         "schema": config.data.schema,
         "file": config.file_id,
@@ -80,19 +81,6 @@ def settle_schema(store: RunStore, config: RunConfig) -> RunConfig:
     if found is None:
         found = _measure(store, config, asked, paid, request)
     return replace(config, data=replace(config.data, schema=found["schema"]))
-
-
-def _find_payment(config: RunConfig) -> Payment:
-    info = config.method.info
-    if info.threat_model != "record":
-        raise BadInput(
-            f"private_schema is for methods that protect whole records; '{info.name}' does not, so a schema from the "
-            "rows costs it nothing.",
-            field="private_schema",
-        )
-    paid = find_payment(config.to_json(), info.threat_model)
-    assert paid is not None
-    return paid
 
 
 def _measure(

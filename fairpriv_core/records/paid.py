@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from fairpriv_core.data.table_schema import Payment, from_text
@@ -30,17 +31,26 @@ def find_payment(asked: Mapping[str, Any], threat_model: str | None) -> Payment 
     """Return how the schema in a config's JSON is or will be paid for, by a run that protects `threat_model`.
 
     None where it costs the run nothing: it is declared, comes from the rows, or the run does not protect records.
-    BadInput where a share is asked of a run without epsilon.
+    BadInput where a share is asked of such a run, or of one without epsilon.
     """
     text = asked["data"].get("schema")
-    if text is None or threat_model != "record":
-        return None
-    paid = from_text(text).paid
+    paid = None if text is None else _read_payment(text)
     if paid is None or paid.share is None:
-        return paid
+        return paid if threat_model == "record" else None
+    if threat_model != "record":
+        raise BadInput(
+            f"private_schema is for methods that protect whole records; '{asked['method']['name']}' does not, so a "
+            "schema from the rows costs it nothing.",
+            field="private_schema",
+        )
     if asked["epsilon"] is None:
         raise BadInput("private_schema is a share of epsilon, and this run has none; set epsilon.", field="epsilon")
     return plan_payment(paid.share, epsilon=asked["epsilon"], delta=asked["delta"])
+
+
+@lru_cache(maxsize=64)  # thousands of runs in a ledger share a schema
+def _read_payment(text: str) -> Payment | None:
+    return from_text(text).paid
 
 
 def price_schema(asked: Mapping[str, Any], threat_model: str | None) -> Events:

@@ -36,11 +36,12 @@ NOTHING = "no information: the bound is 100 points"
 
 
 def certify_exported(
-    method: Method, test: Dataset, private: Mapping[str, Any] | None, *, own_file: bool
+    method: Method, test: Dataset, private: Mapping[str, Any] | None, *, learned: bool
 ) -> dict[str, Any]:
     """Return the notes with the certificate of a run's exported model; {} where its method certifies none.
 
-    `private` is the run's private evaluation on `test`, None where it could have none. Without a certificate a `reason`
+    `private` is the run's private evaluation on `test`, None where it could have none; `learned` says that what columns
+    hold was read from the rows of `test` too. Without a certificate a `reason`
     stands in its place.
     """
     failure = certified_failure(method)
@@ -50,7 +51,7 @@ def certify_exported(
     if private is None or reason is not None:
         return {"certificates": {"of": OF_EXPORTED, "reason": reason}}
     found = certify_gaps(private["counts"], private["noise"], failure=failure)
-    assumed = [ASSUMED, *([FILE_ASSUMED] if own_file else [])]
+    assumed = [ASSUMED, *([FILE_ASSUMED] if learned else [])]
     made = {"of": OF_EXPORTED, "about": ABOUT, "assumptions": assumed, "rows": test.n, "failure": failure}
     return {"certificates": {**made, **found}}
 

@@ -17,6 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.table_schema import from_text
 from fairpriv_core.engine.predict import decisions, evaluate
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.notions.noisy import measure_noisy
@@ -110,10 +112,15 @@ def _measure(plan: Plan, training: Training, fitted: Fitted) -> dict[str, Any]:
     paid, private = evaluate_privately(
         fitted, test, planned=plan.evaluation, mechanism=mechanism, threat_model=plan.draft.threat_model
     )
-    certified = certify_exported(plan.method, test, private, own_file=plan.config.data.file is not None)
+    certified = certify_exported(plan.method, test, private, learned=_reads_rows(plan.config.data))
     notes = {**fitted.notes, **name_stream(mechanism), **certified}
     events = with_evaluation(fitted.events, paid)
     return {"events": events, "metrics": metrics, "metrics_private": private, "notes": notes}
+
+
+def _reads_rows(data: DataSpec) -> bool:
+    """Return whether what columns hold was read from all rows, test rows too."""
+    return data.file is not None and (data.schema is None or from_text(data.schema).values_from != "declared")
 
 
 def _conclude(plan: Plan, fitted: Fitted, found: Mapping[str, Any], spent: Mapping[str, Any]) -> Outcome:

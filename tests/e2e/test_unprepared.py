@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
+from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import PATIENCE, keyed, open_page, wait_for_state
 from tests.unprepared import UNPREPARED
 
@@ -76,3 +77,27 @@ def test_columns_are_left_out_in_the_grid_and_by_one_click(tab: Page, site: Any,
         FilePayload(name="schema.toml", mimeType="application/toml", buffer=text.encode())
     )
     expect(out).to_have_count(4)
+
+
+def test_columns_are_measured_with_noise_at_launch(tab: Page, site: Any, tmp_path: Path) -> None:
+    """A method for whole records pays with a part of epsilon; going on with the run's settings pays nothing more."""
+    bring(tab, site, "stays", tmp_path)
+    keyed(tab, "values_from").get_by_text("Measured with noise").click()
+    expect(keyed(tab, "schema_share")).to_be_visible(timeout=PATIENCE)
+    snap(tab, "measured")
+    keyed(tab, "data_train", "button").click()
+    tab.wait_for_url("**/train*")
+    refused = tab.get_by_text("private_schema is for methods that protect whole records; 'pf_ld' does not")
+    expect(refused).to_be_visible(timeout=PATIENCE)
+    expect(keyed(tab, "launch", "button")).to_be_disabled()
+    open_page(tab, site, f"train?{tab.url.partition('?')[2]}&method=dp_sgd")
+    expect(keyed(tab, "launch", "button")).to_be_enabled(timeout=PATIENCE)
+    snap(tab, "measured_train")
+    keyed(tab, "launch", "button").click()
+    wait_for_state(tab, "finished", 120)
+    snap(tab, "measured_run")
+    with open_store(str(site.store)) as store:
+        config = store.row(tab.url.partition("run=")[2].partition("&")[0]).config
+        assert '"release":"schema-' in config["data"]["schema"]
+        (charge,) = (line for line in store.ledger.lines(config["file_id"]) if line.status == "charged")
+        assert charge.what == "schema"

@@ -152,10 +152,10 @@ def test_where_nothing_can_be_certified_one_sentence_says_why() -> None:
     assert describe_certificates(silent) == [("none", NO_COUNTS)] and silent.epsilon is None
     method, data = read_method("fairdp_certified"), make_data(n=40)
     people = replace(data, unit=np.arange(40) // 4)
-    found = certify_exported(method, people, COUNTS, own_file=False)["certificates"]
+    found = certify_exported(method, people, COUNTS, learned=False)["certificates"]
     assert found["reason"] == SAME_PEOPLE and "bounds" not in found
-    assert certify_exported(read_method("dp_sgd"), data, COUNTS, own_file=False) == {}
-    own = certify_exported(method, data, COUNTS, own_file=True)["certificates"]
+    assert certify_exported(read_method("dp_sgd"), data, COUNTS, learned=False) == {}
+    own = certify_exported(method, data, COUNTS, learned=True)["certificates"]
     assert FILE_ASSUMED in own["assumptions"]
 
 
