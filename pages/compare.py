@@ -32,7 +32,7 @@ def show() -> None:
     if len(chosen) < 2:
         st.info(f"Choose 2 to {MOST_CHOSEN} runs to lay them over each other.", icon=":material/compare:")
     else:
-        show_comparison(store, chosen)
+        show_comparison(store, chosen, rows)
     publish(("runs", *FILTERS, "reference", "rate"))
 
 

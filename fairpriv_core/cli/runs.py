@@ -19,6 +19,7 @@ from fairpriv_core.records.model import Model
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import account, foreground, prose
 from fairpriv_core.runs.certificate import describe_certificates, find_certificates
+from fairpriv_core.runs.plain_run import find_plain_run
 from fairpriv_core.store.check import check_store
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import open_store
@@ -170,7 +171,9 @@ def answer_run(row: RunRow, record: RunRecord | None) -> Answer:
     if record is None:
         document = {"key": row.key, "status": row.status, "error": row.error, "config": row.config}
         return Answer(document, f"run {row.key} is {row.status}", failed, row.error)
-    return Answer(record.to_document(), prose.describe_record(record), failed, row.error or record.error)
+    with open_store() as store:
+        plain = find_plain_run(store, row.config)
+    return Answer(record.to_document(), prose.describe_record(record, plain), failed, row.error or record.error)
 
 
 def answer_prediction(key: str, source: str, target: str) -> Answer:

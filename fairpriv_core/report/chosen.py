@@ -97,7 +97,8 @@ def cut_beside(data: ReportData, audience: Audience) -> ReportData:
 
 def publish_run(chosen: Chosen) -> Chosen:
     """Return what may leave the analyst's room: what ε covers, what is public, and no number besides."""
-    row = replace(chosen.row, accuracy=_NOTHING, gap=_NOTHING, dataset=PurePath(chosen.row.dataset).name, setting="")
+    name = PurePath(chosen.row.dataset).name
+    row = replace(chosen.row, accuracy=_NOTHING, gap=_NOTHING, constant=None, dataset=name, setting="")
     return Chosen(chosen.number, row, tuple(_publish(run) for run in chosen.runs))
 
 

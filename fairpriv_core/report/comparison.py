@@ -14,6 +14,7 @@ from fairpriv_core.report import wording
 from fairpriv_core.report.classes import read_groups
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figures import ACCURACY, GroupRates, group_bars
+from fairpriv_core.report.mixing import CAPTION, draw_mixing_line
 from fairpriv_core.report.tables import Record, TableRow
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import number_text, percent_text, points_text
@@ -140,10 +141,14 @@ class Compared:
     records: Sequence[Record]
 
 
-def compare_points(compared: Sequence[Compared]) -> FigureData:
-    """Mean accuracy against the mean gap of the settings' own notion, with 95 % whiskers over seeds both ways."""
+def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) -> FigureData:
+    """Mean accuracy against the mean gap of the settings' own notion, with 95 % whiskers over seeds both ways.
+
+    `plain` is the row of plain training on the same data, for the mixing line.
+    """
     notion = wording.metric_title(f"{compared[0].row.notion}_gap")
     series = tuple(_point(one, _count_same(compared, index)) for index, one in enumerate(compared))
+    line = draw_mixing_line(plain)
     single = all(len(one.row.seeds) == 1 for one in compared)
     words = wording.ONE_SEED if single else "Whiskers: 95 % interval of the mean over seeds, for accuracy and for gap."
     return FigureData(
@@ -151,8 +156,8 @@ def compare_points(compared: Sequence[Compared]) -> FigureData:
         title="Accuracy against fairness gap",
         x=Axis(notion, "percentage points"),
         panels=(Panel(ACCURACY),),
-        series=series,
-        caption=f"{words} Up and to the left is better. {RAW}",
+        series=(*series, *line),
+        caption=f"{words} Up and to the left is better. {f'{CAPTION} ' * bool(line)}{RAW}",
         alt=f"Accuracy against {notion.lower()}. " + " ".join(_describe(one) for one in compared),
         raw=True,
     )

@@ -53,33 +53,6 @@ def trade_off(outcomes: Iterable[Outcome], *, dataset: str, notion: str, epsilon
     )
 
 
-def accuracy_against_gap(outcomes: Iterable[Outcome], *, dataset: str, notion: str) -> FigureData:
-    """Mean accuracy against mean gap: one point for each method and ε, joined in the order of ε."""
-    rows = [row for row in outcomes if row.accuracy is not None and row.gap is not None]
-    series = []
-    for name, (look, runs) in _by_method(rows).items():
-        folded = _by_epsilon(runs)
-        found = [(mean_interval(run.gap for run in at), mean_interval(run.accuracy for run in at)) for _, at in folded]
-        x = tuple(100 * (gap.mean or 0.0) for gap, _ in found)
-        low, high = _ends([accuracy for _, accuracy in found], 100)
-        y = tuple(None if accuracy.mean is None else 100 * accuracy.mean for _, accuracy in found)
-        variation = int(runs[0].variant == "published")
-        text = tuple("" if value is None else f"ε = {value:g}" for value, _ in folded)
-        series.append(Series(name, "points", x, y, low=low, high=high, look=look, variation=variation, text=text))
-    return FigureData(
-        name="accuracy_against_gap",
-        title=f"Accuracy against fairness gap: {dataset}",
-        x=_gap_axis(notion),
-        panels=(Panel(ACCURACY),),
-        series=tuple(series),
-        caption=f"{_seed_words(rows, 'Whiskers')} Up and to the left is better; "
-        "points of a method are joined in the order of ε. "
-        f"{_threats(rows)}{RAW}",
-        alt=_describe_lines(series, f"Accuracy against {notion.lower()} gap on {dataset}"),
-        raw=True,
-    )
-
-
 def group_bars(
     runs: Sequence[GroupRates],
     *,
@@ -268,10 +241,6 @@ def _ends(means: Sequence[Mean], scale: float) -> tuple[tuple[Value, ...], tuple
 def _epsilon_span(rows: Sequence[Outcome]) -> tuple[float, float]:
     values = [row.epsilon for row in rows if row.epsilon is not None]
     return (min(values), max(values)) if values else (0.1, 10.0)
-
-
-def _gap_axis(notion: str) -> Axis:
-    return Axis(f"{notion} gap", "percentage points")
 
 
 def _seed_words(rows: Sequence[Outcome], mark: str = "Bands") -> str:

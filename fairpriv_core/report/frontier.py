@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
+from fairpriv_core.report.mixing import CAPTION, draw_mixing_line, find_plain
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import REPLAYED, TableRow
 from fairpriv_core.text import number_text, percent_text, points_text
@@ -113,7 +114,8 @@ def frontier(
 
     `claims` are rows of one data set, its groups and one notion, as `group_by_claim`; each is a panel, and what is not
     private stands in all of them for reference. `details` says of a row, by its first key, what else a pointer on it
-    is told; `dataset` and `notion` are titles. `dominated`: with the dominated settings, as open markers.
+    is told; `dataset` and `notion` are titles. `dominated`: with the dominated settings, as open markers. Where the
+    reference method is among what is not private, each panel has the mixing line.
     """
     private = [claim for claim in claims if claim.threat_model is not None]
     plain = [row for claim, rows in claims.items() if claim.threat_model is None for row in rows]
@@ -123,16 +125,17 @@ def frontier(
         if private and plain:
             series += _draw_claim(plain, panel, details, dominated=dominated)
         series += _draw_claim(claims[claim], panel, details, dominated=dominated)
+    lines = [line for panel in range(len(shown)) for line in draw_mixing_line(find_plain(plain), panel)]
     best, total = _count(claims)
     return FigureData(
         name="frontier",
         title=f"Accuracy against fairness gap: {dataset}",
         x=Axis(f"{notion} gap", "percentage points"),
         panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
-        series=tuple(series),
+        series=(*series, *lines),
         caption=f"{_say_best(best, total, dominated=dominated)} Up and to the left is better; a line joins the "
         "settings of one method at one ε, those with private evaluation apart. "
-        f"{_say_seeds(claims, series)} {RAW}",
+        f"{f'{CAPTION} ' * bool(lines)}{_say_seeds(claims, series)} {RAW}",
         alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
         raw=True,
     )

@@ -25,7 +25,8 @@ class Outcome:
     `epsilon` is the budget asked for, None if not private; of a run on another one's release, what that release cost.
     A run whose noise can be repeated has the variant REPLAYED: no epsilon, and nothing is protected. A private one that
     neither proves nor publishes an epsilon (it was chosen by raw numbers, say) has the variant UNPROVED and no epsilon.
-    `setting` is the config without its seeds as JSON text: runs that share it differ by seed alone.
+    `setting` is the config without its seeds as JSON text: runs that share it differ by seed alone. `constant` is the
+    accuracy of the answer that is right most often, given to everybody.
     """
 
     method: str
@@ -43,11 +44,12 @@ class Outcome:
     delta: float | None = None
     group_ratio: float | None = None
     rows: int | None = None
+    constant: float | None = None
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row of the run table: runs that differ by seed alone. `delta` goes with `epsilon`; `setting` as Outcome's."""
+    """One row of the run table: runs that differ by seed alone. `delta` goes with `epsilon`; the rest as Outcome's."""
 
     method: str
     notion: str
@@ -65,6 +67,7 @@ class TableRow:
     setting: str = ""
     group_ratio: float | None = None
     rows: int | None = None
+    constant: float | None = None
 
     @property
     def data(self) -> tuple[str, str, float | None, int | None]:
@@ -97,6 +100,7 @@ def read_outcome(record: Record) -> Outcome:
         delta=record.get("delta"),
         group_ratio=data.get("group_ratio"),
         rows=data.get("rows"),
+        constant=metrics.get("constant_accuracy"),
     )
 
 
@@ -177,6 +181,7 @@ def _fold(runs: list[Outcome]) -> TableRow:
         setting=one.setting,
         group_ratio=one.group_ratio,
         rows=one.rows,
+        constant=mean_interval(run.constant for run in runs).mean,
     )
 
 

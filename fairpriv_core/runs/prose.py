@@ -9,6 +9,7 @@ from typing import Any
 
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.privacy.explain import sentence
+from fairpriv_core.records.mixing import say_height, say_one_answer
 from fairpriv_core.records.reached import judge_aim
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.claim import Progress
@@ -19,8 +20,11 @@ _RUN_COLUMNS = ("key", "status", "dataset", "method", "notion", "epsilon", "accu
 _THINNED = "epsilon takes as given which training rows a group ratio left out, in"
 
 
-def describe_record(record: RunRecord) -> str:
-    """Return what a run found: what is protected and how far, then utility, then every group."""
+def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
+    """Return what a run found: what is protected and how far, then utility, then every group.
+
+    `plain` is a run without privacy and fairness on the same test rows.
+    """
     config = record.config
     pairs = [
         ("run", f"{record.key}, {record.status}"),
@@ -33,6 +37,9 @@ def describe_record(record: RunRecord) -> str:
         pairs += _describe_metrics(record.metrics, config["notion"])
         reached = judge_aim(record.to_json())
         pairs += [] if reached is None else [("", reached.sentence)]
+        compared = [say_one_answer(record.to_json())]
+        compared += [] if plain is None else [say_height(record.to_json(), plain.to_json())]
+        pairs += [("", said) for said in compared if said is not None]
         pairs.append(("", record.metrics_note))
     if record.metrics_private is not None:
         pairs += _describe_private(record.metrics_private, config["notion"])

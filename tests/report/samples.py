@@ -85,7 +85,6 @@ def every_figure(*names: str) -> dict[str, FigureData]:
     clips = [0.1 * 1.2**i for i in range(40)]
     drawn = [
         figures.trade_off(outcomes(), dataset="Adult, sex", notion="Demographic parity", epsilon=1.0),
-        figures.accuracy_against_gap(outcomes(), dataset="Adult, sex", notion="Demographic parity"),
         figures.group_bars(runs, overall=0.25),
         figures.bias_variance(
             clips, [math.exp(-c) for c in clips], [0.01 * c * c for c in clips], best=4.0, current=2.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,6 +50,13 @@ def test_points_have_whiskers_both_ways() -> None:
     assert drawn[0]["error_x"]["array"][0] == pytest.approx(100 * ((gap.high or 0) - 0.06))
     assert "error_x" not in drawn[1] or drawn[1]["error_x"] is None
     assert "percentage points" in figure.x.label and figure.raw
+
+
+def test_the_mixing_line_stands_beside_the_points() -> None:
+    plain = replace(compared(1).row, method="none", constant=0.6)
+    *_, line = compare_points([compared(1), compared(1, "B", epsilon=3.0)], plain).series
+    assert (line.name, line.x, line.y) == ("mixing line", (0.0, pytest.approx(4.0)), (60.0, 80.0))
+    assert "mixing" not in compare_points([compared(1), compared(1, "B", epsilon=3.0)]).caption
 
 
 def test_intervals_stay_within_what_a_share_can_be() -> None:

@@ -95,12 +95,6 @@ def test_no_results_yet_is_a_figure_too() -> None:
     assert "No finished run yet." in figure.caption
 
 
-def test_accuracy_against_gap_goes_in_the_order_of_epsilon() -> None:
-    series = next(s for s in FIGURES["accuracy_against_gap"].series if s.look == "pf_ld")
-    assert series.text == ("ε = 0.1", "ε = 0.5", "ε = 1", "ε = 3", "ε = 9")
-    assert list(series.x) == sorted(series.x, reverse=True)
-
-
 def test_published_runs_are_a_series_of_their_own() -> None:
     rows = [
         Outcome("pf_ld", "demographic_parity", "a", "s", 0, 0.8, 0.1, 1.0, "attribute", v)

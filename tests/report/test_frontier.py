@@ -172,3 +172,20 @@ def test_settings_of_one_seed_are_counted() -> None:
 
 def setting(evaluated: bool) -> str:
     return json.dumps({"private_evaluation": evaluated})
+
+
+def test_each_panel_has_the_mixing_line_from_the_constant_answer_to_plain_training() -> None:
+    plain = [replace(row(None, accuracy, 0.2, method="none", variant=None), constant=0.6) for accuracy in (0.85, 0.83)]
+    rows = [row(1, 0.8, 0.1), row(1, 0.7, 0.05, threat="record", method="dp_sgd"), *plain]
+    figure = frontier(group_by_claim(rows), **ABOUT, details={})
+    lines = [series for series in figure.series if series.name == "mixing line"]
+    assert [(line.panel, line.x, line.y) for line in lines] == [(panel, (0, 20), (60, 85)) for panel in (0, 1)]
+    assert "dotted mixing line" in figure.caption and draw(figure)["data"]
+    assert "mixing line" in to_csv(figure)
+
+
+@pytest.mark.parametrize("constant", [None, 0.9])
+def test_without_a_gain_over_the_constant_answer_there_is_no_mixing_line(constant: float | None) -> None:
+    plain = replace(row(None, 0.85, 0.2, method="none", variant=None), constant=constant)
+    figure = frontier(group_by_claim([row(1, 0.8, 0.1), plain]), **ABOUT, details={})
+    assert "mixing line" not in {series.name for series in figure.series} and "mixing" not in figure.caption

@@ -11,12 +11,14 @@ import streamlit as st
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.report.comparison import Compared
+from fairpriv_core.report.mixing import find_plain
 from fairpriv_core.report.tables import TableRow, say_claim, varied_settings
 from fairpriv_core.report.wording import metric_title
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.compare.differences import show_differences, show_indices, show_tests
 from pages.widgets.compare.overlays import show_classes, show_curves, show_groups, show_points
+from pages.widgets.shared.heights import list_heights
 from pages.widgets.shared.ledger import show_spent
 from pages.widgets.shared.run_table import name_row, name_short
 from pages.widgets.shared.sentences import attempt, plain
@@ -62,8 +64,8 @@ def _say(found: dict[str, Any]) -> None:
     st.info(f"{chosen} {cost}, proved: it covers all candidates and the choice.", icon=":material/how_to_reg:")
 
 
-def show_comparison(store: RunStore, rows: Sequence[TableRow]) -> None:
-    """Draw the chosen rows over each other."""
+def show_comparison(store: RunStore, rows: Sequence[TableRow], known: Sequence[TableRow]) -> None:
+    """Draw the chosen rows over each other; `known` are all rows that there are."""
     compared = _read(store, rows)
     if len(compared) < 2:
         return
@@ -72,7 +74,11 @@ def show_comparison(store: RunStore, rows: Sequence[TableRow]) -> None:
         name = name_row(one.row, varied[one.row.keys[0]])
         st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(say_claim(one.row))}]")
     _warn(rows)
-    show_points(compared)
+    about = {(row.data, row.notion) for row in rows}
+    show_points(compared, find_plain(row for row in known if {(row.data, row.notion)} == about))
+    for letter, one in zip(ascii_uppercase, compared, strict=False):
+        for said in list_heights(store, one.records[0]):
+            st.caption(plain(f"{letter}: {said} Raw, for the analyst."))
     show_curves(store, compared)
     show_groups(compared)
     show_classes(compared)

@@ -11,6 +11,7 @@ from fairpriv_core.report import live, wording
 from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
 from fairpriv_core.report.live import fold_curves
+from fairpriv_core.report.tables import TableRow
 from fairpriv_core.stats import Mean
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import number_text
@@ -23,14 +24,14 @@ _RATES = ("positive_rate", "true_positive_rate", "false_positive_rate", "accurac
 _NO_CURVES = "Runs of a sweep that train in one loop keep no numbers of single epochs."
 
 
-def show_points(compared: Sequence[Compared]) -> None:
-    """Draw accuracy against gap; nothing but a sentence where the runs pursue different notions."""
+def show_points(compared: Sequence[Compared], plain: TableRow | None) -> None:
+    """Draw accuracy against gap, `plain` with the mixing line; a sentence where the runs pursue different notions."""
     if len({one.row.notion for one in compared}) > 1:
         st.caption(
             "No picture of accuracy against gap: these runs pursue different notions, so their gaps differ in kind."
         )
         return
-    show_figure(compare_points(compared), "compare_points")
+    show_figure(compare_points(compared, plain), "compare_points")
 
 
 def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:

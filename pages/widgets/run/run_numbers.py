@@ -19,6 +19,7 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text
 from pages.widgets.run.outcome import say_raw
+from pages.widgets.shared.heights import list_heights
 from pages.widgets.shared.sentences import attempt, plain
 
 _FRESH_SECONDS = 60.0  # a page that watches a run need not read all others at each look
@@ -72,6 +73,8 @@ def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: Ru
         st.caption(f"{plain(say_reference(store, row.config))} {about}")
     if row.ended and record is not None:
         _say_reached(record)
+        for said in list_heights(store, record.to_json()):
+            st.caption(plain(f"{said} Raw, for the analyst."))
 
 
 def _say_reached(record: RunRecord) -> None:

@@ -1,0 +1,112 @@
+"""Two comparisons for the analyst: does a model tell anybody apart, and does it beat drawing lots. Raw.
+
+Whoever answers by lot, now as plain training does and now with the one label that is right most often, reaches every
+point between the two on a line of accuracy against gap: the mixing line. A fair model is worth its work above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import Notion
+from fairpriv_core.notions.rates import divide, rates_of, sum_rate
+from fairpriv_core.records.reached import count_decisions
+from fairpriv_core.seeds import public_generator
+
+#: a model that gives one label to so large a share of the test rows tells nobody apart
+ONE_ANSWER = 0.99
+_DRAWS = 1_000
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Height:
+    """How far an accuracy lies above the mixing line, below it where negative, with its 95 % interval; shares."""
+
+    value: float
+    low: float
+    high: float
+
+
+def find_largest_answer(measured: Mapping[str, Any]) -> float:
+    """Return the share of test rows, of a record's `metrics`, that are given the label which is given most often."""
+    decided = count_decisions(measured).sum(axis=(0, 1))
+    return float(decided.max() / decided.sum())
+
+
+def measure_height(measured: Mapping[str, Any], plain: Mapping[str, Any], notion: Notion) -> Height | None:
+    """Return how far a run lies above the line from the constant answer to plain training, all on the same test rows.
+
+    `measured` and `plain` are the `metrics` of the two runs' records. None where the line is undefined: plain training
+    is no better than the constant answer or has no gap, the run's gap is beyond it, or a rate is undefined.
+
+    The interval is by a bootstrap of both runs' counts over group, label and decision, drawn apart although both runs
+    decide about the same rows: what these have in common would make it narrower. A small gap is measured too large on
+    few rows and larger still on rows drawn anew, so the interval is from the lower end of the draws' quantiles and of
+    their reflection about the value to the upper end of both (Efron and Tibshirani, 1993): 97 % or more in trials.
+    """
+    own, other = count_decisions(measured), count_decisions(plain)
+    value = float(_measure(own[None], other[None], notion)[0])
+    if not np.isfinite(value):
+        return None
+    draw = public_generator(0, "mixing line")
+    found = _measure(_redraw(own, draw), _redraw(other, draw), notion, within=False)
+    low, high = map(float, np.nanquantile(found, ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)))
+    return Height(value, min(low, 2 * value - high, value), max(high, 2 * value - low, value))
+
+
+def say_one_answer(record: Mapping[str, Any]) -> str | None:
+    """Return the sentence on a run, a record's JSON, that gives nearly all test rows one label; None for others."""
+    share = 0.0 if record["metrics"] is None else find_largest_answer(record["metrics"])
+    if share < ONE_ANSWER:
+        return None
+    return f"The model gives {100 * share:.4g} % of the test rows the same answer: it tells hardly anybody apart."
+
+
+def say_height(record: Mapping[str, Any], plain: Mapping[str, Any]) -> str | None:
+    """Return where a run lies beside the mixing line, as records' JSON; None of plain training itself.
+
+    `plain` is a run without privacy and fairness on the same test rows.
+    """
+    if record["metrics"] is None or plain["metrics"] is None or record["key"] == plain["key"]:
+        return None
+    height = measure_height(record["metrics"], plain["metrics"], notions()[record["config"]["notion"]])
+    if height is None:
+        return "The mixing line says nothing here: plain training gains no accuracy, or has a smaller gap."
+    where = "above" if height.low > 0 else "below" if height.high < 0 else "not clearly off"
+    points = f"{100 * height.value:+.2f} points (95 % interval {100 * height.low:+.2f} to {100 * height.high:+.2f})"
+    return f"Accuracy is {where} the mixing line, which drawing lots reaches: {points}."
+
+
+def _measure(own: np.ndarray, plain: np.ndarray, notion: Notion, *, within: bool = True) -> np.ndarray:
+    """Return the heights (R,) of counts (R, k, l, l); NaN where there is no line, or (`within`) none at that gap."""
+    constant = plain.sum(axis=(1, 3)).max(axis=1) / plain.sum(axis=(1, 2, 3))
+    gap, end = _gaps(own, notion), _gaps(plain, notion)
+    accuracy, best = _accuracies(own), _accuracies(plain)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        height = accuracy - constant - (best - constant) * gap / end
+    defined = (best > constant) & (end > 0) & ((gap <= end) | (not within))
+    return np.where(defined, height, np.nan)
+
+
+def _accuracies(counts: np.ndarray) -> np.ndarray:
+    right: np.ndarray = np.trace(counts, axis1=2, axis2=3).sum(axis=1) / counts.sum(axis=(1, 2, 3))
+    return right
+
+
+def _gaps(counts: np.ndarray, notion: Notion) -> np.ndarray:
+    """Return the largest difference (R,) between two groups under any condition; NaN where a rate is undefined."""
+    shares = [divide(*sum_rate(rate, counts)).reshape(counts.shape[:2]) for rate in rates_of(notion, counts.shape[-1])]
+    found: np.ndarray = np.max([np.ptp(share, axis=1) for share in shares], axis=0)
+    return found
+
+
+def _redraw(counts: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    """Return the counts of as many rows drawn anew, (R, k, l, l)."""
+    total = int(counts.sum())
+    return draw.multinomial(total, counts.ravel() / total, size=_DRAWS).reshape(_DRAWS, *counts.shape)

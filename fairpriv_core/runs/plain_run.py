@@ -1,0 +1,31 @@
+"""A run without privacy and fairness on the same test rows: what a fair model's accuracy is held against."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fairpriv_core.methods.catalog import REFERENCE_METHOD
+from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.source import key_split
+from fairpriv_core.store.runs import RunStore
+
+_MOST_RUNS = 500  # among the newest of which one is looked for
+_FOR_TRAINING = ("schema", "group_ratio")  # say nothing of which rows are test rows
+
+
+def find_plain_run(store: RunStore, config: Mapping[str, Any]) -> RunRecord | None:
+    """Return the newest finished run of the reference method on the test rows of `config`, JSON; None without one."""
+    wanted = _name_rows(config)
+    for row in store.rows(limit=_MOST_RUNS):
+        plain = row.status == "finished" and row.config["method"]["name"] == REFERENCE_METHOD
+        if plain and _name_rows(row.config) == wanted:
+            return store.record(row.key)
+    return None
+
+
+def _name_rows(config: Mapping[str, Any]) -> str:
+    data = {name: value for name, value in config["data"].items() if name not in _FOR_TRAINING}
+    split = key_split(config["split"], data["dataset"])
+    return json.dumps([data, config.get("file_id"), split, config["seed"]], sort_keys=True)

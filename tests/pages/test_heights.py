@@ -1,0 +1,33 @@
+"""Run and Compare hold a run against one answer for everybody and against drawing lots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from fairpriv_core.store.runs import open_store
+from tests.launched import config, finish
+from tests.records.test_mixing import FAIRER, PLAIN, of
+
+Open = Callable[..., AppTest]
+SAME = np.array([[[0, 400], [0, 600]], [[0, 500], [0, 500]]])
+
+
+def read_captions(page: AppTest) -> str:
+    return " ".join(item.value.replace("\\", "") for item in page.caption)
+
+
+def test_a_run_is_held_against_drawing_lots_once_there_is_plain_training(open_page: Open, tmp_path: Path) -> None:
+    with open_store() as store:
+        key = finish(store, config("pf_ld"), (), metrics=of(FAIRER))
+        other = finish(store, config("pf_ld", epsilon=3), (), metrics=of(SAME))
+        assert "mixing line" not in read_captions(open_page("run", run=key))
+        assert "100 % of the test rows the same answer" in read_captions(open_page("run", run=other))
+        finish(store, config("none"), (), metrics=of(PLAIN))
+    shown = open_page("compare", runs=[key, other])
+    assert not shown.exception
+    said = read_captions(shown)
+    assert "A: Accuracy is" in said and "the mixing line, which drawing lots reaches" in said and "Raw, for" in said
