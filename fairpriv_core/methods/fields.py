@@ -111,17 +111,22 @@ def multiplier_max(default: float) -> Any:
 AIMED_MULTIPLIER = 5.0  #: λ_max with a gap aimed at: λ grows no further than the gap asks for, so it may be large
 
 
-def gap_target() -> Any:
-    """The gap aimed at."""
+def gap_target(
+    how: str = "multipliers grow above it, up to λ_max, and shrink below, by steps that follow from the number of "
+    "epochs",
+    instead: str = "equal outputs, as in the paper, by the dual step s",
+    *,
+    replaces: tuple[str, ...] = ("multiplier_max", "dual_step", "clip_dual"),
+) -> Any:
+    """The gap aimed at: `how` training follows it, and what holds `instead` where it is not set."""
     return parameter(
         None,
         "Gap aimed at",
-        "Largest difference between any two groups' decisions that is accepted: multipliers grow above it, up to "
-        "λ_max, and shrink below, by steps that follow from the number of epochs. Empty: equal outputs, as in the "
-        "paper, by the dual step s.",
+        f"Largest difference between any two groups' decisions that is accepted: {how}. Empty: {instead}.",
         low=0.0,
         high=1.0,
         unsaid=True,
+        replaces=replaces,
     )
 
 
