@@ -21,6 +21,7 @@ from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
 from fairpriv_core.methods.reductions import Reductions
+from fairpriv_core.methods.zafar import Zafar
 from fairpriv_core.notions.surrogates import decided
 from fairpriv_core.privacy.event import merge
 from tests.methods.harness import RecordingMechanism, make_data, train
@@ -127,7 +128,7 @@ def test_what_is_decided() -> None:
     assert np.isnan(decided("score", logits, labels)[4]) and np.isnan(decided("loss", logits, labels)[4])
 
 
-@pytest.mark.parametrize("kind", [FLd, PfLd, PfLdRecord, Reductions, JagielskiIn])
+@pytest.mark.parametrize("kind", [FLd, PfLd, PfLdRecord, Reductions, JagielskiIn, Zafar])
 def test_a_gap_that_is_none_is_refused(kind: Any) -> None:
     with pytest.raises(BadInput, match=r"gap_target must lie in \[0, 1\], got 1.2\."):
         kind(gap_target=1.2)

@@ -11,7 +11,7 @@ from fairpriv_core.methods.zafar import Zafar
 
 EXAMPLES: dict[str, tuple[Method, ...]] = {
     "reductions": (Reductions(iterations=4), Reductions(iterations=4, gap_target=0.02)),
-    "zafar": (Zafar(iterations=6),),
+    "zafar": (Zafar(iterations=6), Zafar(iterations=6, gap_target=0.02)),
     "randomized_response": (
         ResponseReductions(iterations=4, response_epsilon=4.0),
         ResponseReductions(procedure="two_step", iterations=4, response_epsilon=4.0),
