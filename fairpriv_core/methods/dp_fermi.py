@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.penalty import ClassConditions
+from fairpriv_core.methods.penalty_weight import PenaltyWeights
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.cells import Cells
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
@@ -53,7 +54,8 @@ class DpFermi(FitsMany):
 
     A step releases theta's sum and W's as one vector, each over the root of its share: `noise_primal` is the multiplier
     of the whole, over the root of its share that of a part. `share_counts` is the share of mu^2 for the group sizes, mu
-    the Gaussian mechanism with the run's (epsilon, delta). Both shares are the proved variant's.
+    the Gaussian mechanism with the run's (epsilon, delta), and `share_gap` that for decisions where a gap is aimed at.
+    The shares are the proved variant's.
     """
 
     info: ClassVar[MethodInfo] = MethodInfo(
@@ -87,6 +89,7 @@ class DpFermi(FitsMany):
     width: int = fields.width(64)
     network: str = fields.network()
     multiplier: float = fields.fixed_multiplier(6.0)
+    gap_target: float | None = fields.penalty_gap_target()
     clip_primal: float = parameter(
         0.7,
         "Clipping bound L_θ",
@@ -100,12 +103,14 @@ class DpFermi(FitsMany):
     dual_norm: float = fields.adversary_norm(5.0)
     noise_primal: float | None = fields.noise_multiplier("Noise σ of a step", "half the joint shift of θ and W")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift √2")
+    noise_gap: float | None = fields.noise_gap()
     share_dual: float = parameter(
         0.1, "Budget share, W", "Share of a step's budget for W; θ has the rest.", low=0.01, high=0.99, expert=True
     )
     share_counts: float = parameter(
         0.05, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
     )
+    share_gap: float = fields.share_gap()
 
     def __post_init__(self) -> None:
         fields.check_network(self)
@@ -114,8 +119,10 @@ class DpFermi(FitsMany):
             checks.rate(sampling_rate=self.sampling_rate)
         checks.not_negative(multiplier=self.multiplier)
         checks.positive(clip_primal=self.clip_primal, dual_step=self.dual_step, dual_norm=self.dual_norm)
-        checks.open_unit(share_dual=self.share_dual, share_counts=self.share_counts)
-        for name in ("noise_primal", "noise_counts"):
+        fields.check_gap_target(self.gap_target, self.variant)
+        checks.open_unit(share_dual=self.share_dual)
+        checks.shares(share_counts=self.share_counts, share_gap=self.share_gap)
+        for name in ("noise_primal", "noise_counts", "noise_gap"):
             if getattr(self, name) is not None:
                 checks.not_negative(**{name: getattr(self, name)})
 
@@ -148,7 +155,9 @@ class DpFermi(FitsMany):
             return ()
         relation: Relation = "add_remove" if self.variant == "published" else "replace"
         steps = SampledGaussian(self.noise("noise_primal"), self.rate(n_train), self.steps(n_train), relation)
-        return (steps,) if self.variant == "published" else (Gaussian(self.noise("noise_counts")), steps)
+        if self.variant == "published":
+            return (steps,)
+        return (Gaussian(self.noise("noise_counts")), *count_gaps(self), steps)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return half the sensitivity of theta's sum, W at its norm D, and of W's, groups of one size; and the counts'.
@@ -178,10 +187,7 @@ class DpFermi(FitsMany):
 
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
-        known = self
-        if self.noise_counts is None:
-            mu = gaussian_mu(epsilon, delta)
-            known = replace(self, noise_counts=1.0 / (mu * math.sqrt(self.share_counts)))
+        known = with_count_noise(self, epsilon=epsilon, delta=delta)
         if self.noise_primal is not None or self.multiplier == 0:
             return known
         if self.variant == "published":
@@ -222,6 +228,45 @@ class DpFermi(FitsMany):
 
     def _claim(self, n_train: int, delta: float) -> float:
         return claim_of_theorem(rate=self.rate(n_train), steps=self.steps(n_train), delta=delta)
+
+
+class CountsWithNoise(Protocol):
+    """The hyper-parameters that `with_count_noise` reads and sets; a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def gap_target(self) -> float | None: ...
+    @property
+    def noise_counts(self) -> float | None: ...
+    @property
+    def noise_gap(self) -> float | None: ...
+    @property
+    def share_counts(self) -> float: ...
+    @property
+    def share_gap(self) -> float: ...
+
+
+C = TypeVar("C", bound=CountsWithNoise)
+
+
+def with_count_noise(method: C, *, epsilon: float, delta: float) -> C:
+    """Return a copy with the noise of sizes set, and that of decisions where a gap is aimed at, unless set by hand."""
+    mu, found = gaussian_mu(epsilon, delta), {}
+    if method.noise_counts is None:
+        found["noise_counts"] = 1.0 / (mu * math.sqrt(method.share_counts))
+    if method.noise_gap is None and method.gap_target is not None:
+        found["noise_gap"] = math.sqrt(max(method.epochs - 1, 1) / method.share_gap) / mu
+    return replace(method, **found)
+
+
+def count_gaps(method: CountsWithNoise) -> Events:
+    """Return the releases of decisions: one after each epoch but the last, where a gap is aimed at."""
+    if method.gap_target is None or method.epochs == 1:
+        return ()
+    return (Gaussian(fields.known_noise(noise_gap=method.noise_gap), method.epochs - 1),)
 
 
 def claim_of_theorem(*, rate: float, steps: int, delta: float) -> float:
@@ -290,6 +335,7 @@ class FermiRule(OneSum):
     conditions: penalty.Conditions = field(init=False)
     pursued: list[int] = field(init=False)
     clip: np.ndarray = field(init=False)
+    weights: PenaltyWeights = field(init=False)
     multiplier: np.ndarray = field(init=False)
     shares: np.ndarray = field(init=False)
     w: np.ndarray = field(init=False)
@@ -307,7 +353,8 @@ class FermiRule(OneSum):
         self.conditions = self.list_conditions(cells)
         self.pursued = [k for k, method in enumerate(methods) if method.multiplier > 0]
         self.clip = self.setting.column("clip_primal") / self.jacobian
-        self.multiplier = self.setting.column("multiplier")
+        self.weights = PenaltyWeights(self.setting, cells_moved=2)
+        self.multiplier = self.weights.column
         counts = np.ones((len(methods), cells.count))
         for k in self.pursued:
             if self.setting.trainings[k].checkpoint is None:
@@ -371,12 +418,24 @@ class FermiRule(OneSum):
     def ascend(self, ascent: np.ndarray) -> None:
         """Move W of the models that pursue the notion along `ascent` (K, conditions, k, l), and set what follows."""
         moved = self.w + self._dual_step * ascent
-        pursued = self.multiplier[..., None, None] > 0
+        pursued = np.isin(np.arange(len(self.w)), self.pursued)[:, None, None, None]
         self.w = np.where(pursued, penalty.project(moved, self._dual_norm), self.w)
         self.set_tables()
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
-        return None
+        if epoch + 1 >= self.setting.methods[0].epochs:
+            return  # lambda after the last epoch would change nothing: decisions are not released
+        for k in self.pursued:
+            if self.setting.methods[k].gap_target is not None:
+                sizes = self.shares[k].ravel() * self._count_people(k)
+                self.weights.follow(k, sizes=sizes, epoch=epoch, kernel=kernel, feed=feed)
+        self.multiplier = self.weights.column
+
+    def _count_people(self, k: int) -> np.ndarray:
+        """Return how many rows there are under each cell's condition (cells,): labels are public."""
+        train, cells = self.setting.trains[k], self.setting.cells
+        people: np.ndarray = cells.conditions @ np.bincount(train.y, minlength=train.labels).astype(np.float64)
+        return people
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         return {
@@ -398,11 +457,14 @@ class FermiRule(OneSum):
         }
 
     def state(self, model: int) -> dict[str, np.ndarray]:
-        return {"adversary": self.w[model].copy(), "group_shares": self.shares[model].copy()}
+        own = {"adversary": self.w[model].copy(), "group_shares": self.shares[model].copy()}
+        return {**own, **self.weights.state(model)}
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         self.w[model] = state["adversary"]
         self.shares[model] = state["group_shares"]
+        self.weights.load(model, state)
+        self.multiplier = self.weights.column
         self.set_tables()
 
     def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
@@ -413,7 +475,7 @@ class FermiRule(OneSum):
 
     def multipliers(self, model: int) -> np.ndarray:
         """Return each cell's multiplier (cells,), for the analyst."""
-        return penalty.multipliers(self.w[model], self.shares[model], self.setting.methods[model].multiplier)
+        return penalty.multipliers(self.w[model], self.shares[model], float(self.weights.values[model]))
 
     def set_tables(self) -> None:
         """Derive the step's tables from W and the shares, both released: slopes less their midranges, radius."""

@@ -14,6 +14,8 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.dp_fermi import DpFermi
+from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
 from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.jagielski_in import JagielskiIn
 from fairpriv_core.methods.multipliers import REACH, move_multipliers
@@ -143,12 +145,15 @@ def test_the_published_variant_aims_at_no_gap() -> None:
 
 QUIET: dict[str, Any] = {"noise_primal": 0.01, "noise_dual": 0.01, "noise_counts": 0.01}
 LONG: dict[str, Any] = {"epochs": 40, "learning_rate": 0.01, "multiplier_max": 5.0}
+FERMI: dict[str, Any] = {"epochs": 40, "batch_size": 100, "noise_primal": 0.01, "noise_counts": 0.01, "noise_gap": 0.01}
 METHODS: dict[str, Any] = {
     "f_ld": FLd(**LONG, batch_size=100),
     "pf_ld": PfLd(**LONG, batch_size=100, sampling_rate=0.05, **QUIET),
     "pf_ld_record": PfLdRecord(**LONG, **QUIET),
     "reductions": Reductions(),
     "jagielski_in": JagielskiIn(dual_step=5.0, **QUIET),
+    "dp_fermi": DpFermi(**FERMI),
+    "dp_fermi_record": DpFermiRecord(**FERMI),
 }
 
 
