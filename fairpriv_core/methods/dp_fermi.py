@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -36,11 +36,11 @@ from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
-from fairpriv_core.methods.penalty import ClassConditions
-from fairpriv_core.methods.penalty_weight import PenaltyWeights
+from fairpriv_core.methods.penalty import ClassConditions, Directions, across, group_directions
+from fairpriv_core.methods.penalty_weight import PenaltyWeights, count_gaps, shift_of_decisions, with_count_noise
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.cells import Cells
-from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
+from fairpriv_core.notions.cells import LABELS, Cells
+from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Relation, SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
 
@@ -162,7 +162,8 @@ class DpFermi(FitsMany):
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return half the sensitivity of theta's sum, W at its norm D, and of W's, groups of one size; and the counts'.
 
-        For the published variant the bounds in the proof of Theorem 3.3, on means over a batch.
+        With a gap aimed at that of decisions too, of two labels. For the published variant the bounds in the proof of
+        Theorem 3.3, on means over a batch.
         """
         if self.variant == "published":
             dual = math.sqrt(8.0 * groups) / self.batch_size
@@ -171,6 +172,7 @@ class DpFermi(FitsMany):
             "primal": math.sqrt(2.0 * groups) * self.dual_norm * self.clip_primal,
             "dual": math.sqrt(8.0 * max(groups - 1, 1)),
             "counts": math.sqrt(2.0),
+            **({} if self.gap_target is None else {"decisions": shift_of_decisions(LABELS, 2)}),
         }
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
@@ -228,45 +230,6 @@ class DpFermi(FitsMany):
 
     def _claim(self, n_train: int, delta: float) -> float:
         return claim_of_theorem(rate=self.rate(n_train), steps=self.steps(n_train), delta=delta)
-
-
-class CountsWithNoise(Protocol):
-    """The hyper-parameters that `with_count_noise` reads and sets; a dataclass."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def gap_target(self) -> float | None: ...
-    @property
-    def noise_counts(self) -> float | None: ...
-    @property
-    def noise_gap(self) -> float | None: ...
-    @property
-    def share_counts(self) -> float: ...
-    @property
-    def share_gap(self) -> float: ...
-
-
-C = TypeVar("C", bound=CountsWithNoise)
-
-
-def with_count_noise(method: C, *, epsilon: float, delta: float) -> C:
-    """Return a copy with the noise of sizes set, and that of decisions where a gap is aimed at, unless set by hand."""
-    mu, found = gaussian_mu(epsilon, delta), {}
-    if method.noise_counts is None:
-        found["noise_counts"] = 1.0 / (mu * math.sqrt(method.share_counts))
-    if method.noise_gap is None and method.gap_target is not None:
-        found["noise_gap"] = math.sqrt(max(method.epochs - 1, 1) / method.share_gap) / mu
-    return replace(method, **found)
-
-
-def count_gaps(method: CountsWithNoise) -> Events:
-    """Return the releases of decisions: one after each epoch but the last, where a gap is aimed at."""
-    if method.gap_target is None or method.epochs == 1:
-        return ()
-    return (Gaussian(fields.known_noise(noise_gap=method.noise_gap), method.epochs - 1),)
 
 
 def claim_of_theorem(*, rate: float, steps: int, delta: float) -> float:
@@ -548,27 +511,6 @@ class PublishedFermiRule(FermiRule):
         self.derivatives = (np.tile(of_label, self.conditions.groups) + of_group).astype(np.float32)
 
 
-@dataclass(frozen=True)
-class Directions:
-    """For each code what u a record has: its direction (K, codes, l), of length 1 or 0, and its length (K, codes)."""
-
-    directions: np.ndarray
-    lengths: np.ndarray
-
-    @staticmethod
-    def of(directions: np.ndarray) -> Directions:
-        """Return u of each code (K, codes, l) as directions and lengths."""
-        lengths = np.sqrt((directions**2).sum(axis=-1))
-        return Directions(directions / np.where(lengths > 0, lengths, 1.0)[..., None], lengths.astype(np.float32))
-
-    def seeds(self, records: Records) -> np.ndarray:
-        """Return the derivatives of u . F, u of length 1, with respect to the outputs of each record (K, B, l)."""
-        probabilities = records.probabilities
-        own = self.directions[np.arange(len(probabilities))[:, None], records.code]
-        seeds: np.ndarray = probabilities * (own - (probabilities * own).sum(axis=-1, keepdims=True))
-        return seeds
-
-
 @dataclass
 class FermiClassesRule(Seeding, FermiRule):
     """The proved variant: a step propagates back the batch's losses, its part of psi, and the secret sample's."""
@@ -615,8 +557,8 @@ class FermiClassesRule(Seeding, FermiRule):
         """Derive u of each code from W and the shares, both released; what all groups share of it is public."""
         directions = group_directions(self.w, self.shares)
         centre = self.centre(directions)
-        self.public = Directions.of(self.conditions.spread_labels(_across(centre - (self.w**2).sum(axis=-2))))
-        self.secret = Directions.of(self.conditions.spread_groups(_across(directions - centre[..., None, :])))
+        self.public = Directions.of(self.conditions.spread_labels(across(centre - (self.w**2).sum(axis=-2))))
+        self.secret = Directions.of(self.conditions.spread_groups(across(directions - centre[..., None, :])))
         self.radius = self.secret.lengths.max(axis=1).astype(np.float64)
 
     def centre(self, directions: np.ndarray) -> np.ndarray:
@@ -640,16 +582,6 @@ class PublishedFermiClassesRule(FermiClassesRule, PublishedFermiRule):
 
     def centre(self, directions: np.ndarray) -> np.ndarray:
         return np.zeros_like(directions[..., 0, :])
-
-
-def group_directions(w: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return 2 W_r / sqrt(p_r) of each group, less its mean over labels: (..., conditions, k, l)."""
-    return _across(2.0 * w / np.sqrt(shares)[..., None])
-
-
-def _across(directions: np.ndarray) -> np.ndarray:
-    centred: np.ndarray = directions - directions.mean(axis=-1, keepdims=True)
-    return centred
 
 
 _OF_A_LOGIT: dict[str, type[FermiRule]] = {"proved": FermiRule, "published": PublishedFermiRule}

@@ -27,10 +27,11 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
-from fairpriv_core.methods.dp_fermi import DpFermi, claim_of_theorem, count_gaps, with_count_noise
+from fairpriv_core.methods.dp_fermi import DpFermi, claim_of_theorem
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
-from fairpriv_core.methods.penalty_weight import PenaltyWeights
+from fairpriv_core.methods.penalty_weight import PenaltyWeights, count_gaps, shift_of_decisions, with_count_noise
 from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian
 
@@ -117,8 +118,12 @@ class DpFermiRecord(NoisySums):
         return (Gaussian(self.noise("noise_counts")), *count_gaps(self), *super().event(n_train))
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C; 1, the most that a record adds to the groups' sums; and 1, as a record is counted once."""
-        return {"primal": self.clip_primal, "dual": 1.0, "counts": 1.0}
+        """Return C; 1, the most that a record adds to the groups' sums; and 1, as a record is counted once.
+
+        With a gap aimed at also what a record adds to the sums of decisions.
+        """
+        aimed = {} if self.gap_target is None else {"decisions": shift_of_decisions(LABELS, 1)}
+        return {"primal": self.clip_primal, "dual": 1.0, "counts": 1.0, **aimed}
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what the second half of Theorem 3.3 claims for the same noise multipliers, q and T.

@@ -13,14 +13,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.rows import Feed
+from fairpriv_core.methods.fields import known_noise
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.cells import NO_CELL
+from fairpriv_core.privacy.calibrate import gaussian_mu
+from fairpriv_core.privacy.event import Events, Gaussian
 
 LARGEST = 50.0  # of lambda: more than any setting that was of use where groups are small
 _REACH = 500.0  # a gap that stays 0.1 beyond the target moves lambda by 50 in all
@@ -117,3 +121,42 @@ def largest_difference(shares: np.ndarray, variances: np.ndarray, among: np.ndar
     squares = (shares[:, None] - shares[None]) ** 2 - (variances[:, None] + variances[None])[..., None]
     alike = among[:, None] == among[None]
     return math.sqrt(max(float(squares[alike].max()), 0.0))
+
+
+class CountsWithNoise(Protocol):
+    """The hyper-parameters that `with_count_noise` reads and sets; a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def gap_target(self) -> float | None: ...
+    @property
+    def noise_counts(self) -> float | None: ...
+    @property
+    def noise_gap(self) -> float | None: ...
+    @property
+    def share_counts(self) -> float: ...
+    @property
+    def share_gap(self) -> float: ...
+
+
+C = TypeVar("C", bound=CountsWithNoise)
+
+
+def with_count_noise(method: C, *, epsilon: float, delta: float) -> C:
+    """Return a copy with the noise of sizes set, and that of decisions where a gap is aimed at, unless set by hand."""
+    mu, found = gaussian_mu(epsilon, delta), {}
+    if method.noise_counts is None:
+        found["noise_counts"] = 1.0 / (mu * math.sqrt(method.share_counts))
+    if method.noise_gap is None and method.gap_target is not None:
+        found["noise_gap"] = math.sqrt(max(method.epochs - 1, 1) / method.share_gap) / mu
+    return replace(method, **found)
+
+
+def count_gaps(method: CountsWithNoise) -> Events:
+    """Return the releases of decisions: one after each epoch but the last, where a gap is aimed at."""
+    if method.gap_target is None or method.epochs == 1:
+        return ()
+    return (Gaussian(known_noise(noise_gap=method.noise_gap), method.epochs - 1),)
