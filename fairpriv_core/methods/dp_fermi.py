@@ -37,7 +37,13 @@ from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.penalty import ClassConditions, Directions, across, group_directions
-from fairpriv_core.methods.penalty_weight import PenaltyWeights, count_gaps, shift_of_decisions, with_count_noise
+from fairpriv_core.methods.penalty_weight import (
+    CHOSEN_ON,
+    PenaltyWeights,
+    count_gaps,
+    shift_of_decisions,
+    with_count_noise,
+)
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.cells import LABELS, Cells
 from fairpriv_core.privacy.calibrate import calibrate
@@ -215,7 +221,7 @@ class DpFermi(FitsMany):
         """What epsilon takes as given."""
         return (
             *fields.ATTRIBUTE_ASSUMED,
-            fields.chosen_on("Adult"),
+            fields.chosen_on("Adult" if self.gap_target is None else CHOSEN_ON),
         )
 
     @classmethod

@@ -29,7 +29,13 @@ from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi import DpFermi, claim_of_theorem
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
-from fairpriv_core.methods.penalty_weight import PenaltyWeights, count_gaps, shift_of_decisions, with_count_noise
+from fairpriv_core.methods.penalty_weight import (
+    CHOSEN_ON,
+    PenaltyWeights,
+    count_gaps,
+    shift_of_decisions,
+    with_count_noise,
+)
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.privacy.calibrate import calibrate
@@ -149,7 +155,7 @@ class DpFermiRecord(NoisySums):
         """What epsilon takes as given."""
         return (
             *fields.RECORD_ASSUMED,
-            fields.chosen_on("Adult"),
+            fields.chosen_on("Adult" if self.gap_target is None else CHOSEN_ON),
         )
 
     @classmethod

@@ -161,6 +161,12 @@ def test_calibration_pays_for_decisions(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [DpFermi, DpFermiRecord])
+def test_assumptions_name_the_data_that_settings_were_chosen_on(kind: Any) -> None:
+    assert "The shipped settings were chosen on Adult;" in kind().assumptions()[-1]
+    assert "chosen on Adult, Bank, COMPAS and synthetic data;" in kind(gap_target=0.04).assumptions()[-1]
+
+
+@pytest.mark.parametrize("kind", [DpFermi, DpFermiRecord])
 def test_what_cannot_be_used_is_said_in_a_sentence(kind: Any) -> None:
     with pytest.raises(BadInput, match=r"gap_target must lie in \[0, 1\], got 1\.2\."):
         kind(gap_target=1.2)
