@@ -36,10 +36,17 @@ from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
-from fairpriv_core.methods.penalty import ClassConditions
+from fairpriv_core.methods.penalty import ClassConditions, Directions, across, group_directions
+from fairpriv_core.methods.penalty_weight import (
+    CHOSEN_ON,
+    PenaltyWeights,
+    count_gaps,
+    shift_of_decisions,
+    with_count_noise,
+)
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.cells import Cells
-from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
+from fairpriv_core.notions.cells import LABELS, Cells
+from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Relation, SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
 
@@ -53,7 +60,8 @@ class DpFermi(FitsMany):
 
     A step releases theta's sum and W's as one vector, each over the root of its share: `noise_primal` is the multiplier
     of the whole, over the root of its share that of a part. `share_counts` is the share of mu^2 for the group sizes, mu
-    the Gaussian mechanism with the run's (epsilon, delta). Both shares are the proved variant's.
+    the Gaussian mechanism with the run's (epsilon, delta), and `share_gap` that for decisions where a gap is aimed at.
+    The shares are the proved variant's.
     """
 
     info: ClassVar[MethodInfo] = MethodInfo(
@@ -87,6 +95,7 @@ class DpFermi(FitsMany):
     width: int = fields.width(64)
     network: str = fields.network()
     multiplier: float = fields.fixed_multiplier(6.0)
+    gap_target: float | None = fields.penalty_gap_target()
     clip_primal: float = parameter(
         0.7,
         "Clipping bound L_θ",
@@ -100,12 +109,14 @@ class DpFermi(FitsMany):
     dual_norm: float = fields.adversary_norm(5.0)
     noise_primal: float | None = fields.noise_multiplier("Noise σ of a step", "half the joint shift of θ and W")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift √2")
+    noise_gap: float | None = fields.noise_gap()
     share_dual: float = parameter(
         0.1, "Budget share, W", "Share of a step's budget for W; θ has the rest.", low=0.01, high=0.99, expert=True
     )
     share_counts: float = parameter(
         0.05, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
     )
+    share_gap: float = fields.share_gap()
 
     def __post_init__(self) -> None:
         fields.check_network(self)
@@ -114,8 +125,10 @@ class DpFermi(FitsMany):
             checks.rate(sampling_rate=self.sampling_rate)
         checks.not_negative(multiplier=self.multiplier)
         checks.positive(clip_primal=self.clip_primal, dual_step=self.dual_step, dual_norm=self.dual_norm)
-        checks.open_unit(share_dual=self.share_dual, share_counts=self.share_counts)
-        for name in ("noise_primal", "noise_counts"):
+        fields.check_gap_target(self.gap_target, self.variant)
+        checks.open_unit(share_dual=self.share_dual)
+        checks.shares(share_counts=self.share_counts, share_gap=self.share_gap)
+        for name in ("noise_primal", "noise_counts", "noise_gap"):
             if getattr(self, name) is not None:
                 checks.not_negative(**{name: getattr(self, name)})
 
@@ -148,12 +161,15 @@ class DpFermi(FitsMany):
             return ()
         relation: Relation = "add_remove" if self.variant == "published" else "replace"
         steps = SampledGaussian(self.noise("noise_primal"), self.rate(n_train), self.steps(n_train), relation)
-        return (steps,) if self.variant == "published" else (Gaussian(self.noise("noise_counts")), steps)
+        if self.variant == "published":
+            return (steps,)
+        return (Gaussian(self.noise("noise_counts")), *count_gaps(self), steps)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return half the sensitivity of theta's sum, W at its norm D, and of W's, groups of one size; and the counts'.
 
-        For the published variant the bounds in the proof of Theorem 3.3, on means over a batch.
+        With a gap aimed at that of decisions too, of two labels. For the published variant the bounds in the proof of
+        Theorem 3.3, on means over a batch.
         """
         if self.variant == "published":
             dual = math.sqrt(8.0 * groups) / self.batch_size
@@ -162,6 +178,7 @@ class DpFermi(FitsMany):
             "primal": math.sqrt(2.0 * groups) * self.dual_norm * self.clip_primal,
             "dual": math.sqrt(8.0 * max(groups - 1, 1)),
             "counts": math.sqrt(2.0),
+            **({} if self.gap_target is None else {"decisions": shift_of_decisions(LABELS, 2)}),
         }
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
@@ -178,10 +195,7 @@ class DpFermi(FitsMany):
 
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
-        known = self
-        if self.noise_counts is None:
-            mu = gaussian_mu(epsilon, delta)
-            known = replace(self, noise_counts=1.0 / (mu * math.sqrt(self.share_counts)))
+        known = with_count_noise(self, epsilon=epsilon, delta=delta)
         if self.noise_primal is not None or self.multiplier == 0:
             return known
         if self.variant == "published":
@@ -207,7 +221,7 @@ class DpFermi(FitsMany):
         """What epsilon takes as given."""
         return (
             *fields.ATTRIBUTE_ASSUMED,
-            fields.chosen_on("Adult"),
+            fields.chosen_on("Adult" if self.gap_target is None else CHOSEN_ON),
         )
 
     @classmethod
@@ -290,6 +304,7 @@ class FermiRule(OneSum):
     conditions: penalty.Conditions = field(init=False)
     pursued: list[int] = field(init=False)
     clip: np.ndarray = field(init=False)
+    weights: PenaltyWeights = field(init=False)
     multiplier: np.ndarray = field(init=False)
     shares: np.ndarray = field(init=False)
     w: np.ndarray = field(init=False)
@@ -307,7 +322,8 @@ class FermiRule(OneSum):
         self.conditions = self.list_conditions(cells)
         self.pursued = [k for k, method in enumerate(methods) if method.multiplier > 0]
         self.clip = self.setting.column("clip_primal") / self.jacobian
-        self.multiplier = self.setting.column("multiplier")
+        self.weights = PenaltyWeights(self.setting, cells_moved=2)
+        self.multiplier = self.weights.column
         counts = np.ones((len(methods), cells.count))
         for k in self.pursued:
             if self.setting.trainings[k].checkpoint is None:
@@ -371,12 +387,24 @@ class FermiRule(OneSum):
     def ascend(self, ascent: np.ndarray) -> None:
         """Move W of the models that pursue the notion along `ascent` (K, conditions, k, l), and set what follows."""
         moved = self.w + self._dual_step * ascent
-        pursued = self.multiplier[..., None, None] > 0
+        pursued = np.isin(np.arange(len(self.w)), self.pursued)[:, None, None, None]
         self.w = np.where(pursued, penalty.project(moved, self._dual_norm), self.w)
         self.set_tables()
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
-        return None
+        if epoch + 1 >= self.setting.methods[0].epochs:
+            return  # lambda after the last epoch would change nothing: decisions are not released
+        for k in self.pursued:
+            if self.setting.methods[k].gap_target is not None:
+                sizes = self.shares[k].ravel() * self._count_people(k)
+                self.weights.follow(k, sizes=sizes, epoch=epoch, kernel=kernel, feed=feed)
+        self.multiplier = self.weights.column
+
+    def _count_people(self, k: int) -> np.ndarray:
+        """Return how many rows there are under each cell's condition (cells,): labels are public."""
+        train, cells = self.setting.trains[k], self.setting.cells
+        people: np.ndarray = cells.conditions @ np.bincount(train.y, minlength=train.labels).astype(np.float64)
+        return people
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         return {
@@ -398,11 +426,14 @@ class FermiRule(OneSum):
         }
 
     def state(self, model: int) -> dict[str, np.ndarray]:
-        return {"adversary": self.w[model].copy(), "group_shares": self.shares[model].copy()}
+        own = {"adversary": self.w[model].copy(), "group_shares": self.shares[model].copy()}
+        return {**own, **self.weights.state(model)}
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         self.w[model] = state["adversary"]
         self.shares[model] = state["group_shares"]
+        self.weights.load(model, state)
+        self.multiplier = self.weights.column
         self.set_tables()
 
     def _sample(self, k: int, epoch: int, steps: int) -> list[np.ndarray]:
@@ -413,7 +444,7 @@ class FermiRule(OneSum):
 
     def multipliers(self, model: int) -> np.ndarray:
         """Return each cell's multiplier (cells,), for the analyst."""
-        return penalty.multipliers(self.w[model], self.shares[model], self.setting.methods[model].multiplier)
+        return penalty.multipliers(self.w[model], self.shares[model], float(self.weights.values[model]))
 
     def set_tables(self) -> None:
         """Derive the step's tables from W and the shares, both released: slopes less their midranges, radius."""
@@ -486,27 +517,6 @@ class PublishedFermiRule(FermiRule):
         self.derivatives = (np.tile(of_label, self.conditions.groups) + of_group).astype(np.float32)
 
 
-@dataclass(frozen=True)
-class Directions:
-    """For each code what u a record has: its direction (K, codes, l), of length 1 or 0, and its length (K, codes)."""
-
-    directions: np.ndarray
-    lengths: np.ndarray
-
-    @staticmethod
-    def of(directions: np.ndarray) -> Directions:
-        """Return u of each code (K, codes, l) as directions and lengths."""
-        lengths = np.sqrt((directions**2).sum(axis=-1))
-        return Directions(directions / np.where(lengths > 0, lengths, 1.0)[..., None], lengths.astype(np.float32))
-
-    def seeds(self, records: Records) -> np.ndarray:
-        """Return the derivatives of u . F, u of length 1, with respect to the outputs of each record (K, B, l)."""
-        probabilities = records.probabilities
-        own = self.directions[np.arange(len(probabilities))[:, None], records.code]
-        seeds: np.ndarray = probabilities * (own - (probabilities * own).sum(axis=-1, keepdims=True))
-        return seeds
-
-
 @dataclass
 class FermiClassesRule(Seeding, FermiRule):
     """The proved variant: a step propagates back the batch's losses, its part of psi, and the secret sample's."""
@@ -553,8 +563,8 @@ class FermiClassesRule(Seeding, FermiRule):
         """Derive u of each code from W and the shares, both released; what all groups share of it is public."""
         directions = group_directions(self.w, self.shares)
         centre = self.centre(directions)
-        self.public = Directions.of(self.conditions.spread_labels(_across(centre - (self.w**2).sum(axis=-2))))
-        self.secret = Directions.of(self.conditions.spread_groups(_across(directions - centre[..., None, :])))
+        self.public = Directions.of(self.conditions.spread_labels(across(centre - (self.w**2).sum(axis=-2))))
+        self.secret = Directions.of(self.conditions.spread_groups(across(directions - centre[..., None, :])))
         self.radius = self.secret.lengths.max(axis=1).astype(np.float64)
 
     def centre(self, directions: np.ndarray) -> np.ndarray:
@@ -578,16 +588,6 @@ class PublishedFermiClassesRule(FermiClassesRule, PublishedFermiRule):
 
     def centre(self, directions: np.ndarray) -> np.ndarray:
         return np.zeros_like(directions[..., 0, :])
-
-
-def group_directions(w: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return 2 W_r / sqrt(p_r) of each group, less its mean over labels: (..., conditions, k, l)."""
-    return _across(2.0 * w / np.sqrt(shares)[..., None])
-
-
-def _across(directions: np.ndarray) -> np.ndarray:
-    centred: np.ndarray = directions - directions.mean(axis=-1, keepdims=True)
-    return centred
 
 
 _OF_A_LOGIT: dict[str, type[FermiRule]] = {"proved": FermiRule, "published": PublishedFermiRule}

@@ -20,16 +20,25 @@ import numpy as np
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_weights
+from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.rows import Records
+from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi import DpFermi, claim_of_theorem
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
+from fairpriv_core.methods.penalty_weight import (
+    CHOSEN_ON,
+    PenaltyWeights,
+    count_gaps,
+    shift_of_decisions,
+    with_count_noise,
+)
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
+from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian
 
 _MEMORY = 0.9  # weight of the past in the centres m_c
@@ -40,7 +49,8 @@ class DpFermiRecord(NoisySums):
     """Hyper-parameters. `noise_primal` is the multiplier of a step's whole release.
 
     Gradients have noise_primal / sqrt(1 - share_dual) over C, the groups' sums noise_primal / sqrt(share_dual).
-    `share_counts` is the share of mu^2 for the group sizes, mu the Gaussian mechanism with the run's (epsilon, delta).
+    `share_counts` is the share of mu^2 for the group sizes, mu the Gaussian mechanism with the run's (epsilon, delta),
+    and `share_gap` that for decisions where a gap is aimed at.
     """
 
     info: ClassVar[MethodInfo] = MethodInfo(
@@ -65,9 +75,11 @@ class DpFermiRecord(NoisySums):
         log=True,
     )
     multiplier: float = fields.fixed_multiplier(5.0)
+    gap_target: float | None = fields.penalty_gap_target()
     dual_step: float = fields.adversary_step(0.1)
     dual_norm: float = fields.adversary_norm(5.0)
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")
+    noise_gap: float | None = fields.noise_gap()
     share_dual: float = parameter(
         0.1,
         "Budget share, W",
@@ -79,14 +91,18 @@ class DpFermiRecord(NoisySums):
     share_counts: float = parameter(
         0.02, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
     )
+    share_gap: float = fields.share_gap()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.not_negative(multiplier=self.multiplier)
         checks.positive(dual_step=self.dual_step, dual_norm=self.dual_norm)
-        checks.open_unit(share_dual=self.share_dual, share_counts=self.share_counts)
-        if self.noise_counts is not None:
-            checks.not_negative(noise_counts=self.noise_counts)
+        fields.check_gap_target(self.gap_target)
+        checks.open_unit(share_dual=self.share_dual)
+        checks.shares(share_counts=self.share_counts, share_gap=self.share_gap)
+        for name in ("noise_counts", "noise_gap"):
+            if getattr(self, name) is not None:
+                checks.not_negative(**{name: getattr(self, name)})
 
     @property
     def share_of_w(self) -> float:
@@ -102,14 +118,18 @@ class DpFermiRecord(NoisySums):
         return fields.say_idle({"multiplier": self.multiplier})
 
     def event(self, n_train: int) -> Events:
-        """Return one sampled Gaussian a step; with a penalty also the group sizes."""
+        """Return one sampled Gaussian a step; with a penalty also the group sizes, with a gap aimed at decisions."""
         if self.multiplier == 0:
             return super().event(n_train)
-        return (Gaussian(self.noise("noise_counts")), *super().event(n_train))
+        return (Gaussian(self.noise("noise_counts")), *count_gaps(self), *super().event(n_train))
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C; 1, the most that a record adds to the groups' sums; and 1, as a record is counted once."""
-        return {"primal": self.clip_primal, "dual": 1.0, "counts": 1.0}
+        """Return C; 1, the most that a record adds to the groups' sums; and 1, as a record is counted once.
+
+        With a gap aimed at also what a record adds to the sums of decisions.
+        """
+        aimed = {} if self.gap_target is None else {"decisions": shift_of_decisions(LABELS, 1)}
+        return {"primal": self.clip_primal, "dual": 1.0, "counts": 1.0, **aimed}
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what the second half of Theorem 3.3 claims for the same noise multipliers, q and T.
@@ -122,10 +142,7 @@ class DpFermiRecord(NoisySums):
 
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
-        known = self
-        if self.noise_counts is None:
-            mu = gaussian_mu(epsilon, delta)
-            known = replace(self, noise_counts=1.0 / (mu * math.sqrt(self.share_counts)))
+        known = with_count_noise(self, epsilon=epsilon, delta=delta)
         if self.noise_primal is not None:
             return known
 
@@ -138,7 +155,7 @@ class DpFermiRecord(NoisySums):
         """What epsilon takes as given."""
         return (
             *fields.RECORD_ASSUMED,
-            fields.chosen_on("Adult"),
+            fields.chosen_on("Adult" if self.gap_target is None else CHOSEN_ON),
         )
 
     @classmethod
@@ -158,7 +175,7 @@ class DpFermiRecordRule(NoisySumsRule):
         super().__init__(setting)
         self.conditions = penalty.Conditions(setting.cells)
         models, cells = len(setting.methods), setting.cells
-        self._multiplier = setting.column("multiplier")
+        self._weights = PenaltyWeights(setting, cells_moved=1)
         self.kept["noisy_counts"] = np.ones((models, cells.count))
         self.kept["centres"] = np.full((models, self.conditions.count), 0.5)
         for k, method in enumerate(setting.methods):
@@ -181,7 +198,7 @@ class DpFermiRecordRule(NoisySumsRule):
         return records.keep(clip_weights(weights, records.norms, self.column_of(self.bounds()).astype(np.float32)))
 
     def statistics(self, records: Records) -> np.ndarray | None:
-        if not bool(self._multiplier.any()):
+        if not any(method.multiplier for method in self.setting.methods):
             return None
         centres = self.kept["centres"]
         both = np.stack([1.0 - centres, centres], axis=-1)
@@ -222,19 +239,31 @@ class DpFermiRecordRule(NoisySumsRule):
             "adversary": self.kept["adversary"][model].tolist(),
         }
 
+    def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        if epoch + 1 >= self.setting.methods[0].epochs:
+            return  # lambda after the last epoch would change nothing: decisions are not released
+        for k, method in enumerate(self.setting.methods):
+            if method.multiplier > 0 and method.gap_target is not None:
+                sizes = self.kept["noisy_counts"][k]
+                self._weights.follow(k, sizes=sizes, epoch=epoch, kernel=kernel, feed=feed)
+
+    def state(self, model: int) -> dict[str, np.ndarray]:
+        return {**super().state(model), **self._weights.state(model)}
+
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         super().load(model, state)
+        self._weights.load(model, state)
         self._set_table()
 
     def _derivatives(self, records: Records) -> np.ndarray:
         """Return each record's derivative of loss + lambda psi with respect to the logit (K, B)."""
         penalty_weights = records.look_up(self._table) * penalty.derivatives(records)
-        values: np.ndarray = records.deviation + self._multiplier * penalty_weights
+        values: np.ndarray = records.deviation + self._weights.column * penalty_weights
         return values
 
     def _multipliers(self, model: int) -> np.ndarray:
         shares = self.conditions.shares(self.kept["noisy_counts"])[model]
-        return penalty.multipliers(self.kept["adversary"][model], shares, self.setting.methods[model].multiplier)
+        return penalty.multipliers(self.kept["adversary"][model], shares, float(self._weights.values[model]))
 
     def _set_table(self) -> None:
         """Derive each (group, label)'s factor of dh from W and the sizes, both released."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from fairlearn.reductions import ExponentiatedGradient, UtilityParity
+from fairlearn.reductions import ClassificationMoment, ErrorRate, ExponentiatedGradient, UtilityParity
 from pandas.errors import Pandas4Warning
 from sklearn.linear_model import LogisticRegression
 
@@ -37,7 +38,9 @@ class Reduced:
     notes: dict[str, float]
 
 
-def reduce(train: Dataset, group: np.ndarray, moment: NotionMoment, *, iterations: int, answers: Answers) -> Reduced:
+def reduce(
+    train: Dataset, group: np.ndarray, moment: NotionMoment | PairMoment, *, iterations: int, answers: Answers
+) -> Reduced:
     """Return the classifier of least error among those that keep `moment`'s constraints between the groups (n,)."""
     reduction = ExponentiatedGradient(Learner(answers), moment, max_iter=iterations)
     with warnings.catch_warnings():
@@ -168,3 +171,54 @@ class NotionMoment(UtilityParity):  # type: ignore[misc]  # fairlearn has no typ
     def project_lambda(self, lambda_vec: pd.Series) -> Any:
         """Return multipliers that are no worse: fairlearn's projection, which needs bounds that are all equal."""
         return lambda_vec if self.misreport else super().project_lambda(lambda_vec)
+
+
+class PairMoment(ClassificationMoment):  # type: ignore[misc]  # fairlearn has no types
+    """Mean of u in one group - mean of u in another <= a gap, for each ordered pair in each population of the notion.
+
+    u is NotionMoment's. Everyone's mean cancels, so a pair's multiplier is one of its first group less one of its
+    second, and what fairlearn's constraints on groups make of these is used as it is.
+    """
+
+    def __init__(self, notion: Notion, gap: float) -> None:
+        super().__init__()
+        self._groups, self._gap = NotionMoment(notion, 0.0), gap
+
+    def load_data(self, X: np.ndarray, y: np.ndarray, *, sensitive_features: np.ndarray) -> None:
+        """Take the features (n, d), labels (n,) and groups (n,)."""
+        super().load_data(X, pd.Series(np.asarray(y)), sensitive_features=pd.Series(np.asarray(sensitive_features)))
+        self._groups.load_data(X, y, sensitive_features=sensitive_features)
+        cells = list(self._groups.prob_group_event.index)
+        self._pairs = [(i, j) for i, j in permutations(range(len(cells)), 2) if cells[i][0] == cells[j][0]]
+        each = np.eye(len(cells))
+        self._differences = np.array([each[i] - each[j] for i, j in self._pairs]).reshape(-1, len(cells))
+
+    @property
+    def index(self) -> pd.Index:
+        """The constraints' names: numbers."""
+        return pd.RangeIndex(len(self._pairs))
+
+    def default_objective(self) -> Any:
+        """Return the share of wrong decisions."""
+        return ErrorRate()
+
+    def gamma(self, predictor: Any) -> pd.Series:
+        """Return each pair's difference of means under the decisions of `predictor`."""
+        return pd.Series(self._differences @ self._groups.gamma(predictor)["+"].to_numpy(), self.index)
+
+    def bound(self) -> pd.Series:
+        """Return the bound of each constraint."""
+        return pd.Series(self._gap, self.index)
+
+    def project_lambda(self, lambda_vec: pd.Series) -> pd.Series:
+        """Return multipliers that are no worse: of a pair and its reverse only one is at work."""
+        reverse = [self._pairs.index((j, i)) for i, j in self._pairs]
+        fewer: pd.Series = (lambda_vec - lambda_vec.to_numpy()[reverse]).clip(lower=0.0)
+        return fewer
+
+    def signed_weights(self, lambda_vec: pd.Series) -> pd.Series:
+        """Return what a decision 1 in place of 0 costs each row under the pairs' multipliers."""
+        of_groups = pd.Series(0.0, self._groups.index)
+        of_groups["+"] = self._differences.T @ lambda_vec.to_numpy()
+        weights: pd.Series = self._groups.signed_weights(of_groups)
+        return weights

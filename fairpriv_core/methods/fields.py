@@ -111,24 +111,73 @@ def multiplier_max(default: float) -> Any:
 AIMED_MULTIPLIER = 5.0  #: λ_max with a gap aimed at: λ grows no further than the gap asks for, so it may be large
 
 
-def gap_target() -> Any:
-    """The gap aimed at."""
+def gap_target(
+    how: str = "multipliers grow above it, up to λ_max, and shrink below, by steps that follow from the number of "
+    "epochs",
+    instead: str = "equal outputs, as in the paper, by the dual step s",
+    *,
+    replaces: tuple[str, ...] = ("multiplier_max", "dual_step", "clip_dual"),
+) -> Any:
+    """The gap aimed at: `how` training follows it, and what holds `instead` where it is not set."""
     return parameter(
         None,
         "Gap aimed at",
-        "Largest difference between any two groups' decisions that is accepted: multipliers grow above it, up to "
-        "λ_max, and shrink below, by steps that follow from the number of epochs. Empty: equal outputs, as in the "
-        "paper, by the dual step s.",
+        f"Largest difference between any two groups' decisions that is accepted: {how}. Empty: {instead}.",
         low=0.0,
         high=1.0,
+        unsaid=True,
+        replaces=replaces,
+    )
+
+
+def check_gap_target(target: float | None, variant: str = "proved") -> None:
+    """Raise BadInput for a gap that is none, or for any of a published variant."""
+    if target is None:
+        return
+    checks.unit(gap_target=target)
+    if variant == "published":
+        raise BadInput(
+            f"gap_target must be none for the published variant, which pursues equality, got {target}; "
+            "take the proved variant.",
+            field="gap_target",
+        )
+
+
+def penalty_gap_target() -> Any:
+    """The gap that DP-FERMI's penalty aims at."""
+    return gap_target(
+        "λ grows above it and shrinks below, from its own value on, by decisions that are counted with noise after "
+        "each epoch",
+        "the penalty at λ, as in the paper",
+        replaces=("multiplier",),
+    )
+
+
+def noise_gap() -> Any:
+    """Noise of DP-FERMI's decisions, which calibration sets where a gap is aimed at, unless a person does."""
+    return parameter(
+        None,
+        "Noise of decisions σ_g",
+        "Noise standard deviation over the shift of the groups' decisions, counted where a gap is aimed at; empty: set "
+        "from ε.",
+        low=0.0,
+        high=1e4,
+        expert=True,
         unsaid=True,
     )
 
 
-def check_gap_target(target: float | None) -> None:
-    """Raise BadInput for a gap that is none."""
-    if target is not None:
-        checks.unit(gap_target=target)
+def share_gap() -> Any:
+    """Share of the budget for DP-FERMI's decisions."""
+    return parameter(
+        0.2,
+        "Budget share, decisions",
+        "Share of the budget for the groups' decisions, where a gap is aimed at.",
+        low=0.001,
+        high=0.5,
+        expert=True,
+        unsaid=True,
+    )
 
 
 def say_idle(multipliers: Mapping[str, float], epochs: int | None = None) -> str | None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,7 +34,7 @@ from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.cells import LABELS, NO_CELL, build_cells
+from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells, build_cells
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace
 from fairpriv_core.privacy.sums import on_grid
@@ -74,6 +75,11 @@ class JagielskiIn(FitsAlone):
         log=True,
     )
     difference_bound: float = fields.difference_bound(0.005, fairer=None)
+    gap_target: float | None = fields.gap_target(
+        "the auditor raises the price of each two groups that are further apart",
+        "the bound on the gap",
+        replaces=("difference_bound",),
+    )
     multiplier_max: float = parameter(
         2.0,
         "Largest price B",
@@ -115,6 +121,7 @@ class JagielskiIn(FitsAlone):
     def __post_init__(self) -> None:
         checks.whole(low=2, high=1000, rounds=self.rounds)
         checks.unit(difference_bound=self.difference_bound)
+        fields.check_gap_target(self.gap_target)
         checks.positive(multiplier_max=self.multiplier_max, dual_step=self.dual_step, ridge=self.ridge)
         checks.shares(share_dual=self.share_dual, share_counts=self.share_counts)
         for name in _NOISES:
@@ -192,7 +199,11 @@ def play(method: JagielskiIn, train: Dataset, training: Training) -> Fitted:
 
 
 class _Game:
-    """Multipliers (cells,) for "above everyone" and for "below everyone", as logarithms; the rules found so far."""
+    """A multiplier for each side of each constraint, as logarithms (2, constraints), and the rules found so far.
+
+    A constraint is |compared @ violations| <= bound, `_compared` (constraints, cells): a cell and everyone, or with a
+    gap aimed at two cells among the same people.
+    """
 
     def __init__(self, method: JagielskiIn, train: Dataset, training: Training) -> None:
         self._method, self._train, self._training = method, train, training
@@ -202,9 +213,12 @@ class _Game:
         # a decision of 1 instead of 0 adds this, by label, to the quantity whose means are compared
         self._derivative = 1.0 - 2.0 * _TRUTH if training.notion.target == "loss" else np.ones(LABELS)
         self._oracle = LinearOracle(train, method.ridge)
+        self._compared, self._bound = np.eye(self._cells.count), method.difference_bound
+        if method.gap_target is not None:
+            self._compared, self._bound = compare_cells(self._cells), method.gap_target
         held = training.checkpoint or {}
         self.rules: list[np.ndarray] = list(held.get("rules", ()))
-        self._logarithms = held.get("logarithms", np.zeros((2, self._cells.count)))
+        self._logarithms = held.get("logarithms", np.zeros((2, len(self._compared))))
         self._violations = held.get("violations", np.zeros(self._cells.count))
         self._table = held["counts"] if held else self._release_counts()
         self._sizes = require_rows(self._table.reshape(-1, LABELS), training.notion, train.group_names)
@@ -215,8 +229,9 @@ class _Game:
         self.rules.append(self._respond(self._multipliers(), index))
         if index + 1 < self._method.rounds:
             self._violations = self._audit(self.rules[-1], index)
-            signed = np.stack([self._violations, -self._violations])
-            self._logarithms = self._logarithms + self._method.dual_step * (signed - self._method.difference_bound)
+            differences = self._compared @ self._violations
+            signed = np.stack([differences, -differences])
+            self._logarithms = self._logarithms + self._method.dual_step * (signed - self._bound)
         self._report()
 
     def mixture(self) -> tuple[dict[str, Any], np.ndarray]:
@@ -232,14 +247,18 @@ class _Game:
         }
 
     def _multipliers(self) -> np.ndarray:
-        """Return each cell's multiplier (cells,), its two sides together: B d / n times e^t / (1 + sum of e^t).
+        """Return each cell's multiplier (cells,), of all constraints together: B d / n times e^t / (1 + sum of e^t).
 
-        Within the simplex of what all constraints may add to the cost of one decision; see docs/methods/reductions.md.
+        d is the size of a constraint's smallest cell. Within the simplex of what all constraints may add to the cost of
+        one decision; see docs/methods/reductions.md. A constraint's sides are taken together first: where they are
+        alike, as before the first answer, multipliers are 0 to the bit and nothing is released.
         """
         largest = max(float(self._logarithms.max()), 0.0)
         weights = np.exp(self._logarithms - largest)
         shares = weights / (np.exp(-largest) + weights.sum())
-        multipliers: np.ndarray = self._method.multiplier_max * (shares[0] - shares[1]) * self._sizes / self._train.n
+        sizes = np.where(self._compared != 0, self._sizes, np.inf).min(axis=1)
+        signed = self._method.multiplier_max * (shares[0] - shares[1]) * sizes / self._train.n
+        multipliers: np.ndarray = signed @ self._compared
         return multipliers
 
     def _costs(self, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -315,6 +334,13 @@ class _Game:
                 **mechanism.state(),
             }
             observer.commit(step=played, events=mechanism.events, checkpoint=state)
+
+
+def compare_cells(cells: Cells) -> np.ndarray:
+    """Return a row (cells,) for every two cells among the same people: 1 at one, -1 at the other."""
+    pairs = [(i, j) for i, j in combinations(range(cells.count), 2) if cells.label[i] == cells.label[j]]
+    each = np.eye(cells.count)
+    return np.array([each[i] - each[j] for i, j in pairs])
 
 
 class LinearOracle:

@@ -242,3 +242,35 @@ class ClassConditions(Conditions):
         exact = on_grid(probabilities, 1.0)
         each = [records.sum_by_code(exact[..., label], codes) for label in range(self.labels)]
         return CodeSums(np.stack(each, axis=-1), rows, records.count)
+
+
+@dataclass(frozen=True)
+class Directions:
+    """For each code what u a record has: its direction (K, codes, l), of length 1 or 0, and its length (K, codes)."""
+
+    directions: np.ndarray
+    lengths: np.ndarray
+
+    @staticmethod
+    def of(directions: np.ndarray) -> Directions:
+        """Return u of each code (K, codes, l) as directions and lengths."""
+        lengths = np.sqrt((directions**2).sum(axis=-1))
+        return Directions(directions / np.where(lengths > 0, lengths, 1.0)[..., None], lengths.astype(np.float32))
+
+    def seeds(self, records: Records) -> np.ndarray:
+        """Return the derivatives of u . F, u of length 1, with respect to the outputs of each record (K, B, l)."""
+        probabilities = records.probabilities
+        own = self.directions[np.arange(len(probabilities))[:, None], records.code]
+        seeds: np.ndarray = probabilities * (own - (probabilities * own).sum(axis=-1, keepdims=True))
+        return seeds
+
+
+def group_directions(w: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return 2 W_r / sqrt(p_r) of each group, less its mean over labels: (..., conditions, k, l)."""
+    return across(2.0 * w / np.sqrt(shares)[..., None])
+
+
+def across(directions: np.ndarray) -> np.ndarray:
+    """Return u less its mean over labels (..., l): F sums to 1, so that the mean does nothing."""
+    centred: np.ndarray = directions - directions.mean(axis=-1, keepdims=True)
+    return centred

@@ -127,13 +127,7 @@ class PfLd(FitsMany):
         elif self.variant == "published":
             raise BadInput("clip_primal must be a number > 0 for the published variant, got none.", field="clip_primal")
         checks.not_negative(multiplier_max=self.multiplier_max)
-        fields.check_gap_target(self.gap_target)
-        if self.gap_target is not None and self.variant == "published":
-            raise BadInput(
-                f"gap_target must be none for the published variant, which pursues equality, got {self.gap_target}; "
-                "take the proved variant.",
-                field="gap_target",
-            )
+        fields.check_gap_target(self.gap_target, self.variant)
         checks.shares(share_dual=self.share_dual, share_counts=self.share_counts)
         for name in _NOISES:
             if getattr(self, name) is not None:

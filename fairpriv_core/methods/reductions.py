@@ -15,7 +15,10 @@ from fairpriv_core.notions.catalog import notions
 
 @dataclass(frozen=True)
 class Reductions(NotPrivate, FitsAlone):
-    """fairlearn's ExponentiatedGradient over logistic regressions; the answer draws one of several for each row."""
+    """fairlearn's ExponentiatedGradient over logistic regressions; the answer draws one of several for each row.
+
+    With a gap aimed at every two groups' difference is bounded by it, otherwise each group's from everyone.
+    """
 
     info: ClassVar[MethodInfo] = MethodInfo(
         name="reductions",
@@ -28,10 +31,14 @@ class Reductions(NotPrivate, FitsAlone):
     )
 
     difference_bound: float = fields.difference_bound(0.005)
+    gap_target: float | None = fields.gap_target(
+        "the search bounds each two groups' difference by it", "the bound on the gap", replaces=("difference_bound",)
+    )
     iterations: int = fields.iterations(20, "Rounds of the search at most; it ends at the optimum.")
 
     def __post_init__(self) -> None:
         checks.unit(difference_bound=self.difference_bound)
+        fields.check_gap_target(self.gap_target)
         checks.whole(low=1, high=1000, iterations=self.iterations)
 
     def steps(self, n_train: int) -> int:
@@ -40,9 +47,11 @@ class Reductions(NotPrivate, FitsAlone):
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model."""
-        from fairpriv_core.methods.exponentiated_gradient import Answers, NotionMoment, reduce
+        from fairpriv_core.methods.exponentiated_gradient import Answers, NotionMoment, PairMoment, reduce
 
         answers = Answers(training, {})
-        moment = NotionMoment(training.notion, self.difference_bound)
+        moment: NotionMoment | PairMoment = NotionMoment(training.notion, self.difference_bound)
+        if self.gap_target is not None:
+            moment = PairMoment(training.notion, self.gap_target)
         found = reduce(train, train.group, moment, iterations=self.iterations, answers=answers)
         return answers.finish(found.network, found.parameters, found.notes)

@@ -8,6 +8,9 @@ Each iteration takes the constraints' concave parts as linear at the current bou
 Lagrangian of the convex problem that is left, and moves its multipliers: the convex-concave procedure (Shen et al.,
 2016), its problems solved one multiplier step at a time. At theta = 0 every constraint holds, so no slack is needed.
 For demographic parity there is no concave part, and it is the method of multipliers on a convex problem.
+
+With a gap aimed at, the share of the covariance that may stay is searched: the gap of decisions on the training rows
+says which shares meet it. It does not fall with the share everywhere, so a few shares are tried before halving.
 """
 
 from __future__ import annotations
@@ -22,9 +25,10 @@ from scipy.special import expit
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import NetworkShape
+from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, NotPrivate, Style, parameter
-from fairpriv_core.methods.fields import iterations
+from fairpriv_core.methods.fields import check_gap_target, gap_target, iterations
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL, build_cells
 from fairpriv_core.notions.notion import Notion
@@ -33,6 +37,8 @@ _TOLERANCE = 1e-3  # of the unconstrained model's largest covariance, and of a p
 _PENALTY, _LARGEST_PENALTY = 0.1, 1e4
 _FASTER = 0.5  # a violation that does not fall to this share of what it was raises the penalty
 _MOST_STEPS = 500
+_FIRST_TRIED = (0.0, 0.5, 0.25, 0.75)  # of the shares that may stay; 1, no constraint, is known before
+_TRIED = 8  # shares at most, the remaining ones by halving
 
 
 @dataclass(frozen=True)
@@ -57,15 +63,29 @@ class Zafar(NotPrivate, FitsAlone):
         high=1.0,
         fairer="less",
     )
-    iterations: int = iterations(40, "Problems solved at most, the unconstrained one included; it ends at the optimum.")
+    gap_target: float | None = gap_target(
+        "of the shares of the covariance that meet it on the training rows the most accurate is taken, or that with "
+        "the smallest gap",
+        "the share that is set",
+        replaces=("covariance_factor",),
+    )
+    iterations: int = iterations(
+        40,
+        "Problems solved at most, the unconstrained one included, for each share that is tried; it ends at the "
+        "optimum.",
+    )
 
     def __post_init__(self) -> None:
         checks.unit(covariance_factor=self.covariance_factor)
+        check_gap_target(self.gap_target)
         checks.whole(low=1, high=1000, iterations=self.iterations)
 
     def steps(self, n_train: int) -> int:
-        """Return how many problems are solved at most; the search ends earlier where it has found the optimum."""
-        return self.iterations
+        """Return how many problems are solved at most; the search ends earlier where it has found the optimum.
+
+        With a gap aimed at that is the unconstrained one, and so many for each other share that is tried.
+        """
+        return self.iterations if self.gap_target is None else 1 + self.iterations * (_TRIED - 1)
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model."""
@@ -78,7 +98,9 @@ def fit_constrained(method: Zafar, train: Dataset, training: Training) -> Fitted
     search = _Search(method, train, training)
     while not search.done:
         search.iterate()
-    notes = {"covariances": dict(zip(search.names, search.covariances().tolist(), strict=True))}
+    notes: dict[str, object] = {"covariances": dict(zip(search.names, search.covariances().tolist(), strict=True))}
+    if method.gap_target is not None:
+        notes["covariance_factor"] = search.tried.table[search.tried.best(method.gap_target), 0].item()
     parameters = search.parameters.astype(np.float32)
     return Fitted(search.network, parameters, training.mechanism.events, search.iteration, notes)
 
@@ -103,12 +125,29 @@ class _Search:
         self._unconstrained = np.asarray(held.get("unconstrained", sides[: len(self.names)]))
         self._penalty = float(held.get("penalty", _PENALTY))
         self._violation, self._moved = float(held.get("violation", np.inf)), float(held.get("moved", np.inf))
+        self._started = int(held.get("started", 0))
+        self.tried = Tried(held.get("tried", np.zeros((0, 3))), held.get("models", np.zeros((0, train.d + 1))))
 
     @property
     def done(self) -> bool:
-        """Whether the constraints hold and nothing moves any more, or there are no iterations left."""
+        """Whether the share is settled, and with a gap aimed at there is no other one to try."""
+        target = self._method.gap_target
+        return self._settled if target is None else self.tried.next(target) is None
+
+    @property
+    def _settled(self) -> bool:
+        """Whether the constraints hold and nothing moves any more, or the share has no iterations left."""
+        if self.iteration == 1 and self._method.gap_target is not None:
+            return True  # the unconstrained model is that of the share 1
         settled = self.iteration > 1 and max(self._violation, self._moved) <= _TOLERANCE
-        return settled or self.iteration >= self._method.iterations
+        return settled or self.iteration - self._started >= self._method.iterations
+
+    @property
+    def _share(self) -> float:
+        """The share of the unconstrained covariance that may stay now."""
+        target = self._method.gap_target
+        found = self._method.covariance_factor if target is None else self.tried.next(target)
+        return 1.0 if found is None else found
 
     def covariances(self) -> np.ndarray:
         """Return each cell's covariance (cells,) on the training rows."""
@@ -130,7 +169,20 @@ class _Search:
                 self._penalty = min(4.0 * self._penalty, _LARGEST_PENALTY)
         self._moved = float(np.abs(self.parameters - before).max())
         self.iteration += 1
+        if self._settled and self._method.gap_target is not None:
+            self._finish_share(self._method.gap_target)
         self._report()
+
+    def _finish_share(self, target: float) -> None:
+        """Keep what the share came to, and start with the next; after the last one go back to the best."""
+        found = evaluate(self.network, self.parameters.astype(np.float32), self._train)
+        gap = found[self._training.notion.metric] or 0.0  # undefined: there is nothing to compare
+        self.tried = self.tried.add((self._share, gap, found["accuracy"]), self.parameters)
+        if self.tried.next(target) is None:
+            self.parameters = self.tried.models[self.tried.best(target)]
+        self._multipliers = np.zeros_like(self._multipliers)
+        self._penalty, self._violation, self._moved = _PENALTY, np.inf, np.inf
+        self._started = self.iteration
 
     def _minimise(self, bound: ConvexBound | None) -> np.ndarray:
         """Return the minimiser of the mean cross-entropy and the penalty, from the parameters of before."""
@@ -164,7 +216,7 @@ class _Search:
 
     def _excess(self, sides: np.ndarray) -> np.ndarray:
         """Return by how much `sides` (2 cells,) exceed the bounds on both sides, in units of the scale."""
-        allowed = self._method.covariance_factor * np.abs(self._unconstrained)
+        allowed = self._share * np.abs(self._unconstrained)
         excess: np.ndarray = (sides - np.tile(allowed, 2)) / self._scale
         return excess
 
@@ -188,9 +240,50 @@ class _Search:
                 "penalty": np.array(self._penalty),
                 "violation": np.array(self._violation),
                 "moved": np.array(self._moved),
+                "started": np.array(self._started),
+                "tried": self.tried.table,
+                "models": self.tried.models,
                 **mechanism.state(),
             }
             observer.commit(step=self.iteration, events=mechanism.events, checkpoint=state)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Shares tried so far, with what became of each on the training rows.
+
+    `table` (m, 3) has a share, the gap of its decisions and their accuracy in each row, `models` (m, d + 1) the
+    parameters.
+    """
+
+    table: np.ndarray
+    models: np.ndarray
+
+    def add(self, row: tuple[float, float, float], parameters: np.ndarray) -> Tried:
+        """Return this with another share."""
+        return Tried(np.vstack([self.table, row]), np.vstack([self.models, parameters]))
+
+    def next(self, target: float) -> float | None:
+        """Return the share to try next: no constraint, a few, then halves above the largest that meets the target.
+
+        None where no constraint is needed, where none of the few meets it, or after _TRIED of them.
+        """
+        shares = self.table[:, 0]
+        if not len(shares):
+            return 1.0
+        met = shares[self.table[:, 1] <= target]
+        if len(shares) == _TRIED or 1.0 in met:
+            return None
+        left = [share for share in _FIRST_TRIED if share not in shares]
+        if left or not len(met):
+            return left[0] if left else None
+        return float(met.max() + shares[shares > met.max()].min()) / 2.0
+
+    def best(self, target: float) -> int:
+        """Return the row of the most accurate share that meets the target; where none does, of the smallest gap."""
+        gap, accuracy = self.table[:, 1], self.table[:, 2]
+        met = gap <= target
+        return int(np.where(met, accuracy, -1.0).argmax() if met.any() else gap.argmin())
 
 
 class BoundaryCovariance:

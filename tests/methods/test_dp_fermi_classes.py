@@ -18,8 +18,8 @@ from fairpriv_core.methods import dp_fermi as classes_module
 from fairpriv_core.methods import dp_fermi as rule_module
 from fairpriv_core.methods import penalty as terms
 from fairpriv_core.methods.cell_counts import release_counts
-from fairpriv_core.methods.dp_fermi import Directions, DpFermi, FermiClassesRule
-from fairpriv_core.methods.penalty import ClassConditions
+from fairpriv_core.methods.dp_fermi import DpFermi, FermiClassesRule
+from fairpriv_core.methods.penalty import ClassConditions, Directions
 from fairpriv_core.methods.setting import Setting
 from tests.methods.harness import RecordingMechanism, Release, make_images, make_three, train, with_group
 

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.exponentiated_gradient import Answers, Learner
+from fairpriv_core.methods.exponentiated_gradient import Answers, Learner, PairMoment
 from fairpriv_core.methods.reductions import Reductions
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, train
@@ -86,3 +86,43 @@ def test_a_bound_of_one_is_logistic_regression() -> None:
 def test_a_bound_that_is_no_share_is_refused() -> None:
     with pytest.raises(BadInput, match=r"difference_bound must lie in \[0, 1\], got -0\.1\."):
         Reductions(difference_bound=-0.1)
+
+
+@pytest.mark.parametrize("notion", list(notions()))
+@pytest.mark.parametrize("groups", [2, 3])
+def test_the_gap_aimed_at_bounds_every_two_groups(notion: str, groups: int) -> None:
+    """It is met on the training rows, and costs no more than bounds on groups that would guarantee it."""
+    data = make_data(n=500, groups=groups)
+    errors = []
+    for method in (Reductions(gap_target=0.06), Reductions(difference_bound=0.03)):
+        (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
+        probabilities = predict_proba(fitted.network, fitted.parameters, data.X)[:, 1]
+        assert spread(notions()[notion], probabilities, data) <= 0.06 + 0.01
+        errors.append(np.abs(probabilities - data.y).mean())
+    assert errors[0] <= errors[1] + 0.01
+
+
+@pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")
+@pytest.mark.parametrize("notion", list(notions()))
+def test_a_pairs_constraint_is_the_difference_of_two_groups(notion: str) -> None:
+    data, draw = make_data(n=300, groups=3), np.random.default_rng(5)
+    moment = PairMoment(notions()[notion], 0.1)
+    moment.load_data(data.X, data.y, sensitive_features=data.group)
+    one, other = draw.integers(0, 2, (2, data.n)).astype(float)
+    differences = moment.gamma(lambda _: one)
+    assert differences.max() == pytest.approx(spread(notions()[notion], one, data))
+    multipliers = differences.abs() + draw.random(len(differences))
+    moved = multipliers @ (differences - moment.gamma(lambda _: other))
+    assert moved == pytest.approx(-(moment.signed_weights(multipliers) @ (one - other)) / data.n)
+    fewer = moment.project_lambda(multipliers)
+    assert fewer @ differences == pytest.approx(multipliers @ differences) and fewer.sum() < multipliers.sum()
+
+
+def test_without_a_gap_aimed_at_groups_are_compared_with_everyone() -> None:
+    data = make_data(n=400, groups=3)
+    bounded, aimed = (
+        train(Reductions(difference_bound=0.05, iterations=ROUNDS, gap_target=gap), [data], [RecordingMechanism()])[0]
+        for gap in (None, 0.05)
+    )
+    assert not np.array_equal(bounded.parameters, aimed.parameters)
+    assert np.array_equal(bounded.parameters, _fit(data, "demographic_parity", 0.05).parameters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -21,6 +22,7 @@ METHOD = JagielskiIn(
     rounds=6, multiplier_max=3.0, dual_step=20.0, ridge=1.0, noise_primal=0.5, noise_dual=0.5, noise_counts=0.5
 )
 NOISELESS = dataclasses.replace(METHOD, dual_step=1.0, noise_primal=0.0, noise_dual=0.0, noise_counts=0.0)
+AIMS = dataclasses.replace(METHOD, gap_target=0.01)
 
 
 def _tiny_group() -> Dataset:
@@ -42,26 +44,27 @@ SHAPES: dict[str, Callable[[], Dataset]] = {
 }
 
 
-def _moves(data: Dataset, notion: str, *, rows: int = 20) -> dict[str, list[float]]:
+def _moves(data: Dataset, notion: str, *, rows: int = 20, method: JagielskiIn = METHOD) -> dict[str, list[float]]:
     """Return, by purpose, by what share of its bound a release moves where one person changes group."""
     base = RecordingMechanism()
-    train(METHOD, [data], [base], notion=notion)
+    train(method, [data], [base], notion=notion)
     moves: dict[str, list[float]] = {"counts": [], "auditor": [], "learner": []}
     for row in range(rows):
         other = RecordingMechanism(replayed=base.releases)
         group = data.group.copy()
         group[row] = (group[row] + 1 + row % (data.groups - 1)) % data.groups
-        train(METHOD, [with_group(data, group)], [other], notion=notion)
+        train(method, [with_group(data, group)], [other], notion=notion)
         for own, new in zip(base.releases, other.releases, strict=True):
             length = np.linalg.norm(new.value - own.value, ord=1 if own.kind == "laplace" else 2)
             moves[own.index[0]].append(float(length) / own.bound)
     return moves
 
 
+@pytest.mark.parametrize("method", [METHOD, AIMS], ids=["bound", "gap"])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("notion", list(notions()))
-def test_one_changed_group_moves_each_release_within_its_bound(notion: str, shape: str) -> None:
-    moves = _moves(SHAPES[shape](), notion)
+def test_one_changed_group_moves_each_release_within_its_bound(notion: str, shape: str, method: JagielskiIn) -> None:
+    moves = _moves(SHAPES[shape](), notion, method=method)
     assert sum(len(each) for each in moves.values()) == 20 * 11
     for purpose, each in moves.items():
         assert max(each) <= 1.0 + 1e-9, purpose
@@ -120,47 +123,63 @@ def test_the_auditors_noise_is_centred_and_as_wide_as_announced() -> None:
     assert noise.var() == pytest.approx(2.0, rel=0.25)
 
 
+@pytest.mark.parametrize("gap", [None, 0.05])
 @pytest.mark.parametrize("notion", list(notions()))
-def test_without_noise_the_game_is_as_written_out(notion: str) -> None:
+def test_without_noise_the_game_is_as_written_out(notion: str, gap: float | None) -> None:
     data = with_group(make_data(n=600, groups=3), np.random.default_rng(2).integers(0, 3, 600))
-    (fitted,) = train(NOISELESS, [data], [RecordingMechanism()], notion=notion)
+    method = dataclasses.replace(NOISELESS, gap_target=gap)
+    (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
     rules = fitted.parameters.reshape(NOISELESS.rounds, data.d + 1)
-    assert np.allclose(rules, _written_out(data, notion), rtol=1e-4, atol=1e-5)
+    assert np.allclose(rules, _written_out(data, notion, gap), rtol=1e-4, atol=1e-5)
     assert fitted.network["weights"] == pytest.approx([1 / NOISELESS.rounds] * NOISELESS.rounds)
 
 
-def _written_out(data: Dataset, name: str) -> np.ndarray:
-    """Return the rules (rounds, d + 1) with every constraint and every row's cost in full."""
+def _written_out(data: Dataset, name: str, gap: float | None) -> np.ndarray:
+    """Return the rules (rounds, d + 1) with every constraint and every row's cost in full.
+
+    A constraint is that the mean over its first rows less that over its second is at most the bound.
+    """
     notion, rows = notions()[name], np.column_stack([data.X, np.ones(data.n)]).astype(np.float64)
-    populations = [np.ones(data.n, bool) if label is None else data.y == label for label in notion.conditions]
-    constraints = [(inside & (data.group == a), inside) for inside in populations for a in range(data.groups)]
     lower = np.linalg.cholesky(rows.T @ rows + NOISELESS.ridge * np.eye(data.d + 1))
     whitened = np.linalg.solve(lower, rows.T).T
     lengths = np.linalg.norm(whitened, axis=1)
     short = whitened * np.minimum(1.0, np.quantile(lengths, 0.95) / lengths)[:, None]
     sign = 1.0 - 2.0 * data.y if notion.target == "loss" else np.ones(data.n)
-    above, below, rules = np.zeros(len(constraints)), np.zeros(len(constraints)), []
+    constraints, bound = _list_constraints(data, name, gap), NOISELESS.difference_bound if gap is None else gap
+    logarithms, rules = np.zeros(len(constraints)), []
     for _ in range(NOISELESS.rounds):
-        weights = np.exp(np.concatenate([above, below]))
-        both = NOISELESS.multiplier_max * weights / (1.0 + weights.sum())
-        shares = np.array([members.mean() for members, _ in constraints])
-        multipliers = shares * (both[: len(above)] - both[len(above) :])
+        weights = np.exp(logarithms)
+        prices = NOISELESS.multiplier_max * weights / (1.0 + weights.sum())
         group_cost, everyone = np.zeros(data.n), np.zeros(data.n)
-        for multiplier, (members, inside) in zip(multipliers, constraints, strict=True):
-            group_cost += data.n * multiplier * sign * members / members.sum()
-            everyone += data.n * multiplier * sign * inside / inside.sum()
+        for price, parts in zip(prices, constraints, strict=True):
+            smallest = min(members.mean() for members, _, is_group in parts if is_group)
+            for members, side, is_group in parts:
+                cost = group_cost if is_group else everyone
+                cost += data.n * price * smallest * side * sign * members / members.sum()
         middle = np.zeros(data.n)
         for label in (0, 1):
             costs = [group_cost[(data.y == label) & (data.group == a)][0] for a in range(data.groups)]
             middle[data.y == label] = (min(costs) + max(costs)) / 2.0
-        total = (1.0 - 2.0 * data.y - everyone + middle) @ whitened + (group_cost - middle) @ short
+        total = (1.0 - 2.0 * data.y + everyone + middle) @ whitened + (group_cost - middle) @ short
         rules.append(-np.linalg.solve(lower.T, total))
         said = (rows @ rules[-1] > 0).astype(float)
         value = np.abs(said - data.y) if notion.target == "loss" else said
-        gaps = np.array([value[members].mean() - value[inside].mean() for members, inside in constraints])
-        above = above + NOISELESS.dual_step * (gaps - NOISELESS.difference_bound)
-        below = below + NOISELESS.dual_step * (-gaps - NOISELESS.difference_bound)
+        found = np.array([sum(side * value[members].mean() for members, side, _ in parts) for parts in constraints])
+        logarithms = logarithms + NOISELESS.dual_step * (found - bound)
     return np.array(rules)
+
+
+def _list_constraints(data: Dataset, name: str, gap: float | None) -> list[list[tuple[np.ndarray, float, bool]]]:
+    """Return each constraint as (rows, sign, whether a group): groups with everyone, or two with each other."""
+    found = []
+    for label in notions()[name].conditions:
+        inside = np.ones(data.n, bool) if label is None else data.y == label
+        groups = [inside & (data.group == a) for a in range(data.groups)]
+        if gap is None:
+            found += [[(one, side, True), (inside, -side, False)] for one in groups for side in (1.0, -1.0)]
+        else:
+            found += [[(one, 1.0, True), (two, -1.0, True)] for one, two in itertools.permutations(groups, 2)]
+    return found
 
 
 def test_the_first_rule_is_least_squares_and_the_game_narrows_the_gap() -> None:

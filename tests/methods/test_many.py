@@ -46,6 +46,7 @@ KINDS: dict[str, list[Method]] = {
         for most in (0.5, 1.0, 2.0)
     ],
     "dp_fermi": [DpFermi(**SHORT, **NOISY, multiplier=most) for most in (0.0, 1.0, 3.0)],
+    "dp_fermi, gaps": [DpFermi(**SHORT, **NOISY, noise_gap=1.0, gap_target=gap) for gap in (None, 0.01, 0.5)],
     "dp_fermi published": [
         DpFermi(**SHORT, noise_primal=50.0, variant="published", multiplier=most) for most in (0.5, 1.0, 3.0)
     ],

@@ -11,15 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.predict import predict_proba
+from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.dp_fermi import DpFermi
+from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
 from fairpriv_core.methods.f_ld import FLd
+from fairpriv_core.methods.jagielski_in import JagielskiIn
 from fairpriv_core.methods.multipliers import REACH, move_multipliers
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
-from fairpriv_core.notions.metrics import measure
+from fairpriv_core.methods.reductions import Reductions
+from fairpriv_core.methods.zafar import Zafar
 from fairpriv_core.notions.surrogates import decided
 from fairpriv_core.privacy.event import merge
 from tests.methods.harness import RecordingMechanism, make_data, train
@@ -126,7 +130,7 @@ def test_what_is_decided() -> None:
     assert np.isnan(decided("score", logits, labels)[4]) and np.isnan(decided("loss", logits, labels)[4])
 
 
-@pytest.mark.parametrize("kind", [FLd, PfLd, PfLdRecord])
+@pytest.mark.parametrize("kind", [FLd, PfLd, PfLdRecord, Reductions, JagielskiIn, Zafar])
 def test_a_gap_that_is_none_is_refused(kind: Any) -> None:
     with pytest.raises(BadInput, match=r"gap_target must lie in \[0, 1\], got 1.2\."):
         kind(gap_target=1.2)
@@ -141,10 +145,15 @@ def test_the_published_variant_aims_at_no_gap() -> None:
 
 QUIET: dict[str, Any] = {"noise_primal": 0.01, "noise_dual": 0.01, "noise_counts": 0.01}
 LONG: dict[str, Any] = {"epochs": 40, "learning_rate": 0.01, "multiplier_max": 5.0}
+FERMI: dict[str, Any] = {"epochs": 40, "batch_size": 100, "noise_primal": 0.01, "noise_counts": 0.01, "noise_gap": 0.01}
 METHODS: dict[str, Any] = {
     "f_ld": FLd(**LONG, batch_size=100),
     "pf_ld": PfLd(**LONG, batch_size=100, sampling_rate=0.05, **QUIET),
     "pf_ld_record": PfLdRecord(**LONG, **QUIET),
+    "reductions": Reductions(),
+    "jagielski_in": JagielskiIn(dual_step=5.0, **QUIET),
+    "dp_fermi": DpFermi(**FERMI),
+    "dp_fermi_record": DpFermiRecord(**FERMI),
 }
 
 
@@ -156,8 +165,7 @@ def test_the_gap_of_decisions_comes_to_what_is_aimed_at(name: str, notion: str, 
 
     def gap(method: Method) -> float:
         (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
-        scores = predict_proba(fitted.network, fitted.parameters, data.X)
-        return float(measure(data.y, scores, data.group, data.group_names)[f"{notion}_gap"])
+        return float(evaluate(fitted.network, fitted.parameters, data)[f"{notion}_gap"])
 
     plain = gap(Plain(epochs=40, batch_size=100, learning_rate=0.01))
     assert plain > target + 0.04

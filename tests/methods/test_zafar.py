@@ -14,7 +14,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods.zafar import BoundaryCovariance, Zafar
+from fairpriv_core.methods.zafar import BoundaryCovariance, Tried, Zafar
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, train, with_group
 
@@ -134,6 +134,46 @@ def test_a_search_that_is_cut_short_says_so_by_its_steps() -> None:
     (fitted,) = train(Zafar(iterations=1), [_data(2)], [RecordingMechanism()])
     assert fitted.steps == 1
     assert np.allclose(fitted.parameters, _fit(_data(2), "demographic_parity", 1.0).parameters, atol=1e-4)
+
+
+@pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds"])
+def test_with_a_gap_aimed_at_the_share_that_meets_it_is_found(notion: str) -> None:
+    """On the training rows, closer than shares in quarters are; a target that is met already changes nothing."""
+    data, metric = _data(2, n=4000), notions()[notion].metric
+    plain = _fit(data, notion, 1.0)
+    target = 0.6 * evaluate(plain.network, plain.parameters, data)[metric]
+    (aimed,) = train(Zafar(gap_target=target), [data], [RecordingMechanism()], notion=notion)
+    assert 0.85 * target <= evaluate(aimed.network, aimed.parameters, data)[metric] <= target
+    share = aimed.notes["covariance_factor"]
+    assert isinstance(share, float) and 0 < share < 1
+    alone = _fit(data, notion, share)
+    assert np.allclose(aimed.parameters, alone.parameters, atol=0.02)
+    (free,) = train(Zafar(gap_target=1.0), [data], [RecordingMechanism()], notion=notion)
+    assert free.steps == 1 and free.notes["covariance_factor"] == 1.0
+
+
+def test_where_no_share_meets_the_gap_the_smallest_is_taken() -> None:
+    data = _minority()
+    (fitted,) = train(Zafar(gap_target=0.0, iterations=10), [data], [RecordingMechanism()], notion="accuracy_parity")
+    gaps = {}
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        (one,) = train(
+            Zafar(covariance_factor=share, iterations=11), [data], [RecordingMechanism()], notion="accuracy_parity"
+        )
+        gaps[share] = evaluate(one.network, one.parameters, data)["accuracy_parity_gap"]
+    found = evaluate(fitted.network, fitted.parameters, data)["accuracy_parity_gap"]
+    assert found == pytest.approx(min(gaps.values()), abs=0.005) and found < gaps[1.0] - 0.02
+
+
+def test_shares_are_tried_in_turn_and_the_best_is_chosen() -> None:
+    gaps = {1.0: 0.2, 0.0: 0.01, 0.5: 0.09, 0.25: 0.03, 0.75: 0.1, 0.375: 0.06, 0.3125: 0.04, 0.34375: 0.05}
+    tried, order = Tried(np.zeros((0, 3)), np.zeros((0, 2))), []
+    while (share := tried.next(0.04)) is not None:
+        order.append(share)
+        tried = tried.add((share, gaps[share], 0.7 + share / 10), np.full(2, share))
+    assert order == list(gaps)
+    assert tried.models[tried.best(0.04)].tolist() == [0.3125, 0.3125]
+    assert tried.table[tried.best(0.005), 0] == 0.0
 
 
 def test_a_factor_that_is_no_share_is_refused() -> None:

@@ -140,6 +140,28 @@ def test_simple_mode_aims_at_the_gap_that_is_accepted(open_page: Open) -> None:
     assert row.config["method"]["multiplier_max"] == AIMED_MULTIPLIER
 
 
+@pytest.mark.parametrize(
+    ("name", "replaced"),
+    [
+        ("reductions", "difference_bound"),
+        ("zafar", "covariance_factor"),
+        ("jagielski_in", "difference_bound"),
+        ("dp_fermi", "multiplier"),
+        ("dp_fermi_record", "multiplier"),
+    ],
+)
+def test_a_gap_aimed_at_takes_the_place_of_the_methods_own_setting(name: str, replaced: str, open_page: Open) -> None:
+    page = open_page("train", method=name, gap="6", expert="True")
+    assert page.slider("gap").value == 6.0 and f"p.{replaced}" not in keys_of(page)
+    page.button("launch").click().run()
+    assert not page.exception
+    method, default = open_store().rows()[0].config["method"], parameters(methods()[name])[replaced][1].default
+    assert (method["gap_target"], method[replaced]) == (0.06, default)
+    page = open_page("train", method=name, gap="6", expert="True", set_lambda="True")
+    title = "λ" if replaced == "multiplier" else parameters(methods()[name])[replaced][0].title
+    assert title in page.toggle("set_lambda").label and f"p.{replaced}" in keys_of(page)
+
+
 def test_whoever_sets_the_multiplier_aims_at_no_gap(open_page: Open) -> None:
     page = open_page("train", expert="True", set_lambda="True", gap="6")
     assert {"p.multiplier_max", "p.clip_dual", "p.dual_step"} <= keys_of(page) and "gap" not in keys_of(page)

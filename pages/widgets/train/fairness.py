@@ -11,10 +11,8 @@ from fairpriv_core.methods.base import Method, Parameter, parameters
 from fairpriv_core.methods.fields import AIMED_MULTIPLIER
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import keep, mount, mount_number, value
-from pages.widgets.train.form import list_optional
 
 _AIM = "gap_target"
-_OF_MULTIPLIERS = ("multiplier_max", "dual_step", "clip_dual")  # set by the method where a gap is aimed at
 _MOST_POINTS = 30.0
 _MIDDLE = 5
 _GAP = "The gap I can accept"
@@ -22,7 +20,7 @@ _HELP = (
     "The largest difference between two groups' decisions that you accept, in percentage points, as the fairness "
     "notion compares them. Training aims at it, and the Run page says whether it was reached."
 )
-_BY_HAND = "Drag λ_max, its step and C_d instead: equality is then pursued as hard as they say, as in the paper."
+_BY_HAND = "The method's own settings say how hard the notion is pursued, as in the paper, in place of a gap aimed at."
 
 
 def choose_fairness(kind: type[Method], *, expert: bool, typed: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -34,14 +32,13 @@ def choose_fairness(kind: type[Method], *, expert: bool, typed: bool) -> tuple[d
     known = parameters(kind)
     if not _can_aim(kind):
         return ({} if expert else _choose_trade(kind)), ((_AIM,) if _AIM in known else ())
-    optional = _AIM in list_optional(kind)
-    if expert and optional and keep("set_lambda", st.toggle("Set λ myself", **mount("set_lambda"), help=_BY_HAND)):
+    replaced = tuple(name for name in known[_AIM][0].replaces if name in known)
+    if expert and replaced and keep("set_lambda", st.toggle(_name_toggle(kind), **mount("set_lambda"), help=_BY_HAND)):
         return {_AIM: None}, (_AIM,)
     aimed = {_AIM: _choose_gap(typed=typed)}
-    ours = tuple(name for name in _OF_MULTIPLIERS if name in known) if optional else ()
-    if "multiplier_max" in ours:
+    if "multiplier_max" in replaced:
         aimed["multiplier_max"] = AIMED_MULTIPLIER
-    return aimed, (_AIM, *ours)
+    return aimed, (_AIM, *replaced)
 
 
 def turn_knob(default: float, position: int, shown: Parameter) -> float:
@@ -60,6 +57,13 @@ def _can_aim(kind: type[Method]) -> bool:
     """Return whether it takes a gap to aim at: as published, methods pursue equality."""
     published = "published" in kind.info.variants and value("variant") == "published"
     return _AIM in parameters(kind) and not published
+
+
+def _name_toggle(kind: type[Method]) -> str:
+    """Say what a person sets in place of the gap: the multipliers, or of a method without them its own bound."""
+    known = parameters(kind)
+    first = next(name for name in known[_AIM][0].replaces if name in known)
+    return "Set λ myself" if first.startswith("multiplier") else f"Set “{plain(known[first][0].title)}” myself"
 
 
 def _choose_gap(*, typed: bool) -> float:

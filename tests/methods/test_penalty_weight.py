@@ -1,0 +1,185 @@
+"""DP-FERMI's lambda that follows a gap: what one person moves, what it reads, and where it ends."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods import penalty_weight
+from fairpriv_core.methods.dp_fermi import DpFermi
+from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
+from fairpriv_core.methods.penalty_weight import LARGEST, PenaltyWeights, largest_difference, shift_of_decisions
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.privacy.event import Gaussian, merge
+from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
+
+SHORT: dict[str, Any] = {"epochs": 4, "batch_size": 50, "noise_primal": 0.5, "noise_counts": 0.5, "noise_gap": 0.7}
+ATTRIBUTE = DpFermi(**SHORT, gap_target=0.02)
+RECORD = DpFermiRecord(**SHORT, gap_target=0.02)
+BOTH = pytest.mark.parametrize("method", [ATTRIBUTE, RECORD], ids=["attribute", "record"])
+
+
+def _ordinary(groups: int, labels: int = 2) -> Dataset:
+    data, draw = make_data(n=240 * groups, groups=groups), np.random.default_rng(5)
+    names = {} if labels == 2 else {"label_names": tuple(f"label {number}" for number in range(labels))}
+    y = data.y if labels == 2 else np.digitize(data.X[:, 0], [-0.5, 0.5]).astype(np.int64)
+    return dataclasses.replace(with_group(data, draw.integers(0, groups, data.n)), y=y, **names)
+
+
+def _decisions(mechanism: RecordingMechanism) -> list[Release]:
+    return [release for release in mechanism.releases if release.index[0] == "decisions"]
+
+
+def _moves(method: DpFermi | DpFermiRecord, data: Dataset, notion: str) -> np.ndarray:
+    """Return how far single persons move the sums of decisions, over the shift that the mechanism was told."""
+    base, moves = RecordingMechanism(), []
+    train(method, [data], [base], notion=notion)
+    for row in range(15):
+        other = RecordingMechanism(replayed=base.releases)
+        changed = with_group(data, np.where(np.arange(data.n) == row, (data.group + 1) % data.groups, data.group))
+        if isinstance(method, DpFermiRecord):
+            X = np.where(np.arange(data.n)[:, None] == row, np.float32(np.nan), data.X)
+            changed = dataclasses.replace(data, X=X)
+        train(method, [changed], [other], notion=notion)
+        pairs = zip(_decisions(base), _decisions(other), strict=True)
+        moves += [float(np.linalg.norm(own.value - new.value)) / own.bound for own, new in pairs]
+    return np.array(moves)
+
+
+@BOTH
+@pytest.mark.parametrize("notion", DpFermi.info.notions)
+def test_one_person_moves_decisions_by_their_shift(method: DpFermi | DpFermiRecord, notion: str) -> None:
+    moves = _moves(method, _ordinary(3), notion)
+    assert len(moves) == 15 * 3
+    assert moves.max() == pytest.approx(1.0) and set(np.round(moves, 9)) <= {0.0, 1.0}
+
+
+def test_one_person_moves_decisions_among_three_labels_by_their_shift() -> None:
+    assert _moves(ATTRIBUTE, _ordinary(2, labels=3), "equalized_odds").max() == pytest.approx(1.0)
+    assert shift_of_decisions(3, 2) == pytest.approx(np.linalg.norm([2, -1, -1, 2, -1, -1]))
+
+
+@BOTH
+def test_the_mutant_that_counts_one_cell_less_is_caught(
+    method: DpFermi | DpFermiRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(penalty_weight, "shift_of_decisions", lambda labels, cells: shift_of_decisions(labels, 1) / 1.1)
+    assert _moves(method, _ordinary(2), "demographic_parity").max() > 1.05
+
+
+@BOTH
+def test_lambda_follows_what_was_released_and_not_what_is_true(
+    method: DpFermi | DpFermiRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With other groups and the same releases the model is the same; a lambda that reads exact sums is caught."""
+    assert _replays_alike(method)
+    honest = PenaltyWeights._release
+
+    def exact(weights: PenaltyWeights, k: int, *rest: Any) -> tuple[np.ndarray, float]:
+        released, deviation = honest(weights, k, *rest)
+        mechanism = weights._setting.trainings[k].mechanism
+        assert isinstance(mechanism, RecordingMechanism)
+        return _decisions(mechanism)[-1].value.reshape(released.shape), deviation
+
+    monkeypatch.setattr(PenaltyWeights, "_release", exact)
+    assert not _replays_alike(method)
+
+
+def _replays_alike(method: DpFermi | DpFermiRecord) -> bool:
+    data, base = _ordinary(2), RecordingMechanism()
+    (first,) = train(method, [data], [base])
+    garbage = with_group(data, np.random.default_rng(1).integers(0, 2, data.n))
+    (second,) = train(method, [garbage], [RecordingMechanism(replayed=base.releases)])
+    return np.array_equal(first.parameters, second.parameters) and first.notes == second.notes
+
+
+@BOTH
+def test_what_is_released_is_what_is_announced(method: DpFermi | DpFermiRecord) -> None:
+    data = _ordinary(2)
+    for epochs, count in ((4, 3), (1, 0)):
+        asked = dataclasses.replace(method, epochs=epochs)
+        (fitted,) = train(asked, [data], [RecordingMechanism()])
+        assert set(merge(fitted.events)) == set(merge(asked.event(data.n)))
+        assert sum(event.count for event in fitted.events if event == Gaussian(0.7, count)) == count
+    none = dataclasses.replace(method, gap_target=None)
+    assert Gaussian(0.7, 3) not in none.event(data.n) and Gaussian(0.7, 3) in method.event(data.n)
+
+
+@BOTH
+def test_lambda_that_is_back_at_0_is_counted_and_pulls_nothing(method: DpFermi | DpFermiRecord) -> None:
+    """A target that everything meets: what the run says that it cost must not follow from what was released."""
+    quiet = dataclasses.replace(method, gap_target=1.0, epochs=6, noise_gap=0.01)
+    data = _ordinary(2)
+    (fitted,) = train(quiet, [data], [RecordingMechanism()])
+    assert set(fitted.notes["multipliers"].values()) == {0.0}  # type: ignore[attr-defined]
+    assert set(merge(fitted.events)) == set(merge(quiet.event(data.n)))
+
+
+def test_lambda_stays_within_its_range() -> None:
+    data = _ordinary(2)
+    greedy = dataclasses.replace(ATTRIBUTE, gap_target=0.0, epochs=8, noise_gap=300.0)
+    (fitted,) = train(greedy, [data], [RecordingMechanism()])
+    assert np.isfinite(fitted.parameters).all()
+    assert 0 < _weight_after(greedy, data) <= LARGEST
+
+
+def _weight_after(method: DpFermi, data: Dataset) -> float:
+    """Return lambda of the last epoch, from a cell's multiplier, W and the shares that are exported."""
+    (fitted,) = train(method, [data], [RecordingMechanism()])
+    notes: Any = fitted.notes
+    name = next(iter(notes["multipliers"]))
+    w, share = np.array(notes["adversary"])[0, 0], notes["group_shares"][name]
+    return float(-notes["multipliers"][name] / (2.0 * (w[1] - w[0]) / np.sqrt(share) * share))
+
+
+def test_the_noise_is_deducted_from_the_difference() -> None:
+    """On average squares are those of the exact shares, whatever the noise."""
+    draw, exact, deviations = np.random.default_rng(3), np.array([0.3, 0.5]), np.array([0.1, 0.05])
+    found = []
+    for _ in range(4000):
+        noisy = exact + deviations * draw.normal(size=2)
+        found.append((noisy[0] - noisy[1]) ** 2 - (deviations**2).sum())
+        shares = np.stack([1.0 - noisy, noisy], axis=1)
+        gap = largest_difference(shares, deviations**2, np.array([-1, -1]))
+        assert gap == pytest.approx(np.sqrt(max(found[-1], 0.0)))
+    assert np.mean(found) == pytest.approx(0.04, abs=0.004)
+    apart = np.array([[0.9, 0.1], [0.1, 0.9]])
+    assert largest_difference(apart, np.zeros(2), np.array([0, 1])) == 0.0
+
+
+@pytest.mark.parametrize("kind", [DpFermi, DpFermiRecord])
+def test_calibration_pays_for_decisions(kind: Any) -> None:
+    ready = kind(gap_target=0.04).calibrated(epsilon=1.0, delta=1e-5, n_train=20000)
+    plain = kind().calibrated(epsilon=1.0, delta=1e-5, n_train=20000)
+    assert plain.noise_gap is None and ready.noise_gap > 0
+    assert ready.noise_primal > plain.noise_primal and ready.noise_counts == plain.noise_counts
+
+
+@pytest.mark.parametrize("kind", [DpFermi, DpFermiRecord])
+def test_assumptions_name_the_data_that_settings_were_chosen_on(kind: Any) -> None:
+    assert "The shipped settings were chosen on Adult;" in kind().assumptions()[-1]
+    assert "chosen on Adult, Bank, COMPAS and synthetic data;" in kind(gap_target=0.04).assumptions()[-1]
+
+
+@pytest.mark.parametrize("kind", [DpFermi, DpFermiRecord])
+def test_what_cannot_be_used_is_said_in_a_sentence(kind: Any) -> None:
+    with pytest.raises(BadInput, match=r"gap_target must lie in \[0, 1\], got 1\.2\."):
+        kind(gap_target=1.2)
+    with pytest.raises(BadInput, match=r"share_counts \+ share_gap must stay below 1, got 1\."):
+        kind(share_counts=0.5, share_gap=0.5)
+    with pytest.raises(BadInput, match=r"noise_gap is not set; give epsilon, or set noise_gap by hand\."):
+        kind(gap_target=0.1, noise_counts=1.0, noise_primal=1.0).event(20000)
+
+
+def test_the_published_variant_aims_at_no_gap() -> None:
+    with pytest.raises(BadInput, match="gap_target must be none for the published variant"):
+        DpFermi(variant="published", gap_target=0.04)
+
+
+def test_notions_are_those_that_decisions_are_counted_for() -> None:
+    assert all(notions()[name].target == "score" for name in (*DpFermi.info.notions, *DpFermiRecord.info.notions))
