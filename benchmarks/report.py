@@ -95,10 +95,10 @@ def _show_machines(results: Results) -> Iterator[str]:
     lines = []
     for name, result in results.items():
         machine = result["machine"]
-        look = ", a quick look" if result["quick"] else ""
+        how = ", a quick look" if result["quick"] else ""
         load = " / ".join(f"{value:g}" for value in machine["load_average"])
         lines.append(
-            f"- {name} ({machine['measured']}{look}): {machine['cpu']}, {machine['cores']} cores, {machine['device']}, "
+            f"- {name} ({machine['measured']}{how}): {machine['cpu']}, {machine['cores']} cores, {machine['device']}, "
             f"{machine['clock']}, {machine['threads']} thread, load {load}; {machine['system']}, "
             f"Python {machine['python']}, PyTorch {machine['torch']}, Opacus {machine['opacus']}"
         )

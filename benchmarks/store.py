@@ -84,7 +84,7 @@ def watch(place: str, together: Barrier, *, seconds: float) -> Tally:
             if len(tally.looks) % 20 == 0:
                 keys = [row.key for row in store.rows() if row.status == "running"]
             begun = time.monotonic()
-            look(store, keys[len(tally.looks) % len(keys)])
+            style(store, keys[len(tally.looks) % len(keys)])
             tally.looks.append(time.monotonic() - begun)
         except StoreError as error:
             tally.errors[str(error)] += 1
@@ -93,7 +93,7 @@ def watch(place: str, together: Barrier, *, seconds: float) -> Tally:
     return tally
 
 
-def look(store: RunStore, key: str) -> None:
+def style(store: RunStore, key: str) -> None:
     """Read what the Run page reads of a run."""
     store.row(key)
     store.record(key)

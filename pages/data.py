@@ -56,7 +56,7 @@ def _follow_reference() -> None:
     name = "dataset" if spec.file is None else "file"
     choose(name, spec.dataset or reference.partition(":")[0].removeprefix("file-"))
     if spec.file is not None:
-        begin_file(spec.file, told=True)
+        begin_file(spec.file, stated=True)
         choose("image", spec.image or "")
         choose("person", spec.person or "")
         choose("schema", spec.schema)

@@ -90,7 +90,7 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
     values: dict[str, Any] = {}
     if len(kind.info.variants) > 1:
         values["variant"] = _choose_variant(kind.info.variants)
-    network, apart = choose_network(kind, dataset)
+    network, separate = choose_network(kind, dataset)
     values |= {} if network is None else {"network": network}
     slots["network"] = st.container()
     with fairness:
@@ -98,7 +98,7 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
         values |= pursued
         slots["gap_target"] = st.container()
     if expert:
-        chosen, places = choose_parameters(kind, expert=True, typed=typed, without=(*apart, *ours))
+        chosen, places = choose_parameters(kind, expert=True, typed=typed, without=(*separate, *ours))
         slots |= places
         seed = st.number_input("Seed", step=1, format="%d", **mount("seed"), help="Split, start and public batches.")
         raw["seed"] = keep("seed", seed)

@@ -99,8 +99,8 @@ class Dataset:
         official = None if self.official_test is None else self.official_test[index]
         unit = None if self.unit is None else self.unit[index]
         row = None if self.row is None else self.row[index]
-        kept = replace(self, X=select_rows(self.X, index), y=self.y[index], group=self.group[index])
-        return replace(kept, official_test=official, unit=unit, row=row)
+        selected = replace(self, X=select_rows(self.X, index), y=self.y[index], group=self.group[index])
+        return replace(selected, official_test=official, unit=unit, row=row)
 
 
 def load_dataset(spec: DataSpec) -> Dataset:

@@ -329,9 +329,9 @@ def _find_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
     columns = [[cell.strip() for cell in column if cell.strip()] for column in zip_longest(*rows[1:], fillvalue="")]
     commas = [cells for cells in columns if any(map(_WITH_COMMA.fullmatch, cells)) and all(map(_is_number, cells))]
     points = any(_WITH_POINT.fullmatch(cell) for cells in columns for cell in cells)
-    told = [cell for cells in commas for cell in cells if "," in cell]
-    thousands = separator != ";" and all(map(_THOUSANDS.fullmatch, told))
-    return "," if told and not points and not thousands else "."
+    stated = [cell for cells in commas for cell in cells if "," in cell]
+    thousands = separator != ";" and all(map(_THOUSANDS.fullmatch, stated))
+    return "," if stated and not points and not thousands else "."
 
 
 def _is_number(cell: str) -> bool:

@@ -45,19 +45,19 @@ def read_benchmark(problem: Problem) -> RawTable:
     cuts = {label.column.name: label.above for label in problem.labels if label.above is not None}
     tables = [_read_source(source, path, wanted, cuts) for source, path in files]
     whole = join_tables(tables)
-    kept = _filter_rows(problem, whole)
-    rows = take_rows({name: whole[name] for name in problem.columns}, kept)
+    selected = _filter_rows(problem, whole)
+    rows = take_rows({name: whole[name] for name in problem.columns}, selected)
     parts = [
         np.full(count_rows(table), source.part == "test") for table, (source, _) in zip(tables, files, strict=True)
     ]
     return RawTable(
         problem.name,
         rows,
-        _note_filter(declare_problem(problem), published=len(kept), left=int(kept.sum())),
+        _note_filter(declare_problem(problem), published=len(selected), left=int(selected.sum())),
         hashlib.sha256("".join(source.sha256 for source, _ in files).encode()).hexdigest(),
         problem.caveats,
-        official_test=np.concatenate(parts)[kept] if any(source.part for source, _ in files) else None,
-        unit=None if problem.unit is None else to_numbers(whole[problem.unit])[kept].astype(np.int64),
+        official_test=np.concatenate(parts)[selected] if any(source.part for source, _ in files) else None,
+        unit=None if problem.unit is None else to_numbers(whole[problem.unit])[selected].astype(np.int64),
         unit_name=problem.unit or "",
     )
 
@@ -128,17 +128,17 @@ def _apply(column: Numeric | Categorical, values: Column, above: float | None) -
 
 def _filter_rows(problem: Problem, table: Table) -> np.ndarray:
     """Return a mask (n,) of the rows that the published filter keeps; a missing value never passes a range."""
-    kept = np.ones(count_rows(table), dtype=bool)
+    selected = np.ones(count_rows(table), dtype=bool)
     for rule in problem.keep:
         column = table[rule.column]
         if rule.low is not None and rule.high is not None:
             numbers = to_numbers(column)
-            kept &= (numbers >= rule.low) & (numbers <= rule.high)
+            selected &= (numbers >= rule.low) & (numbers <= rule.high)
         if rule.without:
-            kept &= ~np.isin(_find_values(column), [canonical(value) for value in rule.without])
+            selected &= ~np.isin(_find_values(column), [canonical(value) for value in rule.without])
     if problem.drop_missing:
-        kept &= ~np.logical_or.reduce([find_missing(table[name]) for name in problem.columns])
-    return kept
+        selected &= ~np.logical_or.reduce([find_missing(table[name]) for name in problem.columns])
+    return selected
 
 
 def _find_values(column: Column) -> np.ndarray:

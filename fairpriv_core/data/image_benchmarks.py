@@ -61,14 +61,14 @@ def read_unbalanced(problem: Problem, _: bool) -> Pictures:
     labels = [read_idx(path, 1) for source, path in files if "labels" in source.path]
     digits = np.concatenate(labels).astype(np.int64)
     test = np.arange(len(digits)) >= len(labels[0])
-    kept = keep_rare(digits, test)
+    selected = keep_rare(digits, test)
     sealed = hashlib.sha256("".join(source.sha256 for source, _ in files).encode())
     sealed.update(repr((RARE, RARE_KEPT, RARE_SEED)).encode())
     return Pictures(
-        Pixels(np.concatenate(images)[:, None][kept]),
-        {problem.labels[0].column.name: Codes(digits[kept], DIGITS)},
+        Pixels(np.concatenate(images)[:, None][selected]),
+        {problem.labels[0].column.name: Codes(digits[selected], DIGITS)},
         sealed.hexdigest(),
-        official_test=test[kept],
+        official_test=test[selected],
     )
 
 
@@ -138,8 +138,8 @@ def read_folder(folder: Path, target: Target, *, skip: bool) -> Faces:
         )
     notes = [_check_names([name for name in names if labels[name] is None], len(names), skip=skip)]
     listed = list(known)
-    pixels, kept, lost = decode_images(listed, lambda at: read_image_file(folder / listed[at]), target, skip=skip)
-    age, gender, race = np.array([known[listed[at]] for at in kept]).T
+    pixels, selected, lost = decode_images(listed, lambda at: read_image_file(folder / listed[at]), target, skip=skip)
+    age, gender, race = np.array([known[listed[at]] for at in selected]).T
     said = tuple(note for note in (*notes, lost) if note)
     return Faces(pixels, age, gender, race, "", said)
 

@@ -106,7 +106,7 @@ class _Reading:
     first: tuple[str, tuple[int, int]] | None = None
     colour: bool = False
     rows: int = 0
-    kept: list[int] = field(default_factory=list)
+    selected: list[int] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
     def read(self, names: Sequence[str], find: Callable[[int], bytes]) -> Iterator[np.ndarray]:
@@ -114,7 +114,7 @@ class _Reading:
         for place, name in enumerate(names):
             found = self._decode(place, name, find)
             if found is not None:
-                self.kept.append(place)
+                self.selected.append(place)
                 yield found
 
     def _decode(self, place: int, name: str, find: Callable[[int], bytes]) -> np.ndarray | None:
@@ -184,10 +184,14 @@ def decode_images(
             "mend them, or leave them out with unreadable = skip.",
             field="unreadable",
         )
-    kept = np.array(reading.kept, dtype=np.int64)
-    values = stacked[: len(kept)].reshape(len(kept), 3 if reading.colour else 1, height, width)
+    selected = np.array(reading.selected, dtype=np.int64)
+    values = stacked[: len(selected)].reshape(len(selected), 3 if reading.colour else 1, height, width)
     lost = len(reading.broken)
-    return Pixels(values), kept, f"{lost:,} of {len(names):,} images cannot be read and were left out." if lost else ""
+    return (
+        Pixels(values),
+        selected,
+        f"{lost:,} of {len(names):,} images cannot be read and were left out." if lost else "",
+    )
 
 
 def _flatten(image: Image.Image, colour: bool, size: tuple[int, int] | None) -> np.ndarray:

@@ -104,13 +104,13 @@ def read_columns(
 
     The column `person` is read as the names that it holds, however many and long they are. Errors as `read_table`.
     """
-    told = {} if schema is None else {column.name: column.reading for column in schema.columns}
-    told |= {} if person is None else {person: ReadAs("key")}
-    reading = read_table(path, exact=exact, told=told, limit_bytes=limit_bytes)
+    read_as = {} if schema is None else {column.name: column.reading for column in schema.columns}
+    read_as |= {} if person is None else {person: ReadAs("key")}
+    reading = read_table(path, exact=exact, read_as=read_as, limit_bytes=limit_bytes)
     dates = {name: ReadAs("date") for name, some in reading.samples.items() if guess_order(some) is not None}
     if schema is not None or not dates:
         return reading
-    return read_table(path, exact=exact, told={**told, **dates}, limit_bytes=limit_bytes)
+    return read_table(path, exact=exact, read_as={**read_as, **dates}, limit_bytes=limit_bytes)
 
 
 def state_columns(table: Table, schema: TableSchema | None, *, without: Collection[str]) -> dict[str, ColumnSchema]:
@@ -158,8 +158,8 @@ def _warn(reading: Reading, said: Mapping[str, ColumnSchema]) -> tuple[str, ...]
     """Return what every reader may know of a table whose columns were guessed: no cell of it, and no count."""
     retyped = {name: f"column '{name}' is read as text because of one of its values." for name in reading.retyped}
     guessed = {name: column.public for name, column in said.items() if column.public}
-    told = (text for name, text in (*retyped.items(), *guessed.items()) if name in said)
-    return (*told, *reading.unused.values())
+    read_as = (text for name, text in (*retyped.items(), *guessed.items()) if name in said)
+    return (*read_as, *reading.unused.values())
 
 
 def _tell_left_out(said: Mapping[str, ColumnSchema], schema: TableSchema | None, table: Table) -> dict[str, str]:

@@ -130,11 +130,11 @@ def attach_images(rows: RawTable, path: Path, column: str, *, skip: bool) -> Raw
             f"{path.name}: column '{column}' has other rows than the rest; save the file anew.", field="file"
         )
     names = [cells.name(place) for place in range(len(cells.cells))]
-    pixels, kept, lost = decode_images(names, cells.find, Target(), skip=skip)
+    pixels, selected, lost = decode_images(names, cells.find, Target(), skip=skip)
     declared = replace(rows.declared, schema=(), assumed=(_LEARNED,), image=pixels.shape)
     return replace(
         rows,
-        table=take_rows(rows.table, kept),
+        table=take_rows(rows.table, selected),
         declared=declared,
         digest=hashlib.sha256(f"{rows.digest} {pixels.seal()}".encode()).hexdigest(),
         caveats=(*rows.caveats, *((lost,) if lost else ())),

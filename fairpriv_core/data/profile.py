@@ -211,9 +211,9 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileRep
 def list_labels(columns: Sequence[ColumnReport]) -> list[ColumnReport]:
     """Return the columns that can be predicted: those with few values, then quantities, which have to be cut."""
     varied = [column for column in columns if column.distinct > 1]
-    few = [column for column in varied if column.distinct <= MOST_CODES]
+    small = [column for column in varied if column.distinct <= MOST_CODES]
     quantities = [column for column in varied if column.is_quantity and column.role != "unused"]
-    return [*few, *quantities] or [column for column in varied if column.values]
+    return [*small, *quantities] or [column for column in varied if column.values]
 
 
 def guess_positive(values: Sequence[str]) -> str:
@@ -307,9 +307,9 @@ def _guess_label(columns: Sequence[ColumnReport]) -> tuple[ColumnReport, ...]:
     free = [column for column in list_labels(columns) if column.role == "feature"]
     if not free or any(column.role == "label" for column in columns):
         return tuple(columns)
-    few = [column for column in free if not column.is_quantity]
+    small = [column for column in free if not column.is_quantity]
     named = [column for column in free if split_words(column.name) & _LABEL_WORDS]
-    guess = (few[-1:] or named or free[-1:])[0]
+    guess = (small[-1:] or named or free[-1:])[0]
     return tuple(replace(each, said=replace(each.said, role="label")) if each is guess else each for each in columns)
 
 

@@ -86,10 +86,10 @@ _Taker = TypeVar("_Taker", bound=_Taking)
 
 @dataclass
 class _Growing:
-    """A column while it is read into memory; `told` is what a schema says that it holds, None where none does."""
+    """A column while it is read into memory; `read_as` is what a schema says that it holds, None where none does."""
 
     numeric: bool
-    told: ReadAs | None = None
+    read_as: ReadAs | None = None
     decimal: str = "."
     held: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     rows: int = 0
@@ -97,9 +97,9 @@ class _Growing:
     sample: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.told is not None:
-            self.numeric = self.told.kind == "number"
-            for value in self.told.values:
+        if self.read_as is not None:
+            self.numeric = self.read_as.kind == "number"
+            for value in self.read_as.values:
                 self.values.setdefault(canonical(value), len(self.values))
 
     @property
@@ -124,11 +124,11 @@ class _Growing:
     def _add_texts(self, array: pa.Array) -> None:
         coded = array if pa.types.is_dictionary(array.type) else array.cast(pa.string()).dictionary_encode()
         lookup = [self._find(text) for text in coded.dictionary.to_pylist()]
-        if self.told is None and len(self.values) > MOST_VALUES:
+        if self.read_as is None and len(self.values) > MOST_VALUES:
             self.sample, self.held, self.values = tuple(self.values)[:_SAMPLE], np.empty(0), {}
             return
         indices = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False)
-        self._append(np.array([*lookup, -1], dtype=np.int16 if self.told is None else np.int32)[indices])
+        self._append(np.array([*lookup, -1], dtype=np.int16 if self.read_as is None else np.int32)[indices])
 
     def _append(self, part: np.ndarray) -> None:
         """Add `part` to one array that doubles when it is full: what is not written to yet takes no memory."""
@@ -147,10 +147,10 @@ class _Growing:
         stripped = "" if text is None else str(text).strip()
         if stripped in MISSING:
             return -1
-        if self.told is None or self.told.kind == "key":
+        if self.read_as is None or self.read_as.kind == "key":
             return self.values.setdefault(stripped, len(self.values))
-        key = re.split("[T ]", stripped, maxsplit=1)[0] if self.told.kind == "date" else canonical(stripped)
-        most = _MOST_DAYS if self.told.kind == "date" else MOST_VALUES + len(self.told.values)
+        key = re.split("[T ]", stripped, maxsplit=1)[0] if self.read_as.kind == "date" else canonical(stripped)
+        most = _MOST_DAYS if self.read_as.kind == "date" else MOST_VALUES + len(self.read_as.values)
         has_room = key in self.values or len(self.values) < most
         return self.values.setdefault(key if has_room else _UNLISTED, len(self.values))
 
@@ -160,7 +160,7 @@ class _Growing:
         if self.numeric:
             return Numbers(whole)
         coded = Codes(whole, tuple(self.values))
-        return coded if self.told is not None else _as_numbers(coded)
+        return coded if self.read_as is not None else _as_numbers(coded)
 
 
 def _is_long(part: np.ndarray) -> bool:
@@ -245,20 +245,20 @@ def digest_content(path: Path) -> str:
 
 
 def read_table(
-    path: Path, *, exact: str = "", told: Mapping[str, ReadAs] | None = None, limit_bytes: int | None = None
+    path: Path, *, exact: str = "", read_as: Mapping[str, ReadAs] | None = None, limit_bytes: int | None = None
 ) -> Reading:
-    """Return a person's table; columns named in the text `exact` keep float64, those in `told` are read as that says.
+    """Return a person's table; columns named in the text `exact` keep float64, those in `read_as` as it says.
 
     Raises BadInput for everything that can be wrong with a file, naming the column or row.
     """
     check_file(path, limit_bytes=limit_bytes)
     form = find_form(path, limit_bytes=limit_bytes)
     if form.packing == "parquet":
-        return _read_parquet(path, exact, told or {}, limit_bytes)
+        return _read_parquet(path, exact, read_as or {}, limit_bytes)
     blank, header = read_names(path, form)
     check_header(path, header)
     known = [name for name in header if name and name in exact]
-    reading = read_csv(path, header=header, layout=Layout(skip=blank), exact=known, told=told, form=form)
+    reading = read_csv(path, header=header, layout=Layout(skip=blank), exact=known, read_as=read_as, form=form)
     nameless = [str(position) for position, name in enumerate(header, 1) if not name]
     noted = [f"column {', '.join(nameless)} has no name and is not used."] if nameless else []
     described = form.describe()
@@ -273,16 +273,16 @@ def read_csv(
     layout: Layout = _PLAIN,
     columns: Collection[str] | None = None,
     exact: Collection[str] = (),
-    told: Mapping[str, ReadAs] | None = None,
+    read_as: Mapping[str, ReadAs] | None = None,
     form: Form | None = None,
 ) -> Reading:
     """Return the named `columns` (None: all) of a CSV file whose names are `header`; `form` is that of a person's.
 
-    Types come from the first block, unless a column is `told`; a column of numbers in which a text turns up later is
-    read again as text, and a remark says where.
+    Types come from the first block, unless a column is in `read_as`; a column of numbers in which a text turns up later
+    is read again as text, and a remark says where.
     """
     opener = _open_named(path, header, layout, form or Form(separator=layout.separator), columns)
-    kinds = told or {}
+    kinds = read_as or {}
 
     def start(name: str, *, numeric: bool) -> _Growing:
         return _Growing(numeric, kinds.get(name), opener.form.decimal)
@@ -301,10 +301,10 @@ def _open_named(
 
 
 def _stream(
-    opener: _Opener, exact: Collection[str], start: Callable[..., _Taker], told: Mapping[str, ReadAs]
+    opener: _Opener, exact: Collection[str], start: Callable[..., _Taker], read_as: Mapping[str, ReadAs]
 ) -> tuple[dict[str, _Taker], dict[str, str]]:
     """Give each block of a CSV file to what `start(name, numeric=…)` makes of a column; return these, and `retyped`."""
-    types = {name: _choose_type(found, name in exact, told.get(name)) for name, found in opener.infer().items()}
+    types = {name: _choose_type(found, name in exact, read_as.get(name)) for name, found in opener.infer().items()}
     retyped: dict[str, str] = {}
     while True:
         taking = {name: start(name, numeric=types[name] != _TEXT) for name in opener.wanted}
@@ -318,7 +318,7 @@ def _stream(
             name = opener.names[int(junk[1])]
             types[name] = _TEXT
             where = f"row {junk[2]}" if junk[2] else "one of its rows"
-            held = "is read as text" if name not in told else "has missing values"
+            held = "is read as text" if name not in read_as else "has missing values"
             retyped[name] = f"column '{name}' {held} because {where} holds no number there."
 
 
@@ -376,9 +376,9 @@ class _Opener:
         return "error"
 
 
-def _choose_type(found: pa.DataType, exact: bool, told: ReadAs | None) -> pa.DataType:
-    if told is not None:
-        return pa.float64() if told.kind == "number" else _TEXT
+def _choose_type(found: pa.DataType, exact: bool, read_as: ReadAs | None) -> pa.DataType:
+    if read_as is not None:
+        return pa.float64() if read_as.kind == "number" else _TEXT
     if pa.types.is_integer(found):
         return pa.float64()  # longer whole numbers than float32 has
     if pa.types.is_floating(found):
@@ -420,7 +420,7 @@ def _as_numbers(column: Codes) -> Column:
     return Numbers(numbers[column.codes]) if np.isfinite(numbers[:-1]).all() and column.values else column
 
 
-def _read_parquet(path: Path, exact: str, told: Mapping[str, ReadAs], limit_bytes: int | None) -> Reading:
+def _read_parquet(path: Path, exact: str, read_as: Mapping[str, ReadAs], limit_bytes: int | None) -> Reading:
     try:
         file = parquet.ParquetFile(path)
         schema = file.schema_arrow
@@ -429,7 +429,7 @@ def _read_parquet(path: Path, exact: str, told: Mapping[str, ReadAs], limit_byte
         check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
         unused = _find_unused(schema)
         usable = {found.name: bool(_is_number(found.type)) for found in schema if found.name not in unused}
-        growing = {name: _Growing(numeric, told.get(name)) for name, numeric in usable.items()}
+        growing = {name: _Growing(numeric, read_as.get(name)) for name, numeric in usable.items()}
         texts = {name for name, column in growing.items() if not column.numeric}
         batches = (_plain(_date(batch), texts) for batch in file.iter_batches(batch_size=_BATCH, columns=list(usable)))
         _grow(growing, batches, [name for name in usable if name in exact])

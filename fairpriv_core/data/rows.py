@@ -32,13 +32,13 @@ def draw_row_numbers(n: int, rows: int) -> np.ndarray:
 def draw_rows(raw_table: RawTable, rows: int) -> RawTable:
     """Return the rows that are drawn, before any of them is looked at; BadInput where there are not as many."""
     n = count_rows(raw_table.table)
-    kept = draw_row_numbers(n, rows)
+    selected = draw_row_numbers(n, rows)
     return replace(
         raw_table,
-        table=take_rows(raw_table.table, kept),
-        official_test=None if raw_table.official_test is None else raw_table.official_test[kept],
-        unit=None if raw_table.unit is None else raw_table.unit[kept],
-        pixels=None if raw_table.pixels is None else raw_table.pixels.take(kept),
+        table=take_rows(raw_table.table, selected),
+        official_test=None if raw_table.official_test is None else raw_table.official_test[selected],
+        unit=None if raw_table.unit is None else raw_table.unit[selected],
+        pixels=None if raw_table.pixels is None else raw_table.pixels.take(selected),
         caveats=(*raw_table.caveats, f"Of {n:,} rows {rows:,} are used, drawn with the constant seed {ROWS_SEED}."),
     )
 
@@ -95,8 +95,10 @@ def match_groups(group: np.ndarray, like: np.ndarray, generator: np.random.Gener
     sizes, wanted = np.bincount(group, minlength=k), np.bincount(like, minlength=k)
     both = np.flatnonzero((sizes > 0) & (wanted > 0))
     scarce = both[np.argmin(sizes[both] / wanted[both])]
-    kept = wanted * sizes[scarce] // wanted[scarce]
-    return np.sort(np.concatenate([generator.permutation(np.flatnonzero(group == one))[: kept[one]] for one in both]))
+    selected = wanted * sizes[scarce] // wanted[scarce]
+    return np.sort(
+        np.concatenate([generator.permutation(np.flatnonzero(group == one))[: selected[one]] for one in both])
+    )
 
 
 def assume_undersampled(ratio: float) -> str:
@@ -136,25 +138,25 @@ def assemble(spec: DataSpec) -> LabelledTable:
     label = _find_labels(raw_table, plan)
     group = assign_groups(raw_table.table, plan.groupings, raw_table.declared.columns)
     lacking = _find_lacking(spec, raw_table, plan, label, group)
-    kept = ~np.logical_or.reduce(list(lacking.values()))
-    if not kept.any():
+    selected = ~np.logical_or.reduce(list(lacking.values()))
+    if not selected.any():
         raise BadInput("no row has both a label and a sensitive attribute; check the two columns.", field="label")
     features = {column.name: raw_table.table[column.name] for column in plan.features}
-    official = None if raw_table.official_test is None else raw_table.official_test[kept]
-    unit = None if raw_table.unit is None or spec.person else raw_table.unit[kept]
-    table = features if kept.all() else take_rows(features, kept)
-    pixels = None if raw_table.pixels is None else raw_table.pixels.take(kept)
+    official = None if raw_table.official_test is None else raw_table.official_test[selected]
+    unit = None if raw_table.unit is None or spec.person else raw_table.unit[selected]
+    table = features if selected.all() else take_rows(features, selected)
+    pixels = None if raw_table.pixels is None else raw_table.pixels.take(selected)
     left_out = {reason: int(rows.sum()) for reason, rows in lacking.items() if rows.any()}
     return LabelledTable(
         replace(raw_table, table=table, official_test=official, unit=unit, pixels=pixels),
         plan,
-        _number_labels(label[kept], plan),
-        group[kept],
+        _number_labels(label[selected], plan),
+        group[selected],
         seal_plan(spec, raw_table.digest, plan),
         _assume(spec, raw_table, plan, left_out, unit),
         (*raw_table.caveats, *_warn_unlabelled(left_out.get(_lack(plan.label.name), 0))),
-        None if kept.all() else np.flatnonzero(kept),
-        len(kept),
+        None if selected.all() else np.flatnonzero(selected),
+        len(selected),
         left_out,
     )
 
@@ -228,9 +230,9 @@ def _assume(
     attribute = (values, *labels, *dropped)
     owner = f"{raw_table.unit_name}, {'who' if raw_table.pixels is None else 'which'} has"
     most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())
-    few = () if spec.rows is None else (assume_drawn(spec.rows),)
+    small = () if spec.rows is None else (assume_drawn(spec.rows),)
     people = () if spec.person is None else _assume_people(spec.person, left_out.get(_lack(spec.person), 0))
-    shared = (*raw_table.declared.assumed_by_all, *few, *people, *(_assume_unit(owner, most) if most else ()))
+    shared = (*raw_table.declared.assumed_by_all, *small, *people, *(_assume_unit(owner, most) if most else ()))
     record = (*attribute, *unlabelled, *raw_table.declared.assumed)
     return {"attribute": (*attribute, *shared), "record": (*record, *shared)}
 

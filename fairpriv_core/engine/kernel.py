@@ -158,9 +158,9 @@ class Kernel:
         self._add_exactly(inputs, deltas, weights)
         if not math.isfinite(float(self._exact.sum())):
             norms = np.broadcast_to(passed.norms, passed.logits.shape)[:, rows]
-            kept = np.isfinite(norms) & np.isfinite(weights).reshape(-1, *norms.shape).all(axis=0)
+            selected = np.isfinite(norms) & np.isfinite(weights).reshape(-1, *norms.shape).all(axis=0)
             inputs, deltas = ([_without_infinite(part) for part in each] for each in (inputs, deltas))
-            self._add_exactly(inputs, deltas, np.where(kept, weights, 0.0))
+            self._add_exactly(inputs, deltas, np.where(selected, weights, 0.0))
         return self._exact
 
     def _add_exactly(self, inputs: list[np.ndarray], deltas: list[np.ndarray], weights: np.ndarray) -> None:

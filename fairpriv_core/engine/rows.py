@@ -146,11 +146,11 @@ class Records:
 
     def count_codes(self, codes: int) -> np.ndarray:
         """Return how many records have each code, padding left out: (K, codes) or, of shared rows, (1, codes)."""
-        code, kept = self._drawn.code[:, self._rows], self._drawn.present
-        if kept is None:
+        code, selected = self._drawn.code[:, self._rows], self._drawn.present
+        if selected is None:
             counts = [np.bincount(own, minlength=codes) for own in code]
         else:
-            counts = [np.bincount(own, here, codes) for own, here in zip(code, kept[:, self._rows], strict=True)]
+            counts = [np.bincount(own, here, codes) for own, here in zip(code, selected[:, self._rows], strict=True)]
         return expand(np.array(counts, dtype=np.float64), len(self.logits))
 
     def _indicate(self, table: np.ndarray) -> np.ndarray:

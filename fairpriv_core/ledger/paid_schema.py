@@ -119,12 +119,12 @@ def read_used_rows(spec: DataSpec, schema: TableSchema) -> Table:
     """Return the rows that a config uses, one of each person where there are people, whatever they lack."""
     reading = read_columns(Path(spec.file or ""), schema, person=spec.person)
     table, n = reading.table, count_rows(reading.table)
-    kept = np.arange(n) if spec.rows is None else draw_row_numbers(n, spec.rows)
+    selected = np.arange(n) if spec.rows is None else draw_row_numbers(n, spec.rows)
     if spec.person is not None:
         coded = to_codes(table[spec.person])
         assert coded is not None
-        kept = kept[draw_one_each(coded.codes.astype(np.int64)[kept])]
-    return take_rows(table, kept)
+        selected = selected[draw_one_each(coded.codes.astype(np.int64)[selected])]
+    return take_rows(table, selected)
 
 
 def measure_columns(
@@ -235,9 +235,9 @@ def _grid(column: ColumnSchema) -> np.ndarray:
 def _refine(column: ColumnSchema, counts: np.ndarray, deviation: float) -> ColumnSchema:
     """Return a column with the range of nearly all rows, and edges between tenths of them where noise leaves any."""
     ends = _unshape(column, _grid(column))
-    few = _FEW * max(counts.sum(), 0.0)
-    first = int(np.argmax(np.cumsum(counts) > few))
-    last = _CELLS - 1 - int(np.argmax(np.cumsum(counts[::-1]) > few))
+    small = _FEW * max(counts.sum(), 0.0)
+    first = int(np.argmax(np.cumsum(counts) > small))
+    last = _CELLS - 1 - int(np.argmax(np.cumsum(counts[::-1]) > small))
     low, high = _round_out(column, float(ends[min(first, last)]), float(ends[max(first, last) + 1]))
     rising = np.cumsum(np.maximum(counts, 0.0))
     clear = rising[-1] >= max(_ROWS_FOR_BINS, _CLEAR * deviation / _TENTHS[0])

@@ -176,12 +176,12 @@ class DpFermiRecordRule(NoisySumsRule):
         self.conditions = penalty.Conditions(setting.cells)
         models, cells = len(setting.methods), setting.cells
         self._weights = PenaltyWeights(setting, cells_moved=1)
-        self.kept["noisy_counts"] = np.ones((models, cells.count))
-        self.kept["centres"] = np.full((models, self.conditions.count), 0.5)
+        self.arrays["noisy_counts"] = np.ones((models, cells.count))
+        self.arrays["centres"] = np.full((models, self.conditions.count), 0.5)
         for k, method in enumerate(setting.methods):
             if method.multiplier > 0 and setting.trainings[k].checkpoint is None:
-                self.kept["noisy_counts"][k] = release_counts(setting, k, sensitivity=1.0)
-        self.kept["adversary"] = penalty.independent(self.conditions.shares(self.kept["noisy_counts"]))
+                self.arrays["noisy_counts"][k] = release_counts(setting, k, sensitivity=1.0)
+        self.arrays["adversary"] = penalty.independent(self.conditions.shares(self.arrays["noisy_counts"]))
         self._set_table()
 
     def share(self, model: int) -> float:
@@ -200,7 +200,7 @@ class DpFermiRecordRule(NoisySumsRule):
     def statistics(self, records: Records) -> np.ndarray | None:
         if not any(method.multiplier for method in self.setting.methods):
             return None
-        centres = self.kept["centres"]
+        centres = self.arrays["centres"]
         both = np.stack([1.0 - centres, centres], axis=-1)
         sums = self.conditions.group_sums(records, centre=both)[..., 1]
         values: np.ndarray = (sums / _reach(centres)[..., None]).reshape(len(centres), -1)
@@ -210,9 +210,9 @@ class DpFermiRecordRule(NoisySumsRule):
         method = self.setting.methods[model]
         if method.multiplier == 0:
             return
-        centres, w = self.kept["centres"], self.kept["adversary"]
+        centres, w = self.arrays["centres"], self.arrays["adversary"]
         sums = statistics.reshape(self.conditions.count, -1) * _reach(centres[model])[:, None]
-        sizes = self.kept["noisy_counts"][model].reshape(sums.shape) / self.setting.n
+        sizes = self.arrays["noisy_counts"][model].reshape(sums.shape) / self.setting.n
         positive = (sums / self.divisor(model) + centres[model][:, None] * sizes).clip(0.0, sizes)
         joint = np.stack([sizes - positive, positive], axis=-1)
         shares = (sizes / sizes.sum(axis=1, keepdims=True))[..., None]
@@ -235,8 +235,8 @@ class DpFermiRecordRule(NoisySumsRule):
         names = self.conditions.cells.names
         return {
             "multipliers": dict(zip(names, self._multipliers(model).tolist(), strict=True)),
-            "noisy_counts": dict(zip(names, self.kept["noisy_counts"][model].tolist(), strict=True)),
-            "adversary": self.kept["adversary"][model].tolist(),
+            "noisy_counts": dict(zip(names, self.arrays["noisy_counts"][model].tolist(), strict=True)),
+            "adversary": self.arrays["adversary"][model].tolist(),
         }
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
@@ -244,7 +244,7 @@ class DpFermiRecordRule(NoisySumsRule):
             return  # lambda after the last epoch would change nothing: decisions are not released
         for k, method in enumerate(self.setting.methods):
             if method.multiplier > 0 and method.gap_target is not None:
-                sizes = self.kept["noisy_counts"][k]
+                sizes = self.arrays["noisy_counts"][k]
                 self._weights.follow(k, sizes=sizes, epoch=epoch, kernel=kernel, feed=feed)
 
     def state(self, model: int) -> dict[str, np.ndarray]:
@@ -262,12 +262,12 @@ class DpFermiRecordRule(NoisySumsRule):
         return values
 
     def _multipliers(self, model: int) -> np.ndarray:
-        shares = self.conditions.shares(self.kept["noisy_counts"])[model]
-        return penalty.multipliers(self.kept["adversary"][model], shares, float(self._weights.values[model]))
+        shares = self.conditions.shares(self.arrays["noisy_counts"])[model]
+        return penalty.multipliers(self.arrays["adversary"][model], shares, float(self._weights.values[model]))
 
     def _set_table(self) -> None:
         """Derive each (group, label)'s factor of dh from W and the sizes, both released."""
-        shares, w = self.conditions.shares(self.kept["noisy_counts"]), self.kept["adversary"]
+        shares, w = self.conditions.shares(self.arrays["noisy_counts"]), self.arrays["adversary"]
         factors = penalty.group_derivatives(w, shares) + penalty.public_derivatives(w)[..., None]
         self._table = self.conditions.by_code(factors).astype(np.float32)
 

@@ -124,7 +124,7 @@ class DpIsSgdRule(NoisySumsRule):
 
     def __init__(self, setting: Setting[DpIsSgd]) -> None:
         super().__init__(setting)
-        self.kept["sizes"] = np.array(
+        self.arrays["sizes"] = np.array(
             [
                 self._sizes(k) if training.checkpoint is None else np.ones(setting.trains[k].groups)
                 for k, training in enumerate(setting.trainings)
@@ -142,11 +142,11 @@ class DpIsSgdRule(NoisySumsRule):
         )
 
     def divisor(self, model: int) -> float:
-        return max(float(self.rates(model) @ self.kept["sizes"][model]), 1.0)
+        return max(float(self.rates(model) @ self.arrays["sizes"][model]), 1.0)
 
     def rates(self, model: int) -> np.ndarray:
         """Return each group's chance to be in a sample (groups,), from sizes that are released; at most q_max."""
-        method, sizes = self.setting.methods[model], self.kept["sizes"][model]
+        method, sizes = self.setting.methods[model], self.arrays["sizes"][model]
         alike = method.batch_size / (sizes.size * np.maximum(sizes, 1.0))  # q / (groups share_k), q = batch size / n
         rates: np.ndarray = np.minimum(alike, method.rate(self.setting.n))
         return rates
@@ -156,7 +156,7 @@ class DpIsSgdRule(NoisySumsRule):
         return {f"rate/{name}": float(rate) for name, rate in zip(names, self.rates(model), strict=True)}
 
     def notes(self, model: int) -> dict[str, object]:
-        names, sizes = self.setting.trains[model].group_names, self.kept["sizes"][model].tolist()
+        names, sizes = self.setting.trains[model].group_names, self.arrays["sizes"][model].tolist()
         return {"sampling_rates": self.scalars(model), "group_sizes": dict(zip(names, sizes, strict=True))}
 
     def _sizes(self, model: int) -> np.ndarray:

@@ -69,36 +69,36 @@ class DpsgdFRule(NoisySumsRule):
     def __init__(self, setting: Setting[DpsgdF]) -> None:
         super().__init__(setting)
         groups = setting.trains[0].groups
-        self.kept["clip_groups"] = np.repeat(2.0 * super().bounds()[:, None], groups, axis=1)  # equal shares
-        self.kept["counts"] = np.full((len(setting.methods), 2 * groups), np.nan)
+        self.arrays["clip_groups"] = np.repeat(2.0 * super().bounds()[:, None], groups, axis=1)  # equal shares
+        self.arrays["counts"] = np.full((len(setting.methods), 2 * groups), np.nan)
 
     def bounds(self) -> np.ndarray:
-        largest: np.ndarray = self.kept["clip_groups"].max(axis=1)
+        largest: np.ndarray = self.arrays["clip_groups"].max(axis=1)
         return largest
 
     def weights(self, sampled: Sampled) -> np.ndarray:
-        of_code = np.repeat(self.kept["clip_groups"], sampled.records.labels, axis=1).astype(np.float32)
+        of_code = np.repeat(self.arrays["clip_groups"], sampled.records.labels, axis=1).astype(np.float32)
         return clipped_loss_weights(sampled.records, sampled.records.look_up(of_code))
 
     def statistics(self, records: Records) -> np.ndarray | None:
         above = loss_gradient_norms(records) > self.setting.column("clip_primal")
         kinds = records.code // records.labels * 2 + above
-        return count_by(kinds, records.present > 0, self.kept["counts"].shape[1])
+        return count_by(kinds, records.present > 0, self.arrays["counts"].shape[1])
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
-        self.kept["counts"][model] = running_mean(self.kept["counts"][model], statistics)
-        self._set_bounds(model, self.kept["counts"][model])
+        self.arrays["counts"][model] = running_mean(self.arrays["counts"][model], statistics)
+        self._set_bounds(model, self.arrays["counts"][model])
 
     def _set_bounds(self, model: int, counts: np.ndarray) -> None:
         below, above = counts.clip(min=0.0).reshape(-1, 2).T
         people = below + above
         shares = np.where(people > 0, above / np.where(people > 0, people, 1.0), 1.0)  # 0 / 0 = 1
         ratios = shares / shares.mean() if shares.any() else np.ones_like(shares)
-        self.kept["clip_groups"][model] = self.setting.methods[model].clip_primal * (1.0 + ratios)
+        self.arrays["clip_groups"][model] = self.setting.methods[model].clip_primal * (1.0 + ratios)
 
     def scalars(self, model: int) -> dict[str, float]:
         names = self.setting.trains[model].group_names
-        return {f"clip/{name}": float(c) for name, c in zip(names, self.kept["clip_groups"][model], strict=True)}
+        return {f"clip/{name}": float(c) for name, c in zip(names, self.arrays["clip_groups"][model], strict=True)}
 
     def notes(self, model: int) -> dict[str, object]:
         return dict(self.scalars(model))
@@ -107,7 +107,7 @@ class DpsgdFRule(NoisySumsRule):
 class DpsgdFPublishedRule(DpsgdFRule):
     """Published: noisy counts of the very sample set the step's bounds, truncated at 0."""
 
-    def look(self, sampled: Sampled) -> None:
+    def read_sample(self, sampled: Sampled) -> None:
         counts = super().statistics(sampled.records)
         assert counts is not None
         for k, (method, training) in enumerate(zip(self.setting.methods, self.setting.trainings, strict=True)):

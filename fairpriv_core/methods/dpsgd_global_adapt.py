@@ -94,16 +94,16 @@ class GlobalAdaptRule(NoisySumsRule):
 
     def __init__(self, setting: Setting[DpsgdGlobalAdapt]) -> None:
         super().__init__(setting)
-        self.kept["strict_clip"] = np.array([method.strict_clip for method in setting.methods])
+        self.arrays["strict_clip"] = np.array([method.strict_clip for method in setting.methods])
 
     def weights(self, sampled: Sampled) -> np.ndarray:
-        records, strict = sampled.records, self.column_of(self.kept["strict_clip"]).astype(np.float32)
+        records, strict = sampled.records, self.column_of(self.arrays["strict_clip"]).astype(np.float32)
         reach = np.maximum(loss_gradient_norms(records), strict)
         scale = self.setting.column("clip_primal") * (1.0 - MARGIN) / reach
         return records.keep(records.deviation * scale)
 
     def statistics(self, records: Records) -> np.ndarray | None:
-        limits = self.kept["strict_clip"] * [method.threshold for method in self.setting.methods]
+        limits = self.arrays["strict_clip"] * [method.threshold for method in self.setting.methods]
         above = loss_gradient_norms(records).astype(np.float64) > self.column_of(limits)
         count: np.ndarray = (above * records.present).sum(axis=1, keepdims=True, dtype=np.float64)
         return count
@@ -113,12 +113,12 @@ class GlobalAdaptRule(NoisySumsRule):
 
     def move(self, model: int, share: float) -> None:
         """Let Z follow the noisy share of norms above it."""
-        method, strict = self.setting.methods[model], self.kept["strict_clip"]
+        method, strict = self.setting.methods[model], self.arrays["strict_clip"]
         moved = strict[model] * math.exp(min(share - method.strict_step, 1.0))
         strict[model] = within_reach(moved, method.strict_clip)
 
     def scalars(self, model: int) -> dict[str, float]:
-        return {"strict_clip": float(self.kept["strict_clip"][model])}
+        return {"strict_clip": float(self.arrays["strict_clip"][model])}
 
     def notes(self, model: int) -> dict[str, object]:
         return dict(self.scalars(model))

@@ -64,12 +64,12 @@ class Answers:
     """The learner's answers in the order in which they were asked for, and the run that watches them come.
 
     The reduction asks the same questions again after a resume; those that a checkpoint holds the answers to are not
-    solved again. `kept` is what else a checkpoint has to hold.
+    solved again. `arrays` is what else a checkpoint has to hold.
     """
 
-    def __init__(self, training: Training, kept: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, training: Training, arrays: Mapping[str, np.ndarray]) -> None:
         held = training.checkpoint or {}
-        self._training, self._kept = training, kept
+        self._training, self._kept = training, arrays
         self._known: list[np.ndarray] = list(held["answers"]) if "answers" in held else []
         self.count = 0
 
@@ -164,8 +164,8 @@ class NotionMoment(UtilityParity):  # type: ignore[misc]  # fairlearn has no typ
         correction of Mozannar et al. (2020), who invert the response's matrix, without an inverse.
         """
         share = self.prob_group_event.div(self.prob_event, level=self.prob_event.index.name)
-        kept = self.eps * (share - self.misreport).clip(lower=0.0) / share
-        bounds: pd.Series = pd.concat([kept, kept], keys=["+", "-"], names=self.index.names).reindex(self.index)
+        arrays = self.eps * (share - self.misreport).clip(lower=0.0) / share
+        bounds: pd.Series = pd.concat([arrays, arrays], keys=["+", "-"], names=self.index.names).reindex(self.index)
         return bounds
 
     def project_lambda(self, lambda_vec: pd.Series) -> Any:

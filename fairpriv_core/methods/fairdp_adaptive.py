@@ -117,12 +117,12 @@ class FairDpRule(NoisySumsRule):
         super().__init__(setting)
         self.by_group = setting.methods[0].clip_by == "group"
         kinds = setting.trains[0].groups if self.by_group else setting.trains[0].labels
-        self.kept["clip_kinds"] = np.repeat(super().bounds()[:, None], kinds, axis=1)
-        self.kept["histogram"] = np.full((len(setting.methods), kinds, BINS), np.nan)
-        self.kept["gradient_square"] = np.full(len(setting.methods), np.nan)
+        self.arrays["clip_kinds"] = np.repeat(super().bounds()[:, None], kinds, axis=1)
+        self.arrays["histogram"] = np.full((len(setting.methods), kinds, BINS), np.nan)
+        self.arrays["gradient_square"] = np.full(len(setting.methods), np.nan)
 
     def bounds(self) -> np.ndarray:
-        largest: np.ndarray = self.kept["clip_kinds"].max(axis=1)
+        largest: np.ndarray = self.arrays["clip_kinds"].max(axis=1)
         return largest
 
     def kinds_of(self, records: Records) -> np.ndarray:
@@ -131,29 +131,29 @@ class FairDpRule(NoisySumsRule):
 
     def weights(self, sampled: Sampled) -> np.ndarray:
         kinds = np.broadcast_to(self.kinds_of(sampled.records), sampled.records.shape)
-        of_kind = np.take_along_axis(self.kept["clip_kinds"].astype(np.float32), kinds, axis=1)
+        of_kind = np.take_along_axis(self.arrays["clip_kinds"].astype(np.float32), kinds, axis=1)
         return clipped_loss_weights(sampled.records, of_kind)
 
     def statistics(self, records: Records) -> np.ndarray | None:
         norms = loss_gradient_norms(records) / self.setting.column("clip_primal")
         half_octaves = np.nan_to_num(2.0 * np.log2(norms) + BINS / 2, nan=0.0)
         bins = np.floor(half_octaves).clip(0, BINS - 1).astype(np.int64)
-        size = self.kept["histogram"][0].size
+        size = self.arrays["histogram"][0].size
         return count_by(self.kinds_of(records) * BINS + bins, records.present > 0, size)
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
-        method, kept, people = self.setting.methods[model], self.kept, self.divisor(model)
+        method, arrays, people = self.setting.methods[model], self.arrays, self.divisor(model)
         deviation = method.gradient_noise() * self.noise_bounds()[model]
         square = (gradient @ gradient - gradient.size * deviation**2) / people**2
-        kept["gradient_square"][model] = running_mean(kept["gradient_square"][model], square)
-        kept["histogram"][model] = running_mean(
-            kept["histogram"][model], statistics.reshape(kept["histogram"][model].shape)
+        arrays["gradient_square"][model] = running_mean(arrays["gradient_square"][model], square)
+        arrays["histogram"][model] = running_mean(
+            arrays["histogram"][model], statistics.reshape(arrays["histogram"][model].shape)
         )
         self._balance(model, gradient.size)
 
     def _balance(self, model: int, size: int) -> None:
         """Minimise eq. 5 for each kind over its histogram; what the noise hides leaves the bounds as they are."""
-        method, people, histogram = self.setting.methods[model], self.divisor(model), self.kept["histogram"][model]
+        method, people, histogram = self.setting.methods[model], self.divisor(model), self.arrays["histogram"][model]
         clear = np.where(histogram > _CLEAR * running_noise(method.count_noise()), histogram, 0.0)
         slope = method.slope * self._gradient_norm(model, clear)
         for kind, counts in enumerate(clear):
@@ -173,18 +173,18 @@ class FairDpRule(NoisySumsRule):
     def _gradient_norm(self, model: int, counts: np.ndarray) -> float:
         """Estimate |grad f|: the released gradient's norm, as much longer as norms are before they are clipped."""
         middles = _MIDDLES * self.setting.methods[model].clip_primal
-        clipped = float((counts * np.minimum(middles, self.kept["clip_kinds"][model][:, None])).sum())
+        clipped = float((counts * np.minimum(middles, self.arrays["clip_kinds"][model][:, None])).sum())
         longer = float((counts * middles).sum()) / clipped if clipped > 0 else 1.0
-        return longer * math.sqrt(max(float(self.kept["gradient_square"][model]), 0.0))
+        return longer * math.sqrt(max(float(self.arrays["gradient_square"][model]), 0.0))
 
     def set_bound(self, model: int, kind: int, bound: float) -> None:
         """Let `bound` be the kind's, within public limits."""
-        self.kept["clip_kinds"][model, kind] = within_reach(bound, self.setting.methods[model].clip_primal)
+        self.arrays["clip_kinds"][model, kind] = within_reach(bound, self.setting.methods[model].clip_primal)
 
     def scalars(self, model: int) -> dict[str, float]:
         train = self.setting.trains[model]
         names = train.group_names if self.by_group else train.label_names
-        return {f"clip/{name}": float(c) for name, c in zip(names, self.kept["clip_kinds"][model], strict=True)}
+        return {f"clip/{name}": float(c) for name, c in zip(names, self.arrays["clip_kinds"][model], strict=True)}
 
     def notes(self, model: int) -> dict[str, object]:
         return dict(self.scalars(model))
@@ -196,7 +196,7 @@ class FairDpPublishedRule(FairDpRule):
     def noise_bounds(self) -> np.ndarray:
         return as_published(self.setting.methods, self.bounds())
 
-    def look(self, sampled: Sampled) -> None:
+    def read_sample(self, sampled: Sampled) -> None:
         records = sampled.records
         kinds, here, _ = np.broadcast_arrays(self.kinds_of(records), records.present > 0, np.empty(records.shape))
         finite = np.isfinite(loss_gradient_norms(records))

@@ -221,11 +221,11 @@ class FairDpCertifiedRule(NoisySumsRule):
         super().__post_init__()
         models, first = self.setting.methods, self.setting.trains[0]
         self._shape = self.setting.shape
-        self.kept["noisy_counts"] = np.ones((len(models), first.groups))
+        self.arrays["noisy_counts"] = np.ones((len(models), first.groups))
         self._notes = [{} for _ in models]
         for k, training in enumerate(self.setting.trainings):
             if training.checkpoint is None and models[k].proved:
-                self.kept["noisy_counts"][k] = release_sizes(self.setting, k)
+                self.arrays["noisy_counts"][k] = release_sizes(self.setting, k)
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
         drawn = super().samples(epoch, batches)
@@ -237,7 +237,7 @@ class FairDpCertifiedRule(NoisySumsRule):
         weights = clipped_loss_weights(sampled.records, self.column_of(self.bounds()).astype(np.float32))
         members = sampled.records.group
         last = sampled.step == self.setting.methods[0].steps(self.setting.n) - 1
-        groups = self.kept["noisy_counts"].shape[1]
+        groups = self.arrays["noisy_counts"].shape[1]
         update = np.zeros(sampled.kernel.parameters.shape)
         for group in range(groups):
             own = weights * (members == group)
@@ -255,7 +255,7 @@ class FairDpCertifiedRule(NoisySumsRule):
 
     def notes(self, model: int) -> dict[str, object]:
         names, method = self.setting.trains[model].group_names, self.setting.methods[model]
-        counts = dict(zip(names, self.kept["noisy_counts"][model].tolist(), strict=True)) if method.proved else {}
+        counts = dict(zip(names, self.arrays["noisy_counts"][model].tolist(), strict=True)) if method.proved else {}
         return {"noisy_counts": counts, **self._notes[model]}
 
     def state(self, model: int) -> dict[str, np.ndarray]:
@@ -279,7 +279,7 @@ class FairDpCertifiedRule(NoisySumsRule):
         if not self.setting.methods[k].proved:
             return {"certificates": paper_certificates(self.setting, k, kernel=kernel, feed=feed)}
         scoring = kernel.parameters[k, -(self._inputs(kernel.parameters) + 1) :]
-        sizes = self.kept["noisy_counts"][k]
+        sizes = self.arrays["noisy_counts"][k]
         return {"randomised": bound_worst_case(self.setting, k, sizes=sizes, scoring=scoring)}
 
     def _micro_sums(self, sampled: Sampled, weights: np.ndarray, group: int) -> np.ndarray:
@@ -313,7 +313,7 @@ class FairDpCertifiedRule(NoisySumsRule):
         """Return what a group's sums are divided by: the expected size, or as published the realised ones."""
         method = self.setting.methods[model]
         if method.proved:
-            return float(method.rate(self.setting.n) * self.kept["noisy_counts"][model, group] / parts)
+            return float(method.rate(self.setting.n) * self.arrays["noisy_counts"][model, group] / parts)
         records = sampled.records
         present = np.broadcast_to(records.present, records.logits.shape)[model]
         inside = (self._group_of(records, model) == group) * present
@@ -448,8 +448,8 @@ def sum_by_micro_batch(
     inputs = sampled.passed.embeddings[:, sampled.rows]
     factors = np.nan_to_num(weights, nan=0.0)[:, :, None]
     gradients = np.concatenate([inputs, np.ones_like(inputs[:, :, :1])], axis=2) * factors
-    kept = on_grid(np.where(factors != 0, gradients, 0.0), bound)
-    sums = np.zeros((len(kept), parts, kept.shape[2]))
-    for total, of, rows in zip(sums, micro, kept, strict=True):
+    arrays = on_grid(np.where(factors != 0, gradients, 0.0), bound)
+    sums = np.zeros((len(arrays), parts, arrays.shape[2]))
+    for total, of, rows in zip(sums, micro, arrays, strict=True):
         np.add.at(total, of, rows[: len(of)])
     return sums

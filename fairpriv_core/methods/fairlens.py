@@ -183,9 +183,9 @@ class FairLensRule(NoisySumsRule):
         super().__init__(setting)
         models, groups, size = len(setting.methods), setting.trains[0].groups, setting.shape.size
         for name in ("gradient_factors", "boundary_factors", "clipping", "boundary"):
-            self.kept[name] = np.zeros((models, groups))
+            self.arrays[name] = np.zeros((models, groups))
         for name in ("excess", "toward_mean"):
-            self.kept[name] = np.zeros((models, size))
+            self.arrays[name] = np.zeros((models, size))
 
     def weights(self, sampled: Sampled) -> np.ndarray:
         records = sampled.records
@@ -214,25 +214,25 @@ class FairLensRule(NoisySumsRule):
     def set_factors(self, model: int, sums: GroupSums) -> None:
         """Take what the regularisers of one model need from `sums`."""
         for name, value in vars(derive_factors(sums, least=self.LEAST)).items():
-            self.kept[name][model] = value
+            self.arrays[name][model] = value
 
     def scalars(self, model: int) -> dict[str, float]:
         names = self.setting.trains[model].group_names
         return {
             f"{kind}/{name}": float(value)
             for kind in ("clipping", "boundary")
-            for name, value in zip(names, self.kept[kind][model], strict=True)
+            for name, value in zip(names, self.arrays[kind][model], strict=True)
         }
 
     def notes(self, model: int) -> dict[str, object]:
         return dict(self.scalars(model))
 
     def _of_group(self, name: str, group: np.ndarray) -> np.ndarray:
-        own = np.broadcast_to(group, (len(self.kept[name]), group.shape[1]))
-        return np.take_along_axis(self.kept[name].astype(np.float32), own, axis=1)
+        own = np.broadcast_to(group, (len(self.arrays[name]), group.shape[1]))
+        return np.take_along_axis(self.arrays[name].astype(np.float32), own, axis=1)
 
     def _along(self, sampled: Sampled, name: str) -> np.ndarray:
-        return directional(sampled.kernel, sampled.passed, sampled.rows, self.kept[name])
+        return directional(sampled.kernel, sampled.passed, sampled.rows, self.arrays[name])
 
     def _release_sums(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> GroupSums:
         method, groups = self.setting.methods[k], self.setting.trains[k].groups
@@ -252,7 +252,7 @@ class FairLensPublishedRule(FairLensRule):
 
     LEAST: ClassVar[float] = 1.0
 
-    def look(self, sampled: Sampled) -> None:
+    def read_sample(self, sampled: Sampled) -> None:
         for k, method in enumerate(self.setting.methods):
             sums = sum_sample(
                 sampled.passed,
@@ -326,13 +326,13 @@ def derive_factors(sums: GroupSums, *, least: float) -> Factors:
     known = sums.sizes >= least
     sizes, people = np.maximum(sums.sizes, 1.0), max(float(sums.sizes.sum()), 1.0)
     excess, mean = sums.excess / people, sums.gradients.sum(axis=0) / people
-    apart = sums.gradients / sizes[:, None] - mean
-    clipping = (apart @ excess) * known
+    separate = sums.gradients / sizes[:, None] - mean
+    clipping = (separate @ excess) * known
     boundary = (sums.boundary / sizes - sums.boundary.sum() / people) * known
     signs, sides = np.sign(clipping), np.sign(boundary)
     return Factors(
         excess=excess,
-        toward_mean=signs @ apart,
+        toward_mean=signs @ separate,
         gradient_factors=signs * people / sizes - signs.sum(),
         boundary_factors=sides * people / sizes - sides.sum(),
         clipping=clipping,
@@ -394,9 +394,9 @@ def _gradient_weights(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each record's weight on the logit's gradient: up to C (1 + `reach`), and beyond C alone."""
     lengths = np.abs(deviation) * norms
-    kept = clip_factors(lengths, (1.0 + reach) * bound) if np.isfinite(reach) else np.ones_like(lengths)
-    cut = np.maximum(kept - bound * (1.0 - MARGIN) / lengths, 0.0)
-    whole, beyond = (np.nan_to_num((deviation * share).astype(np.float64), nan=0.0) for share in (kept, cut))
+    arrays = clip_factors(lengths, (1.0 + reach) * bound) if np.isfinite(reach) else np.ones_like(lengths)
+    cut = np.maximum(arrays - bound * (1.0 - MARGIN) / lengths, 0.0)
+    whole, beyond = (np.nan_to_num((deviation * share).astype(np.float64), nan=0.0) for share in (arrays, cut))
     return whole, beyond
 
 

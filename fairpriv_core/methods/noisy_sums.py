@@ -5,7 +5,7 @@ and counts are one vector and one Gaussian, whose budget is divided between them
 
 A method says how gradients are clipped (`weights`, `bounds`), what is counted beside them (`statistics`), and what
 follows from the noisy counts (`learn`). Whatever chooses a step's bounds was released at an earlier step (proved
-variants); published variants read the step's own sample first (`look`).
+variants); published variants read the step's own sample first (`read_sample`).
 """
 
 from __future__ import annotations
@@ -221,13 +221,13 @@ class AdaptiveBounds(SumsWithCounts):
 class NoisySumsRule:
     """DP-SGD itself: gradients clipped to C, summed, noised at sigma C, divided by the expected batch size q n.
 
-    `kept` holds what training goes on from, by name, each array's first axis the model: all of it is checkpointed.
+    `arrays` holds what training goes on from, by name, each array's first axis the model: all of it is checkpointed.
     """
 
     setting: Setting[Any]
     samples_batches: ClassVar[bool] = False
     uses_batches: bool = False
-    kept: dict[str, np.ndarray] = field(init=False, default_factory=dict)
+    arrays: dict[str, np.ndarray] = field(init=False, default_factory=dict)
     _noises: list[float] = field(init=False)
     _proved: np.ndarray = field(init=False)
 
@@ -235,7 +235,7 @@ class NoisySumsRule:
         self._noises = [method.noise() for method in self.setting.methods]
         self._proved = np.array([method.unproved_reason() is None for method in self.setting.methods])
 
-    def look(self, sampled: Sampled) -> None:
+    def read_sample(self, sampled: Sampled) -> None:
         """Read the step's own sample; only a published variant does."""
 
     def bounds(self) -> np.ndarray:
@@ -284,7 +284,7 @@ class NoisySumsRule:
         raise AssertionError("no public batch is drawn")
 
     def secret_update(self, sampled: Sampled) -> np.ndarray:
-        self.look(sampled)
+        self.read_sample(sampled)
         bounds, beside = self.noise_bounds(), self.statistics(sampled.records)
         totals = sampled.sum(self.weights(sampled))
         counts = totals[:, :0] if beside is None else beside
@@ -328,10 +328,10 @@ class NoisySumsRule:
         return {}
 
     def state(self, model: int) -> dict[str, np.ndarray]:
-        return {name: value[model].copy() for name, value in self.kept.items()}
+        return {name: value[model].copy() for name, value in self.arrays.items()}
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
-        for name, value in self.kept.items():
+        for name, value in self.arrays.items():
             value[model] = state[name]
 
 
@@ -349,8 +349,8 @@ def clipped_loss_weights(records: Records, bounds: np.ndarray) -> np.ndarray:
 def raw_norms(records: Records) -> list[np.ndarray]:
     """Return the norms of each model's sample, without noise: for published variants alone."""
     norms = loss_gradient_norms(records).astype(np.float64)
-    kept = (records.present > 0) & np.isfinite(norms)
-    return [own[here] for own, here in zip(norms, kept, strict=True)]
+    arrays = (records.present > 0) & np.isfinite(norms)
+    return [own[here] for own, here in zip(norms, arrays, strict=True)]
 
 
 def within_reach(bound: float, start: float) -> float:

@@ -100,27 +100,27 @@ class OptQRule(NoisySumsRule):
 
     def __init__(self, setting: Setting[OptQ]) -> None:
         super().__init__(setting)
-        self.kept["clip"] = super().bounds()
+        self.arrays["clip"] = super().bounds()
 
     def bounds(self) -> np.ndarray:
-        return self.kept["clip"].copy()
+        return self.arrays["clip"].copy()
 
     def statistics(self, records: Records) -> np.ndarray | None:
-        above = loss_gradient_norms(records).astype(np.float64) > self.column_of(self.kept["clip"])
+        above = loss_gradient_norms(records).astype(np.float64) > self.column_of(self.arrays["clip"])
         above_clip: np.ndarray = (above * records.present).sum(axis=1, keepdims=True, dtype=np.float64)
         return above_clip
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         method = self.setting.methods[model]
         excess = float(statistics[0]) / self.divisor(model) - (1.0 - method.target())
-        moved = self.kept["clip"][model] * math.exp(min(method.clip_step * excess, 1.0))
-        self.kept["clip"][model] = within_reach(moved, method.clip_primal)
+        moved = self.arrays["clip"][model] * math.exp(min(method.clip_step * excess, 1.0))
+        self.arrays["clip"][model] = within_reach(moved, method.clip_primal)
 
     def scalars(self, model: int) -> dict[str, float]:
-        return {"clip": float(self.kept["clip"][model])}
+        return {"clip": float(self.arrays["clip"][model])}
 
     def notes(self, model: int) -> dict[str, object]:
-        return {"clip": float(self.kept["clip"][model])}
+        return {"clip": float(self.arrays["clip"][model])}
 
 
 class OptQPublishedRule(OptQRule):
@@ -129,11 +129,11 @@ class OptQPublishedRule(OptQRule):
     def noise_bounds(self) -> np.ndarray:
         return as_published(self.setting.methods, self.bounds())
 
-    def look(self, sampled: Sampled) -> None:
+    def read_sample(self, sampled: Sampled) -> None:
         for k, norms in enumerate(raw_norms(sampled.records)):
             if norms.size:
                 method = self.setting.methods[k]
-                self.kept["clip"][k] = within_reach(float(np.quantile(norms, method.target())), method.clip_primal)
+                self.arrays["clip"][k] = within_reach(float(np.quantile(norms, method.target())), method.clip_primal)
 
     def statistics(self, records: Records) -> np.ndarray | None:
         return None

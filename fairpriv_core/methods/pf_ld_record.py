@@ -219,12 +219,12 @@ class PfLdRecordRule(NoisySumsRule):
             np.float64
         )  # cells among the same people
         shape = (len(setting.methods), self._cells.count)
-        self.kept["multipliers"], self.kept["violations"] = np.zeros(shape), np.zeros(shape)
-        self.kept["noisy_counts"] = np.ones(shape)
-        self.kept["centres"] = np.array([[dual_bound(method)] for method in setting.methods]) / 2.0 * np.ones(shape)
+        self.arrays["multipliers"], self.arrays["violations"] = np.zeros(shape), np.zeros(shape)
+        self.arrays["noisy_counts"] = np.ones(shape)
+        self.arrays["centres"] = np.array([[dual_bound(method)] for method in setting.methods]) / 2.0 * np.ones(shape)
         for k, (method, training) in enumerate(zip(setting.methods, setting.trainings, strict=True)):
             if method.pursues and training.checkpoint is None:
-                self.kept["noisy_counts"][k] = release_counts(setting, k, sensitivity=1.0)
+                self.arrays["noisy_counts"][k] = release_counts(setting, k, sensitivity=1.0)
         self._set_factors()
 
     def weights(self, sampled: Sampled) -> np.ndarray:
@@ -238,7 +238,7 @@ class PfLdRecordRule(NoisySumsRule):
         for k, method in enumerate(self.setting.methods):
             if method.pursues:
                 sums = release_deviations(
-                    self.setting, k, centres=self.kept["centres"][k], epoch=epoch, kernel=kernel, feed=feed
+                    self.setting, k, centres=self.arrays["centres"][k], epoch=epoch, kernel=kernel, feed=feed
                 )
                 self._take_dual_step(k, sums)
         self._set_factors()
@@ -254,12 +254,12 @@ class PfLdRecordRule(NoisySumsRule):
         }
 
     def scalars(self, model: int) -> dict[str, float]:
-        kept = self.kept
-        return self._cells.name_curves(multiplier=kept["multipliers"][model], violation=kept["violations"][model])
+        arrays = self.arrays
+        return self._cells.name_curves(multiplier=arrays["multipliers"][model], violation=arrays["violations"][model])
 
     def notes(self, model: int) -> dict[str, object]:
         exported = ("multipliers", "noisy_counts") if self.setting.methods[model].pursues else ()
-        return {name: dict(zip(self._cells.names, self.kept[name][model].tolist(), strict=True)) for name in exported}
+        return {name: dict(zip(self._cells.names, self.arrays[name][model].tolist(), strict=True)) for name in exported}
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         super().load(model, state)
@@ -277,22 +277,22 @@ class PfLdRecordRule(NoisySumsRule):
         That share makes the noise of a step the same for every cell, however small. Centring by the latest noisy mean
         leaves the error of the sizes d_i on the violation alone, not on h.
         """
-        method, counts, people = self.setting.methods[k], self.kept["noisy_counts"][k], self._people(k)
+        method, counts, people = self.setting.methods[k], self.arrays["noisy_counts"][k], self._people(k)
         population = self._alike @ sums / people
         violations = population - sums / counts
-        self.kept["violations"][k] = violations
-        self.kept["multipliers"][k] = move_multipliers(
-            self.kept["multipliers"][k],
+        self.arrays["violations"][k] = violations
+        self.arrays["multipliers"][k] = move_multipliers(
+            self.arrays["multipliers"][k],
             violations,
             among=self._cells.label,
             shares=counts / people,
             method=method,
         )
-        self.kept["centres"][k] = (self.kept["centres"][k] + population).clip(0.0, dual_bound(method))
+        self.arrays["centres"][k] = (self.arrays["centres"][k] + population).clip(0.0, dual_bound(method))
 
     def _people(self, k: int) -> np.ndarray:
         """Return the sizes p_i of the cells' populations (cells,)."""
-        return np.where(self._cells.label == NO_CELL, self.setting.n, self._alike @ self.kept["noisy_counts"][k])
+        return np.where(self._cells.label == NO_CELL, self.setting.n, self._alike @ self.arrays["noisy_counts"][k])
 
     def _set_factors(self) -> None:
         """Derive each (group, label)'s factor of dh from multipliers and counts, both released.
@@ -300,8 +300,8 @@ class PfLdRecordRule(NoisySumsRule):
         Where h is the loss, a factor stays above -1: below it training would seek a group's errors, without end.
         """
         rows = []
-        for k, multipliers in enumerate(self.kept["multipliers"]):
-            per_cell = self._alike @ (multipliers / self._people(k)) - multipliers / self.kept["noisy_counts"][k]
+        for k, multipliers in enumerate(self.arrays["multipliers"]):
+            per_cell = self._alike @ (multipliers / self._people(k)) - multipliers / self.arrays["noisy_counts"][k]
             rows.append(self.setting.n * np.append(per_cell, 0.0)[self._cells.of].reshape(-1))  # NO_CELL takes the 0
         lowest = -1.0 if self.setting.target == "loss" else -np.inf
         self._factors = np.stack(rows).clip(min=lowest).astype(np.float32)

@@ -212,7 +212,7 @@ _TWO = [0.5, 3.0]
 def _survey(number: int, *, odds: bool, source: str) -> Preset:
     """Return Figure 6 or 10: demographic parity, or equalized odds."""
     notion, budgets = (ODDS, THREE) if odds else (PARITY, FOUR)
-    whole, few = (runs.long_methods(whole=size, odds=odds) for size in (True, False))
+    whole, tiny = (runs.long_methods(whole=size, odds=odds) for size in (True, False))
     claims = [
         _beats(PF_LD, "its approach outperforms Tran et al. (2021b)", source, 76.0, _TWO),
         *_trades(_TWO),
@@ -225,7 +225,7 @@ def _survey(number: int, *, odds: bool, source: str) -> Preset:
         shows="Test error against violation, by sex, on the data that are to replace Adult.",
         settings=_SETTINGS.removesuffix(" DP-FERMI, proved, has the shipped settings.") + _STAND_IN,
         full=Version((runs.sweep(runs.ACS, notion, whole, budgets, 15),), _LONG_FULL),
-        small=Version((runs.sweep(runs.ACS, notion, few, _TWO, 3),), _LONG_SMALL),
+        small=Version((runs.sweep(runs.ACS, notion, tiny, _TWO, 3),), _LONG_SMALL),
         drawing=_plot((FERMI, PF_LD, PLAIN) if odds else (FERMI, PF_LD, FAIRLENS, PLAIN), _TWO),
         not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN if odds else _PARITY_GAIN),
         claims=tuple(claims),

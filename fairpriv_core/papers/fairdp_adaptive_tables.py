@@ -99,7 +99,7 @@ def _least_loss() -> tuple[Claim, ...]:
             ours=less(READINGS[2], rival, ACCURACY, low=0.0),
         )
         for rival in RIVALS
-        if rival.look != "dp_fedavg"
+        if rival.style != "dp_fedavg"
     )
 
 

@@ -54,13 +54,13 @@ class Value:
 class Part:
     """A name for the records with given values: a series, a column, a row, or a case of a claim.
 
-    `look` is the method's id where it is drawn; `variation` sets series of one method apart (1 for as published).
+    `style` is the method's id where it is drawn; `variation` sets series of one method apart (1 for as published).
     `step` is what stands for "*" in the paths of the values that a column or a case is of.
     """
 
     name: str
     where: Where = field(default_factory=dict)
-    look: str = "ink"
+    style: str = "ink"
     variation: int = 0
     step: str = ""
 

@@ -137,12 +137,12 @@ def draw_laplace(stream: np.random.Generator, scale: int, size: int) -> np.ndarr
     drawn, waiting = np.empty(size, dtype=np.int64), np.arange(size)
     while waiting.size:
         part = stream.integers(0, scale, waiting.size)
-        kept = survive(stream, part, scale)
+        selected = survive(stream, part, scale)
         values = part + scale * _count_survivals(stream, waiting.size)
         negative = stream.integers(0, 2, waiting.size).astype(bool)
-        kept &= ~(negative & (values == 0))  # 0 would come twice as often
-        drawn[waiting[kept]] = np.where(negative, -values, values)[kept]
-        waiting = waiting[~kept]
+        selected &= ~(negative & (values == 0))  # 0 would come twice as often
+        drawn[waiting[selected]] = np.where(negative, -values, values)[selected]
+        waiting = waiting[~selected]
     return drawn
 
 
@@ -205,9 +205,9 @@ def _draw_by_loss(stream: np.random.Generator, n: int, k: int, loss: Callable[[n
     drawn, waiting = np.empty(n, dtype=np.int64), np.arange(n)
     while waiting.size:
         offered = stream.integers(0, k, waiting.size)
-        kept = survive(stream, loss(offered), UNIT)
-        drawn[waiting[kept]] = offered[kept]
-        waiting = waiting[~kept]
+        selected = survive(stream, loss(offered), UNIT)
+        drawn[waiting[selected]] = offered[selected]
+        waiting = waiting[~selected]
     return drawn
 
 

@@ -113,6 +113,6 @@ class Model:
         if self.image is not None:  # no network of layers decides by group
             return read_images(path, self.image).encode(), None
         encoder = Encoder.from_json(self.encoder)
-        table = read_table(path, told={each.name: ReadAs("date") for each in encoder.schema if each.date}).table
+        table = read_table(path, read_as={each.name: ReadAs("date") for each in encoder.schema if each.date}).table
         group = Groups.from_json(self.grouping).assign(table) if needs_group(self.network) else None
         return encoder.transform(table), group

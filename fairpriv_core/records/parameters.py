@@ -44,8 +44,8 @@ def read_method(raw: Any) -> Method:
     if not isinstance(name, str) or name not in methods():
         raise BadInput(f"unknown method '{name}'; choose from {', '.join(methods())}.", field="method")
     kind = methods()[name]
-    kept = {parameter: value for parameter, value in given.items() if parameter not in kind.info.retired}
-    return build_method(kind, _read_variant(kind, kept))
+    selected = {parameter: value for parameter, value in given.items() if parameter not in kind.info.retired}
+    return build_method(kind, _read_variant(kind, selected))
 
 
 def read_method_table(raw: Any) -> dict[str, Any]:

@@ -100,9 +100,9 @@ def without_raw(record: Mapping[str, Any], *, covered: bool) -> dict[str, Any]:
 
     `covered` says whether a proved ε stands for the run; without one what was released is None.
     """
-    kept: tuple[Kind, ...] = ("public", "released") if covered else ("public",)
+    selected: tuple[Kind, ...] = ("public", "released") if covered else ("public",)
     pieces = [piece for piece in RECORD if piece.kind in ("public", "released")]
-    return {piece.name: record.get(piece.name) if piece.kind in kept else None for piece in pieces}
+    return {piece.name: record.get(piece.name) if piece.kind in selected else None for piece in pieces}
 
 
 #: all pieces, by what holds them

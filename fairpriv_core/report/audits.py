@@ -116,7 +116,7 @@ def bound_bars(code: Mapping[str, Any]) -> FigureData:
         ("Proved: at most", first["epsilon"], "budget"),
         ("The paper's formula", first["epsilon_published"], "published"),
     ]
-    series = [Series(name, "bar", ("ε",), (value,), look=look) for name, value, look in parts if value is not None]
+    series = [Series(name, "bar", ("ε",), (value,), style=style) for name, value, style in parts if value is not None]
     words = ", ".join(f"{each.name.lower()} {_show(each)}" for each in series)
     return FigureData(
         name="audit_bounds",
@@ -135,7 +135,7 @@ def bound_bars(code: Mapping[str, Any]) -> FigureData:
 def _show(bar: Series) -> str:
     """Return a bar's epsilon, rounded so that what is said of it holds."""
     value = float(bar.y[0] or 0.0)
-    return epsilon_text(value) if bar.look in ("budget", "published") else at_least_text(value)
+    return epsilon_text(value) if bar.style in ("budget", "published") else at_least_text(value)
 
 
 def catalogue_bars(audits: Sequence[Mapping[str, Any]]) -> FigureData:
@@ -154,9 +154,9 @@ def catalogue_bars(audits: Sequence[Mapping[str, Any]]) -> FigureData:
         x=Axis("ε of the audited releases", range=from_zero(limits)),
         panels=(Panel(Axis("")),),
         series=(
-            Series(FOUND, "bar", names, found, look="found"),
-            Series(CURVE, "bar", names, curves, look="found once"),
-            Series("Proved: at most", "bar", names, limits, look="budget"),
+            Series(FOUND, "bar", names, found, style="found"),
+            Series(CURVE, "bar", names, curves, style="found once"),
+            Series("Proved: at most", "bar", names, limits, style="budget"),
         ),
         caption="No attack exceeds what is proved. A short lower bar says that our attacks found little, not "
         f"that there is little to find. {ASSUMED}",
@@ -181,8 +181,8 @@ def demonstration_bars(found: Mapping[str, Any]) -> FigureData:
         x=Axis("ε", range=from_zero([*shown, *said])),
         panels=(Panel(Axis("")),),
         series=(
-            Series(FOUND, "bar", names, shown, look="found"),
-            Series("Stated: at most", "bar", names, said, look="budget"),
+            Series(FOUND, "bar", names, shown, style="found"),
+            Series("Stated: at most", "bar", names, said, style="budget"),
         ),
         caption=f"δ = {delta_text(first[0]['delta'])}; {found['published']['runs']:,} runs on each of two data "
         "sets of made-up people. Every step uses all rows, so no amplification by sampling is in question.",
@@ -209,7 +209,7 @@ def membership_bars(found: Mapping[str, Any]) -> FigureData:
         title="Who was trained on? What attackers gain",
         x=Axis("Advantage", "percentage points", range=from_zero(values, max(mark.value for mark in marks))),
         panels=(Panel(Axis("")),),
-        series=(Series("advantage", "bar", names, values, look="part"),),
+        series=(Series("advantage", "bar", names, values, style="part"),),
         caption=f"Advantage: the attacker's hits minus false alarms, 0 for a coin. AUC (0.5 for a coin), in "
         f"this order: {areas}. Judged on {found['judged']:,} training rows and as many others. {RAW}",
         alt=f"Advantage of four membership attackers: {each}.",
@@ -225,8 +225,8 @@ def attribute_bars(found: Mapping[str, Any]) -> FigureData:
     names = tuple(_TITLES[one["attacker"]] for one in attackers)
     parts = (("from the other columns", "baseline", "muted"), ("with the model's answer too", "accuracy", "part"))
     series = tuple(
-        Series(title, "bar", names, tuple(100.0 * one[field] for one in attackers), look=look)
-        for title, field, look in parts
+        Series(title, "bar", names, tuple(100.0 * one[field] for one in attackers), style=style)
+        for title, field, style in parts
     )
     each = ", ".join(
         f"{name} {percent_text(one['baseline'])} without and {percent_text(one['accuracy'])} with it"

@@ -124,15 +124,15 @@ def name_missing(run: ReportRun) -> tuple[str, ...]:
 
 def _publish(run: ReportRun) -> ReportRun:
     record, covered = run.record, is_covered(run.record)
-    kept = {name: value for name, value in without_raw(record, covered=covered).items() if name not in _UNTOLD}
+    selected = {name: value for name, value in without_raw(record, covered=covered).items() if name not in _UNTOLD}
     data = record["config"]["data"]
-    kept["config"] = {**record["config"], "data": {**data, "file": name_file(data)}}
-    kept["data"] = {name: record["data"].get(name) for name in _PUBLIC_DATA}
+    selected["config"] = {**record["config"], "data": {**data, "file": name_file(data)}}
+    selected["data"] = {name: record["data"].get(name) for name in _PUBLIC_DATA}
     public = {name: record["metrics"].get(name) for name in _PUBLIC_METRICS} if has_public_accuracy(run) else None
-    kept |= {"metrics": public, "metrics_are_raw": False}
+    selected |= {"metrics": public, "metrics_are_raw": False}
     audit = run.audit
     return ReportRun(
-        record=kept,
+        record=selected,
         curves=(),
         audit=None if audit is None else {"made": audit["made"], "code": audit["code"], "model": None},
         certificates=run.certificates if covered else (),

@@ -214,7 +214,7 @@ def _point(one: Compared, variation: int) -> Series:
         high=high if known else (),
         x_low=left,
         x_high=right,
-        look=one.row.method,
+        style=one.row.method,
         variation=variation,
         text=(one.label.partition(":")[0],) if known else (),
     )

@@ -46,7 +46,7 @@ class Series:
             "cloud" (points that are not joined); "heatmap" (one cell a place: x and y say where, z its value);
             "points3d" (over x, y and z).
         x, y: values. low, high: ends of the 95 % interval of each y, or empty. x_low, x_high: of each x.
-        look: a method's id, or a role of `report/styles.py` ("total", "group 2", …).
+        style: a method's id, or a role of `report/styles.py` ("total", "group 2", …).
         panel: index of the panel that it is drawn in.
         variation: 0, 1, … tells runs of one method apart.
         text: what stands beside each point or in each cell, or empty. hover: what a pointer on it is told, or empty.
@@ -60,7 +60,7 @@ class Series:
     y: tuple[Value, ...]
     low: tuple[Value, ...] = ()
     high: tuple[Value, ...] = ()
-    look: str = "ink"
+    style: str = "ink"
     panel: int = 0
     variation: int = 0
     labelled: bool = False
@@ -152,24 +152,24 @@ def line(
     scale: float = 1.0,
     low: Sequence[Value] = (),
     high: Sequence[Value] = (),
-    look: str = "ink",
+    style: str = "ink",
     panel: int = 0,
     variation: int = 0,
     labelled: bool = False,
 ) -> Series:
     """Return a line of at most MAX_POINTS points, values times `scale`; NaN and infinity become gaps."""
     banded = bool(low) and bool(high)
-    kept, columns = decimate(x, y, *((low, high) if banded else ()))
+    selected, columns = decimate(x, y, *((low, high) if banded else ()))
     scaled = [tuple(_finite(value, scale) for value in column) for column in columns]
     ends = (scaled[1], scaled[2]) if banded else ((), ())
     return Series(
         name,
         "line",
-        kept,
+        selected,
         scaled[0],
         low=ends[0],
         high=ends[1],
-        look=look,
+        style=style,
         panel=panel,
         variation=variation,
         labelled=labelled,

@@ -36,9 +36,9 @@ def trade_off(outcomes: Iterable[Outcome], *, dataset: str, notion: str, epsilon
     panels = (Panel(ACCURACY, "Accuracy"), Panel(Axis("Gap", "percentage points"), f"{notion} gap"))
     span = _epsilon_span(rows)
     series: list[Series] = []
-    for name, (look, runs) in _by_method(rows).items():
+    for name, (style, runs) in _by_method(rows).items():
         for index, field in enumerate(("accuracy", "gap")):
-            series.append(_epsilon_line(name, runs, field, look=look, panel=index, span=span))
+            series.append(_epsilon_line(name, runs, field, style=style, panel=index, span=span))
     marks = () if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),)
     return FigureData(
         name="trade_off",
@@ -74,7 +74,7 @@ def group_bars(
         ends: list[Sequence[Value]] = [group.get(f"{rate}_interval") or (None, None) for group in run.groups]
         low, high = (tuple(_in_percent(end[side]) for end in ends) for side in (0, 1))
         same = sum(earlier.method == run.method for earlier in runs[:index])
-        series.append(Series(run.label, "bar", names, values, low=low, high=high, look=run.method, variation=same))
+        series.append(Series(run.label, "bar", names, values, low=low, high=high, style=run.method, variation=same))
     marks = () if overall is None else (Reference(100 * overall, f"everyone {percent_text(overall)}"),)
     return FigureData(
         name=f"{'classes' if of == 'class' else 'groups'}_{'paid_' if paid else ''}{rate.replace('/', '_')}",
@@ -126,7 +126,7 @@ def bias_variance(
                 Axis(f"Bound on the error of the {what}", log=True, range=_error_range(total)),
             ),
         ),
-        series=tuple(line(name, clips, values, look=look) for name, values, look in parts),
+        series=tuple(line(name, clips, values, style=style) for name, values, style in parts),
         caption=" ".join(part for part in (words, source, RAW if raw else "") if part),
         alt=f"Bound on the expected error over {symbol}: the sum {least}.",
         references=tuple(marks),
@@ -144,9 +144,9 @@ def predicted_epsilon(
     published: Sequence[Value] = (),
 ) -> FigureData:
     """The ε that a planned run will have spent after each epoch, the budget, and the paper's own accounting."""
-    series = [line("Proved", epochs, epsilon, look="budget")]
+    series = [line("Proved", epochs, epsilon, style="budget")]
     if published:
-        series.append(line("As the paper accounts", epochs, published, look="published"))
+        series.append(line("As the paper accounts", epochs, published, style="published"))
     last = next((value for value in reversed(epsilon) if value is not None), None)
     ends = f"After {epochs[-1]:g} epochs ε = {epsilon_text(last)}." if epochs else "No epochs."
     marks = () if budget is None else (Reference(budget, f"budget {epsilon_text(budget)}", axis="y"),)
@@ -172,8 +172,8 @@ def epsilon_dots(epsilon: float, sure: int) -> FigureData:
     """100 dots: from even odds (50) an attacker ends at most `sure` in 100 sure, 50 <= sure <= 100."""
     parts = ((range(50), "dot before"), (range(50, sure), "dot added"), (range(sure, 100), "dot rest"))
     series = [
-        Series(name, "dots", tuple(float(i % 10) for i in dots), tuple(9.0 - i // 10 for i in dots), look=look)
-        for name, (dots, look) in zip(name_dots(sure), parts, strict=True)
+        Series(name, "dots", tuple(float(i % 10) for i in dots), tuple(9.0 - i // 10 for i in dots), style=style)
+        for name, (dots, style) in zip(name_dots(sure), parts, strict=True)
         if len(dots)
     ]
     return FigureData(
@@ -218,7 +218,7 @@ def _by_epsilon(runs: Sequence[Outcome]) -> list[tuple[float | None, list[Outcom
 
 
 def _epsilon_line(
-    name: str, runs: Sequence[Outcome], field: str, *, look: str, panel: int, span: tuple[float, float]
+    name: str, runs: Sequence[Outcome], field: str, *, style: str, panel: int, span: tuple[float, float]
 ) -> Series:
     found = [(value, mean_interval(getattr(run, field) for run in at)) for value, at in _by_epsilon(runs)]
     if [value for value, _ in found] == [None]:
@@ -227,7 +227,7 @@ def _epsilon_line(
     low, high = _ends([mean for _, mean in known], 1.0)
     x, y = [value for value, _ in known], [mean.mean for _, mean in known]
     variation = int(runs[0].variant == "published")
-    return line(name, x, y, scale=100, low=low, high=high, look=look, panel=panel, variation=variation)
+    return line(name, x, y, scale=100, low=low, high=high, style=style, panel=panel, variation=variation)
 
 
 def _ends(means: Sequence[Mean], scale: float) -> tuple[tuple[Value, ...], tuple[Value, ...]]:

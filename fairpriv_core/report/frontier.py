@@ -199,7 +199,7 @@ def _draw(method: str, rows: Sequence[TableRow], panel: int, details: Mapping[st
         "points",
         tuple(100 * (row.gap.mean or 0.0) for row in rows),
         tuple(_percent(row.accuracy.mean) for row in rows),
-        look=method,
+        style=method,
         panel=panel,
         hover=tuple(describe_row(row, details.get(row.keys[0], "")) for row in rows),
         keys=tuple(row.keys[0] for row in rows),
@@ -255,11 +255,11 @@ def _say_best(best: int, total: int, *, dominated: bool, mark: str = "open") -> 
     if best == total:
         return f"{total} {'setting' if total == 1 else 'settings'}, none dominated by another."
     drawn = f"drawn {mark}" if dominated else "not drawn"
-    few = f" ({MOST_DOMINATED} of them)" if dominated and total - best > MOST_DOMINATED else ""
+    small = f" ({MOST_DOMINATED} of them)" if dominated and total - best > MOST_DOMINATED else ""
     others = "other is" if total - best == 1 else f"other {total - best} are"
     return (
         f"{best} of {total} settings are not dominated: none other is at least as good in ε, accuracy and gap, and "
-        f"better in one. The {others} {drawn}{few}."
+        f"better in one. The {others} {drawn}{small}."
     )
 
 
@@ -270,13 +270,13 @@ def _say_seeds(claims: Claims, series: Sequence[Series]) -> str:
         return wording.ONE_SEED if counts else ""
     n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     drawn = "Whiskers: 95 % interval" if any(one.low for one in series) else "Each point is the mean"
-    few = (
+    small = (
         f" {sizes.count(1)} of the settings have 1 seed and no interval; a pointer on a point tells its seeds."
         if 1 in counts
         else ""
     )
     of = " of the mean" if drawn.startswith("Whiskers") else ""
-    return f"{drawn}{of} over {n} seeds.{few}"
+    return f"{drawn}{of} over {n} seeds.{small}"
 
 
 def _describe(claims: Claims, what: str) -> str:

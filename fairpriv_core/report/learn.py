@@ -67,8 +67,8 @@ def compared_cells(title: str, *, conditions: Sequence[int | None], target: str)
         rates = [_rate(cells, condition, target) for condition in conditions]
         said.append(f"{group}: {', '.join(rates)}")
         panels.append(Panel(Axis("", range=(-0.1, 2.1)), said[-1]))
-        for name, look, kept in _sort_cells(cells, conditions, target):
-            series.append(_cells(name, look, panel, kept, cells))
+        for name, style, selected in _sort_cells(cells, conditions, target):
+            series.append(_cells(name, style, panel, selected, cells))
     return FigureData(
         name="compared_cells",
         title=f"What {title.lower()} compares",
@@ -114,12 +114,12 @@ def _sort_cells(
 
 
 def _cells(
-    name: str, look: str, panel: int, kept: Sequence[tuple[int, int]], cells: Mapping[tuple[int, int], int]
+    name: str, style: str, panel: int, selected: Sequence[tuple[int, int]], cells: Mapping[tuple[int, int], int]
 ) -> Series:
-    x, y = [float(1 - predicted) for _, predicted in kept], [float(label) + 0.5 for label, _ in kept]
+    x, y = [float(1 - predicted) for _, predicted in selected], [float(label) + 0.5 for label, _ in selected]
     low, high = tuple(each - 0.45 for each in y), tuple(each + 0.45 for each in y)
-    text = tuple(f"{cells[cell]}\ntruly {_WORDS[cell[0]]},\npredicted {_WORDS[cell[1]]}" for cell in kept)
-    return Series(name, "box", tuple(x), tuple(y), low=low, high=high, look=look, panel=panel, text=text)
+    text = tuple(f"{cells[cell]}\ntruly {_WORDS[cell[0]]},\npredicted {_WORDS[cell[1]]}" for cell in selected)
+    return Series(name, "box", tuple(x), tuple(y), low=low, high=high, style=style, panel=panel, text=text)
 
 
 def _counts(cell: tuple[int, int], target: str) -> bool:
@@ -158,9 +158,9 @@ def _data_boxes(flow: Flow) -> list[Series]:
     return boxes
 
 
-def _box(name: str, look: str, x: float, span: tuple[float, float], text: str) -> Series:
+def _box(name: str, style: str, x: float, span: tuple[float, float], text: str) -> Series:
     low, high = span
-    return Series(name, "box", (float(x),), ((low + high) / 2,), low=(low,), high=(high,), look=look, text=(text,))
+    return Series(name, "box", (float(x),), ((low + high) / 2,), low=(low,), high=(high,), style=style, text=(text,))
 
 
 def _arrows(flow: Flow) -> list[Series]:
@@ -172,7 +172,7 @@ def _arrows(flow: Flow) -> list[Series]:
 
 
 def _arrow(x: tuple[float, float], y: float) -> Series:
-    return Series("", "arrow", x, (y, y), look="flow")
+    return Series("", "arrow", x, (y, y), style="flow")
 
 
 def _model_words(flow: Flow) -> str:
@@ -204,7 +204,7 @@ def base_rates() -> FigureData:
         title="Base rates of two groups",
         x=Axis("Truly positive", "%", range=(0.0, 100.0)),
         panels=(Panel(Axis("")),),
-        series=(Series("Base rate", "bar", tuple(CELLS), tuple(shares), look="part"),),
+        series=(Series("Base rate", "bar", tuple(CELLS), tuple(shares), style="part"),),
         caption=f"A made-up example: two groups of {min(sizes.values())} people.",
         alt=f"Base rates: {said}.",
         horizontal=True,
@@ -239,7 +239,7 @@ def results_by_seed() -> FigureData:
         title="The same settings, other seeds",
         x=Axis("Seed"),
         panels=(Panel(Axis("Gap", "percentage points")),),
-        series=(Series(title, "cloud", tuple(float(run.seed) for run in runs), tuple(gaps), look=first.method),),
+        series=(Series(title, "cloud", tuple(float(run.seed) for run in runs), tuple(gaps), style=first.method),),
         caption=f"{title}: stored results on {results.data['dataset']}, which is public. No noise: seeds alone differ.",
         alt=f"Gaps of {len(gaps)} seeds, from {min(gaps):.2f} to {max(gaps):.2f} percentage points.",
         references=(Reference(mean, f"mean {number_text(mean)}", axis="y"),),
@@ -255,7 +255,7 @@ def interval_by_seeds() -> FigureData:
         title="Half the interval, by number of seeds",
         x=Axis("Seeds"),
         panels=(Panel(Axis("± in standard deviations", log=True)),),
-        series=(line("± of the mean", seeds, half, look="total"),),
+        series=(line("± of the mean", seeds, half, style="total"),),
         caption="Student's t at 95 %, in standard deviations between single seeds.",
         alt=f"± in standard deviations: {half[0]:.1f} of 2 seeds, {half[3]:.1f} of 5, {half[-1]:.1f} of {_MOST_SEEDS}.",
     )
@@ -271,8 +271,8 @@ def noisy_share() -> FigureData:
         x=Axis("People in the group", log=True),
         panels=(Panel(Axis("± of the rate", "percentage points", log=True)),),
         series=(
-            line("Sampling and noise", _SIZES, noisy, look="budget"),
-            line("Sampling alone", _SIZES, plain, look="muted"),
+            line("Sampling and noise", _SIZES, noisy, style="budget"),
+            line("Sampling alone", _SIZES, plain, style="muted"),
         ),
         caption=f"A made-up example: a rate of 50 %, its count with normal noise of standard deviation {_NOISE:g}.",
         alt=f"With {_SIZES[0]:.0f} people noise makes ± {noisy[0]:.0f} out of {plain[0]:.0f} points; with "

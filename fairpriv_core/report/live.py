@@ -76,13 +76,13 @@ def has_epochs(history: History) -> bool:
 
 def live_quality(history: History, *, method: str, notion: str) -> FigureData:
     """Test accuracy, and the gap of every notion below it; `notion` (its id) is drawn in the method's look."""
-    series = [line("Accuracy", *_of(history, "test/accuracy"), scale=100, look=method)]
+    series = [line("Accuracy", *_of(history, "test/accuracy"), scale=100, style=method)]
     names = [match.group(1) for name in history if (match := _GAP.fullmatch(name))]
     others = [name for name in names if name != notion]
     for index, name in enumerate([each for each in names if each == notion] + others):
-        look = method if name == notion else f"group {index}"
+        style = method if name == notion else f"group {index}"
         x, y = _of(history, f"test/{name}_gap")
-        series.append(line(wording.metric_title(name), x, y, scale=100, look=look, panel=1, labelled=True))
+        series.append(line(wording.metric_title(name), x, y, scale=100, style=style, panel=1, labelled=True))
     constant = _last(_of(history, "test/constant_accuracy")[1])
     label = f"always the same answer: {percent_text(constant)}"
     return FigureData(
@@ -133,7 +133,7 @@ def _live_shares(history: History, *, of: str, rate: str) -> FigureData:
         low, high = (_of(history, f"{of}/{name}/{rate}_{end}")[1] for end in ("low", "high"))
         if not len(low) == len(y) == len(high):
             low, high = (), ()
-        series.append(line(name, x, y, scale=100, low=low, high=high, look=f"group {index}", labelled=True))
+        series.append(line(name, x, y, scale=100, low=low, high=high, style=f"group {index}", labelled=True))
     band = f"Bands: 95 % Wilson interval of each {of}. " if any(each.low for each in series) else ""
     return FigureData(
         name=f"live_{'classes' if of == 'class' else 'groups'}_{rate}",
@@ -152,7 +152,7 @@ def live_multipliers(history: History, *, limit: float | None = None) -> FigureD
     prefix = "multiplier/"
     names = [name for name in history if name.startswith(prefix)]
     series = [
-        line(name[len(prefix) :], *_of(history, name), look=f"group {index}", labelled=True)
+        line(name[len(prefix) :], *_of(history, name), style=f"group {index}", labelled=True)
         for index, name in enumerate(names)
     ]
     values = [abs(value) for each in series for value in each.y if value is not None]
@@ -185,7 +185,7 @@ def live_epsilon(
         title="ε spent against the budget",
         x=STEP if steps is None else Axis("Step", range=(0.0, float(steps))),
         panels=(Panel(Axis("ε spent", range=from_zero(y, budget))),),
-        series=(line("ε spent", x, y, look="budget"),),
+        series=(line("ε spent", x, y, style="budget"),),
         caption=f"{words} δ = {delta_text(delta)}; protects {wording.protected(threat_model)}.",
         alt=words,
         references=marks,
@@ -211,7 +211,7 @@ def clipping_histogram(histogram: Mapping[str, Any], *, quantity: str, symbol: s
         counts = histogram["counts"][name]
         size = max(1, sum(counts))
         shares = tuple(100 * count / size for count in counts)
-        series.append(Series(name, "histogram", tuple(histogram["edges"]), shares, look="part", panel=index))
+        series.append(Series(name, "histogram", tuple(histogram["edges"]), shares, style="part", panel=index))
         panels.append(Panel(Axis("Rows", "%"), _clipped_words(name, clipped.get(name), size)))
     said = "; ".join(panel.title for panel in panels)
     less = "are not shown" if bound is None else "are clipped less and not shown"
@@ -241,8 +241,8 @@ def live_clipping(history: History) -> FigureData:
         for index, name in enumerate(names):
             if name in largest:
                 x, y = history[name]
-                look = f"group {index}"
-                series.append(line(name[len(prefix) :], x, y, scale=100, look=look, panel=panel, labelled=True))
+                style = f"group {index}"
+                series.append(line(name[len(prefix) :], x, y, scale=100, style=style, panel=panel, labelled=True))
     said = [
         f"{title}: " + ", ".join(f"{each.name} {number_text(_last(each.y))} %" for each in series if each.panel == at)
         for at, (_, title, _) in enumerate(parts)
@@ -276,9 +276,9 @@ def overlay(curves: Sequence[Curve], *, metric: str) -> FigureData:
     drawn = [curve for curve in curves if _last(curve.y) is not None]
     for index, curve in enumerate(drawn):
         same = sum(earlier.method == curve.method for earlier in drawn[:index])
-        look = curve.method
+        style = curve.method
         values = line(
-            curve.label, curve.x, curve.y, scale=100, low=curve.low, high=curve.high, look=look, variation=same
+            curve.label, curve.x, curve.y, scale=100, low=curve.low, high=curve.high, style=style, variation=same
         )
         series.append(values)
     missing = _say_missing([curve.label for curve in curves if curve not in drawn])
@@ -306,8 +306,8 @@ def _last(values: Sequence[Value]) -> Value:
 
 
 def _say_missing(labels: Sequence[str]) -> str:
-    kept = "it keeps" if len(labels) == 1 else "they keep"
-    return f"Not drawn, since {kept} no numbers of single epochs: {'; '.join(labels)}. " if labels else ""
+    verb = "it keeps" if len(labels) == 1 else "they keep"
+    return f"Not drawn, since {verb} no numbers of single epochs: {'; '.join(labels)}. " if labels else ""
 
 
 def _clipped_words(group: str, share: float | None, size: int) -> str:

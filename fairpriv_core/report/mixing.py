@@ -29,7 +29,7 @@ def draw_mixing_line(plain: TableRow | None, panel: int = 0) -> tuple[Series, ..
         return ()
     constant, gap, accuracy = ends
     return (
-        Series("mixing line", "line", (0.0, 100 * gap), (100 * constant, 100 * accuracy), look="muted", panel=panel),
+        Series("mixing line", "line", (0.0, 100 * gap), (100 * constant, 100 * accuracy), style="muted", panel=panel),
     )
 
 

@@ -294,7 +294,7 @@ def _line(part: Part, runs: Runs, plot: Plot, panel: int, span: tuple[float, flo
         tuple(mean.mean for mean in means),
         low=_ends(means, plot.rows[panel])[0],
         high=_ends(means, plot.rows[panel])[1],
-        look=part.look,
+        style=part.style,
         panel=panel,
         variation=part.variation,
     )
@@ -313,7 +313,7 @@ def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, 
         tuple(y.mean for _, _, y in drawn),
         low=_ends([y for _, _, y in drawn], plot.rows[panel])[0],
         high=_ends([y for _, _, y in drawn], plot.rows[panel])[1],
-        look=part.look,
+        style=part.style,
         panel=panel,
         variation=part.variation,
         x_low=_ends([x for _, x, _ in drawn], plot.x)[0],
@@ -348,7 +348,7 @@ def _bars(part: Part, bars: Bars, value: Value) -> Series:
     means = [mean for _, mean in bars]
     names, values = tuple(name for name, _ in bars), tuple(mean.mean for mean in means)
     low, high = _ends(means, value)
-    return Series(part.name, "bar", names, values, low=low, high=high, look=part.look, variation=part.variation)
+    return Series(part.name, "bar", names, values, low=low, high=high, style=part.style, variation=part.variation)
 
 
 def _ends(means: Sequence[Mean], value: Value) -> tuple[Ends, Ends]:

@@ -186,7 +186,7 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen], *, paid
         same = sum(earlier.row.method == each.row.method for earlier, _, _ in points[:index])
         ends = [tuple(_in_percent(end) for end in (mean.mean, mean.low, mean.high)) for mean in (at, accuracy)]
         (place, left, right), (y, low, high) = ends
-        point = Series(each.name, "points", (place or 0.0,), (y,), look=each.row.method, variation=same)
+        point = Series(each.name, "points", (place or 0.0,), (y,), style=each.row.method, variation=same)
         point = point if low is None or high is None else replace(point, low=(low,), high=(min(high, 100.0),))
         point = point if left is None else replace(point, x_low=(left,), x_high=(right,))
         series.append(replace(point, text=(each.mark,)))

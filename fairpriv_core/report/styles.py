@@ -115,9 +115,9 @@ def style_of(name: str) -> LineStyle:
     return _ROLES[name] if name in _ROLES else method_style(name)
 
 
-def color_on(look: LineStyle, theme: Theme, variation: int = 0) -> str:
+def color_on(line: LineStyle, theme: Theme, variation: int = 0) -> str:
     """Return the look's colour "#RRGGBB" on `theme`; each `variation` moves it towards the text's colour."""
-    base = COLORS[look.color][0 if theme.name == "light" else 1]
+    base = COLORS[line.color][0 if theme.name == "light" else 1]
     share = min(0.22 * variation, 0.66)
     mixed = [round((1 - share) * a + share * b) for a, b in zip(_channels(base), _channels(theme.text), strict=True)]
     return "#" + "".join(f"{value:02X}" for value in mixed)

@@ -33,23 +33,28 @@ _HOVER = "%{hovertext}<extra></extra>"
 
 def build_traces(series: Series, theme: Theme) -> list[Trace]:
     """Return the traces that draw `series`: one, or with a band three, of which one is in the legend."""
-    look = style_of(series.look)
+    style = style_of(series.style)
     suffix = axis_suffix(series.panel)
-    color = color_on(look, theme, series.variation)
+    color = color_on(style, theme, series.variation)
     place = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"} if series.kind != "points3d" else {}
     named = {"name": rich(series.name), "legendgroup": rich(series.name)}
-    return [{**place, **named, **trace} for trace in _BUILDERS[series.kind](series, look, color, theme)]
+    return [{**place, **named, **trace} for trace in _BUILDERS[series.kind](series, style, color, theme)]
 
 
-def _line(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
+def _line(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
     alone = sum(value is not None for value in series.y) == 1  # a line through one point shows nothing
     drawn = {
         "type": "scatter",
         "x": series.x,
         "y": series.y,
-        "mode": "lines+markers" if alone or series.look in methods() else "lines",
-        "line": {"color": color, "dash": look.dash, "width": look.width},
-        "marker": {"symbol": _symbol(look, series.variation), "size": 8, "color": color, "maxdisplayed": MARKERS_SHOWN},
+        "mode": "lines+markers" if alone or series.style in methods() else "lines",
+        "line": {"color": color, "dash": style.dash, "width": style.width},
+        "marker": {
+            "symbol": _symbol(style, series.variation),
+            "size": 8,
+            "color": color,
+            "maxdisplayed": MARKERS_SHOWN,
+        },
         "showlegend": not series.labelled,
         "hovertemplate": "%{y:.2f} at %{x}",
     }
@@ -68,7 +73,7 @@ def _band(series: Series, color: str) -> list[Trace]:
     return [upper, lower] if known else []
 
 
-def _points(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
+def _points(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
     return [
         {
             "type": "scatter",
@@ -78,8 +83,8 @@ def _points(series: Series, look: LineStyle, color: str, theme: Theme) -> list[T
             "text": series.text,
             "textposition": "top right",
             "textfont": {"size": 11, "color": theme.muted},
-            "line": {"color": color, "dash": look.dash, "width": 1.2},
-            "marker": {"symbol": _symbol(look, series.variation), "size": 9, "color": color},
+            "line": {"color": color, "dash": style.dash, "width": 1.2},
+            "marker": {"symbol": _symbol(style, series.variation), "size": 9, "color": color},
             "error_x": _whiskers(series.x, series.x_low, series.x_high, color),
             "error_y": _whiskers(series.y, series.low, series.high, color),
             **_tell(series, "%{y:.2f} at %{x:.2f}"),
@@ -87,21 +92,21 @@ def _points(series: Series, look: LineStyle, color: str, theme: Theme) -> list[T
     ]
 
 
-def _cloud(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
+def _cloud(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
     return [
         {
             "type": "scatter",
             "x": series.x,
             "y": series.y,
             "mode": "markers",
-            "marker": {"symbol": _symbol(look, series.variation), "size": 7, "color": color},
+            "marker": {"symbol": _symbol(style, series.variation), "size": 7, "color": color},
             **_tell(series, "%{y:.2f} at %{x:.2f}"),
         }
     ]
 
 
-def _points3d(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
-    symbol = SOLIDS.get(look.marker, "circle")
+def _points3d(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
+    symbol = SOLIDS.get(style.marker, "circle")
     return [
         {
             "type": "scatter3d",
@@ -122,7 +127,7 @@ def _points3d(series: Series, look: LineStyle, color: str, theme: Theme) -> list
     ]
 
 
-def _heatmap(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
+def _heatmap(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
     """Return one map; a place without a value, or without a cell, is left empty."""
     at = {(y, float(x)): index for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)) if y is not None}
     columns, rows = sorted({column for _, column in at}), sorted({row for row, _ in at})
@@ -161,8 +166,8 @@ def _hovers(series: Series) -> list[str]:
     return [rich(text).replace("\n", "<br>") for text in series.hover]
 
 
-def _bars(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
-    shape = PATTERNS[(DASHES.index(look.dash) + series.variation) % len(PATTERNS)]
+def _bars(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
+    shape = PATTERNS[(DASHES.index(style.dash) + series.variation) % len(PATTERNS)]
     pattern = {"shape": shape, "bgcolor": fill(color, 0.75), "fgcolor": theme.background, "solidity": 0.25, "size": 8}
     return [
         {
@@ -181,7 +186,7 @@ def _bars(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Tra
     ]
 
 
-def _histogram(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
+def _histogram(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
     edges = [float(edge) for edge in series.x]
     return [
         {
@@ -197,30 +202,30 @@ def _histogram(series: Series, look: LineStyle, color: str, theme: Theme) -> lis
     ]
 
 
-def _dots(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
-    marker = {"symbol": look.marker, "size": 14, "color": color, "line": {"width": 1.5, "color": color}}
+def _dots(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
+    marker = {"symbol": style.marker, "size": 14, "color": color, "line": {"width": 1.5, "color": color}}
     return [{"type": "scatter", "x": series.x, "y": series.y, "mode": "markers", "marker": marker, "hoverinfo": "name"}]
 
 
-def _boxes(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
+def _boxes(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
     corners: list[tuple[float, Value]] = []
     for x, low, high in zip(series.x, series.low, series.high, strict=True):
         left, right = float(x) - BOX_WIDTH / 2, float(x) + BOX_WIDTH / 2
         corners += [(left, low), (right, low), (right, high), (left, high), (left, low), (left, None)]
     outline = {"x": [x for x, _ in corners], "y": [y for _, y in corners], "mode": "lines", "fill": "toself"}
-    inside = "rgba(0,0,0,0)" if look.marker.endswith("-open") else fill(color, 0.2)
+    inside = "rgba(0,0,0,0)" if style.marker.endswith("-open") else fill(color, 0.2)
     words = [rich(text).replace("\n", "<br>") for text in series.text]
-    style = {"mode": "text", "text": words, "textfont": {"size": 12, "color": theme.text}, "showlegend": False}
-    line = {"color": color, "dash": look.dash, "width": look.width}
+    lettering = {"mode": "text", "text": words, "textfont": {"size": 12, "color": theme.text}, "showlegend": False}
+    line = {"color": color, "dash": style.dash, "width": style.width}
     return [
         {"type": "scatter", **outline, "fillcolor": inside, "line": line, "hoverinfo": "skip"},
-        {"type": "scatter", "x": series.x, "y": series.y, **style, "hoverinfo": "skip"},
+        {"type": "scatter", "x": series.x, "y": series.y, **lettering, "hoverinfo": "skip"},
     ]
 
 
-def _arrow(series: Series, look: LineStyle, color: str, theme: Theme) -> list[Trace]:
+def _arrow(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
     head = {"symbol": "arrow", "angleref": "previous", "color": color, "size": [0] * (len(series.x) - 1) + [11]}
-    line = {"color": color, "dash": look.dash, "width": look.width}
+    line = {"color": color, "dash": style.dash, "width": style.width}
     drawn = {"x": series.x, "y": series.y, "mode": "lines+markers", "line": line, "marker": head}
     return [{"type": "scatter", **drawn, "showlegend": False, "hoverinfo": "skip"}]
 
@@ -234,8 +239,8 @@ def _whiskers(values: Sequence[Any], lows: Sequence[Value], highs: Sequence[Valu
     return {"type": "data", "array": up, "arrayminus": down, "symmetric": False, "color": color, "thickness": 1.5}
 
 
-def _symbol(look: LineStyle, variation: int) -> str:
-    return f"{look.marker}-open" if variation % 2 else look.marker
+def _symbol(style: LineStyle, variation: int) -> str:
+    return f"{style.marker}-open" if variation % 2 else style.marker
 
 
 _BUILDERS: dict[Kind, Callable[[Series, LineStyle, str, Theme], list[Trace]]] = {

@@ -70,12 +70,12 @@ def check_binding(checkpoint: Checkpoint, now: Mapping[str, Any], key: str) -> N
     noise hides.
     """
     changed = [name for name in now if checkpoint.binding.get(name) != now[name]]
-    told = f"run {key} cannot go on from step {checkpoint.step}: {' and '.join(changed)} changed since its checkpoint"
+    stated = f"run {key} cannot go on from step {checkpoint.step}: {' and '.join(changed)} changed since its checkpoint"
     anew = "start it anew (train --again). What it released so far stays counted."
     if changed and set(changed) <= _VERSIONS:
-        raise OtherVersion(f"{told}. It is paused: go on with the version that began it, or {anew}")
+        raise OtherVersion(f"{stated}. It is paused: go on with the version that began it, or {anew}")
     if changed:
-        raise RunFailed(f"{told}; {anew}")
+        raise RunFailed(f"{stated}; {anew}")
 
 
 @cache

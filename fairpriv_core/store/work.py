@@ -167,15 +167,15 @@ class WorkStore:
         with self._database.write(scrub=True) as connection:
             _leave(connection, claims, _extend(connection, claims), status=status, error=error)
 
-    def split(self, claims: Claims, kept: Sequence[Checkpoint | None]) -> None:
+    def split(self, claims: Claims, starts: Sequence[Checkpoint | None]) -> None:
         """Queue the runs of a chunk as two halves, each a chunk of its own, since one of them cannot go on.
 
-        Those that a person asked to pause or to stop do. `kept` is stored of those that have no checkpoint yet: what
+        Those that a person asked to pause or to stop do. `starts` are stored of those that have no checkpoint yet: what
         they have released is released once, with one noise.
         """
         with self._database.write(durable=True, scrub=True) as connection:
             asked = _extend(connection, claims)
-            new = [(claim, saved) for claim, saved in zip(claims, kept, strict=True) if saved is not None]
+            new = [(claim, saved) for claim, saved in zip(claims, starts, strict=True) if saved is not None]
             _store_checkpoints(connection, [claim for claim, _ in new], [saved for _, saved in new])
             _leave(connection, claims, asked, status="queued")
             halve(connection, [claim.key for claim in claims])
@@ -355,7 +355,7 @@ def halve(connection: Connection, keys: Sequence[str]) -> None:
 def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason: str) -> None:
     going_on = [row for row in rows if row["request"] is None]
     worn = [row for row in going_on if row["crashes"] + 1 >= MOST_CRASHES]
-    apart = len(going_on) > 1 and worn
+    separate = len(going_on) > 1 and worn
     for row in rows:
         crashes = row["crashes"] + 1
         change: dict[str, Any] = {"crashes": crashes, **FREE, "status": "queued"}
@@ -363,13 +363,13 @@ def _settle_together(connection: Connection, rows: Sequence[RowMapping], reason:
             change = {"crashes": crashes, **end_cancelled(connection, row["key"])}
         elif row["request"] == "pause":
             change["status"] = "paused"
-        elif apart:
+        elif separate:
             change["crashes"] = min(crashes, MOST_CRASHES - 1)
         elif crashes >= MOST_CRASHES:
             error = f"the run's process died {crashes} times, the last time because {reason}."
             change |= _failed(connection, row, error, "crashed")
         connection.execute(update(run).where(run.c.key == row["key"]).values(**change))
-    if apart:
+    if separate:
         halve(connection, [row["key"] for row in going_on])
 
 

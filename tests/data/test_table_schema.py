@@ -234,7 +234,7 @@ def test_a_year_is_asked_of_a_new_file_as_of_the_first(tmp_path: Path) -> None:
     assert "on (year)" in found.feature_names
     encoder = Encoder.from_json(found.encoder)
     assert encoder.schema[-1].date == DatePart("year", "ymd")
-    table = read_table(path, told={"on": ReadAs("date")}).table
+    table = read_table(path, read_as={"on": ReadAs("date")}).table
     assert np.array_equal(encoder.transform(table), found.X)
 
 
@@ -253,7 +253,7 @@ def test_a_listed_value_is_found_behind_any_number_of_others(tmp_path: Path, mon
         [f"v{row},1,f" for row in range(50)] + ["b,0,m", "b,1,m", "a,1,f", "v3,0,m", ",0,f"],
         "town,paid,sex",
     )
-    found = read_table(path, told={"town": ReadAs("text", ("a", "b"))}).table["town"]
+    found = read_table(path, read_as={"town": ReadAs("text", ("a", "b"))}).table["town"]
     assert isinstance(found, Codes)
     assert [found.values[code] if code >= 0 else None for code in found.codes[-5:]] == ["b", "b", "a", "v3", None]
     assert len(found.values) == 8

@@ -59,7 +59,7 @@ def test_pass_equals_autograd(shape: LayeredShape, streams: int) -> None:
 def test_layers_keep_what_is_smaller() -> None:
     kernel = LayeredKernel(SMALL, start(SMALL, 1))
     passed, _, _ = _run(kernel)
-    assert [type(layer) for layer in passed.kept[0][0]] == [Whole, Whole, Convolved, Outer, Outer]
+    assert [type(layer) for layer in passed.cache[0][0]] == [Whole, Whole, Convolved, Outer, Outer]
 
 
 def test_digits_are_passed_through_in_few_parts_and_keep_gradients() -> None:
@@ -68,8 +68,8 @@ def test_digits_are_passed_through_in_few_parts_and_keep_gradients() -> None:
     kernel = LayeredKernel(shape, shape.initial(0)[None])
     rows, labels = _data(shape, rows=256)
     passed = kernel.run(rows.astype(np.float32), labels=labels)
-    assert len(passed.kept[0]) == 4
-    assert [type(layer) for layer in passed.kept[0][0]] == [Whole, Whole, Outer, Outer]
+    assert len(passed.cache[0]) == 4
+    assert [type(layer) for layer in passed.cache[0][0]] == [Whole, Whole, Outer, Outer]
 
 
 @every_shape
@@ -117,7 +117,7 @@ def test_micro_batches_change_nothing(shape: LayeredShape, monkeypatch: pytest.M
     monkeypatch.setattr(layered_kernel, "_WORKING", 1)
     parted = LayeredKernel(shape, kernel.parameters)
     again, _, _ = _run(parted)
-    assert len(again.kept[0]) == ROWS > len(passed.kept[0])
+    assert len(again.cache[0]) == ROWS > len(passed.cache[0])
     assert np.allclose(again.norms, passed.norms, rtol=1e-12) and np.allclose(again.logits, passed.logits, rtol=1e-12)
     assert np.allclose(parted.weighted_sum(again, WEIGHTS[:, 2:9], slice(2, 9)), whole, rtol=1e-10, atol=1e-14)
 
@@ -128,7 +128,7 @@ def test_what_memory_cannot_keep_is_made_again(shape: LayeredShape, monkeypatch:
     kept = kernel.weighted_sum(_run(kernel)[0], WEIGHTS, slice(None)).copy()
     monkeypatch.setattr(layered_kernel, "_KEPT", 0)
     passed, _, _ = _run(kernel)
-    assert not passed.kept
+    assert not passed.cache
     assert np.array_equal(kernel.weighted_sum(passed, WEIGHTS, slice(None)), kept)
 
 

@@ -64,7 +64,7 @@ def test_the_last_layer_is_fed_what_its_gradients_are_made_of(
     monkeypatch.setattr(layered_kernel, "_KEPT", 0)
     monkeypatch.setattr(layered_kernel, "_WORKING", 1)
     again = LayeredKernel(shape, kernel.parameters).run(rows)
-    assert not again.kept and np.allclose(again.embeddings, fed, rtol=1e-12)
+    assert not again.cache and np.allclose(again.embeddings, fed, rtol=1e-12)
     assert kernel.run(rows[:, :0]).embeddings.shape == (MODELS, 0, fed.shape[2])
 
 

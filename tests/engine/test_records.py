@@ -61,7 +61,7 @@ def test_adaptive_bounds_are_by_group_or_by_class(clip_by: str) -> None:
     kinds = np.broadcast_to(rule.kinds_of(look(data)), (2, len(ROWS)))[0]
     own = data.group if clip_by == "group" else data.y
     assert np.array_equal(kinds, own[ROWS])
-    assert rule.kept["clip_kinds"].shape == (2, 3 if clip_by == "group" else 4)
+    assert rule.arrays["clip_kinds"].shape == (2, 3 if clip_by == "group" else 4)
     names = data.group_names if clip_by == "group" else data.label_names
     assert list(rule.scalars(0)) == [f"clip/{name}" for name in names]
     histogram = rule.statistics(look(data)).reshape(2, len(names), -1)
@@ -73,7 +73,7 @@ def test_bounds_of_groups_count_each_group_whatever_its_labels() -> None:
     rule = rule_of(DpsgdFRule, DpsgdF(noise_primal=1.0, batch_size=30), data)
     counts = rule.statistics(look(data)).reshape(2, 3, 2)
     assert counts.sum(axis=2)[0].tolist() == np.bincount(data.group[ROWS], minlength=3).tolist()
-    rule.kept["clip_groups"][:] = [[0.1, 0.2, 0.3]] * 2
+    rule.arrays["clip_groups"][:] = [[0.1, 0.2, 0.3]] * 2
     records = look(data)
     sampled: Any = type("Sampled", (), {"records": records})()
     lengths = np.abs(rule.weights(sampled)) * records.norms

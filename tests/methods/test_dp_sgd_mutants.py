@@ -104,7 +104,7 @@ def test_a_record_that_is_counted_twice_is_caught(monkeypatch: pytest.MonkeyPatc
 
 
 def test_noise_for_the_smallest_bound_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dpsgd_f.DpsgdFRule, "bounds", lambda self: self.kept["clip_groups"].min(axis=1))
+    monkeypatch.setattr(dpsgd_f.DpsgdFRule, "bounds", lambda self: self.arrays["clip_groups"].min(axis=1))
     assert _fullest(DPSGD_F) > 1.02
 
 

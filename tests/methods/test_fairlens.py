@@ -160,9 +160,9 @@ def _adds_up() -> bool:
 def test_the_mutant_whose_statistics_are_the_sample_s_own_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     class Raw(FairLensPublishedRule):
         def look(self, sampled: Sampled) -> None:
-            held = {name: value.copy() for name, value in self.kept.items()}
-            super().look(sampled)
-            self.kept["clipping"], self.kept["boundary"] = held["clipping"], held["boundary"]
+            held = {name: value.copy() for name, value in self.arrays.items()}
+            super().read_sample(sampled)
+            self.arrays["clipping"], self.arrays["boundary"] = held["clipping"], held["boundary"]
 
     assert _adds_up()
     monkeypatch.setattr(fairlens_trainers, "FairLensRule", Raw)

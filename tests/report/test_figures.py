@@ -63,12 +63,12 @@ def test_numbers_that_are_not_finite_become_gaps() -> None:
 
 def test_trade_off_has_the_mean_and_the_t_interval_over_seeds() -> None:
     figure = FIGURES["trade_off"]
-    accuracy = next(s for s in figure.series if s.look == "pf_ld" and s.panel == 0)
+    accuracy = next(s for s in figure.series if s.style == "pf_ld" and s.panel == 0)
     assert accuracy.x == samples.EPSILONS
     assert accuracy.y[2] == pytest.approx(83.2)
     half = t.ppf(0.975, 2) * 0.2 / math.sqrt(3)
     assert (accuracy.low[2], accuracy.high[2]) == pytest.approx((83.2 - half, 83.2 + half))
-    level = next(s for s in figure.series if s.look == "none" and s.panel == 1)
+    level = next(s for s in figure.series if s.style == "none" and s.panel == 1)
     assert level.x == (0.1, 9.0), "a method without ε is a level line"
     assert level.y == pytest.approx((18.0, 18.0))
     assert "protects the attribute" in accuracy.name
@@ -111,7 +111,7 @@ def test_the_minimiser_is_marked() -> None:
     )
     assert [mark.label for mark in figure.references] == ["minimum: 3.9", "chosen: 0.0015"]
     assert [mark.value for mark in figure.references] == [3.9, 0.0015] and "C_d = 3.9" in figure.alt
-    assert next(s for s in figure.series if s.look == "total").y == pytest.approx((8.1, 4.4, 3.0, 8.5))
+    assert next(s for s in figure.series if s.style == "total").y == pytest.approx((8.1, 4.4, 3.0, 8.5))
     assert figure.x.log and "Theorem 5" in figure.caption and "At x." in figure.caption and not figure.raw
     rising = figures.bias_variance(clips, [1, 0.5, 0, 0], [1, 2, 4, 8], best=None)
     assert not rising.references and "no minimum" in rising.alt
@@ -130,7 +130,7 @@ def test_group_bars_place_groups_and_tell_runs_of_one_method_apart() -> None:
     figure = FIGURES["groups_positive_rate"]
     assert figure.horizontal
     assert figure.series[0].x == ("Female (n = 100)", "Male (n = 200)")
-    assert [(s.look, s.variation) for s in figure.series] == [("pf_ld", 0), ("pf_ld", 1), ("dp_sgd", 0)]
+    assert [(s.style, s.variation) for s in figure.series] == [("pf_ld", 0), ("pf_ld", 1), ("dp_sgd", 0)]
     assert (figure.series[0].low, figure.series[0].high) == ((10.0, 10.0), (50.0, 50.0))
 
 
@@ -153,7 +153,7 @@ def test_a_hundred_dots(epsilon: float, sure: int) -> None:
     figure = figures.epsilon_dots(epsilon, sure)
     dots = [place for series in figure.series for place in zip(series.x, series.y, strict=True)]
     assert len(dots) == len(set(dots)) == 100
-    filled = [series for series in figure.series if series.look != "dot rest"]
+    filled = [series for series in figure.series if series.style != "dot rest"]
     assert sum(len(series.x) for series in filled) == sure
 
 
@@ -164,7 +164,7 @@ def test_collected_rows_keep_the_last_value_of_a_step() -> None:
 
 def test_live_quality_puts_the_trained_notion_in_the_methods_look() -> None:
     figure = FIGURES["live_quality"]
-    looks = {series.name: (series.look, series.panel) for series in figure.series}
+    looks = {series.name: (series.style, series.panel) for series in figure.series}
     assert looks == {"Accuracy": ("pf_ld", 0), "Demographic parity": ("pf_ld", 1), "Equalized odds": ("group 1", 1)}
     assert figure.references[0].value == pytest.approx(75.55)
     assert figure.references[0].panel == 0
@@ -173,7 +173,7 @@ def test_live_quality_puts_the_trained_notion_in_the_methods_look() -> None:
 def test_live_groups_have_bands_and_no_method_colour() -> None:
     figure = samples.every_figure("a/b", "Male")["live_groups_positive_rate"]
     assert [series.name for series in figure.series] == ["a/b", "Male"]
-    assert all(series.look.startswith("group ") and series.labelled for series in figure.series)
+    assert all(series.style.startswith("group ") and series.labelled for series in figure.series)
     assert figure.series[1].low[0] == pytest.approx(23.0)
     bare = {name: value for name, value in samples.history("a").items() if not name.endswith(("_low", "_high"))}
     assert live.live_groups(bare).series[0].low == ()

@@ -79,7 +79,7 @@ def test_claims_are_never_mixed_and_what_claims_nothing_is_left_out() -> None:
     titles = [panel.title for panel in figure.panels]
     assert titles == [claim.short for claim in groups if claim.threat_model]
     assert "not proved" in titles[2] and "δ = 1e-05" in titles[0]
-    drawn = {(series.panel, series.look) for series in figure.series}
+    drawn = {(series.panel, series.style) for series in figure.series}
     assert drawn == {(0, "pf_ld"), (1, "dp_sgd"), (2, "pf_ld"), (0, "none"), (1, "none"), (2, "none")}
 
 

@@ -116,9 +116,9 @@ class DeviceKernel(Kernel):
         total = _add_up(inputs, outputs, each, add_products if bounded else torch.matmul)
         if bounded and not math.isfinite(float(total.sum())):
             norms = self._send(passed.norms[:, rows].reshape(each.shape[1:]))
-            kept = torch.isfinite(norms) & torch.isfinite(each).all(dim=0)
+            cache = torch.isfinite(norms) & torch.isfinite(each).all(dim=0)
             inputs, outputs = ([part.nan_to_num(0.0, 0.0, 0.0) for part in of] for of in (inputs, outputs))
-            total = _add_up(inputs, outputs, torch.where(kept, each, 0.0), add_products)
+            total = _add_up(inputs, outputs, torch.where(cache, each, 0.0), add_products)
         sums: np.ndarray = _fetch(total)
         return sums
 

@@ -49,7 +49,7 @@ class LayeredPass(SeededPass):
     of_losses: bool
     seeds: Seeds | None
     kernel: LayeredKernel
-    kept: list[list[list[LayerCache]]] = field(default_factory=list)
+    cache: list[list[list[LayerCache]]] = field(default_factory=list)
 
     @property
     def losses(self) -> np.ndarray | None:
@@ -136,8 +136,8 @@ class LayeredKernel(Kernel):
         found = np.empty((*passed.logits.shape[:2], inputs), dtype=self.parameters.dtype)
         with exactly(self._place):
             for model, own in enumerate(found):
-                for part, kept in self._kept(passed, model):
-                    last = kept[-1]
+                for part, cache in self._kept(passed, model):
+                    last = cache[-1]
                     assert isinstance(last, Outer), "the last layer is dense"
                     own[part] = last.fed[: part.stop - part.start].cpu().numpy()
         return found
@@ -167,26 +167,26 @@ class LayeredKernel(Kernel):
     ) -> Tensor:
         """Return one model's sum (P,) by `factors` (1 or layers, rows)."""
         total = torch.zeros(self.parameters.shape[1], dtype=torch.float64, device=self._place)
-        for part, kept in self._kept(passed, model):
+        for part, cache in self._kept(passed, model):
             start, stop = max(part.start, rows.start), min(part.stop, rows.stop)
             if start < stop:
                 among = slice(start - rows.start, stop - rows.start)
                 inside = slice(start - part.start, stop - part.start)
-                by = factors[:, among].expand(len(kept), -1)
+                by = factors[:, among].expand(len(cache), -1)
                 mask = None if chosen is None else chosen[among]
-                total += torch.cat([layer.sum(own, inside, mask) for layer, own in zip(kept, by, strict=True)])
+                total += torch.cat([layer.sum(own, inside, mask) for layer, own in zip(cache, by, strict=True)])
         return total
 
     def _kept(self, passed: LayeredPass, model: int) -> Iterator[tuple[slice, list[LayerCache]]]:
         """Yield each part of the records with what is kept of it, or made again."""
         parts = self._parts(passed.rows.shape[1])
-        if passed.kept:
-            yield from zip(parts, passed.kept[model], strict=True)
+        if passed.cache:
+            yield from zip(parts, passed.cache[model], strict=True)
             return
         network = self._open(model)
         assert passed.seeds is not None, "nothing was propagated back"
         for part in parts:
-            yield part, network.learn(self._own(passed.rows, model, part), passed.seeds(model, part)).kept
+            yield part, network.learn(self._own(passed.rows, model, part), passed.seeds(model, part)).cache
 
     @torch.inference_mode()
     def derive(self, rows: np.ndarray, seeds: Seeds, *, of_losses: bool = False) -> LayeredPass:
@@ -201,8 +201,8 @@ class LayeredKernel(Kernel):
                     passed.logits[model, part] = learnt.scores.squeeze(1).cpu().numpy()  # the one of one logit
                     passed.values[model, part] = learnt.values.cpu().numpy()
                     passed.each[:, model, part] = learnt.squares.cpu().numpy()
-                    held += [learnt.kept] if keeps else []
-                passed.kept += [held] if keeps else []
+                    held += [learnt.cache] if keeps else []
+                passed.cache += [held] if keeps else []
         return passed
 
     @torch.inference_mode()

@@ -35,12 +35,12 @@ class Learnt:
 
     scores: Tensor
     values: Tensor
-    kept: list[LayerCache]
+    cache: list[LayerCache]
 
     @property
     def squares(self) -> Tensor:
         """The squared norms of each layer's gradient (layers, b)."""
-        return torch.stack([layer.squares for layer in self.kept])[:, : len(self.scores)]
+        return torch.stack([layer.squares for layer in self.cache])[:, : len(self.scores)]
 
 
 class LayeredModel:
@@ -73,15 +73,15 @@ class LayeredModel:
         delta, values = seed(scores)
         if filled:
             delta = functional.pad(delta, (0, 0, 0, filled))
-        kept: list[LayerCache] = []
+        cache: list[LayerCache] = []
         for index in range(len(self._steps) - 1, self._first - 1, -1):
             step, tape = self._steps[index], tapes.pop()
             own = step.keep(tape, delta)
             if own is not None:
-                kept.append(own)
+                cache.append(own)
             if index > self._first:
                 delta = step.backward(tape, delta)
-        return Learnt(scores, values, kept[::-1])
+        return Learnt(scores, values, cache[::-1])
 
     def _arrange(self, rows: Tensor) -> Tensor:
         if len(self._size) == 1:

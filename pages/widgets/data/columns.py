@@ -191,14 +191,14 @@ def _free(said: ColumnSchema) -> ColumnSchema:
 
 def _begin(guessed: TableSchema, spec: DataSpec, compared: frozenset[str], source: str) -> _Shown:
     """Return what the grid starts from: what it started from before, or the schema that came from elsewhere."""
-    told = str(value("schema") or "")
+    text_before = str(value("schema") or "")
     shown: _Shown | None = st.session_state.get(_MEMORY)
     place = str(spec.file)
-    same = shown is not None and (shown.file, shown.compared, shown.text) == (place, compared, told)
+    same = shown is not None and (shown.file, shown.compared, shown.text) == (place, compared, text_before)
     if shown is not None and same and f"columns_{shown.turn}" in st.session_state:
         return shown
-    begun = _overlay(guessed, from_text(told) if told else None, compared)
-    return _Shown(place, compared, 1 + (shown.turn if shown else 0), begun, begun, told)
+    begun = _overlay(guessed, from_text(text_before) if text_before else None, compared)
+    return _Shown(place, compared, 1 + (shown.turn if shown else 0), begun, begun, text_before)
 
 
 def _overlay(guessed: TableSchema, said: TableSchema | None, compared: Collection[str]) -> TableSchema:
@@ -273,7 +273,7 @@ def _take(content: bytes, spec: DataSpec) -> None:
     except UnicodeDecodeError:
         raise BadInput("a schema is text in UTF-8, and this file is not.") from None
     roles = name_roles(schema)
-    told = DataSpec(**{**vars(spec), **roles})
-    compared = find_compared(schema, label=told.label or "", sensitive=told.sensitive)
-    choose("data", write_reference(replace(told, schema=to_text(schema, compared=compared))))
+    text_before = DataSpec(**{**vars(spec), **roles})
+    compared = find_compared(schema, label=text_before.label or "", sensitive=text_before.sensitive)
+    choose("data", write_reference(replace(text_before, schema=to_text(schema, compared=compared))))
     st.rerun()

@@ -197,10 +197,10 @@ def choose_given_file() -> GivenFile | None:
     return chosen
 
 
-def begin_file(path: str, *, told: bool = False) -> None:
+def begin_file(path: str, *, stated: bool = False) -> None:
     """Start from the guesses about the file at `path` where another was shown; unless a link has `told` its roles."""
     before, st.session_state["roles_of"] = st.session_state.get("roles_of"), path
-    if before not in (None, path) and not told:
+    if before not in (None, path) and not stated:
         forget(
             "label",
             "positive",

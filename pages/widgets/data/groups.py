@@ -106,8 +106,8 @@ def _describe_hidden(hidden: Sequence[GroupProfile], profiles: Sequence[GroupPro
     """Count the groups that are not drawn, and name those whose base rate is furthest from everybody's."""
     known = [(each, each.base_rate) for each in profiles if each.base_rate is not None]
     overall = sum(each.size * rate for each, rate in known) / max(1, sum(each.size for each, _ in known))
-    apart = sorted((abs(rate - overall), each.name, rate, each.size) for each, rate in known if each in hidden)
-    worst = "; ".join(f"{name} ({percent_text(rate)} of {size:,})" for _, name, rate, size in reversed(apart[-_WORST:]))
+    far = sorted((abs(rate - overall), each.name, rate, each.size) for each, rate in known if each in hidden)
+    worst = "; ".join(f"{name} ({percent_text(rate)} of {size:,})" for _, name, rate, size in reversed(far[-_WORST:]))
     return (
         f"{len(hidden)} smaller groups are in the table and not drawn. Of these the furthest from the base rate of "
         f"everybody, {percent_text(overall)}: {worst}."
@@ -138,11 +138,11 @@ def _as_rates(profile: GroupProfile) -> dict[str, object]:
 def choose_fewer(spec: DataSpec) -> DataSpec | None:
     """Return `spec` with the number of rows and the group ratio that are chosen; None after saying why it cannot be."""
     with st.expander("Leave out rows", expanded=bool(value(_NAME, "") or value(_ROWS, ""))):
-        few = st.text_input("Rows: how many are used", **mount(_ROWS, default=""), help=_FEW)
+        used = st.text_input("Rows: how many are used", **mount(_ROWS, default=""), help=_FEW)
         typed = st.text_input(
             "Group ratio: the smallest group's size over each larger one's", **mount(_NAME, default=""), help=_HELP
         )
-    rows, ratio = (str(keep(name, text) or "").strip() or None for name, text in ((_ROWS, few), (_NAME, typed)))
+    rows, ratio = (str(keep(name, text) or "").strip() or None for name, text in ((_ROWS, used), (_NAME, typed)))
     return attempt(lambda: replace(spec, group_ratio=read_ratio(ratio), rows=read_rows(rows)))
 
 
@@ -188,8 +188,8 @@ def show_terms(outline: Outline) -> None:
         for threat, sentences in dataset.assumptions.items():
             for said in sentences:
                 st.markdown(f"- {plain(said)} (methods that protect the {plain(threat)})")
-    told = {reason for _, reason in outline.columns_left_out}
-    for caveat in (each for each in dataset.caveats if each not in told):
+    stated = {reason for _, reason in outline.columns_left_out}
+    for caveat in (each for each in dataset.caveats if each not in stated):
         st.caption(plain(caveat))
 
 
@@ -232,10 +232,12 @@ def _show_classes(dataset: Dataset) -> None:
 def _warn_of_few(dataset: Dataset) -> None:
     """Name the smallest cells of class and group, where groups are not the classes."""
     counts = count_classes(dataset)
-    few = sorted((counts[group, label], group, label) for group, label in np.argwhere(counts < SMALL))
-    if few and dataset.group_names != dataset.label_names:
-        named = [f"{dataset.label_names[label]} in {dataset.group_names[group]} {size:,}" for size, group, label in few]
-        words = f"{len(few)} of {counts.size} cells have fewer than {SMALL} rows, of which rates say little"
+    cells = sorted((counts[group, label], group, label) for group, label in np.argwhere(counts < SMALL))
+    if cells and dataset.group_names != dataset.label_names:
+        named = [
+            f"{dataset.label_names[label]} in {dataset.group_names[group]} {size:,}" for size, group, label in cells
+        ]
+        words = f"{len(cells)} of {counts.size} cells have fewer than {SMALL} rows, of which rates say little"
         st.caption(plain(f"{words}: {_list(named)}."))
 
 

@@ -90,8 +90,8 @@ def ask_terms(problem: Problem) -> bool:
     if is_confirmed(problem):
         return True
     if find_person().name:
-        told = f"{problem.terms} This server's operator confirms it with {VARIABLE}={problem.people or problem.name}."
-        st.info(plain(told), icon=":material/gavel:")
+        stated = f"{problem.terms} This server's operator confirms it with {VARIABLE}={problem.people or problem.name}."
+        st.info(plain(stated), icon=":material/gavel:")
         return False
     if not st.checkbox(plain(f"{problem.terms} I use them for nothing else."), key=f"confirm_{problem.name}"):
         return False

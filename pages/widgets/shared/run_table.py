@@ -28,8 +28,8 @@ Varied = Mapping[str, Mapping[str, Any]]
 def name_data(row: TableRow) -> str:
     """Return the data, the sensitive attribute and which rows are used, as lists and the address name them."""
     ratio = "" if row.group_ratio is None else f" · group ratio {row.group_ratio:g}"
-    few = "" if row.rows is None else f" · {row.rows:,} rows"
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{ratio}{few}"
+    small = "" if row.rows is None else f" · {row.rows:,} rows"
+    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{ratio}{small}"
 
 
 def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:
@@ -134,8 +134,8 @@ def _selected() -> Sequence[int]:
 def _take(keys: Sequence[str]) -> None:
     """Make the clicked rows the choice: those chosen before keep their order, and runs out of sight stay."""
     clicked = [keys[row] for row in _selected() if row < len(keys)]
-    kept = [key for key in value("runs") if key in clicked or key not in keys]
-    choose("runs", (*kept, *(key for key in clicked if key not in kept)))
+    selected = [key for key in value("runs") if key in clicked or key not in keys]
+    choose("runs", (*selected, *(key for key in clicked if key not in selected)))
 
 
 def _describe_columns() -> dict[str, Any]:

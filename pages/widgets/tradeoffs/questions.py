@@ -73,10 +73,10 @@ def _name_data(row: TableRow, config: Mapping[str, Any]) -> str:
     label = f" · {data['label']}" if data.get("label") else ""
     positive = f" = {data['positive']}" if data.get("positive") else ""
     ratio = f" · group ratio {data['group_ratio']:g}" if data.get("group_ratio") else ""
-    few = f" · {data['rows']:,} rows" if data.get("rows") else ""
+    small = f" · {data['rows']:,} rows" if data.get("rows") else ""
     split = name_split(config.get("split", "protocol"), data["dataset"])
     drawn = "" if split == default_split(data["dataset"]) else f" · {split} split"
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}{ratio}{few}{drawn}"
+    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}{ratio}{small}{drawn}"
 
 
 @dataclass(frozen=True)
@@ -134,5 +134,5 @@ def choose_claims(answers: Answers) -> Claims:
         st.caption(
             f"{many} not shown: without a gap, or private without a stated ε, or with noise that can be repeated."
         )
-    kept = {titles[title]: [row for row in claims[titles[title]] if row.method in methods] for title in wanted}
-    return {claim: rows for claim, rows in kept.items() if rows}
+    selected = {titles[title]: [row for row in claims[titles[title]] if row.method in methods] for title in wanted}
+    return {claim: rows for claim, rows in selected.items() if rows}

@@ -38,8 +38,10 @@ def choose_parameters(
     """
     values: dict[str, Any] = {}
     slots: dict[str, Any] = {}
-    apart = ("variant", *without)
-    shown = {name: item for name, item in parameters(kind).items() if name not in apart and len(item[0].choices) != 1}
+    not_here = ("variant", *without)
+    shown = {
+        name: item for name, item in parameters(kind).items() if name not in not_here and len(item[0].choices) != 1
+    }
     usual = {name: item for name, item in shown.items() if not item[0].expert}
     rare = {name: item for name, item in shown.items() if item[0].expert}
     draw = partial(_draw_grid, may_be_empty=list_optional(kind), typed=typed)
