@@ -137,8 +137,8 @@ def _assign(table: Table, grouping: Grouping, column: Numeric | Categorical | No
 
 def _round_edges(edges: tuple[float, ...], values: Column) -> np.ndarray:
     """Return edges as exact as the column: 0.7 read as float32 must not fall below an edge of 0.7."""
-    selected = values.values.dtype if isinstance(values, Numbers) else np.dtype(np.float64)
-    return np.array(edges, dtype=selected).astype(np.float64)
+    precision = values.values.dtype if isinstance(values, Numbers) else np.dtype(np.float64)
+    return np.array(edges, dtype=precision).astype(np.float64)
 
 
 def _parse_attribute(part: str, columns: Collection[str]) -> Attribute:

@@ -230,9 +230,9 @@ def _assume(
     attribute = (values, *labels, *dropped)
     owner = f"{raw_table.unit_name}, {'who' if raw_table.pixels is None else 'which'} has"
     most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())
-    small = () if spec.rows is None else (assume_drawn(spec.rows),)
+    drawn = () if spec.rows is None else (assume_drawn(spec.rows),)
     people = () if spec.person is None else _assume_people(spec.person, left_out.get(_lack(spec.person), 0))
-    shared = (*raw_table.declared.assumed_by_all, *small, *people, *(_assume_unit(owner, most) if most else ()))
+    shared = (*raw_table.declared.assumed_by_all, *drawn, *people, *(_assume_unit(owner, most) if most else ()))
     record = (*attribute, *unlabelled, *raw_table.declared.assumed)
     return {"attribute": (*attribute, *shared), "record": (*record, *shared)}
 

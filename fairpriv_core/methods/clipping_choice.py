@@ -56,9 +56,9 @@ def quantiles(values: np.ndarray) -> tuple[float, ...]:
 
 def best_bound(values: Sequence[float] | np.ndarray, *, noise: float, weight: float) -> float:
     """Return the minimiser of noise * C + weight * E[max(0, value - C)]: where P(value >= C) = noise / weight."""
-    arrays = 1.0 - noise / weight if weight > 0 else 0.0
+    below = 1.0 - noise / weight if weight > 0 else 0.0
     found = float(
-        np.quantile(np.asarray(values, dtype=np.float64), min(max(arrays, _LEAST_SHARE), 1.0), method="inverted_cdf")
+        np.quantile(np.asarray(values, dtype=np.float64), min(max(below, _LEAST_SHARE), 1.0), method="inverted_cdf")
     )
     return max(found, 1e-6)
 

@@ -164,8 +164,8 @@ class NotionMoment(UtilityParity):  # type: ignore[misc]  # fairlearn has no typ
         correction of Mozannar et al. (2020), who invert the response's matrix, without an inverse.
         """
         share = self.prob_group_event.div(self.prob_event, level=self.prob_event.index.name)
-        arrays = self.eps * (share - self.misreport).clip(lower=0.0) / share
-        bounds: pd.Series = pd.concat([arrays, arrays], keys=["+", "-"], names=self.index.names).reindex(self.index)
+        allowed = self.eps * (share - self.misreport).clip(lower=0.0) / share
+        bounds: pd.Series = pd.concat([allowed, allowed], keys=["+", "-"], names=self.index.names).reindex(self.index)
         return bounds
 
     def project_lambda(self, lambda_vec: pd.Series) -> Any:

@@ -448,8 +448,8 @@ def sum_by_micro_batch(
     inputs = sampled.passed.embeddings[:, sampled.rows]
     factors = np.nan_to_num(weights, nan=0.0)[:, :, None]
     gradients = np.concatenate([inputs, np.ones_like(inputs[:, :, :1])], axis=2) * factors
-    arrays = on_grid(np.where(factors != 0, gradients, 0.0), bound)
-    sums = np.zeros((len(arrays), parts, arrays.shape[2]))
-    for total, of, rows in zip(sums, micro, arrays, strict=True):
+    clipped = on_grid(np.where(factors != 0, gradients, 0.0), bound)
+    sums = np.zeros((len(clipped), parts, clipped.shape[2]))
+    for total, of, rows in zip(sums, micro, clipped, strict=True):
         np.add.at(total, of, rows[: len(of)])
     return sums

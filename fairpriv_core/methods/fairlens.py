@@ -394,9 +394,9 @@ def _gradient_weights(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each record's weight on the logit's gradient: up to C (1 + `reach`), and beyond C alone."""
     lengths = np.abs(deviation) * norms
-    arrays = clip_factors(lengths, (1.0 + reach) * bound) if np.isfinite(reach) else np.ones_like(lengths)
-    cut = np.maximum(arrays - bound * (1.0 - MARGIN) / lengths, 0.0)
-    whole, beyond = (np.nan_to_num((deviation * share).astype(np.float64), nan=0.0) for share in (arrays, cut))
+    shortened = clip_factors(lengths, (1.0 + reach) * bound) if np.isfinite(reach) else np.ones_like(lengths)
+    cut = np.maximum(shortened - bound * (1.0 - MARGIN) / lengths, 0.0)
+    whole, beyond = (np.nan_to_num((deviation * share).astype(np.float64), nan=0.0) for share in (shortened, cut))
     return whole, beyond
 
 

@@ -349,8 +349,8 @@ def clipped_loss_weights(records: Records, bounds: np.ndarray) -> np.ndarray:
 def raw_norms(records: Records) -> list[np.ndarray]:
     """Return the norms of each model's sample, without noise: for published variants alone."""
     norms = loss_gradient_norms(records).astype(np.float64)
-    arrays = (records.present > 0) & np.isfinite(norms)
-    return [own[here] for own, here in zip(norms, arrays, strict=True)]
+    counted = (records.present > 0) & np.isfinite(norms)
+    return [own[here] for own, here in zip(norms, counted, strict=True)]
 
 
 def within_reach(bound: float, start: float) -> float:

@@ -186,8 +186,8 @@ def without_excess(total: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return a noisy `derivative_of_w` less what can only be noise: sum_j and sum_r sqrt(p_r) of the exact are 0."""
     root = np.sqrt(shares)[..., None]
     across = total - total.mean(axis=-1, keepdims=True)
-    arrays: np.ndarray = across - root * (root * across).sum(axis=-2, keepdims=True)
-    return arrays
+    tangent: np.ndarray = across - root * (root * across).sum(axis=-2, keepdims=True)
+    return tangent
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,8 @@ class PenaltyWeights:
         shares, variances = (sums / sizes[:, None] + 1.0) / labels, (deviation / (labels * sizes)) ** 2
         past = _MEMORY if np.isfinite(self._variances[k]).all() else 0.0
         self._shares[k] = past * self._shares[k] + (1.0 - past) * shares
-        arrays = past**2 * self._variances[k] if past else 0.0
-        self._variances[k] = arrays + (1.0 - past) ** 2 * variances
+        carried = past**2 * self._variances[k] if past else 0.0
+        self._variances[k] = carried + (1.0 - past) ** 2 * variances
         gap = largest_difference(self._shares[k], self._variances[k], self._setting.cells.label)
         moved = self.values[k] + _REACH / method.epochs * (gap - method.gap_target)
         self.values[k] = min(max(moved, 0.0), LARGEST)

@@ -161,8 +161,8 @@ class Responses:
     @property
     def matrix(self) -> np.ndarray:
         """P(answer = z | group = a) as (k, k), a row for each group."""
-        arrays = 1.0 - self.groups * self.misreport
-        return np.full((self.groups, self.groups), self.misreport) + arrays * np.eye(self.groups)
+        truthful = 1.0 - self.groups * self.misreport
+        return np.full((self.groups, self.groups), self.misreport) + truthful * np.eye(self.groups)
 
     def take(self, rows: np.ndarray) -> Responses:
         """Return the answers of `rows`."""

@@ -40,9 +40,9 @@ def read_path(run: Json, path: str) -> Any:
     if path == _TIME:
         epochs = run["config"]["method"].get("epochs")
         return None if not epochs else run["seconds"] / epochs
-    selected = run.get("numbers", {})  # of committed results: by path
-    if path in selected:
-        return selected[path]
+    stored = run.get("numbers", {})  # of committed results: by path
+    if path in stored:
+        return stored[path]
     if path == "same_answer":
         rate = read_path(run, "metrics/positive_rate")
         return read_path(run, "metrics/largest_decided") if rate is None else max(rate, 1.0 - rate)

@@ -160,11 +160,11 @@ def _repeat(losses: LossDistribution, count: int) -> LossDistribution:
         total = np.sum(np.exp(order * np.arange(size)) * losses.masses)
         bound = (count * math.log(total) + math.log(2.0 / _TAIL)) / order
         low, high = (low, min(high, math.ceil(bound))) if order > 0 else (max(low, math.floor(bound)), high)
-    first, selected = int(low), int(high - low) + 1
-    length = fft.next_fast_len(max(selected, size), real=True)
+    first, size_left = int(low), int(high - low) + 1
+    length = fft.next_fast_len(max(size_left, size), real=True)
     wrapped = fft.irfft(fft.rfft(losses.masses, length) ** count, length)
     infinite = _TAIL - math.expm1(count * math.log1p(-losses.infinite))
-    return LossDistribution(losses.width, losses.lowest * count + first, np.roll(wrapped, -first)[:selected], infinite)
+    return LossDistribution(losses.width, losses.lowest * count + first, np.roll(wrapped, -first)[:size_left], infinite)
 
 
 def _convolve(one: LossDistribution, other: LossDistribution) -> LossDistribution:
@@ -175,9 +175,9 @@ def _convolve(one: LossDistribution, other: LossDistribution) -> LossDistributio
     first = int(np.argmax(np.cumsum(masses) > _TAIL / 2))
     last = max(len(masses) - int(np.argmax(np.cumsum(masses[::-1]) > _TAIL / 2)), first + 1)
     infinite = one.infinite + other.infinite - one.infinite * other.infinite
-    selected = masses[first:last]
-    selected[0] += np.sum(masses[:first])
-    return LossDistribution(one.width, one.lowest + other.lowest + first, selected, infinite + np.sum(masses[last:]))
+    middle = masses[first:last]
+    middle[0] += np.sum(masses[:first])
+    return LossDistribution(one.width, one.lowest + other.lowest + first, middle, infinite + np.sum(masses[last:]))
 
 
 def _find_epsilon(side: LossDistribution, delta: float) -> float:
