@@ -239,7 +239,7 @@ def test_the_exported_model_keeps_to_its_certificate(ensemble: int) -> None:
         _, private = evaluate_privately(
             fitted, test, planned=(Gaussian(1.0),), mechanism=mechanism, threat_model="record"
         )
-        found = certify_exported(method, test, private, own_file=False)["certificates"]
+        found = certify_exported(method, test, private, learned=False)["certificates"]
         true, seen = (measure(fitted, people) for people in (everyone, test))
         bounds = {notion: bound for notion, bound in found["bounds"].items() if bound is not None}
         assert bounds and found["failure"] == method.failure
