@@ -105,7 +105,7 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
         slots["seed"] = st.container()
         values |= chosen
     else:
-        values |= fit_batch(kind, dataset.n)
+        values |= fit_batch(kind, dataset)
     by_hand = values.get(kind.info.calibrates or "") is not None
     raw["epsilon"] = None if by_hand else raw.get("epsilon")
     return {**raw, "method": {"name": name, **values}}, slots

@@ -24,7 +24,8 @@ from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel
 from fairpriv_core.privacy.explain import warn_of_delta
-from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.config import RunConfig, build_shape
+from fairpriv_core.records.forecast import measure_signal, say_little
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.parameters import method_to_json, read_method
 from fairpriv_core.records.source import name_file
@@ -218,7 +219,7 @@ def draft_record(
         calibrated=method_to_json(method),
         data=_describe(config, train, test),
         versions=library_versions(),
-        warnings=_warn(config, method, train.n),
+        warnings=_warn(config, method, train),
     )
     return _state(draft, method, with_evaluation(method.event(train.n), evaluation))
 
@@ -320,10 +321,17 @@ def list_columns(train: Dataset) -> list[str] | None:
     return [column.name for column in read_schema(train.encoder)] if train.encoder else None
 
 
-def _warn(config: RunConfig, method: Method, n_train: int) -> tuple[str, ...]:
-    idle = method.idle_reason()
-    large = None if method.info.threat_model is None else warn_of_delta(config.delta, n_train)
-    return tuple(warning for warning in (idle, large) if warning is not None)
+def _warn(config: RunConfig, method: Method, train: Dataset) -> tuple[str, ...]:
+    idle, private = method.idle_reason(), method.info.threat_model is not None
+    large = warn_of_delta(config.delta, train.n) if private else None
+    little = forecast(config, method, n_train=train.n, parameters=build_shape(method, train).size) if private else None
+    return tuple(warning for warning in (idle, large, little) if warning is not None)
+
+
+def forecast(config: RunConfig, method: Method, *, n_train: int, parameters: int) -> str | None:
+    """Return the sentence on a run of `method` (calibrated) that can learn next to nothing; None where it can."""
+    signal = measure_signal(method.event(n_train), n_train=n_train, parameters=parameters)
+    return say_little(signal, n_train=n_train, epsilon=config.epsilon, delta=config.delta)
 
 
 @dataclass(frozen=True)

@@ -297,3 +297,15 @@ def test_settings_that_pursue_nothing_are_said_before_the_launch(open_page: Open
     assert any("With 1 epoch no fairness is pursued" in item.value for item in page.warning)
     page = open_page("train", method="pf_ld", expert="True", p__epochs="3")
     assert not any("no fairness is pursued" in item.value for item in page.warning)
+
+
+def test_a_table_of_few_rows_gets_steps_enough_and_a_warning_where_noise_leaves_nothing(open_page: Open) -> None:
+    page = open_page("train", method="dp_sgd", data="synthetic:group?rows=1000", epsilon="1")
+    assert not page.exception and "1,500 steps" in said_on(page)
+    assert "next to nothing to learn" not in said_on(page)
+    page = open_page("train", method="dp_sgd", data="synthetic:group?rows=200", epsilon="0.05")
+    assert "next to nothing to learn: a constant answer is likely as good" in said_on(page)
+
+
+def said_on(page: AppTest) -> str:
+    return " ".join(item.value.replace("\\", "") for item in (*page.caption, *page.warning))

@@ -12,7 +12,7 @@ from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import identify_data, record_posting
-from fairpriv_core.records.record import list_columns, list_sensitive_columns
+from fairpriv_core.records.record import forecast, list_columns, list_sensitive_columns
 from fairpriv_core.report.figures import predicted_epsilon
 from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.store.rows import RunRow
@@ -62,6 +62,13 @@ def warn_of_idling(plan: Plan) -> None:
     reason = plan.method.idle_reason()
     if reason is not None:
         st.warning(plain(reason), icon=":material/warning:")
+
+
+def warn_of_noise(config: RunConfig, plan: Plan) -> None:
+    """Warn where public numbers say that next to nothing can be learned."""
+    little = forecast(config, plan.method, n_train=plan.n_train, parameters=plan.shape.size)
+    if little is not None:
+        st.warning(plain(little), icon=":material/grain:")
 
 
 def warn_of_delta(config: RunConfig, plan: Plan) -> None:

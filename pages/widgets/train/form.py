@@ -11,9 +11,10 @@ from typing import Any, cast, get_args, get_type_hints
 
 import streamlit as st
 
-from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.dataset import TEST_SHARE, Dataset
 from fairpriv_core.engine.networks import FOR_IMAGES, MLP, NETWORKS
 from fairpriv_core.methods.base import Method, Parameter, parameters
+from fairpriv_core.methods.fields import LEAST_STEPS
 from fairpriv_core.records.config import OF_MLP
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import forget, keep, mount, mount_index, mount_number, value
@@ -57,15 +58,22 @@ def list_choices(kind: type[Method]) -> list[str]:
     return [*(f"p.{name}" for name in parameters(kind)), *(f"p.{name}.automatic" for name in list_optional(kind))]
 
 
-def fit_batch(kind: type[Method], rows: int) -> dict[str, Any]:
-    """Return the batch size where the usual one does not suit data of so many rows; {} where it does.
+def fit_batch(kind: type[Method], dataset: Dataset) -> dict[str, Any]:
+    """Return the batch size where the usual one does not suit so many rows; {} where it does.
 
-    A method that is not private and can fit its batch to the data does so, and makes steps enough; for the others a
-    batch that is too large becomes a quarter of the rows.
+    A method that is not private and can fit its batch to the data does so, and makes steps enough; one that protects
+    records alone takes, on a table, a batch so small that it does: beside the signal its noise is the same however the
+    steps are cut. For the others a batch that is too large becomes a quarter of the rows.
     """
     if kind.info.threat_model is None and "batch_size" in list_optional(kind):
         return {"batch_size": None}
     usual = cast("int", parameters(kind)["batch_size"][1].default) if "batch_size" in parameters(kind) else None
+    rows, info = dataset.n, kind.info
+    alone = info.threat_model == "record" and not (info.certifies or info.pursues_notion)
+    if usual is not None and alone and dataset.image is None:
+        epochs, training = cast("int", parameters(kind)["epochs"][1].default), int(rows * (1 - TEST_SHARE))
+        fitting = max(epochs * training // LEAST_STEPS, 1)
+        return {} if fitting >= usual else {"batch_size": fitting}
     if usual is None or usual <= rows // 2:
         return {}
     st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual:d} is too large for {rows:,} rows.")

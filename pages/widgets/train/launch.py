@@ -18,7 +18,14 @@ from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import identify_file
 from pages.widgets.shared.state import choose
 from pages.widgets.train.clipping import show_clipping
-from pages.widgets.train.costs import say_duration, show_costs, show_effect, warn_of_delta, warn_of_idling
+from pages.widgets.train.costs import (
+    say_duration,
+    show_costs,
+    show_effect,
+    warn_of_delta,
+    warn_of_idling,
+    warn_of_noise,
+)
 from pages.widgets.train.plan import Plan, make_plan
 
 
@@ -52,6 +59,7 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
     with slots.get("delta", st.container()):
         warn_of_delta(config, plan)
     warn_of_idling(plan)
+    warn_of_noise(config, plan)
     if store is not None:
         known = offer_launch(store, config, plan)
         show_effect(store, config, plan, dataset, runs_already=known)
