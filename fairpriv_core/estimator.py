@@ -18,6 +18,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import decision_thresholds, predict_proba
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
+from fairpriv_core.methods.fields import find_fitting_batch
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.runs.in_memory import IN_MEMORY, run_in_memory
@@ -61,7 +62,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         "proved" or "published" where the method has both; None is "proved".
     settings : mapping or None
         The method's further hyper-parameters by name, such as {"epochs": 10}. A default batch size is at most the
-        number of rows.
+        number of rows; of DP-SGD and its relatives it makes 1,500 steps or more.
     groups : sequence or None
         All values that `sensitive_features` may have. None reads them from the rows, which epsilon then takes as given.
     random_state : int, RandomState or None
@@ -176,9 +177,11 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         raw = {"notion": self.notion, "epsilon": self.epsilon, "delta": self.delta, "seed": int(seed)}
         named = {**settings, "name": self.method, "variant": self.variant}
         config = build_config({**raw, "method": named}, data=IN_MEMORY)
-        if "batch_size" in settings or (getattr(config.method, "batch_size", None) or 0) <= n:
+        usual = getattr(config.method, "batch_size", None) or 0
+        fitting = find_fitting_batch(config.method, n) or min(usual, n)
+        if "batch_size" in settings or fitting == usual:
             return config
-        return build_config({**raw, "method": {**named, "batch_size": n}}, data=IN_MEMORY)
+        return build_config({**raw, "method": {**named, "batch_size": fitting}}, data=IN_MEMORY)
 
     def _read_groups(self, given: Any, rows: np.ndarray) -> tuple[np.ndarray, str]:
         """Set `groups_`; return the group of each row (n,) and what is assumed of their list."""

@@ -238,3 +238,14 @@ def test_a_fitted_model_survives_pickling_and_clone_forgets_it(rows: Any) -> Non
     assert fresh.set_params(epsilon=3.0, settings={"epochs": 2}).epsilon == 3.0
     weighted = model.score(X, y, sample_weight=np.where(sex == "f", 1.0, 0.0))
     assert weighted == pytest.approx(model.score(X[sex == "f"], y[sex == "f"]))
+
+
+def test_few_rows_make_steps_enough_for_dp_sgd() -> None:
+    draw = np.random.default_rng(2)
+    X = (draw.random((1_000, 20)) < 0.2).astype(float)
+    y = np.where(X @ draw.normal(size=20) + 0.3 * draw.normal(size=1_000) > 0.1, "yes", "no")
+    model = FairPrivateClassifier("dp_sgd", epsilon=3.0, random_state=0).fit(X, y)
+    assert model.record_["steps"] == 1_540 and model.record_["config"]["method"]["batch_size"] == 13
+    assert model.score(X, y) > max(np.mean(y == "yes"), np.mean(y == "no")) + 0.1
+    given = FairPrivateClassifier("dp_sgd", epsilon=3.0, settings={"batch_size": 500, "epochs": 2}).fit(X, y)
+    assert given.record_["steps"] == 4

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, cast
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import steps_per_epoch
 from fairpriv_core.engine.networks import MLP, NETWORKS
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods.base import MethodInfo, Variant, parameter
+from fairpriv_core.methods.base import Method, MethodInfo, Variant, parameter
 from fairpriv_core.notions.cells import LABELS
 
 OPTIMIZERS = ("sgd", "adam")
@@ -283,6 +283,19 @@ def count_batch(method: TrainsNetwork, n_train: int) -> int:
     if method.batch_size is not None:
         return method.batch_size
     return min(max(method.epochs * n_train // LEAST_STEPS, 1), USUAL_BATCH, n_train)
+
+
+def find_fitting_batch(method: Method, n_train: int) -> int | None:
+    """Return a batch below the method's own that makes LEAST_STEPS steps of `n_train` rows; None where its own does.
+
+    None too for a method that does not protect records, or that pursues a notion or certifies, for which steps change
+    more than how well it trains: of DP-SGD's the signal beside the noise is the same however they are cut.
+    """
+    info, usual = method.info, getattr(method, "batch_size", None)
+    if info.threat_model != "record" or info.pursues_notion or info.certifies or usual is None:
+        return None
+    fitting = max(cast(TrainsNetwork, method).epochs * n_train // LEAST_STEPS, 1)
+    return fitting if fitting < usual else None
 
 
 def known_noise(**multiplier: float | None) -> float:

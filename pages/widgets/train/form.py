@@ -14,7 +14,7 @@ import streamlit as st
 from fairpriv_core.data.dataset import TEST_SHARE, Dataset
 from fairpriv_core.engine.networks import FOR_IMAGES, MLP, NETWORKS
 from fairpriv_core.methods.base import Method, Parameter, parameters
-from fairpriv_core.methods.fields import LEAST_STEPS
+from fairpriv_core.methods.fields import find_fitting_batch
 from fairpriv_core.records.config import OF_MLP
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import forget, keep, mount, mount_index, mount_number, value
@@ -68,12 +68,9 @@ def fit_batch(kind: type[Method], dataset: Dataset) -> dict[str, Any]:
     if kind.info.threat_model is None and "batch_size" in list_optional(kind):
         return {"batch_size": None}
     usual = cast("int", parameters(kind)["batch_size"][1].default) if "batch_size" in parameters(kind) else None
-    rows, info = dataset.n, kind.info
-    alone = info.threat_model == "record" and not (info.certifies or info.pursues_notion)
-    if usual is not None and alone and dataset.image is None:
-        epochs, training = cast("int", parameters(kind)["epochs"][1].default), int(rows * (1 - TEST_SHARE))
-        fitting = max(epochs * training // LEAST_STEPS, 1)
-        return {} if fitting >= usual else {"batch_size": fitting}
+    rows = dataset.n
+    if dataset.image is None and (fitting := find_fitting_batch(kind(), int(rows * (1 - TEST_SHARE)))) is not None:
+        return {"batch_size": fitting}
     if usual is None or usual <= rows // 2:
         return {}
     st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual:d} is too large for {rows:,} rows.")
