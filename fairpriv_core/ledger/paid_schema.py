@@ -5,7 +5,7 @@ each column of categories how many rows have each value that occurs. A row is in
 the sum by at most the square root of their number. The second has the numbers in equal cells of the ranges that came of
 the first. A value leaves by its name where its noisy count is above a threshold, which a value that one row alone has
 passes with a chance of at most delta over all columns: the stability-based histogram (Korolova, Kenthapadi, Mishra and
-Ntoulas, 2009; Wilkins, Kifer, Zhang and Karrer, 2024, for Gaussian noise).
+Ntoulas, 2009; Karrer, Kifer, Wilkins and Zhang, 2022, for Gaussian noise).
 """
 
 from __future__ import annotations
