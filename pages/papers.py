@@ -6,8 +6,8 @@ import streamlit as st
 
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.preset import Paper, Preset
-from fairpriv_core.report.paper_prose import count_made
-from pages.widgets.papers.papers import find_made, find_results, offer_runs, show_results
+from pages.widgets.papers.papers import find_results, offer_runs, show_results
+from pages.widgets.papers.scoreboard import find_made, show_scoreboard, show_statements
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
@@ -17,17 +17,18 @@ def show() -> None:
     """Draw the page."""
     enter("papers")
     st.header("Papers", anchor=False)
-    st.markdown(
-        "Figures and tables of the four papers, run again by this software: in the paper's arrangement, beside the "
-        f"numbers that it prints, and with a sentence on whether ours agree. {plain(count_made(papers(), find_made()))}"
-    )
+    st.markdown("What four papers say, and what this software finds when it runs them again.")
+    show_scoreboard()
+    with st.expander("Every statement, and what would settle it"):
+        show_statements()
     paper, preset = _choose()
     publish(("paper", "preset"))
     st.subheader(plain(preset.title), anchor=False)
     st.caption(plain(paper.citation))
     st.markdown(plain(preset.shows))
     if preset.settings:
-        st.markdown(f":small[{plain(preset.settings)}]")
+        with st.expander("Settings, the paper's and ours"):
+            st.markdown(plain(preset.settings))
     if preset.waits_for:
         st.info(plain(preset.waits_for), icon=":material/hourglass_empty:")
         return

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import click
 
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, open_reporter, print_answer
+from fairpriv_core.cli.request import read_method_options
+from fairpriv_core.errors import BadInput
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.measured import with_measured
-from fairpriv_core.papers.runs import find_records, run_missing
+from fairpriv_core.papers.preset import Version
+from fairpriv_core.papers.results import read_made
+from fairpriv_core.papers.runs import find_records, run_missing, with_seeds, with_settings
 from fairpriv_core.report.paper_prose import describe_document, describe_papers, list_papers, to_document
 from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.launch import Order
+
+_MOST_SEEDS = 1000
 
 
 @click.group(invoke_without_command=True)
@@ -30,24 +38,66 @@ def papers(context: click.Context, /, as_json: bool) -> None:
 
 @papers.command()
 @click.argument("name", metavar="ID")
+@options.json
+def show(name: str, as_json: bool) -> None:
+    """Print the results of a figure or table that were made earlier, without training."""
+    preset = catalog.find_preset(name)
+    made = read_made().get(name)
+    if made is None:
+        raise BadInput(f"{name} has no results yet: fairpriv papers run {name} makes them.", field="id")
+    document = to_document(preset, made.version, made.runs)
+    print_answer(Answer(document, describe_document(document)), as_json)
+
+
+@papers.command()
+@click.argument("name", metavar="ID")
 @click.option("--small", "version", flag_value="small", default="small", help="The smaller version (default).")
 @click.option("--full", "version", flag_value="full", help="All that the paper ran.")
+@click.option("--seeds", metavar="A..B", help="Seeds A to B in place of the version's, such as 200..204.")
+@options.set
 @click.option("--workers", type=click.IntRange(min=1), help="How many processes train; default: one a core.")
 @click.option("--yes", is_flag=True, help="Start the full version's runs, however many they are.")
 @options.json
-def run(name: str, version: str, workers: int | None, yes: bool, as_json: bool) -> None:
+def run(name: str, version: str, workers: int | None, as_json: bool, **asked: Any) -> None:
     """Run a figure or table, say what it costs before, and set it beside what was printed.
 
     What the store has already is not run again.
     """
     preset = catalog.find_preset(name)
-    sweeps = preset.pick(version).sweeps
+    sweeps, others = _read_sweeps(preset.pick(version), asked["seeds"], asked["assignments"])
     use_one_thread()
     count = workers or count_cores()
-    order = Order(partial(run_here, workers=count), count, resume=True, yes=yes or version == "small")
-    command = f"fairpriv papers run {name} --{version}"
+    order = Order(partial(run_here, workers=count), count, resume=True, yes=asked["yes"] or version == "small")
+    command = " ".join(["fairpriv papers run", name, f"--{version}", *others])
     keys = run_missing(sweeps, order, open_reporter(), again=command)
     with open_store() as store:
         records = with_measured(store, preset.measured, find_records(store, keys))
-    document = to_document(preset, version, records)
+    document = to_document(preset, version, records, others)
     print_answer(Answer(document, describe_document(document)), as_json)
+
+
+def _read_sweeps(
+    version: Version, seeds: str | None, assignments: tuple[str, ...]
+) -> tuple[Sequence[Mapping[str, Any]], list[str]]:
+    """Return the sweeps to run, and the options that make them others than the version's."""
+    sweeps: Sequence[Mapping[str, Any]] = version.sweeps
+    if assignments:
+        named = read_method_options({"name": "none"}, None, None, assignments)
+        sweeps = with_settings(sweeps, {name: value for name, value in named.items() if name != "name"})
+    if seeds is not None:
+        sweeps = with_seeds(sweeps, _read_seeds(seeds))
+    return sweeps, [*([f"--seeds {seeds}"] if seeds is not None else []), *[f"--set {each}" for each in assignments]]
+
+
+def _read_seeds(text: str) -> list[int]:
+    """Return the seeds of "A..B", both included, or of one number; BadInput for anything else."""
+    first, dots, last = text.partition("..")
+    try:
+        low, high = int(first), int(last if dots else first)
+    except ValueError:
+        low, high = 0, -1
+    if not 0 <= low <= high < low + _MOST_SEEDS:
+        raise BadInput(
+            f"seeds must be A..B with 0 <= A <= B, at most {_MOST_SEEDS} of them, got '{text}'.", field="seeds"
+        )
+    return list(range(low, high + 1))

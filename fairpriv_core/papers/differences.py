@@ -1,14 +1,18 @@
 """Differences between two sides of a claim: seed by seed where both ran the same seeds, so that splits cancel.
 
 A ratio is the mean of one side over the mean of the other. Its interval is by the delta method: with the ratio r of the
-means, one seed's x - r y over the mean of y is by how much that seed moves it.
+means, one seed's x - r y over the mean of y is by how much that seed moves it. Spreads over several settings are taken
+at each seed; of one setting over its seeds the ratio of two has an interval by Fisher's F.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from statistics import stdev
+from typing import Any, Literal
+
+from scipy.special import fdtri
 
 from fairpriv_core.papers.preset import Compare, Quantity, Reach, Value
 from fairpriv_core.papers.values import Runs, by_config, fold, has_interval, measure, shown
@@ -17,6 +21,8 @@ from fairpriv_core.stats import Mean, mean_interval
 
 def compare(one: Runs, other: Runs, check: Compare) -> Mean:
     """Return the mean difference (or ratio) that a check is about, with its interval over seeds where there is one."""
+    if check.one.of == "spread" and len(by_config(measure(one, check.one)[1])) < 2:
+        return _compare_over_seeds(one, other, check)
     pairs = list_pairs(one, other, check)
     if pairs and not (check.as_ratio and not _mean_of_second(pairs)):
         found = mean_interval(_ratios(pairs) if check.as_ratio else (x - y for x, y in pairs))
@@ -28,13 +34,27 @@ def compare(one: Runs, other: Runs, check: Compare) -> Mean:
     return Mean(first.mean / second if check.as_ratio else first.mean - second, None, None, first.n)
 
 
+def _compare_over_seeds(one: Runs, other: Runs, check: Compare) -> Mean:
+    """Return the difference of two spreads over seeds; its interval is that of their ratio, by Fisher's F."""
+    spreads, counts = [], []
+    for runs, side in ((one, check.one), (other, check.other)):
+        if not isinstance(side, Quantity):
+            return Mean(None, None, None, 0)
+        values = list(_by_seed(measure(runs, side)[1], side.value).values())
+        spreads.append(stdev(values) if len(values) > 1 else 0.0)
+        counts.append(len(values))
+    if min(counts) < 2:
+        return Mean(None, None, None, min(counts))
+    ends = [math.sqrt(fdtri(counts[1] - 1, counts[0] - 1, share)) for share in (0.025, 0.975)]
+    low, high = (spreads[0] * end - spreads[1] for end in ends)
+    return Mean(spreads[0] - spreads[1], low, high, min(counts))
+
+
 def list_pairs(one: Runs, other: Runs, check: Compare) -> list[tuple[float, float]]:
-    """Return both sides at each seed that both ran; none of spreads, which no seed has."""
-    if check.one.of == "spread" or (isinstance(check.other, Quantity) and check.other.of == "spread"):
-        return []
-    mine = _by_seed(measure(one, check.one)[1], check.one.value)
+    """Return both sides at each seed that both ran."""
+    mine = _by_seed(measure(one, check.one)[1], check.one.value, check.one.of)
     if isinstance(check.other, Quantity):
-        theirs = _by_seed(measure(other, check.other)[1], check.other.value)
+        theirs = _by_seed(measure(other, check.other)[1], check.other.value, check.other.of)
     else:
         theirs = dict.fromkeys(mine, float(check.other))
     return [(mine[seed], theirs[seed]) for seed in sorted(mine.keys() & theirs.keys())]
@@ -76,11 +96,13 @@ def _mean_of_second(pairs: Sequence[tuple[float, float]]) -> float:
     return math.fsum(y for _, y in pairs) / len(pairs)
 
 
-def _by_seed(runs: Runs, value: Value) -> dict[int, float]:
-    """Return the mean of a value at each seed."""
+def _by_seed(runs: Runs, value: Value, of: Literal["mean", "spread"] = "mean") -> dict[int, float]:
+    """Return the mean of a value, or its standard deviation over settings, at each seed."""
     found: dict[int, list[float]] = {}
     for run in runs:
         number = shown(run, value)
         if number is not None:
             found.setdefault(run["config"]["seed"], []).append(number)
+    if of == "spread":
+        return {seed: stdev(values) for seed, values in found.items() if len(values) > 1}
     return {seed: math.fsum(values) / len(values) for seed, values in found.items()}

@@ -279,4 +279,5 @@ PAPER = Paper(
         FIGURE_9,
         FIGURE_10,
     ),
+    main_claim=("dp_fermi.figure2", 0),
 )

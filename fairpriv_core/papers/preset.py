@@ -38,7 +38,8 @@ class Value:
     """A number of a record: its path, its title and unit, how it is shown, and the level to compare it with.
 
     Shown is `scale` times the number, or times 1 minus the number for a `complement` (an error from an accuracy). In
-    the path "*" stands for the `step` of a figure's column or of a claim's case.
+    the path "*" stands for the `step` of a figure's column or of a claim's case. Ours is the paper's where it is within
+    `tolerance` of it, in shown units: half a point of an accuracy and a point of a gap, written before anything ran.
     """
 
     path: str
@@ -48,6 +49,7 @@ class Value:
     complement: bool = False
     log: bool = False
     mark: Mark | None = None
+    tolerance: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -127,15 +129,21 @@ class Compare:
 class Printed:
     """A number that the paper prints, in the unit in which ours is shown, and where it stands.
 
-    Ours is a quantity, or a comparison without bounds: the difference or ratio of two. The two agree where the printed
-    number lies in our interval, or is at most `tolerance` from our mean.
+    Ours is a quantity, or a comparison without bounds: the difference or ratio of two. The two agree where our whole
+    interval is within `tolerance` of the printed number; None takes that of the value.
     """
 
     label: str
     number: float
     source: str
     ours: Quantity | Compare
-    tolerance: float = 0.0
+    tolerance: float | None = None
+
+    @property
+    def allowed(self) -> float:
+        """How far ours may lie from the printed number, in shown units."""
+        value = self.ours.one.value if isinstance(self.ours, Compare) else self.ours.value
+        return value.tolerance if self.tolerance is None else self.tolerance
 
 
 @dataclass(frozen=True)
@@ -266,19 +274,23 @@ class Preset:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its id, its short name and title, how it is cited, and its figures and tables in their order."""
+    """A paper: its id, its short name and title, how it is cited, and its figures and tables in their order.
+
+    `main_claim`: the id of a preset, and which of its claims is what the paper says above all.
+    """
 
     id: str
     name: str
     title: str
     citation: str
     presets: tuple[Preset, ...]
+    main_claim: tuple[str, int]
 
 
 _CONSTANT = Mark("metrics/constant_accuracy", "always the same answer")
-ACCURACY = Value("metrics/accuracy", "Accuracy", "%", scale=100.0, mark=_CONSTANT)
-ERROR = Value("metrics/accuracy", "Test error", "%", scale=100.0, complement=True, mark=_CONSTANT)
-GAP = Value("gap", "Fairness violation", "percentage points", scale=100.0)
+ACCURACY = Value("metrics/accuracy", "Accuracy", "%", scale=100.0, mark=_CONSTANT, tolerance=0.5)
+ERROR = Value("metrics/accuracy", "Test error", "%", scale=100.0, complement=True, mark=_CONSTANT, tolerance=0.5)
+GAP = Value("gap", "Fairness violation", "percentage points", scale=100.0, tolerance=1.0)
 SECONDS = Value("seconds_per_epoch", "Time of an epoch", "s")
 EPSILON = Value("config/epsilon", "ε, as each line accounts for it", log=True)
 

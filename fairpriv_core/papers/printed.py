@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairpriv_core.papers.differences import compare, used_by
 from fairpriv_core.papers.preset import Check, Compare, Preset, Printed
-from fairpriv_core.papers.values import Runs, amount, measure, with_half
+from fairpriv_core.papers.status import Status, count_seeds_needed, find_unlearned, say_needed, stand
+from fairpriv_core.papers.values import Runs, amount, has_interval, measure, with_half
 from fairpriv_core.stats import Mean
 
 _ROUNDED = 0.005  # half a unit of the last of two decimals
@@ -15,13 +17,18 @@ _ROUNDED = 0.005  # half a unit of the last of two decimals
 
 @dataclass(frozen=True)
 class Beside:
-    """A printed number beside ours, as text, whether they agree (None: no runs), and the keys of the runs."""
+    """A printed number beside ours, as text, how the two stand (None: no runs), and the keys of the runs.
+
+    `seeds_needed`: with how many seeds an open one would be settled; None where that cannot be told.
+    """
 
     label: str
     printed: str
     ours: str
-    agrees: bool | None
+    status: Status | None
     verdict: str
+    seeds: int
+    seeds_needed: int | None
     unit: str
     source: str
     keys: tuple[str, ...]
@@ -34,15 +41,13 @@ def set_beside(preset: Preset, runs: Runs) -> list[Beside]:
 
 def count_beside(beside: Sequence[Beside]) -> str:
     """Return the sentence on how many printed numbers ours agree with; "" without any."""
-    known = [one for one in beside if one.agrees is not None]
-    if not known:
+    counts = Counter(one.status for one in beside if one.status)
+    if not counts:
         return ""
-    same = sum(bool(one.agrees) for one in known)
-    unlike = len(known) - same
-    return (
-        f"{same} of {len(known)} printed numbers agree with ours, within our 95 % interval over seeds or within the "
-        f"tolerance that the line names; {unlike} differ{'s' if unlike == 1 else ''}."
-    )
+    rest = {"differs": "differ", "open": "are open", "not_tested": "are not tested"}
+    parts = [f"{counts[status]} {words}" for status, words in rest.items() if counts[status]]
+    lead = f"{counts['agrees']} of {counts.total()} printed numbers agree with ours"
+    return f"{'; '.join([lead, *parts])}. Agreeing, our whole 95 % interval lies within the tolerance."
 
 
 def note_unlike(printed: Sequence[Printed], check: Check, runs: Runs) -> str:
@@ -50,7 +55,7 @@ def note_unlike(printed: Sequence[Printed], check: Check, runs: Runs) -> str:
     if not isinstance(check, Compare):
         return ""
     of_sides = [one for one in printed if _side(one) in (check.one, check.other)]
-    unlike = [one for one in (_set_beside(each, runs) for each in of_sides) if one.agrees is False]
+    unlike = [one for one in (_set_beside(each, runs) for each in of_sides) if one.status == "differs"]
     text = "; ".join(f"{one.label}: printed {one.printed}, ours {one.ours}" for one in unlike)
     return f"Ours does not reproduce what the paper prints of its sides: {text}." if text else ""
 
@@ -61,24 +66,34 @@ def _side(one: Printed) -> object:
 
 def _set_beside(one: Printed, runs: Runs) -> Beside:
     if isinstance(one.ours, Compare):
-        found, used = compare(runs, runs, one.ours), used_by(runs, one.ours)
-        unit = "" if one.ours.as_ratio else one.ours.one.value.unit
+        found, used, value = compare(runs, runs, one.ours), used_by(runs, one.ours), one.ours.one.value
+        unit = "" if one.ours.as_ratio else value.unit
     else:
-        found, used = measure(runs, one.ours)
-        unit = one.ours.value.unit
-    agrees, verdict = _hold_against(one, found)
+        (found, used), value = measure(runs, one.ours), one.ours.value
+        unit = value.unit
+    away = one.allowed + _ROUNDED
+    low, high = one.number - away, one.number + away
+    status = None if found.mean is None else stand(found, low, high, bare=not has_interval(value))
+    unlearned = find_unlearned(used, value)
+    if status and unlearned:
+        status = "not_tested"
+    needed = count_seeds_needed(found, low, high) if status == "open" else None
+    verdict = _tell(one, found, status, needed, unlearned)
     keys = tuple(str(run["key"]) for run in used)
-    return Beside(one.label, amount(one.number), with_half(found), agrees, verdict, unit, one.source, keys)
+    numbers = (amount(one.number), with_half(found))
+    return Beside(one.label, *numbers, status, verdict, found.n, needed, unit, one.source, keys)
 
 
-def _hold_against(one: Printed, found: Mean) -> tuple[bool | None, str]:
-    """Return whether ours is the printed number, which is rounded to two decimals, and the words for it."""
-    if found.mean is None:
-        return None, "no runs"
-    low, high = found.low, found.high
-    if low is not None and high is not None and low - _ROUNDED <= one.number <= high + _ROUNDED:
-        return True, "agrees: within our interval"
-    away = found.mean - one.number
-    if abs(away) <= one.tolerance + _ROUNDED:
-        return True, f"agrees within {amount(one.tolerance)}"
-    return False, f"differs by {amount(away)}"
+def _tell(one: Printed, found: Mean, status: Status | None, needed: int | None, unlearned: str) -> str:
+    """Return how a printed number and ours stand, in words."""
+    if status is None or found.mean is None:
+        return "no runs"
+    if status == "not_tested":
+        return f"not tested: {unlearned}"
+    if status == "open":
+        return f"open: {say_needed(found.n, needed)}"
+    return (
+        f"agrees within {amount(one.allowed)}"
+        if status == "agrees"
+        else f"differs by {amount(found.mean - one.number)}"
+    )

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import parameters
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.runs.foreground import Reporter
 from fairpriv_core.store.runs import RunStore, open_store
@@ -20,6 +23,41 @@ def list_configs(sweeps: Iterable[Json]) -> dict[str, RunConfig]:
     """Return the configs of sweeps, in the form that `build_sweep` reads, by their keys; each once."""
     cells = [cell for raw in sweeps for cell in expand(build_sweep(raw))]
     return {cell.config.key: cell.config for cell in cells if cell.config is not None}
+
+
+def with_seeds(sweeps: Iterable[Json], seeds: Sequence[int]) -> list[Json]:
+    """Return sweeps with other seeds; those that are one a seed stay so, as their training parts differ in size."""
+    found: list[Json] = []
+    families: list[Json] = []
+    for raw in sweeps:
+        family = {**raw, "axes": {name: values for name, values in raw["axes"].items() if name != "seed"}}
+        if family in families:
+            continue
+        families.append(family)
+        parts = [[seed] for seed in seeds] if len(raw["axes"]["seed"]) == 1 else [list(seeds)]
+        found += [{**raw, "axes": {**family["axes"], "seed": part}} for part in parts]
+    return found
+
+
+def with_settings(sweeps: Iterable[Json], settings: Mapping[str, str]) -> list[Json]:
+    """Return sweeps in which every method that has one of the hyper-parameters has the given value.
+
+    Raises BadInput for a hyper-parameter that no method of them has.
+    """
+    found: list[Json] = []
+    used: set[str] = set()
+    for raw in sweeps:
+        tables: list[Json] = []
+        for table in raw["axes"]["method"]:
+            own = {name: value for name, value in settings.items() if name in parameters(methods()[table["name"]])}
+            used |= own.keys()
+            if {**table, **own} not in tables:
+                tables.append({**table, **own})
+        found.append({**raw, "axes": {**raw["axes"], "method": tables}})
+    unknown = sorted(settings.keys() - used)
+    if unknown:
+        raise BadInput(f"none of its methods has a hyper-parameter '{unknown[0]}'.", field="set")
+    return found
 
 
 def find_records(store: RunStore, keys: Sequence[str]) -> list[dict[str, Any]]:

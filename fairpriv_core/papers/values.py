@@ -10,6 +10,7 @@ from statistics import stdev
 from typing import Any
 
 from fairpriv_core.papers.preset import (
+    ACCURACY,
     Best,
     Check,
     Json,
@@ -192,6 +193,8 @@ def list_paths(preset: Preset) -> list[str]:
     checks = [*[one.ours for one in preset.printed], *judged]
     values = [*_drawn(preset.drawing), *[value for check in checks for value in _judged(check)]]
     shown_paths = [value.path for value in values if not value.path.startswith("config/")]
+    if any(has_interval(value) for value in values):  # times alone say nothing of what was learned
+        shown_paths.append(ACCURACY.path)
     marks = [value.mark.path for value in values if value.mark]
     return list(dict.fromkeys([*shown_paths, *ALWAYS, *marks]))
 

@@ -1,9 +1,10 @@
-"""What a paper says, held against our runs: one sentence each, made from the numbers, with the runs they are of.
+"""What a paper says, held against our runs: a verdict on each case, made from the numbers, with the runs they are of.
 
 A difference is taken seed by seed where both sides ran the same seeds. A case agrees where the 95 % interval lies
-within the bounds, disagrees where it lies outside, and is open where it reaches across: the seeds do not settle it. A
-number that has no interval by its nature, such as a time, is judged by itself. What the paper had is judged apart from
-our proved variants, which it never had.
+within the bounds, differs where it lies outside, and is open where it reaches across: the seeds do not settle it, and
+how many would is said. Runs that are less accurate than always the same answer test nothing. A number that has no
+interval by its nature, such as a time, is judged by itself. What the paper had is judged apart from our proved
+variants, which it never had.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
 
 from fairpriv_core.papers.differences import compare, list_differences, reach, used_by
-from fairpriv_core.papers.preset import Best, Check, Claim, Compare, Part, Preset, Quantity, Reach, Trend, Value
+from fairpriv_core.papers.preset import Best, Check, Claim, Compare, Preset, Quantity, Reach, Trend, Value
 from fairpriv_core.papers.printed import note_unlike
+from fairpriv_core.papers.status import STATUSES, Status, count_seeds_needed, find_unlearned, say_needed, stand
 from fairpriv_core.papers.values import (
     Runs,
     amount,
@@ -79,14 +80,14 @@ def _name_difference(check: Compare | Reach) -> str:
 def _say_spread(check: Compare | Reach, cases: Sequence[Runs]) -> str:
     """Return over what the standard deviation is that a check compares, "" where it compares means.
 
-    With more settings than one in a side's runs it is over settings and seeds together.
+    With more settings than one in a side's runs it is over settings, at each seed.
     """
     spreads = [side for side in (check.one, check.other) if isinstance(side, Quantity) and side.of == "spread"]
     if not spreads:
         return ""
     sides = [by_config(measure(runs, side)[1]) for runs in cases for side in spreads]
     settings = max((len(side) for side in sides), default=0)
-    over = f"{settings} settings and all seeds together" if settings > 1 else "seeds"
+    over = f"{settings} settings, seed by seed" if settings > 1 else "seeds, with an interval by Fisher's F"
     return f"standard deviation, over {over}, of "
 
 
@@ -108,43 +109,62 @@ def _unit(value: Value) -> str:
     return f" ({value.unit})" if value.unit else ""
 
 
-Standing = Literal["agrees", "mixed", "disagrees", "open"]
-State = Literal["agrees", "disagrees", "open"]
 _OURS = "Ours, proved, which the paper does not have"
 _NO_RUNS = "Open: no finished run to judge by."
+_IN_WORDS: dict[Status, str] = {
+    "agrees": "agrees",
+    "differs": "differs",
+    "open": "open",
+    "not_tested": "not tested",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One case of a claim: how it stands, and the numbers that say so.
+
+    Attributes:
+        case: its name; "" where a claim has one.
+        status: "open" without runs too.
+        on_average: whether it holds of the means alone.
+        words: the numbers, or why nothing is tested; "" without runs.
+        seeds: how many the numbers are of.
+        seeds_needed: with how many it would be settled, if mean and spread stay; None where that cannot be told.
+        runs: that all this was made from.
+    """
+
+    case: str
+    status: Status
+    on_average: bool = False
+    words: str = ""
+    seeds: int = 0
+    seeds_needed: int | None = None
+    runs: Runs = ()
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, how it stands with what the paper had, and what says so.
+    """A claim, how each of its cases stands with what the paper had, and what says so.
 
     Attributes:
-        told: what the paper says, and how we take it. source: where it stands.
-        standing: of the paper alone; "mixed" where its cases differ.
+        statement: what the paper says, and how we take it. source: where it stands.
+        subject: what the numbers are; "" without runs.
+        cases: of the paper alone.
         sentence: the verdict on the paper, with its numbers.
-        ours: the sentence on our proved variant; "" where there is none.
+        ours: the sentence on our proved variant; "" where there is none. own: its cases.
         note: which printed numbers of the claim's sides ours do not reproduce; "" for none.
         keys: of the runs that all this was made from.
     """
 
     statement: str
     source: str
-    standing: Standing
+    subject: str
+    cases: tuple[Finding, ...]
     sentence: str
     ours: str
+    own: tuple[Finding, ...]
     note: str
     keys: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Finding:
-    """One case: its state (None: runs are missing), whether it holds on average, its numbers and its runs."""
-
-    case: str
-    state: State | None
-    on_average: bool
-    words: str
-    runs: Runs
 
 
 def judge_all(preset: Preset, runs: Runs) -> list[Verdict]:
@@ -160,42 +180,60 @@ def judge(claim: Claim, runs: Runs, note: str = "") -> Verdict:
     return Verdict(
         tell_claim(claim),
         claim.source,
-        _standing([one.state for one in found if one.state]),
+        name_subject(claim.check, [one.runs for one in found if one.runs]) if any(one.runs for one in found) else "",
+        tuple(found),
         _tell(claim.check, found),
         "" if claim.ours is None else f"{_OURS}: {_tell(claim.ours, own)}",
+        tuple(own),
         note,
         tuple(dict.fromkeys(str(run["key"]) for run in used)),
     )
 
 
-def _look_at_cases(claim: Claim, check: Check, runs: Runs) -> list[_Finding]:
-    return [_look(check_at(check, case), case, choose(runs, case.where)) for case in claim.cases]
+def _look_at_cases(claim: Claim, check: Check, runs: Runs) -> list[Finding]:
+    return [_look(check_at(check, case), case.name, choose(runs, case.where)) for case in claim.cases]
 
 
-def _standing(states: Sequence[State]) -> Standing:
-    if not states:
-        return "open"
-    return states[0] if len(set(states)) == 1 else "mixed"
+def _look(check: Check, case: str, runs: Runs) -> Finding:
+    """Return how a case stands; runs that have learned less than the constant answer test nothing."""
+    if isinstance(check, Compare):
+        found = _look_at_difference(check, case, runs)
+    elif isinstance(check, Reach):
+        found = _look_at_reach(check, case, runs)
+    else:
+        found = _look_at_trend(check, case, runs) if isinstance(check, Trend) else _look_at_best(check, case, runs)
+    unlearned = find_unlearned(found.runs, check.one.value if isinstance(check, Compare | Reach) else check.what.value)
+    if unlearned:
+        found = replace(found, status="not_tested", words=unlearned)
+    return found if found.status == "open" else replace(found, seeds_needed=None)
 
 
-def _tell(check: Check, found: Sequence[_Finding]) -> str:
+def _tell(check: Check, found: Sequence[Finding]) -> str:
     """Return the sentences on all cases of a check."""
-    known = [one for one in found if one.state]
+    known = [one for one in found if one.runs]
     if not known:
         return _NO_RUNS
-    mixed = len({one.state for one in known}) > 1
-    cases = [(f"{one.case}: " if one.case else "") + one.words + (f" ({one.state})" if mixed else "") for one in known]
+    several = len({one.status for one in known}) > 1
+    cases = [_tell_case(one, several=several) for one in known]
     alike = say_alike([run for one in known for run in one.runs])
     subject = name_subject(check, [one.runs for one in known])
     return f"{_lead(known, len(found))}. {subject}: {'; '.join(cases)}{f' ({alike})' if alike else ''}."
 
 
-def _lead(known: Sequence[_Finding], cases: int) -> str:
-    """Return how many cases agree, disagree and are open."""
-    counts = Counter(one.state for one in known)
-    seeds = len({run["config"]["seed"] for one in known for run in one.runs})
+def _tell_case(found: Finding, *, several: bool) -> str:
+    """Return a case's numbers, with how it stands where `several` statuses are found or seeds would settle it."""
+    text = (f"{found.case}: " if found.case else "") + found.words
+    if found.status == "open":
+        return f"{text} (open; {say_needed(found.seeds, found.seeds_needed)})"
+    return f"{text} ({_IN_WORDS[found.status]})" if several else text
+
+
+def _lead(known: Sequence[Finding], cases: int) -> str:
+    """Return how many cases have each status."""
+    counts = Counter(one.status for one in known)
+    seeds = max(one.seeds for one in known)
     with_seeds = f"with {seeds} seed{'s' if seeds > 1 else ''}"
-    holding = sum(one.on_average for one in known if one.state == "open")
+    holding = sum(one.on_average for one in known if one.status == "open")
     missing = f" ({cases - len(known)} without runs)" if len(known) < cases else ""
     if counts["open"] == len(known) == cases == 1:
         return f"Open {with_seeds}: on average it {'holds' if holding else 'does not hold'}, not settled"
@@ -203,89 +241,79 @@ def _lead(known: Sequence[_Finding], cases: int) -> str:
     if counts["open"] == len(known):
         return f"Open {with_seeds}: on average it holds in {holding} {of}, none settled"
     if cases == 1:
-        return "Agrees" if counts["agrees"] else "Disagrees"
-    parts = [f"{state} in {counts[state]}" for state in ("agrees", "disagrees") if counts[state]]
-    parts += [f"open in {counts['open']}"] if counts["open"] else []
-    statement = (
-        f" ({with_seeds}; on average it holds in {holding} of the {counts['open']} open)" if counts["open"] else ""
-    )
-    text = f"{', '.join(parts)} {of}{statement}"
+        return _IN_WORDS[known[0].status].capitalize()
+    parts = [f"{_IN_WORDS[status]} in {counts[status]}" for status in STATUSES if counts[status]]
+    average = f" ({with_seeds}; on average it holds in {holding} of the {counts['open']} open)"
+    text = f"{', '.join(parts)} {of}{average if counts['open'] else ''}"
     return text[:1].upper() + text[1:]
 
 
-def _look(check: Check, case: Part, runs: Runs) -> _Finding:
-    if isinstance(check, Compare):
-        return _look_at_difference(check, case, runs)
-    if isinstance(check, Reach):
-        return _look_at_reach(check, case, runs)
-    return _look_at_trend(check, case, runs) if isinstance(check, Trend) else _look_at_best(check, case, runs)
-
-
-def _look_at_difference(check: Compare, case: Part, runs: Runs) -> _Finding:
+def _look_at_difference(check: Compare, case: str, runs: Runs) -> Finding:
     found, used = compare(runs, runs, check), used_by(runs, check)
     if found.mean is None:
-        return _nothing(case)
+        return Finding(case, "open")
     low, high = _limits(check)
     holds, words = low <= found.mean <= high, with_half(found)
     each = list_differences(runs, check) if check.every else []
     if each:
         worst = max(each) if check.low is None else min(each)
         holds = all(low <= one <= high for one in each)
-        return _Finding(case.name, "agrees" if holds else "disagrees", holds, f"{words}, worst {amount(worst)}", used)
-    bare = check.one.of == "spread" or not has_interval(check.one.value)
-    return _Finding(
-        case.name,
-        _state(found, low, high, bare=bare),
-        holds,
-        f"{words} (it has no interval)" if bare else words,
-        used,
-    )
+        status: Status = "agrees" if holds else "differs"
+        return Finding(case, status, holds, f"{words}, worst {amount(worst)}", found.n, None, used)
+    bare = not has_interval(check.one.value)
+    needed = count_seeds_needed(found, low, high)
+    words = f"{words} (it has no interval)" if bare else words
+    return Finding(case, stand(found, low, high, bare=bare), holds, words, found.n, needed, used)
 
 
-def _look_at_reach(check: Reach, case: Part, runs: Runs) -> _Finding:
+def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
     one, other = reach(runs, check.one, check), reach(runs, check.other, check)
     if one and other:
         found = compare(one, other, Compare(check.one, check.other, check.low, check.high, check.as_ratio))
         first, second = (measure(own, side)[0].mean for own, side in ((one, check.one), (other, check.other)))
         if found.mean is None:
-            return _nothing(case)
+            return Finding(case, "open")
         low, high = _limits(check)
         sign = "over" if check.as_ratio else "minus"
         words = f"{amount(first)} {sign} {amount(second)} is {with_half(found)}"
-        state = _state(found, low, high, bare=False)
-        return _Finding(case.name, state, low <= found.mean <= high, words, [*one, *other])
+        needed, holds = count_seeds_needed(found, low, high), low <= found.mean <= high
+        return Finding(case, stand(found, low, high), holds, words, found.n, needed, [*one, *other])
     if not one and not other:
-        return _nothing(case)
+        return Finding(case, "open")
     missing, better = check.other.name if one else check.one.name, bool(one) == (check.high is not None)
     words = f"no setting of {missing} gets there"
-    return _Finding(case.name, "agrees" if better else "disagrees", better, words, [*one, *other])
+    used = [*one, *other]
+    return Finding(case, "agrees" if better else "differs", better, words, _count_seeds(used), None, used)
 
 
-def _look_at_trend(check: Trend, case: Part, runs: Runs) -> _Finding:
+def _look_at_trend(check: Trend, case: str, runs: Runs) -> Finding:
     """Look at the change over all values, and at each step against the slack.
 
-    It agrees where the whole change is settled and no mean goes back by more than the slack; it disagrees where the
+    It agrees where the whole change is settled and no mean goes back by more than the slack; it differs where the
     interval of the whole change, or of a step back beyond the slack, settles that.
     """
     used = measure(runs, check.what)[1]
     points = [(x, at) for x, at in by_setting(used, check.along) if x is not None]
     if len(points) < 2:
-        return _nothing(case)
+        return Finding(case, "open")
     sign = 1.0 if check.way == "up" else -1.0
     whole = _signed(check.what, points[-1][1], points[0][1], sign)
     steps = [_signed(check.what, after[1], before[1], sign) for before, after in pairwise(points)]
-    keeps = all(step.mean is not None and step.mean >= -check.slack for step in steps)
-    against = (whole.high is not None and whole.high <= 0) or any(
-        step.high is not None and step.high < -check.slack for step in steps
-    )
-    settled = whole.low is not None and whole.low > 0
+    back = [step for step in steps if step.mean is None or step.mean < -check.slack]
+    holds = not back and (whole.mean or 0.0) > 0
+    against = any(stand(step, -check.slack, math.inf) == "differs" for step in back)
+    status = stand(whole, 0.0, math.inf)
+    status = "differs" if against else "open" if status == "agrees" and back else status
+    waits = [count_seeds_needed(step, -check.slack, math.inf) for step in back] or [
+        count_seeds_needed(whole, 0.0, math.inf)
+    ]
+    needed = min((seeds for seeds in waits if seeds is not None), default=None)
     means = " → ".join(amount(fold(at, check.what.value).mean) for _, at in points)
     words = f"{means} ({check.along.title.partition(',')[0]} {points[0][0]:g} to {points[-1][0]:g})"
-    state: State = "disagrees" if against else "agrees" if settled and keeps else "open"
-    return _Finding(case.name, state, keeps and (whole.mean or 0.0) > 0, words, used)
+    return Finding(case, status, holds, words, whole.n, needed, used)
 
 
-def _look_at_best(check: Best, case: Part, runs: Runs) -> _Finding:
+def _look_at_best(check: Best, case: str, runs: Runs) -> Finding:
     used = measure(runs, check.what)[1]
     points = [(x, fold(at, check.what.value).mean, at) for x, at in by_setting(used, check.along) if x is not None]
     sign = 1.0 if check.want == "smallest" else -1.0
@@ -293,13 +321,12 @@ def _look_at_best(check: Best, case: Part, runs: Runs) -> _Finding:
     inside = [point for point in known if check.low <= point[1] <= check.high]
     outside = [point for point in known if point not in inside]
     if not inside or not outside:
-        return _nothing(case)
+        return Finding(case, "open")
     best, first, second = (min(part, key=lambda point: point[0]) for part in (known, inside, outside))
     ahead = _signed(check.what, second[2], first[2], sign)
     words = f"{amount(abs(best[0]))} at {check.along.title} = {best[1]:g}"
-    won, lost = ahead.low is not None and ahead.low > 0, ahead.high is not None and ahead.high <= 0
-    state: State = "agrees" if won else "disagrees" if lost else "open"
-    return _Finding(case.name, state, best in inside, words, used)
+    needed = count_seeds_needed(ahead, 0.0, math.inf)
+    return Finding(case, stand(ahead, 0.0, math.inf), best in inside, words, ahead.n, needed, used)
 
 
 def _signed(what: Quantity, one: Runs, other: Runs, sign: float) -> Mean:
@@ -311,19 +338,9 @@ def _signed(what: Quantity, one: Runs, other: Runs, sign: float) -> Mean:
     return Mean(sign * found.mean, low, high, found.n)
 
 
-def _nothing(case: Part) -> _Finding:
-    return _Finding(case.name, None, False, "", [])
+def _count_seeds(runs: Runs) -> int:
+    return len({run["config"]["seed"] for run in runs})
 
 
 def _limits(check: Compare | Reach) -> tuple[float, float]:
     return (-math.inf if check.low is None else check.low), (math.inf if check.high is None else check.high)
-
-
-def _state(found: Mean, low: float, high: float, *, bare: bool) -> State:
-    """Return where the interval lies; `bare`: a number that has none by its nature stands for itself."""
-    ends = (found.mean, found.mean) if bare else (found.low, found.high)
-    if ends[0] is None or ends[1] is None:
-        return "open"
-    if low <= ends[0] and ends[1] <= high:
-        return "agrees"
-    return "disagrees" if ends[1] < low or ends[0] > high else "open"

@@ -6,7 +6,6 @@ Every number that a figure draws, and the keys of the runs behind each sentence,
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from typing import Any, Literal
 from fairpriv_core.papers.preset import Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.results import Made
+from fairpriv_core.papers.scoreboard import TITLES, count_claims, list_printed, say_main_claim
 from fairpriv_core.papers.verdicts import Verdict, judge_all
 from fairpriv_core.report.paper_figures import describe_runs, list_cells
 from fairpriv_core.report.paper_prose import count_made, list_lines
@@ -22,15 +22,17 @@ _INDEX = """# The papers, run again
 
 {progress}
 Each stands as this software makes it: the numbers that the paper prints beside ours, and for each thing that it says a
-sentence made from our numbers. `fairpriv papers run ID` runs one again, with `--full` at the paper's size; the page
-Papers draws them. These pages are written by `python examples/make_papers_results.py` from
-[results.json](../fairpriv_core/papers/results.json), which has each run's key, setting and numbers."""
-_HOW = """Means over seeds with 95 % t intervals, on the test split. A case agrees where the interval lies within what
-is expected, disagrees where it lies outside, and is open where the seeds do not settle it; a sentence is mixed where
-its cases differ. What is said of our proved variants, which the paper does not have, is not counted. Numbers on groups
-are raw: no ε covers them. [{paper}.json]({paper}.json) has every number that a figure or table shows, with its
-interval, and the keys of the runs behind each sentence."""
-_STANDINGS = ("agrees", "mixed", "disagrees", "open")
+verdict made from our numbers. `fairpriv papers show ID` prints them, `fairpriv papers run ID` runs one again, with
+`--full` at the paper's size; the page Papers draws them. These pages are written by
+`python examples/make_papers_results.py` from [results.json](../fairpriv_core/papers/results.json), which has each run's
+key, setting and numbers."""
+_HOW = """Means over seeds with 95 % t intervals, on the test split. A case agrees where the whole interval lies within
+what is expected, differs where it lies outside, and is open where the seeds do not settle it. Models that are less
+accurate than always giving the same answer test nothing. A printed number agrees where our whole interval is within its
+tolerance: half a point of an accuracy, a point of a gap, unless a line says another. What is said of our proved
+variants, which the paper does not have, is not counted. Numbers on groups are raw: no ε covers them.
+[{paper}.json]({paper}.json) has every number that a figure or table shows, with its interval, and the keys of the runs
+behind each sentence."""
 
 
 def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
@@ -38,26 +40,21 @@ def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
     rows = []
     for paper in papers.values():
         ready = [preset for preset in paper.presets if preset.id in made]
-        counts = [_count(preset, made[preset.id]) for preset in ready]
-        sums = {name: str(sum(each[name] for each in counts)) for name in (*_STANDINGS, "same", "printed")}
         rows.append(
             {"paper": f"[{paper.title}](papers/{paper.id}.md)", "with results": f"{len(ready)} of {len(paper.presets)}"}
-            | _stand(sums)
+            | _stand(ready, made)
+            | {"what it says above all": say_main_claim(paper, made)}
         )
     statement = (
-        "Of what each paper says, by how it stands here, and of the numbers that it prints those that ours agree with:"
+        "A claim is counted once for each case that it must hold in. Of the numbers that a paper prints, those are "
+        "counted that ours agree with:"
     )
     return "\n\n".join([_INDEX.format(progress=count_made(papers, made)), statement, _table(rows)]) + "\n"
 
 
 def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:
     """Return one paper's page as Markdown: how it stands, then each figure and table with its verdicts."""
-    rows = [
-        {"figure or table": preset.title}
-        | _stand({name: str(count) for name, count in _count(preset, results).items()})
-        for preset in paper.presets
-        if (results := made.get(preset.id))
-    ]
+    rows = [{"figure or table": preset.title} | _stand([preset], made) for preset in paper.presets if preset.id in made]
     parts = [f"# {paper.title}", f"{paper.citation}. [All papers](../papers.md)", _table(rows)]
     parts.append(_HOW.format(paper=paper.id))
     for number, preset in enumerate(paper.presets):
@@ -81,16 +78,12 @@ def _data(preset: Preset, made: Made) -> dict[str, Any]:
     }
 
 
-def _count(preset: Preset, made: Made) -> Counter[str]:
-    """Return how many claims have each standing, and of how many printed numbers how many are the same."""
-    known = [one for one in set_beside(preset, made.runs) if one.agrees is not None]
-    standings = Counter[str](one.standing for one in judge_all(preset, made.runs))
-    return standings + Counter(printed=len(known), same=sum(bool(one.agrees) for one in known))
-
-
-def _stand(counts: Mapping[str, str]) -> dict[str, str]:
-    printed = f"{counts.get('same', '0')} of {counts['printed']}" if counts.get("printed", "0") != "0" else "–"
-    return {name: counts.get(name, "0") for name in _STANDINGS} | {"printed numbers that agree": printed}
+def _stand(presets: Sequence[Preset], made: Mapping[str, Made]) -> dict[str, str]:
+    """Return how many claims of figures and tables have each status, and how many printed numbers agree."""
+    counts, printed = count_claims(presets, made), list_printed(presets, made)
+    agree = sum(one.status == "agrees" for one in printed)
+    numbers = f"{agree} of {len(printed)}" if printed else "–"
+    return {title: str(counts[status]) for status, title in TITLES.items()} | {"printed numbers that agree": numbers}
 
 
 def _section(preset: Preset, before: Sequence[Preset], made: Made | None) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from fairpriv_core.papers.preset import Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.results import Made, read_made
+from fairpriv_core.papers.scoreboard import ClaimRow, list_claims
 from fairpriv_core.papers.values import Runs, amount, place
 from fairpriv_core.papers.verdicts import judge_all
 from fairpriv_core.report.figure import FigureData, Series
@@ -44,6 +45,7 @@ def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
                     "versions": {name: version.size for name, version in preset.versions.items()},
                     "made": made[preset.id].day if preset.id in made else None,
                     "waits_for": preset.waits_for or None,
+                    "claims": _claims(preset, made),
                 }
                 for preset in paper.presets
             ],
@@ -52,8 +54,19 @@ def list_papers(papers: Mapping[str, Paper]) -> list[dict[str, Any]]:
     ]
 
 
-def to_document(preset: Preset, version: str, runs: Runs) -> dict[str, Any]:
-    """Return what was found of a preset as JSON: its lines, the printed numbers beside ours, and the verdicts."""
+def _claims(preset: Preset, made: Mapping[str, Made]) -> list[dict[str, Any]]:
+    return [_claim(row) for row in list_claims(preset, made[preset.id].runs if preset.id in made else ())]
+
+
+def _claim(row: ClaimRow) -> dict[str, Any]:
+    return {"text": row.text, "status": row.status, "seeds": row.seeds, "seeds_needed": row.seeds_needed}
+
+
+def to_document(preset: Preset, version: str, runs: Runs, asked: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what was found of a preset as JSON: its lines, the printed numbers beside ours, and the verdicts.
+
+    `asked`: the options by which its runs are others than the version's.
+    """
     verdicts = judge_all(preset, runs)
     beside = set_beside(preset, runs)
     return {
@@ -61,16 +74,19 @@ def to_document(preset: Preset, version: str, runs: Runs) -> dict[str, Any]:
         "title": preset.title,
         "version": version,
         "size": preset.versions[version].size,
+        "asked": list(asked),
+        "seeds": sorted({run["config"]["seed"] for run in runs}),
         "keys": [run["key"] for run in runs],
         "lines": list_lines(preset, runs),
         "printed": [asdict(one) for one in beside],
         "printed_note": count_beside(beside) or None,
         "not_printed": preset.not_printed or None,
         "verdicts": [
-            {"claim": one.statement, "source": one.source, "standing": one.standing}
-            | {"sentence": one.sentence, "note": one.note or None, "ours": one.ours or None, "keys": list(one.keys)}
+            {"claim": one.statement, "source": one.source, "sentence": one.sentence, "note": one.note or None}
+            | {"ours": one.ours or None, "keys": list(one.keys)}
             for one in verdicts
         ],
+        "claims": [_claim(row) for row in list_claims(preset, runs)],
         "privacy": preset.privacy,
         "note": describe_runs(preset, runs),
     }
@@ -126,7 +142,9 @@ def describe_papers(listed: Sequence[Mapping[str, Any]]) -> str:
 
 def describe_document(document: Mapping[str, Any]) -> str:
     """Return what `to_document` gives as text for a terminal."""
-    lines = [document["title"], f"{document['version']} version: {document['size']}"]
+    asked = f", with {' '.join(document['asked'])}" if document["asked"] else ""
+    lines = [document["title"], f"{document['version']} version: {document['size']}{asked}"]
+    lines += [f"seeds {', '.join(map(str, document['seeds']))}"]
     lines += ["  " + ", ".join(text for text in line.values() if text) for line in document["lines"]]
     for one in document["printed"]:
         unit = f" {one['unit']}" if one["unit"] else ""

@@ -13,7 +13,7 @@ from fairpriv_core.papers import catalog
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.results import read_made
 from fairpriv_core.papers.runs import list_configs
-from fairpriv_core.report.paper_prose import count_made
+from fairpriv_core.papers.scoreboard import count_claims
 from fairpriv_core.runs import preview
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.database import Database
@@ -45,7 +45,9 @@ def test_results_made_earlier_are_shown_with_their_day(open_page: Open, charts_o
     page = open_page("papers", paper="pf_ld", preset="pf_ld.figure1")
     assert not page.exception and not page.error
     assert "Made earlier by this software, on 20" in words(page)
-    assert count_made(papers(), read_made()) in words(page)
+    scores = page.dataframe[0].value
+    assert list(scores["paper"]) == [paper.name for paper in papers().values()]
+    assert list(scores["agrees"]) == [count_claims(paper.presets, read_made())["agrees"] for paper in papers().values()]
     marked = {name.partition(" (")[2] for name in page.selectbox("preset").options}
     assert "results)" in marked
     assert [chart["figure"]["layout"]["title"]["text"] for chart in charts_of(page)] == [
@@ -64,13 +66,13 @@ def test_the_stores_own_runs_are_shown_and_linked(tiny_runs: Path, open_page: Op
     assert len(charts_of(page)) == 1
     key = next(iter(list_configs(tiny.FIGURE.versions["small"].sweeps)))
     assert f"[{key}](run?run={key})" in words(page)
-    assert any(text in words(page) for text in ("**=**", "**≠**", "**?**"))
+    assert any(text in words(page) for text in ("**= agrees**", "**≠ differs**", "**? open**", "**– not tested**"))
     assert "The paper says that PF-LD is fairer than N (Results). We take it as\\: by the gap." in words(page)
 
 
 def test_a_table_stands_beside_what_was_printed(tiny_runs: Path, open_page: Open) -> None:
     page = open_page("papers", preset="tiny.table1")
-    cells, printed = (frame.value for frame in page.dataframe)
+    *_, cells, printed = (frame.value for frame in page.dataframe)
     assert list(cells.columns) == ["", "N", "PF-LD, proved"]
     row = printed.iloc[0]
     assert row["printed"] == "81.25" and row["ours"] == cells.iloc[0]["N"]
@@ -106,7 +108,7 @@ def test_a_worker_measures_what_a_figure_shows_of_finished_models(
     (chart,) = charts_of(page)
     bars = [trace for trace in chart["figure"]["data"] if trace["type"] == "bar"]
     assert len(bars) == 2 and all(len(bar["y"]) == 2 and None not in bar["x"] for bar in bars)
-    assert "Regression\\: " in words(page) and "of 2 cases" in words(page)
+    assert "Regression\\: " in words(page) and "Forest\\: " in words(page)
 
 
 def test_what_could_not_be_measured_is_said(tiny_runs: Path, open_page: Open) -> None:
@@ -144,3 +146,14 @@ def test_the_choice_stands_in_the_address(open_page: Open) -> None:
     assert page.selectbox("preset").value == "pf_ld.table1"
     page.selectbox("preset").set_value("pf_ld.figure3").run()
     assert page.query_params["preset"] == "pf_ld.figure3"
+
+
+def test_statements_are_filtered_by_paper_and_by_how_they_stand(open_page: Open) -> None:
+    page = open_page("papers", claims_of="dp_fermi", claims_that="differs")
+    assert not page.exception
+    listed = page.dataframe[1].value
+    assert len(listed) == count_claims(papers()["dp_fermi"].presets, read_made())["differs"]
+    assert set(listed["here"]) == {"differs"} and listed["ours"].str.len().gt(0).all()
+    assert listed["where"].str.startswith("DP-FERMI, Figure").all()
+    waits = open_page("papers", claims_of="pf_ld", claims_that="open").dataframe[1].value
+    assert len(waits) and waits["what would settle it"].str.contains("seed").all()

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from fairpriv_core.papers import catalog
+from fairpriv_core.papers.status import STATUSES
+from fairpriv_core.store.runs import open_store
 from tests.cli.commands import Call
 from tests.papers import tiny
 
@@ -22,6 +24,8 @@ def test_papers_are_listed_with_what_they_wait_for(call: Call) -> None:
     assert (said.code, listed["id"]) == (0, "tiny")
     assert [preset["waits_for"] for preset in listed["presets"]] == [None, None, None, "Waits for images."]
     assert all(preset["made"] is None for preset in listed["presets"])
+    none = {"text": "PF-LD is fairer than N (by the gap)", "status": "open", "seeds": 0, "seeds_needed": None}
+    assert listed["presets"][0]["claims"] == [none]
     said = call("papers")
     assert (
         said.code == 0
@@ -38,7 +42,10 @@ def test_a_figure_runs_once_and_is_judged(call: Call) -> None:
     assert said.code == 0 and "4 in 2 chunks: 4 new" in said.err
     assert len(found["keys"]) == 4 and found["version"] == "small"
     (verdict,) = found["verdicts"]
-    assert verdict["standing"] in ("agrees", "disagrees", "open") and set(verdict["keys"]) == set(found["keys"])
+    (claim,) = found["claims"]
+    assert claim["status"] in ("agrees", "differs", "open", "not_tested") and claim["seeds"] == 2
+    assert claim["text"] == "PF-LD is fairer than N (by the gap)"
+    assert set(verdict["keys"]) == set(found["keys"]) and found["seeds"] == [0, 1]
     assert verdict["claim"] == "The paper says that PF-LD is fairer than N (Results). We take it as: by the gap."
     assert found["not_printed"].startswith("The paper prints no numbers")
     said = call(*asked[:-1])
@@ -63,6 +70,39 @@ def _judge_attacks(found: dict[str, Any]) -> None:
     (verdict,) = found["verdicts"]
     assert "Regression: " in verdict["sentence"] and "Forest: " in verdict["sentence"] and len(verdict["keys"]) == 4
     assert "of 2 cases" in verdict["sentence"] and "without runs" not in verdict["sentence"]
+    assert [claim["text"].rpartition(": ")[2] for claim in found["claims"]] == ["Regression", "Forest"]
+
+
+def test_other_seeds_and_settings_are_run_and_named(call: Call) -> None:
+    asked = ("papers", "run", "tiny.figure1", "--workers", "1", "--seeds", "7..8", "--set", "epochs=1")
+    said = call(*asked, "--json")
+    assert said.code == 0 and said.json["seeds"] == [7, 8]
+    assert said.json["asked"] == ["--seeds 7..8", "--set epochs=1"]
+    with open_store() as store:
+        ran = [store.row(key).config for key in said.json["keys"]]
+    assert {(config["seed"], config["method"]["epochs"]) for config in ran} == {(7, 1), (8, 1)}
+    assert "with --seeds 7..8 --set epochs=1" in call(*asked).out
+
+
+@pytest.mark.parametrize("seeds", ["2..1", "a..b", "-1..3", "0..1000", "1.5", ""])
+def test_seeds_that_are_none_are_refused(call: Call, seeds: str) -> None:
+    said = call("papers", "run", "tiny.figure1", f"--seeds={seeds}")
+    assert said.code == 2 and f"got '{seeds}'" in said.err
+
+
+def test_a_setting_that_no_method_has_is_refused(call: Call) -> None:
+    said = call("papers", "run", "tiny.figure1", "--set", "nonsense=1")
+    assert said.code == 2 and "none of its methods has a hyper-parameter 'nonsense'" in said.err
+
+
+def test_results_made_earlier_are_shown_without_training(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = call("papers", "show", "tiny.figure1")
+    assert said.code == 2 and "fairpriv papers run tiny.figure1" in said.err
+    monkeypatch.undo()
+    said = call("papers", "show", "dp_fermi.figure10", "--json")
+    found = said.json
+    assert said.code == 0 and found["id"] == "dp_fermi.figure10"
+    assert len(found["claims"]) == 6 and {claim["status"] for claim in found["claims"]} <= set(STATUSES)
 
 
 def test_what_waits_and_what_is_unknown_is_refused(call: Call) -> None:

@@ -47,7 +47,7 @@ def test_lines_are_means_over_seeds_with_bands_and_level_where_there_is_no_budge
     level = by_name["N", 0]
     assert level.x == (0.5, 1.0) and level.y == pytest.approx((90.0, 90.0))
     (mark,) = figure.references
-    assert (mark.value, mark.axis, mark.panel) == (88.0, "y", 0)
+    assert (mark.value, mark.axis, mark.panel) == (80.0, "y", 0)
     assert figure.raw and "3 seeds" in figure.caption and "1 in 100,000" in figure.caption
     assert "the sensitive attribute of each person" in figure.caption and "2.10 at 1" in figure.alt
 
@@ -95,23 +95,25 @@ def test_printed_numbers_stand_beside_ours_and_follow_them() -> None:
     loss = Compare(Quantity("PF-LD", ACCURACY, PF_LD.where), Quantity("N", ACCURACY, N.where))
     printed = (
         Printed("gap", 2.2, "Table 1", Quantity("PF-LD", GAP, {**PF_LD.where, "config/epsilon": 1.0})),
-        Printed("loss", -1.5, "Table 2", loss),
+        Printed("loss", -2.5, "Table 2", loss),
     )
     preset = replace(tiny.TABLE, printed=printed)
     gap, difference = set_beside(preset, RUNS)
     assert (gap.printed, gap.ours, gap.unit, len(gap.keys)) == ("2.20", "2.10 ± 0.25", "percentage points", 3)
-    assert (gap.agrees, gap.verdict) == (True, "agrees: within our interval")
+    assert (gap.status, gap.verdict, gap.seeds) == ("agrees", "agrees within 1.00", 3)
     assert difference.ours.startswith("−0.90 ±") and len(difference.keys) == 9
-    assert count_beside([gap, difference]).startswith("1 of 2 printed numbers agree with ours")
-    assert count_beside([gap, difference]).endswith("; 1 differs.")
+    assert (difference.status, difference.verdict) == ("differs", "differs by 1.60")
+    assert count_beside([gap, difference]).startswith("1 of 2 printed numbers agree with ours; 1 differ.")
     moved = copy.deepcopy(RUNS)
     for run in moved:
         run["metrics"]["demographic_parity_gap"] += 0.1
     apart = set_beside(preset, moved)[0]
-    assert (apart.ours, apart.agrees, apart.verdict) == ("12.10 ± 0.25", False, "differs by 9.90")
-    (near,) = set_beside(replace(preset, printed=(replace(printed[0], tolerance=10.0),)), moved)
-    assert (near.agrees, near.verdict) == (True, "agrees within 10.00")
-    assert set_beside(preset, [])[0].agrees is None and count_beside(set_beside(preset, [])) == ""
+    assert (apart.ours, apart.status, apart.verdict) == ("12.10 ± 0.25", "differs", "differs by 9.90")
+    (near,) = set_beside(replace(preset, printed=(replace(printed[0], tolerance=10.2),)), moved)
+    assert (near.status, near.verdict) == ("agrees", "agrees within 10.20")
+    (half,) = set_beside(replace(preset, printed=(replace(printed[0], tolerance=9.9),)), moved)
+    assert half.status == "open" and half.verdict.startswith("open: ")
+    assert set_beside(preset, [])[0].status is None and count_beside(set_beside(preset, [])) == ""
 
 
 def test_what_is_published_is_called_so_and_what_shows_no_group_is_not_raw() -> None:

@@ -26,6 +26,7 @@ from fairpriv_core.papers.preset import (
     Trend,
     Value,
 )
+from fairpriv_core.papers.printed import set_beside
 from fairpriv_core.papers.verdicts import Verdict, judge, judge_all, tell_claim
 from tests.papers import tiny
 from tests.papers.records import make_record, make_runs
@@ -36,6 +37,10 @@ CLIP = Value("config/method/clip_primal", "C_p")
 LOWER = Compare(PF_LD, M, high=0.0)
 
 
+def statuses(verdict: Verdict) -> list[str]:
+    return [case.status for case in verdict.cases]
+
+
 def look(check: Check, runs: list[dict[str, Any]], *cases: Part) -> Verdict:
     return judge(Claim("A sentence.", "a section", check, cases or (Part(""),)), runs)
 
@@ -43,7 +48,7 @@ def look(check: Check, runs: list[dict[str, Any]], *cases: Part) -> Verdict:
 def test_a_flipped_number_changes_the_sentence() -> None:
     runs = make_runs()
     before = look(LOWER, runs)
-    assert before.standing == "agrees"
+    assert statuses(before) == ["agrees"]
     assert before.sentence == (
         "Agrees. Fairness violation of PF-LD minus M (percentage points), at most 0.00 expected: −7.80 ± 0.50."
     )
@@ -52,8 +57,8 @@ def test_a_flipped_number_changes_the_sentence() -> None:
         if run["config"]["method"]["name"] == "pf_ld":
             run["metrics"]["demographic_parity_gap"] += 0.2
     after = look(LOWER, flipped)
-    assert after.standing == "disagrees"
-    assert "12.20 ± 0.50" in after.sentence and after.sentence.startswith("Disagrees. ")
+    assert statuses(after) == ["differs"]
+    assert "12.20 ± 0.50" in after.sentence and after.sentence.startswith("Differs. ")
     assert before.keys == after.keys == tuple(sorted(before.keys, key=lambda key: "randomized" in key))
     assert set(before.keys) == {run["key"] for run in runs}
 
@@ -61,10 +66,10 @@ def test_a_flipped_number_changes_the_sentence() -> None:
 def test_a_difference_that_the_seeds_do_not_settle_says_so() -> None:
     runs = make_runs(fair=0.0995, unfair=0.1)
     found = look(LOWER, runs)
-    assert found.standing == "open"
+    assert statuses(found) == ["open"]
     assert found.sentence.startswith("Open with 3 seeds: on average it does not hold, not settled. ")
     settled = look(LOWER, make_runs(fair=0.09, unfair=0.1))
-    assert settled.standing == "agrees" and settled.sentence.startswith("Agrees. ")
+    assert statuses(settled) == ["agrees"] and settled.sentence.startswith("Agrees. ")
     one = [run for run in make_runs() if run["config"]["seed"] == 0]
     assert look(LOWER, one).sentence.startswith("Open with 1 seed: on average it holds, not settled. ")
 
@@ -76,9 +81,10 @@ def test_cases_are_counted_and_those_without_runs_too() -> None:
             run["metrics"]["demographic_parity_gap"] = 0.5
     cases = [Part(f"ε = {epsilon:g}", {"config/epsilon": epsilon}) for epsilon in (0.5, 1.0, 9.0)]
     found = look(LOWER, runs, *cases)
-    assert found.standing == "mixed"
-    assert found.sentence.startswith("Agrees in 1, disagrees in 1 of 2 cases (1 without runs). ")
-    assert "ε = 0.5: 37.10 ± 0.25 (disagrees)" in found.sentence and "ε = 1: −7.80 ± 0.50 (agrees)" in found.sentence
+    assert statuses(found) == ["differs", "agrees", "open"]
+    assert found.cases[2].seeds == 0 and not found.cases[2].runs
+    assert found.sentence.startswith("Agrees in 1, differs in 1 of 2 cases (1 without runs). ")
+    assert "ε = 0.5: 37.10 ± 0.25 (differs)" in found.sentence and "ε = 1: −7.80 ± 0.50 (agrees)" in found.sentence
 
 
 def test_an_open_case_counts_as_neither() -> None:
@@ -88,13 +94,13 @@ def test_an_open_case_counts_as_neither() -> None:
             run["metrics"]["demographic_parity_gap"] = 0.12 + 0.05 * run["config"]["seed"] - 0.05
     cases = [Part(f"ε = {epsilon:g}", {"config/epsilon": epsilon}) for epsilon in (0.5, 1.0)]
     found = look(LOWER, runs, *cases)
-    assert found.standing == "mixed"
+    assert statuses(found) == ["open", "agrees"]
     assert found.sentence.startswith(
         "Agrees in 1, open in 1 of 2 cases (with 3 seeds; on average it holds in 1 of the 1 open). "
     )
     (case,) = cases[:1]
     alone = look(LOWER, runs, case, Part("again", case.where))
-    assert alone.standing == "open"
+    assert statuses(alone) == ["open", "open"]
     assert alone.sentence.startswith("Open with 3 seeds: on average it holds in 2 of 2 cases, none settled. ")
 
 
@@ -104,13 +110,13 @@ def test_the_paper_is_judged_by_what_it_had_and_ours_stands_apart() -> None:
     checks = [Compare(Quantity("PF-LD", GAP, where), M, high=0.0) for where in variants]
     claim = Claim("PF-LD is fairer", "a section", checks[0], ours=checks[1], reading="lower at all")
     found = judge(claim, runs)
-    assert (found.standing, found.sentence) == ("open", "Open: no finished run to judge by.")
+    assert (statuses(found), found.sentence) == (["open"], "Open: no finished run to judge by.")
     assert found.ours.startswith("Ours, proved, which the paper does not have: Agrees. ")
     assert tell_claim(claim) == "The paper says that PF-LD is fairer (a section). We take it as: lower at all."
     worse = [
         make_record("pf_ld", seed=seed, accuracy=0.9, gap=0.5, epsilon=1.0, variant="published") for seed in range(3)
     ]
-    assert judge(claim, [*runs, *worse]).standing == "disagrees"
+    assert statuses(judge(claim, [*runs, *worse])) == ["differs"]
 
 
 def test_a_ratio_is_that_of_the_means_with_an_interval_of_its_own() -> None:
@@ -126,7 +132,7 @@ def test_a_ratio_is_that_of_the_means_with_an_interval_of_its_own() -> None:
     assert found.mean == pytest.approx(0.6)
     assert found.half == pytest.approx(4.302653 * stdev(residuals) / 3**0.5, rel=1e-5)
     said = look(check, runs)
-    assert said.standing == "open" and "a ratio of means with its interval by the delta method" in said.sentence
+    assert statuses(said) == ["open"] and "a ratio of means with its interval by the delta method" in said.sentence
     reached = look(Reach(PF_LD, M, ACCURACY, 86.0, high=0.5, as_ratio=True), runs)
     assert "2.00 over 3.33 is 0.60 ±" in reached.sentence
 
@@ -136,7 +142,7 @@ def test_a_side_whose_printed_number_is_not_reproduced_is_noted() -> None:
     claim = Claim("PF-LD is fairer", "a section", LOWER)
     preset = replace(tiny.TABLE, claims=(claim,), printed=(Printed("PF-LD, gap", 9.0, "Table 1", PF_LD),))
     (found,) = judge_all(preset, runs)
-    assert found.standing == "agrees"
+    assert statuses(found) == ["agrees"]
     assert found.note == (
         "Ours does not reproduce what the paper prints of its sides: PF-LD, gap: printed 9.00, ours 3.60 ± 1.73."
     )
@@ -146,13 +152,13 @@ def test_a_side_whose_printed_number_is_not_reproduced_is_noted() -> None:
 
 def test_without_runs_a_claim_is_open() -> None:
     found = look(LOWER, [])
-    assert (found.standing, found.keys) == ("open", ())
+    assert (statuses(found), found.keys) == (["open"], ())
 
 
-@pytest.mark.parametrize(("way", "standing"), [("down", "agrees"), ("up", "disagrees")])
-def test_a_trend_goes_one_way(way: Any, standing: str) -> None:
+@pytest.mark.parametrize(("way", "status"), [("down", "agrees"), ("up", "differs")])
+def test_a_trend_goes_one_way(way: Any, status: str) -> None:
     found = look(Trend(PF_LD, EPSILON, way, slack=0.5), make_runs())
-    assert found.standing == standing
+    assert statuses(found) == [status]
     assert "5.10 → 2.10" in found.sentence
     assert "a step back of up to 0.50 percentage points is allowed by us" in found.sentence
 
@@ -163,26 +169,26 @@ def test_a_trend_that_the_seeds_do_not_settle_is_open() -> None:
         if run["config"]["epsilon"] == 0.5:
             run["metrics"]["demographic_parity_gap"] = 0.03 + 0.03 * run["config"]["seed"]
     found = look(Trend(PF_LD, EPSILON, "down"), runs)
-    assert found.standing == "open" and "on average it holds" in found.sentence
+    assert statuses(found) == ["open"] and "on average it holds" in found.sentence
 
 
 def test_the_best_setting_is_found_and_lies_within() -> None:
     runs = make_runs()
-    assert look(Best(PF_LD, CLIP, "smallest", 10.0, 20.0), runs).standing == "agrees"
+    assert statuses(look(Best(PF_LD, CLIP, "smallest", 10.0, 20.0), runs)) == ["agrees"]
     found = look(Best(PF_LD, CLIP, "smallest", 1.0, 5.0), runs)
-    assert found.standing == "disagrees"
+    assert statuses(found) == ["differs"]
     assert "2.10 at C_p = 10" in found.sentence
 
 
 def test_a_level_is_reached_by_the_fairest_setting_that_is_accurate_enough() -> None:
     runs = make_runs()
     found = look(Reach(PF_LD, M, ACCURACY, 86.0, high=0.0), runs)
-    assert found.standing == "agrees"
+    assert statuses(found) == ["agrees"]
     assert "2.10 minus 9.90 is −7.80" in found.sentence
     assert all("_1.0_" in key for key in found.keys)
     alone = look(Reach(PF_LD, M, ACCURACY, 88.0, high=0.0), runs)
-    assert alone.standing == "agrees" and "no setting of M gets there" in alone.sentence
-    assert look(Reach(PF_LD, M, ACCURACY, 99.0, high=0.0), runs).standing == "open"
+    assert statuses(alone) == ["agrees"] and "no setting of M gets there" in alone.sentence
+    assert statuses(look(Reach(PF_LD, M, ACCURACY, 99.0, high=0.0), runs)) == ["open"]
 
 
 def test_every_seed_can_be_asked_for() -> None:
@@ -190,30 +196,85 @@ def test_every_seed_can_be_asked_for() -> None:
     mean = Compare(Quantity("N", GAP), 5.0, high=0.0)
     assert "on average it holds" in look(mean, runs).sentence
     found = look(Compare(Quantity("N", GAP), 5.0, high=0.0, every=True), runs)
-    assert found.standing == "disagrees" and "worst 4.00" in found.sentence
+    assert statuses(found) == ["differs"] and "worst 4.00" in found.sentence
 
 
-def test_a_time_has_no_interval_and_a_spread_neither() -> None:
+def test_a_time_has_no_interval() -> None:
     runs = make_runs()
-    assert "±" not in look(Compare(Quantity("PF-LD", SECONDS, PF_LD.where), 1.0, high=5.0), runs).sentence
-    spread = Quantity("PF-LD", GAP, PF_LD.where, "spread")
-    found = look(Compare(spread, Quantity("M", GAP, M.where, "spread"), high=1.0), runs)
-    assert found.standing == "agrees" and "±" not in found.sentence
-    assert "(it has no interval)" in found.sentence
+    found = look(Compare(Quantity("PF-LD", SECONDS, PF_LD.where), 1.0, high=5.0), runs)
+    assert "±" not in found.sentence and "(it has no interval)" in found.sentence
 
 
-def test_a_spread_says_over_what_it_is() -> None:
-    runs, high = make_runs(), 1.0
+def test_spreads_over_settings_are_compared_at_each_seed_and_those_over_seeds_by_their_ratio() -> None:
+    runs = make_runs()
     of = {side.name: replace(side, of="spread") for side in (PF_LD, M)}
-    both = look(Compare(of["PF-LD"], of["M"], high=high), runs)
+    check = Compare(of["PF-LD"], of["M"], high=1.0)
+    both = look(check, runs)
     assert both.sentence.startswith(
-        "Agrees. Standard deviation, over 2 settings and all seeds together, of fairness violation of PF-LD minus that "
-        "of M (percentage points), at most 1.00 expected: "
+        "Agrees. Standard deviation, over 2 settings, seed by seed, of fairness violation of PF-LD minus that of M "
+        "(percentage points), at most 1.00 expected: "
     )
-    at_one = Part("ε = 1", {"config/epsilon": 1.0})
-    alone = look(Compare(of["PF-LD"], of["M"], high=high), runs, at_one)
-    assert alone.sentence.startswith("Agrees. Standard deviation, over seeds, of fairness violation of PF-LD minus")
+    alone = look(check, runs, Part("ε = 1", {"config/epsilon": 1.0}))
+    assert alone.sentence.startswith("Agrees. Standard deviation, over seeds, with an interval by Fisher's F, of fairn")
     assert "tandard deviation" not in look(LOWER, runs).sentence
+
+
+def test_the_interval_of_two_spreads_is_fishers() -> None:
+    gaps = {"pf_ld": (0.01, 0.03, 0.05, 0.02), "randomized_response": (0.10, 0.11, 0.12, 0.13)}
+    runs = [
+        make_record(name, seed=seed, accuracy=0.9, gap=gap, epsilon=1.0)
+        for name, each in gaps.items()
+        for seed, gap in enumerate(each)
+    ]
+    one, other = (replace(side, of="spread") for side in (PF_LD, M))
+    found = compare(runs, runs, Compare(one, other, high=0.0))
+    first, second = (100 * stdev(each) for each in gaps.values())
+    assert found.mean == pytest.approx(first - second)
+    reach = 15.4392**0.5  # the 97.5 % quantile of F with 3 and 3 degrees of freedom
+    assert found.high == pytest.approx(first * reach - second, rel=1e-4)
+    assert found.low == pytest.approx(first / reach - second, rel=1e-4)
+    assert statuses(look(Compare(one, other, high=0.0), runs)) == ["open"]
+
+
+def test_an_open_case_says_how_many_seeds_would_settle_it_and_so_many_do() -> None:
+    def run(seeds: int) -> list[dict[str, Any]]:
+        gaps = [0.04 + 0.02 * (-1) ** seed for seed in range(seeds)]
+        return [make_record("pf_ld", seed=seed, accuracy=0.9, gap=gap, epsilon=1.0) for seed, gap in enumerate(gaps)]
+
+    check = Compare(PF_LD, 5.0, high=0.0)
+    (few,) = look(check, run(4)).cases
+    assert few.status == "open" and few.seeds == 4 and few.seeds_needed is not None
+    assert "(open; about" in look(check, run(4)).sentence
+    (enough,) = look(check, run(few.seeds_needed)).cases
+    assert enough.status == "agrees" and enough.seeds_needed is None
+    (one,) = look(check, run(1)).cases
+    assert (one.status, one.seeds_needed) == ("open", None)
+    assert "needs more than one seed" in look(check, run(1)).sentence
+
+
+def test_a_wide_interval_agrees_with_nothing() -> None:
+    gaps = (0.05, 0.15, 0.40)
+    runs = [make_record("pf_ld", seed=seed, accuracy=0.9, gap=gap, epsilon=1.0) for seed, gap in enumerate(gaps)]
+    preset = replace(tiny.TABLE, printed=(Printed("gap", 8.9, "Table 1", PF_LD),))
+    (beside,) = set_beside(preset, runs)
+    assert beside.status == "open" and beside.ours == "20.00 ± 44.78"
+    assert statuses(look(Compare(PF_LD, 8.9, low=-1.0, high=1.0), runs)) == ["open"]
+
+
+def test_runs_that_are_less_accurate_than_one_answer_test_nothing() -> None:
+    runs = make_runs()
+    for run in runs:
+        if run["config"]["method"]["name"] == "pf_ld" and run["config"]["epsilon"] == 0.5:
+            run["metrics"] |= {"accuracy": 0.8, "constant_accuracy": 0.85}
+    found = look(LOWER, runs)
+    assert statuses(found) == ["not_tested"]
+    assert found.sentence.startswith("Not tested. ")
+    assert "less accurate than always the same answer (1 of 4 settings, down to 80.0 against 85.0 %)" in found.sentence
+    assert statuses(look(LOWER, runs, Part("", {"config/epsilon": 1.0}))) == ["agrees"]
+    times = Compare(Quantity("PF-LD", SECONDS, PF_LD.where), 1.0, high=5.0)
+    assert statuses(look(times, runs)) == ["agrees"], "a time does not depend on what was learned"
+    (beside,) = set_beside(replace(tiny.TABLE, printed=(Printed("gap", 3.6, "Table 1", PF_LD),)), runs)
+    assert beside.status == "not_tested" and beside.verdict.startswith("not tested: less accurate")
 
 
 def test_models_that_answer_alike_are_counted() -> None:

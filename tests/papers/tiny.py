@@ -85,4 +85,4 @@ ATTACKED = replace(
     measured="membership",
 )
 WAITS = Preset("tiny.figure2", "Figure 2: faces", "Accuracy on faces.", waits_for="Waits for images.")
-PAPER = Paper("tiny", "Tiny", "Tiny: a paper", "Nobody (2026)", (FIGURE, TABLE, ATTACKED, WAITS))
+PAPER = Paper("tiny", "Tiny", "Tiny: a paper", "Nobody (2026)", (FIGURE, TABLE, ATTACKED, WAITS), ("tiny.figure3", 0))

@@ -13,14 +13,16 @@ import streamlit as st
 from fairpriv_core.papers.catalog import find_preset
 from fairpriv_core.papers.preset import MEASURES, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
-from fairpriv_core.papers.results import Made, read_made
 from fairpriv_core.papers.runs import attach, find_records, list_configs
+from fairpriv_core.papers.scoreboard import TITLES
+from fairpriv_core.papers.status import say_needed
 from fairpriv_core.papers.values import Runs
-from fairpriv_core.papers.verdicts import Verdict, judge_all
+from fairpriv_core.papers.verdicts import Finding, Verdict, judge_all
 from fairpriv_core.report.paper_figures import describe_drawing, draw_preset, list_cells
 from fairpriv_core.report.paper_prose import list_beside
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
+from pages.widgets.papers.scoreboard import find_made
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount_default
@@ -28,7 +30,7 @@ from pages.widgets.shared.sweeper import offer_sweep
 
 _POLL_SECONDS = 1.0
 _SIZES = {"small": "Smaller version", "full": "As in the paper"}
-_ICONS = {"agrees": "=", "mixed": "≈", "disagrees": "≠", "open": "?"}
+_ICONS = {"agrees": "=", "differs": "≠", "open": "?", "not_tested": "–"}
 _PHONE_WIDTHS = {"what": 150, "printed": 64, "ours": 112}  # pixels: together as wide as a phone's page
 _KEYS_SHOWN = 60
 _FIGURES_A_ROW = 3
@@ -103,12 +105,6 @@ def _wait_for(store: RunStore, name: str, what: str) -> None:
     st.caption(plain(f"A worker measures {what} …"))
 
 
-@st.cache_data(show_spinner=False)
-def find_made() -> dict[str, Made]:
-    """Return the results that were made earlier, by the id of their figure or table."""
-    return read_made()
-
-
 def offer_runs(store: RunStore, preset: Preset) -> None:
     """Offer to run a preset at one of its sizes, here or by the command line."""
     st.subheader("Run it", anchor=False)
@@ -167,14 +163,29 @@ def _show_printed(preset: Preset, beside: Sequence[Beside]) -> None:
 def _show_verdict(verdict: Verdict, number: int, *, stored: bool) -> None:
     with st.container(border=True, key=f"verdict_{number}"):
         st.markdown(plain(verdict.statement))
-        st.markdown(f"**{_ICONS[verdict.standing]}** &nbsp; {plain(verdict.sentence)}")
+        if verdict.subject:
+            st.caption(plain(verdict.subject))
+        st.markdown(_say_cases(verdict.cases))
         if verdict.note:
             st.markdown(f":small[{plain(verdict.note)}]")
-        if verdict.ours:
-            st.markdown(f":small[{plain(verdict.ours)}]")
+        if verdict.own:
+            st.caption("Our proved variant, which the paper does not have:")
+            st.markdown(_say_cases(verdict.own))
         if verdict.keys:
             with st.popover(f"{len(verdict.keys)} runs", key=f"verdict_runs_{number}"):
                 _list_keys(verdict.keys, stored=stored)
+
+
+def _say_cases(cases: Sequence[Finding]) -> str:
+    return "  \n".join(map(_say_case, cases))
+
+
+def _say_case(one: Finding) -> str:
+    status = f"**{_ICONS[one.status]} {TITLES[one.status]}**"
+    if not one.runs:
+        return f"{status}: {plain(one.case or 'no finished run')}"
+    settles = f"; {say_needed(one.seeds, one.seeds_needed)}" if one.status == "open" else ""
+    return f"{status} {plain(f'{one.case}: ' if one.case else '')}{plain(one.words + settles)}"
 
 
 def _list_keys(keys: Sequence[str], *, stored: bool) -> None:

@@ -65,6 +65,8 @@ DEFAULTS: dict[str, Any] = {
     "card": "epsilon",
     "paper": "",
     "preset": "",
+    "claims_of": "all",
+    "claims_that": "all",
     "size": "small",
 }
 

@@ -1,0 +1,80 @@
+"""How a number of ours stands against what a paper says, by its whole interval, and how many seeds would settle it.
+
+A number agrees where its whole 95 % interval lies within what is expected, differs where all of it lies outside, and is
+open where it reaches across. What models say that are less accurate than always giving the same answer is no test of a
+paper: they have not learned what the paper's had.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from scipy.special import stdtrit
+
+from fairpriv_core.papers.preset import ACCURACY, Value
+from fairpriv_core.papers.values import Runs, by_config, has_interval, read_path
+from fairpriv_core.stats import Mean, mean_interval
+
+Status = Literal["agrees", "differs", "open", "not_tested"]
+STATUSES: tuple[Status, ...] = ("agrees", "differs", "open", "not_tested")
+MOST_SEEDS = 1000  # more are not run for a claim
+
+
+def stand(found: Mean, low: float, high: float, *, bare: bool = False) -> Status:
+    """Return where an interval lies; `bare`: a number that has none by its nature stands for itself."""
+    ends = (found.mean, found.mean) if bare else (found.low, found.high)
+    if ends[0] is None or ends[1] is None:
+        return "open"
+    if low <= ends[0] and ends[1] <= high:
+        return "agrees"
+    return "differs" if ends[1] < low or ends[0] > high else "open"
+
+
+def count_seeds_needed(found: Mean, low: float, high: float) -> int | None:
+    """Return with how many seeds the interval would lie within [low, high] or outside, if mean and spread stay.
+
+    None where one seed alone was run, or where more than MOST_SEEDS would be needed.
+    """
+    if found.mean is None or found.half is None or found.n < 2:
+        return None
+    spread = found.half * math.sqrt(found.n) / float(stdtrit(found.n - 1, 0.975))
+    for seeds in range(found.n, MOST_SEEDS + 1):
+        half = float(stdtrit(seeds - 1, 0.975)) * spread / math.sqrt(seeds)
+        if stand(Mean(found.mean, found.mean - half, found.mean + half, seeds), low, high) != "open":
+            return seeds
+    return None
+
+
+def say_needed(seeds: int, needed: int | None) -> str:
+    """Return what would settle an open number of so many seeds, in words."""
+    if seeds < 2:
+        return "needs more than one seed"
+    return (
+        f"more than {MOST_SEEDS:,} seeds would settle it" if needed is None else f"about {needed} seeds would settle it"
+    )
+
+
+def find_unlearned(runs: Runs, value: Value) -> str:
+    """Return what is said of runs that have settings less accurate, over seeds, than always the same answer; else "".
+
+    A time does not depend on what was learned.
+    """
+    if not has_interval(value):
+        return ""
+    pairs = [pair for own in by_config(runs) if (pair := _means(own)) is not None]
+    below = [pair for pair in pairs if pair[0] < pair[1]]
+    if not below:
+        return ""
+    accuracy, constant = min(below, key=lambda pair: pair[0] - pair[1])
+    which = "" if len(pairs) == 1 else f"{len(below)} of {len(pairs)} settings, down to "
+    return f"less accurate than always the same answer ({which}{accuracy:.1f} against {constant:.1f} %)"
+
+
+def _means(runs: Runs) -> tuple[float, float] | None:
+    """Return the mean accuracy of a setting and that of always the same answer, in percent."""
+    accuracy, constant = (
+        mean_interval(read_path(run, path) for run in runs).mean
+        for path in (ACCURACY.path, "metrics/constant_accuracy")
+    )
+    return None if accuracy is None or constant is None else (100.0 * accuracy, 100.0 * constant)

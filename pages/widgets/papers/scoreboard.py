@@ -1,0 +1,93 @@
+"""How the papers stand here: a row a paper, and below it every statement, to be filtered."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairpriv_core.papers.catalog import papers
+from fairpriv_core.papers.preset import Paper
+from fairpriv_core.papers.results import Made, read_made
+from fairpriv_core.papers.scoreboard import TITLES, ClaimRow, count_claims, list_claims, list_printed, say_main_claim
+from pages.widgets.shared.state import choose, keep, mount_default, mount_index
+
+_ALL = "all"
+_SCORES = "paper_scores"
+
+
+@st.cache_data(show_spinner=False)
+def find_made() -> dict[str, Made]:
+    """Return the results that were made earlier, by the id of their figure or table."""
+    return read_made()
+
+
+def show_scoreboard() -> None:
+    """Show how many statements of each paper hold here; a click on a row leads to its figures."""
+    known = list(papers().values())
+    st.dataframe(
+        [_score(paper.id) for paper in known],
+        key=_SCORES,
+        hide_index=True,
+        on_select=lambda: _take(known),
+        selection_mode="single-row",
+        column_config={"paper": st.column_config.TextColumn(width=170)},
+        alt="Each paper, with how many of its statements agree, differ, are open or are not tested here.",
+    )
+
+
+@st.cache_data(show_spinner=False)
+def _score(name: str) -> dict[str, str | int]:
+    paper, made = papers()[name], find_made()
+    counts, printed = count_claims(paper.presets, made), list_printed(paper.presets, made)
+    agree = sum(one.status == "agrees" for one in printed)
+    return {
+        "paper": paper.name,
+        **{title: counts[status] for status, title in TITLES.items()},
+        "printed numbers": f"{agree} of {len(printed)}",
+        "its main statement here": say_main_claim(paper, made),
+    }
+
+
+def _take(known: list[Paper]) -> None:
+    rows = st.session_state[_SCORES].selection.rows
+    if rows:
+        choose("paper", known[rows[0]].id)
+        choose("preset", known[rows[0]].presets[0].id)
+
+
+def show_statements() -> None:
+    """List what the papers say, with our numbers, how each stands and what would settle it."""
+    left, right = st.columns(2)
+    names = {_ALL: "All papers", **{paper.id: paper.name for paper in papers().values()}}
+    with left:
+        mounted = mount_index("claims_of", names, _ALL)
+        paper = keep("claims_of", st.selectbox("Statements of", names, **mounted, format_func=names.__getitem__))
+    kinds: dict[str, str] = {_ALL: "All"} | {str(status): title for status, title in TITLES.items()}
+    with right:
+        buttons = mount_default("claims_that", kinds, _ALL)
+        status = st.segmented_control("That", kinds, **buttons, format_func=kinds.__getitem__, required=True)
+        status = keep("claims_that", status or _ALL)
+    rows = [row for row in _list_statements(paper) if status == _ALL or row["here"] == kinds[status]]
+    st.dataframe(rows, key="paper_statements", hide_index=True, alt="What the papers say, and how it stands here.")
+    st.caption("Means over seeds ± half the 95 % interval. A statement agrees where the whole interval does.")
+
+
+@st.cache_data(show_spinner=False)
+def _list_statements(paper: str) -> list[dict[str, str]]:
+    made = find_made()
+    return [
+        _row(preset.title, each.name, row)
+        for each in papers().values()
+        if paper in (_ALL, each.id)
+        for preset in each.presets
+        for row in list_claims(preset, made[preset.id].runs if preset.id in made else ())
+    ]
+
+
+def _row(title: str, paper: str, row: ClaimRow) -> dict[str, str]:
+    return {
+        "here": TITLES[row.status],
+        "what it says": row.text,
+        "ours": row.found,
+        "what would settle it": row.settles,
+        "where": f"{paper}, {title.partition(':')[0]}",
+    }
