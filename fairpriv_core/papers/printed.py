@@ -41,13 +41,17 @@ def set_beside(preset: Preset, runs: Runs) -> list[Beside]:
 
 def count_beside(beside: Sequence[Beside]) -> str:
     """Return the sentence on how many printed numbers ours agree with; "" without any."""
-    counts = Counter(one.status for one in beside if one.status)
+    counts = Counter[str](one.status for one in beside if one.status)
     if not counts:
         return ""
-    rest = {"differs": "differ", "open": "are open", "not_tested": "are not tested"}
-    parts = [f"{counts[status]} {words}" for status, words in rest.items() if counts[status]]
+    rest = (
+        ("differs", "differs", "differ"),
+        ("open", "is open", "are open"),
+        ("not_tested", "is untested", "are untested"),
+    )
+    parts = [f"{counts[status]} {one if counts[status] == 1 else many}" for status, one, many in rest if counts[status]]
     lead = f"{counts['agrees']} of {counts.total()} printed numbers agree with ours"
-    return f"{'; '.join([lead, *parts])}. Agreeing, our whole 95 % interval lies within the tolerance."
+    return f"{'; '.join([lead, *parts])}. A number agrees where our whole 95 % interval lies within its tolerance."
 
 
 def note_unlike(printed: Sequence[Printed], check: Check, runs: Runs) -> str:

@@ -103,7 +103,7 @@ def test_printed_numbers_stand_beside_ours_and_follow_them() -> None:
     assert (gap.status, gap.verdict, gap.seeds) == ("agrees", "agrees within 1.00", 3)
     assert difference.ours.startswith("−0.90 ±") and len(difference.keys) == 9
     assert (difference.status, difference.verdict) == ("differs", "differs by 1.60")
-    assert count_beside([gap, difference]).startswith("1 of 2 printed numbers agree with ours; 1 differ.")
+    assert count_beside([gap, difference]).startswith("1 of 2 printed numbers agree with ours; 1 differs.")
     moved = copy.deepcopy(RUNS)
     for run in moved:
         run["metrics"]["demographic_parity_gap"] += 0.1
