@@ -32,7 +32,7 @@ class ClippingCurve:
 
 @dataclass(frozen=True)
 class Warmup:
-    """What a public warm-up model shows: quantiles of |dh| and of h over all records; P, n and k."""
+    """What a public warm-up model shows: quantiles of |dh| and of |h| over all records; P, n and k."""
 
     norms: tuple[float, ...]
     outputs: tuple[float, ...]

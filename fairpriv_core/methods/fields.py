@@ -12,8 +12,11 @@ from fairpriv_core.engine.networks import MLP, NETWORKS
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import Method, MethodInfo, Variant, parameter
 from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.notions.notion import Target
+from fairpriv_core.notions.surrogates import Surrogate
 
 OPTIMIZERS = ("sgd", "adam")
+SURROGATES = ("probability", "logit")
 VARIANTS: tuple[Variant, ...] = ("proved", "published")
 #: what an epsilon takes as given under each threat model
 ATTRIBUTE_ASSUMED = (
@@ -237,6 +240,32 @@ def adversary_norm(default: float) -> Any:
     )
 
 
+def surrogate() -> Any:
+    """What training takes for a decision."""
+    return parameter(
+        SURROGATES[0],
+        "Surrogate h",
+        "What stands for a decision in training: the positive label's probability, or its logit, of which C_p = 10 and "
+        "C_d = 5 are usual sizes.",
+        choices=SURROGATES,
+        expert=True,
+        unsaid=True,
+    )
+
+
+def warmup_epochs() -> Any:
+    """How long multipliers stay at 0 for certain."""
+    return parameter(
+        0,
+        "Epochs before fairness",
+        "So many epochs pass before multipliers move and anything is released; 0 and 1 are the paper's.",
+        low=0,
+        high=1000,
+        expert=True,
+        unsaid=True,
+    )
+
+
 def dual_step(default: float) -> Any:
     """Step of the multipliers."""
     return parameter(
@@ -352,6 +381,16 @@ def check_layers(method: HasLayers) -> None:
     checks.positive(learning_rate=method.learning_rate)
     checks.one_of(OPTIMIZERS, optimizer=method.optimizer)
     checks.one_of(NETWORKS, network=network_of(method))
+
+
+def surrogate_of(method: object, target: Target) -> Surrogate:
+    """Return what a method takes for a notion's h; one that has no choice takes the probability, or the loss."""
+    return choose_surrogate(getattr(method, "surrogate", SURROGATES[0]), target)
+
+
+def choose_surrogate(surrogate: str, target: Target) -> Surrogate:
+    """Return what stands for a notion's h: of a notion of the loss that, whatever `surrogate` says of decisions."""
+    return "logit" if surrogate == "logit" and target == "score" else target
 
 
 def network_of(method: object) -> str:

@@ -19,8 +19,7 @@ from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.methods.multipliers import Output, measured, move_multipliers
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
-from fairpriv_core.notions.notion import Target
-from fairpriv_core.notions.surrogates import derivative, output, sigmoid
+from fairpriv_core.notions.surrogates import Surrogate, derivative, output, sigmoid
 
 _LEAST = 2  # a group with fewer members in a batch gives no term in that step
 _CHUNK = 4096
@@ -50,6 +49,7 @@ class LagrangianRule(OneSum):
     _sensitivities: np.ndarray = field(init=False)
     _noises: list[float] = field(init=False)
     _rates: list[float] = field(init=False)
+    _first: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self._cells = self.setting.cells
@@ -64,9 +64,10 @@ class LagrangianRule(OneSum):
             self._sensitivities = 2.0 * self._clip[:, 0].astype(np.float64) * self._limits
             self._noises = [method.noise("noise_primal") if method.multiplier_max else 0.0 for method in methods]
             self._rates = [method.published_rate(n) for method in methods]
+            self._first = methods[0].warmup_epochs
 
     def samples(self, epoch: int, batches: list[Indices]) -> list[Indices] | None:
-        return batches if self.private and self._limits.any() else None
+        return batches if self.private and self._limits.any() and epoch >= self._first else None
 
     def public_weights(self, records: Records) -> np.ndarray:
         loss = records.deviation / np.float32(records.count)
@@ -103,6 +104,8 @@ class LagrangianRule(OneSum):
         return noisy
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        if epoch + 1 < self._first:
+            return
         for k in np.flatnonzero(self._limits).tolist():
             method, violations = self.setting.methods[k], self._violation(k, epoch, kernel, feed)
             self._violations[k] = violations
@@ -137,8 +140,8 @@ class LagrangianRule(OneSum):
         self._violations[model] = state["violations"]
 
     def _batch_terms(self, records: Records) -> BatchTerms:
-        score = self.setting.target == "score"
-        values = records.probability if score else output("loss", records.logits, records.label)
+        target = self.setting.target
+        values = records.probability if target == "score" else output(target, records.logits, records.label)
         return batch_terms(
             self._table, multipliers=self._multipliers, signed=self._signed, records=records, values=values
         )
@@ -149,7 +152,7 @@ class LagrangianRule(OneSum):
     def _violation(self, k: int, epoch: int, kernel: Kernel, feed: Feed) -> np.ndarray:
         method, mechanism = self.setting.methods[k], self.setting.trainings[k].mechanism
         values = finite(outputs(k, h=measured(method), target=self.setting.target, kernel=kernel, feed=feed))
-        clipped = np.minimum(values, method.clip_dual) if self.private else values
+        clipped = values.clip(-method.clip_dual, method.clip_dual) if self.private else values
         means = cell_means(k, cells=self._cells, values=values, group_values=clipped, feed=feed)
         violation: np.ndarray = means.population - means.sum / np.maximum(means.size, 1.0)
         if self._signed[k]:
@@ -230,14 +233,14 @@ class Means:
     size: np.ndarray
 
 
-def outputs(model: int, *, h: Output, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
+def outputs(model: int, *, h: Output, target: Surrogate, kernel: Kernel, feed: Feed) -> np.ndarray:
     """Return `h` of every training row of one model (n,), float64."""
     columns = feed.columns[model]
     scores = kernel.score(slice(model, model + 1), columns.features)[0]
     return h(target, scores, columns.labels).astype(np.float64)
 
 
-def constraint_norms(model: int, *, target: Target, kernel: Kernel, feed: Feed) -> np.ndarray:
+def constraint_norms(model: int, *, target: Surrogate, kernel: Kernel, feed: Feed) -> np.ndarray:
     """Return |dh| of every training row of one model (n,), float64; public where x and y are."""
     alone = kernel.alone(model)
     columns, parts = feed.columns[model], []

@@ -34,12 +34,11 @@ from typing import Protocol
 
 import numpy as np
 
-from fairpriv_core.notions.notion import Target
-from fairpriv_core.notions.surrogates import decided, output
+from fairpriv_core.notions.surrogates import Surrogate, decided, output
 
 REACH = 30.0  # two groups that stay 0.1 beyond the gap aimed at have multipliers of +-1.5 in the end
 
-Output = Callable[[Target, np.ndarray, np.ndarray], np.ndarray]  # of target, logits and labels: h of each record
+Output = Callable[[Surrogate, np.ndarray, np.ndarray], np.ndarray]  # of target, logits and labels: h of each record
 
 
 class Dual(Protocol):

@@ -103,7 +103,9 @@ class PfLd(FitsMany):
         log=True,
         paper="5",
     )
+    surrogate: str = fields.surrogate()
     multiplier_max: float = fields.multiplier_max(2.0)
+    warmup_epochs: int = fields.warmup_epochs()
     dual_step: float = fields.dual_step(0.5)
     gap_target: float | None = fields.gap_target()
     noise_primal: float | None = fields.noise_multiplier("Primal noise σ_p", "half the primal shift r C_p")
@@ -126,7 +128,15 @@ class PfLd(FitsMany):
             checks.positive(clip_primal=self.clip_primal)
         elif self.variant == "published":
             raise BadInput("clip_primal must be a number > 0 for the published variant, got none.", field="clip_primal")
+        checks.one_of(fields.SURROGATES, surrogate=self.surrogate)
         checks.not_negative(multiplier_max=self.multiplier_max)
+        checks.whole(low=0, warmup_epochs=self.warmup_epochs)
+        if self.warmup_epochs >= max(self.epochs, 2):
+            raise BadInput(
+                f"warmup_epochs must be below epochs = {self.epochs}, got {self.warmup_epochs}: no fairness would be "
+                "pursued.",
+                field="warmup_epochs",
+            )
         fields.check_gap_target(self.gap_target, self.variant)
         checks.shares(share_dual=self.share_dual, share_counts=self.share_counts)
         for name in _NOISES:
@@ -137,6 +147,22 @@ class PfLd(FitsMany):
     def pursues(self) -> bool:
         """Whether multipliers ever leave 0: only then are violations and group gradients released."""
         return self.multiplier_max > 0 and (self.variant == "published" or self.epochs > 1)
+
+    @property
+    def signed_dual(self) -> bool:
+        """Whether a dual step's h is a logit, in [-C_d, C_d], for a notion of the decision."""
+        return self.surrogate == "logit" and self.gap_target is None
+
+    @property
+    def dual_steps(self) -> int:
+        """After how many epochs multipliers move; the proved variant leaves out the last, when it changes nothing."""
+        first = max(self.warmup_epochs, 1)
+        return self.epochs - first + (self.variant == "published")
+
+    @property
+    def noisy_epochs(self) -> int:
+        """In how many epochs group gradients are released."""
+        return self.epochs - (self.warmup_epochs if self.variant == "published" else max(self.warmup_epochs, 1))
 
     def noise(self, name: str) -> float:
         """The noise multiplier `name`; BadInput before calibration."""
@@ -165,17 +191,19 @@ class PfLd(FitsMany):
         counts = (Gaussian(self.noise("noise_counts")),)
         if not self.pursues:
             return counts
-        steps = self.steps(n_train) // self.epochs * (self.epochs - 1)
+        steps = self.steps(n_train) // self.epochs * self.noisy_epochs
         primal = SampledGaussian(self.noise("noise_primal"), self.rate(n_train), steps, "replace")
-        return (*counts, Gaussian(self.noise("noise_dual"), self.epochs - 1), primal)
+        return (*counts, Gaussian(self.noise("noise_dual"), self.dual_steps), primal)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return r C_p, half the sensitivity of a step with multipliers at +-lambda_max, and that of a dual step.
 
+        A dual step on logits is told for notions of the decision.
         For the published variant the bounds of eq. 7 and 9. The true group sizes are protected: n / groups stands in.
         """
         each = n_train / groups
         primal, dual = 1.0 / (self.rate(n_train) * each), dual_bound(self) / (math.sqrt(2.0) * each)
+        dual *= 2.0 if self.signed_dual else 1.0
         if self.variant == "published":
             primal = 2.0 / max(fields.count_batch(self, n_train) / groups - 1.0, 1.0)
             dual = math.sqrt(2.0) * self.clip_dual / max(each - 1.0, 1.0)
@@ -189,11 +217,10 @@ class PfLd(FitsMany):
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
         mu = gaussian_mu(epsilon, delta)
-        releases = self.epochs if self.variant == "published" else max(self.epochs - 1, 1)
         known = replace(
             self,
             noise_counts=_or(self.noise_counts, 1.0 / (mu * math.sqrt(self.share_counts))),
-            noise_dual=_or(self.noise_dual, math.sqrt(releases / self.share_dual) / mu),
+            noise_dual=_or(self.noise_dual, math.sqrt(max(self.dual_steps, 1) / self.share_dual) / mu),
         )
         if self.noise_primal is not None or not self.pursues:
             return known
@@ -209,9 +236,11 @@ class PfLd(FitsMany):
         """Why the published variant has no epsilon; None for the proved variant."""
         if self.variant == "proved":
             return None
+        signed = " A logit has a sign, so that C_d does not bound a dual step either (Theorem 2)."
         return (
             "The published accounting does not hold: one changed attribute moves two group means and can flip a sign, "
             "the noise scale reads group sizes, and the same public batch undoes the amplification by sampling."
+            f"{signed if self.surrogate == 'logit' else ''}"
         )
 
     def assumptions(self) -> tuple[str, ...]:
@@ -242,7 +271,8 @@ class PfLd(FitsMany):
                 rate=self.rate(warmup.rows),
                 counts=counts,
             )
-            dual = self.noise("noise_dual") * math.sqrt(2.0) / (2.0 * counts[0])
+            halved = 1.0 if self.signed_dual else 0.5
+            dual = self.noise("noise_dual") * math.sqrt(2.0) * halved / counts[0]
         curves = {"clip_primal": build_curve(warmup.norms, noise=primal, weight=float(warmup.groups))}
         if self.gap_target is not None:
             return curves
@@ -263,10 +293,9 @@ class PfLd(FitsMany):
             return ()
         proved = self.variant == "proved"
         rate = self.rate(n_train) if proved else self.published_rate(n_train)
-        epochs = self.epochs - 1 if proved else self.epochs
-        steps = self.steps(n_train) // self.epochs * epochs
+        steps = self.steps(n_train) // self.epochs * self.noisy_epochs
         primal = SampledGaussian(self.noise("noise_primal"), rate, steps, "add_remove")
-        return (primal, Gaussian(self.noise("noise_dual"), epochs))
+        return (primal, Gaussian(self.noise("noise_dual"), self.dual_steps))
 
 
 def _or(value: float | None, default: float) -> float:
@@ -351,11 +380,12 @@ class PfLdRule(OneSum):
         )
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
-        if epoch + 1 >= self.setting.methods[0].epochs:
+        first = max(self.setting.methods[0].warmup_epochs, 1) - 1
+        if epoch < first or epoch + 1 >= self.setting.methods[0].epochs:
             return  # multipliers after the last epoch would change nothing: not released
         for k, method in enumerate(self.setting.methods):
             counts = self._counts[k]
-            if epoch == 0 and method.clip_primal is None:
+            if epoch == first and method.clip_primal is None:
                 self._clip[k] = choose_clip(self.setting, k, counts=counts, kernel=kernel, feed=feed)
             if method.multiplier_max > 0:
                 self._violations[k] = release_violations(
@@ -436,14 +466,16 @@ def _chosen(bound: float | None) -> float:
 def release_violations(
     setting: Setting[PfLd], k: int, *, counts: np.ndarray, epoch: int, kernel: Kernel, feed: Feed
 ) -> np.ndarray:
-    """Release mu(P_i) - mu(G_i) of model k, (cells,): h clipped to C_d, and centred, which halves the shift.
+    """Release mu(P_i) - mu(G_i) of model k, (cells,): h clipped to [0, C_d], and centred, which halves the shift.
 
-    With a gap aimed at, h is the decision, 0 or 1, and 1 takes the place of C_d.
+    With a gap aimed at, h is the decision, 0 or 1, and 1 takes the place of C_d. A logit is clipped to [-C_d, C_d].
     """
-    method, cells, bound = setting.methods[k], setting.cells, dual_bound(setting.methods[k])
+    method, cells = setting.methods[k], setting.cells
     values = finite(outputs(k, h=measured(method), target=setting.target, kernel=kernel, feed=feed))
-    half = bound / 2.0
-    centred = on_grid(values.clip(bound * MARGIN, bound * (1.0 - MARGIN)) - half, half)
+    bound, signed = dual_bound(method), method.signed_dual and setting.target == "logit"
+    half, centre = (bound, 0.0) if signed else (bound / 2.0, bound / 2.0)
+    lowest = -bound * (1.0 - MARGIN) if signed else bound * MARGIN
+    centred = on_grid(values.clip(lowest, bound * (1.0 - MARGIN)) - centre, half)
     means = cell_means(k, cells=cells, values=values, group_values=centred, feed=feed)
     released = setting.trainings[k].mechanism.gaussian(
         means.sum / counts,
@@ -452,7 +484,7 @@ def release_violations(
         purpose="dual",
         index=epoch,
     )
-    violations: np.ndarray = means.population - (released + half)
+    violations: np.ndarray = means.population - (released + centre)
     return violations
 
 

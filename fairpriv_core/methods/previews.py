@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.dataset import load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
@@ -18,6 +20,7 @@ from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Training
 from fairpriv_core.methods.clipping_choice import Warmup, quantiles
 from fairpriv_core.methods.f_ld import FLd
+from fairpriv_core.methods.fields import SURROGATES, choose_surrogate
 from fairpriv_core.methods.lagrangian import constraint_norms, finite, outputs
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.surrogates import output
@@ -44,7 +47,7 @@ class _Silent:
 def compute(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return a `Warmup` as JSON for {"data": fields of DataSpec, "notion", "hidden_layers", "width", "seed"}.
 
-    "network" is asked for where it is not an mlp.
+    "network" is asked for where it is not an mlp, "surrogate" where it is not the probability.
     """
     spec = DataSpec(**request["data"])
     train, _ = split_dataset(load_dataset(spec), seed=request["seed"], split=default_split(spec.dataset))
@@ -55,6 +58,7 @@ def compute(request: Mapping[str, Any]) -> dict[str, Any]:
     fitted = plain.fit(train, training)
     shape = read_shape(fitted.network)
     kernel, feed = open_kernel(shape, fitted.parameters.reshape(1, -1), "cpu"), Feed([train])
-    norms = constraint_norms(0, target=notion.target, kernel=kernel, feed=feed)
-    values = outputs(0, h=output, target=notion.target, kernel=kernel, feed=feed)
+    target = choose_surrogate(request.get("surrogate", SURROGATES[0]), notion.target)
+    norms = constraint_norms(0, target=target, kernel=kernel, feed=feed)
+    values = np.abs(outputs(0, h=output, target=target, kernel=kernel, feed=feed))
     return asdict(Warmup(quantiles(finite(norms)), quantiles(finite(values)), shape.size, train.n, train.groups))

@@ -23,9 +23,10 @@ from fairpriv_core.methods.fields import (
     count_outputs,
     equally_many,
     network_of,
+    surrogate_of,
 )
 from fairpriv_core.notions.cells import Cells, build_cells
-from fairpriv_core.notions.notion import Target
+from fairpriv_core.notions.surrogates import Surrogate
 from fairpriv_core.privacy.mechanism import Mechanism
 
 M_co = TypeVar("M_co", bound=TrainsNetwork, covariant=True)
@@ -49,9 +50,9 @@ class Setting(Generic[M_co]):
         return self.trains[0].n
 
     @cached_property
-    def target(self) -> Target:
-        """The notion's h: "score" or "loss"."""
-        return self.trainings[0].notion.target
+    def target(self) -> Surrogate:
+        """The h that training takes for the notion's, the same for every model."""
+        return surrogate_of(self.methods[0], self.trainings[0].notion.target)
 
     @property
     def cells(self) -> Cells:
@@ -77,7 +78,7 @@ class Setting(Generic[M_co]):
 
     def clip_derivatives(self, derivatives: np.ndarray, records: Records, bounds: np.ndarray) -> np.ndarray:
         """Return the notion's dh/do (K, B), scaled down where a gradient of h is longer than its bound, (K, 1)."""
-        clip = clip_positive if self.target == "score" else clip_weights
+        clip = clip_weights if self.target == "loss" else clip_positive
         return clip(derivatives, records.norms, bounds)
 
     def release_sums(self, totals: np.ndarray, **how: Any) -> np.ndarray:

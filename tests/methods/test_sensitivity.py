@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import pf_ld as pf_ld_rule
 from fairpriv_core.methods import setting as setting_module
 from fairpriv_core.methods.cell_counts import release_counts
@@ -38,6 +39,7 @@ PROVED = PfLd(
 )
 DEEP = dataclasses.replace(PROVED, hidden_layers=2, width=6)
 AIMS = dataclasses.replace(PROVED, gap_target=0.001)
+LOGIT = dataclasses.replace(PROVED, surrogate="logit", clip_primal=0.5)
 
 
 def _ordinary(groups: int) -> Dataset:
@@ -98,7 +100,7 @@ def _contributions(method: PfLd, data: Dataset, notion: str) -> tuple[list[Relea
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("notion", list(notions()))
-@pytest.mark.parametrize("method", [PROVED, DEEP, AIMS], ids=["logistic", "deep", "aims at a gap"])
+@pytest.mark.parametrize("method", [PROVED, DEEP, AIMS, LOGIT], ids=["logistic", "deep", "aims at a gap", "logit"])
 def test_each_contribution_lies_in_its_ball(method: PfLd, notion: str, shape: str) -> None:
     sums, fullest = _contributions(method, SHAPES[shape](), notion)
     assert len(sums) >= 300
@@ -134,7 +136,7 @@ def test_a_sum_is_the_sum_of_its_contributions() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("notion", list(notions()))
-@pytest.mark.parametrize("method", [PROVED, AIMS], ids=["equality", "aims at a gap"])
+@pytest.mark.parametrize("method", [PROVED, AIMS, LOGIT], ids=["equality", "aims at a gap", "logit"])
 def test_one_changed_attribute_moves_counts_and_violations_within_their_shift(
     method: PfLd, notion: str, shape: str
 ) -> None:
@@ -151,6 +153,36 @@ def test_the_shift_of_decisions_is_met() -> None:
     half = with_group(data, np.argsort(np.argsort(data.X[:, 0])) >= data.n // 2)
     quiet = dataclasses.replace(AIMS, noise_counts=1e-6)
     assert 0.999 <= max(_moves(quiet, half, "demographic_parity", purpose="dual")) <= 1.0
+
+
+def test_the_shift_of_logits_is_met_and_half_of_it_is_not_enough() -> None:
+    """Logits of both signs are clipped to [-C_d, C_d]: a range twice as long as that of a probability."""
+    data = make_data()
+    half = with_group(data, np.argsort(np.argsort(data.X[:, 0])) >= data.n // 2)
+    quiet = dataclasses.replace(LOGIT, noise_counts=1e-6, clip_dual=1e-3)
+    assert 0.999 <= max(_moves(quiet, half, "demographic_parity", purpose="dual")) <= 1.0
+
+
+def test_nothing_is_released_of_a_group_before_multipliers_move() -> None:
+    waits = dataclasses.replace(LOGIT, warmup_epochs=2)
+    data, mechanism = _ordinary(2), RecordingMechanism()
+    train(waits, [data], [mechanism])
+    kinds = [(release.kind, release.index) for release in mechanism.releases]
+    duals = [index for kind, index in kinds if kind == "gaussian" and index[0] == "dual"]
+    assert [index[1] for index in duals] == [1, 2]
+    steps = waits.steps(data.n) // waits.epochs
+    assert sum(kind == "sum" for kind, _ in kinds) == 2 * steps
+    published = PfLd(variant="published", epochs=4, warmup_epochs=2, batch_size=50, noise_primal=1.0, noise_dual=1.0)
+    waiting = RecordingMechanism()
+    train(published, [data], [waiting])
+    assert sum(release.kind == "sum" for release in waiting.releases) == published.steps(data.n) // 2
+
+
+def test_a_warmup_that_leaves_no_epoch_is_refused() -> None:
+    with pytest.raises(BadInput, match="warmup_epochs must be below epochs = 4, got 4"):
+        dataclasses.replace(PROVED, warmup_epochs=4)
+    with pytest.raises(BadInput, match="surrogate must be one of"):
+        dataclasses.replace(PROVED, surrogate="margin")
 
 
 def _moves(method: PfLd, data: Dataset, notion: str, purpose: str = "") -> list[float]:

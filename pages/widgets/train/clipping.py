@@ -49,7 +49,7 @@ def show_clipping(store: RunStore, config: RunConfig, plan: Plan) -> None:
         "hidden_layers": getattr(config.method, "hidden_layers", 0),
         "width": getattr(config.method, "width", 0),
         "seed": config.seed,
-        **{name: stated[name] for name in ("network",) if name in stated},
+        **{name: stated[name] for name in ("network", "surrogate") if name in stated},
     }
     key = attempt(lambda: _ask(store, request)) if store.database.writable else None
     if key is None:
