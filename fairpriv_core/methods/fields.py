@@ -183,13 +183,15 @@ def share_gap() -> Any:
     )
 
 
-def say_idle(multipliers: Mapping[str, float], epochs: int | None = None) -> str | None:
+def say_idle(multipliers: Mapping[str, float], epochs: int | None = None, before: int = 0) -> str | None:
     """Return why multipliers with these largest values, which move after each of some `epochs`, pursue nothing.
 
-    None where one of them does. Without `epochs` they have their values from the start.
+    None where one of them does. Without `epochs` they have their values from the start; so many `before` pass at 0.
     """
     if not any(multipliers.values()):
         return f"With {' and '.join(f'{name} = 0' for name in multipliers)} no fairness is pursued."
+    if epochs is not None and 1 < epochs <= before:
+        return f"With {before} epochs before fairness and {epochs} in all no fairness is pursued; take more epochs."
     if epochs == 1:
         return (
             "With 1 epoch no fairness is pursued: multipliers move after an epoch, and no step comes after the last "

@@ -62,7 +62,7 @@ class LagrangianRule(OneSum):
             methods, n = self.setting.methods, self.setting.n
             self._clip = self.setting.column("clip_primal")
             self._sensitivities = 2.0 * self._clip[:, 0].astype(np.float64) * self._limits
-            self._noises = [method.noise("noise_primal") if method.multiplier_max else 0.0 for method in methods]
+            self._noises = [method.noise("noise_primal") if method.pursues else 0.0 for method in methods]
             self._rates = [method.published_rate(n) for method in methods]
             self._first = methods[0].warmup_epochs
 
@@ -107,6 +107,8 @@ class LagrangianRule(OneSum):
         if epoch + 1 < self._first:
             return
         for k in np.flatnonzero(self._limits).tolist():
+            if self.private and not self.setting.methods[k].pursues:
+                continue
             method, violations = self.setting.methods[k], self._violation(k, epoch, kernel, feed)
             self._violations[k] = violations
             self._multipliers[k] = move_multipliers(

@@ -131,12 +131,6 @@ class PfLd(FitsMany):
         checks.one_of(fields.SURROGATES, surrogate=self.surrogate)
         checks.not_negative(multiplier_max=self.multiplier_max)
         checks.whole(low=0, warmup_epochs=self.warmup_epochs)
-        if self.warmup_epochs >= max(self.epochs, 2):
-            raise BadInput(
-                f"warmup_epochs must be below epochs = {self.epochs}, got {self.warmup_epochs}: no fairness would be "
-                "pursued.",
-                field="warmup_epochs",
-            )
         fields.check_gap_target(self.gap_target, self.variant)
         checks.shares(share_dual=self.share_dual, share_counts=self.share_counts)
         for name in _NOISES:
@@ -146,7 +140,7 @@ class PfLd(FitsMany):
     @property
     def pursues(self) -> bool:
         """Whether multipliers ever leave 0: only then are violations and group gradients released."""
-        return self.multiplier_max > 0 and (self.variant == "published" or self.epochs > 1)
+        return self.multiplier_max > 0 and self.noisy_epochs > 0
 
     @property
     def signed_dual(self) -> bool:
@@ -178,7 +172,7 @@ class PfLd(FitsMany):
 
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0; None where they move."""
-        return fields.say_idle({"multiplier_max": self.multiplier_max}, self.epochs)
+        return fields.say_idle({"multiplier_max": self.multiplier_max}, self.epochs, self.warmup_epochs)
 
     def steps(self, n_train: int) -> int:
         """Return epochs times batches an epoch."""

@@ -178,9 +178,20 @@ def test_nothing_is_released_of_a_group_before_multipliers_move() -> None:
     assert sum(release.kind == "sum" for release in waiting.releases) == published.steps(data.n) // 2
 
 
-def test_a_warmup_that_leaves_no_epoch_is_refused() -> None:
-    with pytest.raises(BadInput, match="warmup_epochs must be below epochs = 4, got 4"):
-        dataclasses.replace(PROVED, warmup_epochs=4)
+@pytest.mark.parametrize("variant", ["proved", "published"])
+def test_a_warmup_that_leaves_no_epoch_pursues_nothing_and_says_so(variant: str) -> None:
+    method = dataclasses.replace(PROVED, variant=variant, warmup_epochs=4)
+    assert method.idle_reason() == (
+        "With 4 epochs before fairness and 4 in all no fairness is pursued; take more epochs."
+    )
+    mechanism = RecordingMechanism()
+    train(method, [_ordinary(2)], [mechanism])
+    released = [release.index[0] for release in mechanism.releases if release.kind == "gaussian"]
+    assert released == (["counts"] if variant == "proved" else [])
+    assert not [release for release in mechanism.releases if release.kind == "sum"]
+
+
+def test_a_surrogate_that_is_none_is_refused() -> None:
     with pytest.raises(BadInput, match="surrogate must be one of"):
         dataclasses.replace(PROVED, surrogate="margin")
 
