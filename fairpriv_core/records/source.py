@@ -78,6 +78,11 @@ def name_file(data: Mapping[str, Any]) -> str | None:
     return None if data.get("file") is None else PurePath(data["file"]).name
 
 
+def without_folders(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a config, JSON, as it leaves the store: with a person's file by its name alone."""
+    return {**config, "data": {**config["data"], "file": name_file(config["data"])}}
+
+
 def hash_own_file(path: str | None) -> str | None:
     """Return the SHA-256 of a person's file, which nothing that leaves may hold; None where there is none to read."""
     return None if path is None or not Path(path).is_file() else hash_file(Path(path))
