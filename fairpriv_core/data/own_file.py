@@ -31,9 +31,9 @@ _DECLARED = (
     f"the values of the label. Taken as public are {_FORM}."
 )
 _PAID = (
-    "Ranges, bins and categories of the features were measured with noise, which epsilon counts, or are declared. Which "
-    "columns these are, their types, which may lack a value, and the values of the label are as the schema states them. "
-    f"Whoever wrote it and from what, they are taken as public, and so are {_FORM}."
+    "Ranges, bins and categories of the features were measured with noise, which epsilon counts, or are declared. "
+    "Which columns these are, their types, which may lack a value, and the values of the label are as the schema states "
+    f"them. Whoever wrote it and from what, they are taken as public, and so are {_FORM}."
 )
 _ASSUMED = {"rows": _LEARNED, "declared": _DECLARED, "paid": _PAID}
 _WRITTEN = "The file is read {form}: so its rows look, which is taken as public."

@@ -47,8 +47,8 @@ _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversi
 class ReadAs:
     """What a column is said to hold: numbers (any other cell is missing), texts, among which `values`, days, or keys.
 
-    All are told apart that can be a value: of texts those in `values`, or any where none are stated, of days what spells
-    one in some order, of keys each as it is written. Of other texts only so many are.
+    All are told apart that can be a value: of texts those in `values`, or any where none are stated, of days what
+    spells one in some order, of keys each as it is written. Of other texts only so many are.
     """
 
     kind: Literal["number", "text", "date", "key"]

@@ -288,7 +288,7 @@ def test_no_cell_moves_what_another_row_holds_by_a_bit(held: str, tmp_path: Path
 def test_a_value_takes_no_place_of_another_rows(
     read_as: ReadAs, texts: list[str], first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many there are: a value that one row alone has moves the count of no other, which noise would not hide."""
+    """However many there are: a value of one row moves the count of no other by thousands, which no noise hides."""
     for limit in ("MOST_VALUES", "_MOST_DAYS"):
         monkeypatch.setattr(f"fairpriv_core.data.read.{limit}", len(texts))
     path = write(tmp_path / "people.csv", [f"{text},1" for text in (first, *texts, *texts)], "on,paid")
