@@ -17,6 +17,7 @@ from fairpriv_core.notions.metrics import violation
 from fairpriv_core.records.ledger_entry import call_data
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.source import without_folders
 from fairpriv_core.runs import account, foreground, prose
 from fairpriv_core.runs.certificate import describe_certificates, find_certificates
 from fairpriv_core.runs.plain_run import find_plain_run
@@ -169,7 +170,7 @@ def answer_run(row: RunRow, record: RunRecord | None) -> Answer:
     """Print a run's record; of a run that never began, its row."""
     failed = row.status != "finished"
     if record is None:
-        document = {"key": row.key, "status": row.status, "error": row.error, "config": row.config}
+        document = {"key": row.key, "status": row.status, "error": row.error, "config": without_folders(row.config)}
         return Answer(document, f"run {row.key} is {row.status}", failed, row.error)
     with open_store() as store:
         plain = find_plain_run(store, row.config)
@@ -214,5 +215,5 @@ def describe_run(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
         "delta": config["delta"],
         "accuracy": None if metrics is None else metrics["accuracy"],
         "gap": None if metrics is None else violation(config["notion"], metrics),
-        "config": config,
+        "config": without_folders(config),
     }

@@ -68,7 +68,7 @@ def read_pictures(problem: Problem, read: Callable[[Problem, bool], Pictures], *
     return RawTable(
         problem.name,
         found.table,
-        declare_problem(problem),
+        replace(declare_problem(problem), assumed_by_all=found.assumed),
         found.digest,
         (*problem.caveats, *found.notes),
         official_test=found.official_test,

@@ -79,7 +79,8 @@ class Pixels:
 class Pictures:
     """Images with a table of what is said of each. `digest` seals what both were read from.
 
-    `official_test` and `unit` as in `RawTable`; `notes` are caveats that were found while reading.
+    `official_test` and `unit` as in `RawTable`; `notes` are caveats that were found while reading, `assumed` what every
+    epsilon takes as given.
     """
 
     pixels: Pixels
@@ -87,7 +88,8 @@ class Pictures:
     digest: str
     official_test: np.ndarray | None = None
     unit: np.ndarray | None = None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

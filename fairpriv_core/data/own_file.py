@@ -31,12 +31,13 @@ _DECLARED = (
     f"the values of the label. Taken as public are {_FORM}."
 )
 _PAID = (
-    "The columns of the features, their types and which may lack a value are declared, not learned from rows, and so "
-    "are the values of the label. Ranges, bins and categories were measured with noise, which epsilon counts, or are "
-    f"declared. Taken as public are {_FORM}."
+    "Ranges, bins and categories of the features were measured with noise, which epsilon counts, or are declared. "
+    "Which columns these are, their types, which may lack a value, and the values of the label are as the schema "
+    f"states them. Whoever wrote it and from what, they are taken as public, and so are {_FORM}."
 )
 _ASSUMED = {"rows": _LEARNED, "declared": _DECLARED, "paid": _PAID}
 _WRITTEN = "The file is read {form}: so its rows look, which is taken as public."
+_USUAL = "in the usual way"  # said too: else a sentence more or less would tell of one value, such as "Café"
 
 
 def read_own_file(path: Path, spec: DataSpec) -> RawTable:
@@ -60,7 +61,7 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     features = {name: settle(column, table[name]) for name, column in said.items() if column.role == "feature"}
     known = {} if schema is None else {column.name: column for column in schema.columns}
     compared = {one.column: _list_compared(one, table[one.column], known.get(one.column), learned) for one in asked}
-    written = (_WRITTEN.format(form=reading.form),) if reading.form else ()
+    written = (_WRITTEN.format(form=reading.form or _USUAL),)
     declared = Declared(
         {**features, **compared},
         tuple(features.values()),

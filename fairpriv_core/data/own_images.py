@@ -24,8 +24,8 @@ from fairpriv_core.paths import read_path
 
 _LEARNED = (
     "Which values the label and the sensitive attribute have, the images' size and whether they are grey were read "
-    "from the files and are taken as public, and so is the number of images. Pixels are divided by 255, a public "
-    "constant."
+    "from the files and are taken as public. So are the number of images, which of them are equal, and which cannot be "
+    "read. Pixels are divided by 255, a public constant."
 )
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 

@@ -2,7 +2,7 @@
 
 A column of numbers is kept as float32 (float64 where a caller needs it exact, or whole numbers are too long), a column
 of texts as whole numbers into its values. A column with more than MOST_VALUES different texts (names, free text) is not
-kept, unless a schema says what it holds: then each cell is read by itself, whatever the others hold.
+kept, unless a schema says what it holds: then each cell is read by itself, to the last bit, whatever the others hold.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, csv, parquet
 
+from fairpriv_core.data.dates import ORDERS, read_date
 from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows
 from fairpriv_core.data.forms import Form, find_form, open_rows, read_names
 from fairpriv_core.data.problem import Layout
 from fairpriv_core.data.table import MISSING, Codes, Column, Numbers, canonical, parse_number
 
 MOST_VALUES = 20_000
-_MOST_DAYS = 150_000  # four centuries
+_MOST_DAYS = 150_000  # four centuries, beside texts that are none
 _EXACT = 2**24  # whole numbers beyond it are not all float32
 _UNLISTED = "\0"  # stands for the texts of a declared column that find no place
 _SAMPLE = 100
@@ -46,11 +47,21 @@ _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversi
 class ReadAs:
     """What a column is said to hold: numbers (any other cell is missing), texts, among which `values`, days, or keys.
 
-    Of texts and days so many are told apart, `values` always; of keys all, each as it is written.
+    All are told apart that can be a value: of texts those in `values`, or any where none are stated, of days what
+    spells one in some order, of keys each as it is written. Of other texts only so many are.
     """
 
     kind: Literal["number", "text", "date", "key"]
     values: tuple[str, ...] = ()
+
+    def allows(self, text: str) -> bool:
+        """Return whether a text that is not among `values` can be a value: what finds room must not depend on others.
+
+        A text of a list that is open is counted with noise, and one that lost its place to another row's would move it.
+        """
+        if self.kind == "date":
+            return any(read_date(text, order) is not None for order in ORDERS)
+        return not self.values
 
 
 @dataclass(frozen=True)
@@ -110,6 +121,8 @@ class _Growing:
     def add(self, array: pa.Array, number: pa.DataType) -> None:
         if self.full:
             return
+        if self.read_as is not None:  # no cell decides how finely another one is read
+            number = pa.float64()
         if not self.numeric:
             self._add_texts(array)
         elif pa.types.is_dictionary(array.type):
@@ -151,7 +164,7 @@ class _Growing:
             return self.values.setdefault(stripped, len(self.values))
         key = re.split("[T ]", stripped, maxsplit=1)[0] if self.read_as.kind == "date" else canonical(stripped)
         most = _MOST_DAYS if self.read_as.kind == "date" else MOST_VALUES + len(self.read_as.values)
-        has_room = key in self.values or len(self.values) < most
+        has_room = key in self.values or len(self.values) < most or self.read_as.allows(key)
         return self.values.setdefault(key if has_room else _UNLISTED, len(self.values))
 
     def finish(self) -> Column:

@@ -12,6 +12,7 @@ from fairpriv_core.data.problem import DataSpec, Grouping
 from fairpriv_core.data.roles import Plan, assign_groups, make_plan, seal_plan
 from fairpriv_core.data.schema import RawTable
 from fairpriv_core.data.table import count_rows, match_values, take_rows
+from fairpriv_core.data.table_schema import from_text
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
 
@@ -212,13 +213,7 @@ def _assume(
     spec: DataSpec, raw_table: RawTable, plan: Plan, left_out: Mapping[str, int], unit: np.ndarray | None
 ) -> dict[str, tuple[str, ...]]:
     """Return what is taken as given under each threat model, one sentence each; `left_out` as in LabelledTable."""
-    listed = "; ".join(plan.group_names[:10]) + ("; …" if len(plan.group_names) > 10 else "")
     named = _name_groups(plan)
-    learned = raw_table.declared.learned and not all(grouping.edges for grouping in plan.groupings)
-    origin = "read from the file and" if learned else "declared, not learned from rows, and"
-    types = f" So are the types of {named} and {plan.label.name} in the schema."
-    typed = types if raw_table.declared.learned and spec.schema else ""
-    values = f"The list of groups of {named} ({listed}) is {origin} taken as public.{typed}"
     dropped, unlabelled = (
         (f"{rows:,} rows without a value of {what} were dropped; which rows these are is taken as public.",)
         * bool(rows)
@@ -227,7 +222,7 @@ def _assume(
     )
     cut = f"Where {plan.label.name} is cut into the two labels ({'; '.join(plan.label.categories)}) is taken as public."
     labels = () if plan.label_edge is None else (cut,)
-    attribute = (values, *labels, *dropped)
+    attribute = (_assume_groups(spec, plan, learned=raw_table.declared.learned), *labels, *dropped)
     owner = f"{raw_table.unit_name}, {'who' if raw_table.pixels is None else 'which'} has"
     most = 0 if unit is None else int(np.unique(unit, return_counts=True)[1].max())
     drawn = () if spec.rows is None else (assume_drawn(spec.rows),)
@@ -235,6 +230,19 @@ def _assume(
     shared = (*raw_table.declared.assumed_by_all, *drawn, *people, *(_assume_unit(owner, most) if most else ()))
     record = (*attribute, *unlabelled, *raw_table.declared.assumed)
     return {"attribute": (*attribute, *shared), "record": (*record, *shared)}
+
+
+def _assume_groups(spec: DataSpec, plan: Plan, *, learned: bool) -> str:
+    """Return where the list of groups comes from; a paid schema may have been written from the rows or not."""
+    listed = "; ".join(plan.group_names[:10]) + ("; …" if len(plan.group_names) > 10 else "")
+    stated = learned or (spec.schema is not None and from_text(spec.schema).paid is not None)
+    if not stated or all(grouping.edges for grouping in plan.groupings):
+        origin = "declared, not learned from rows, and"
+    else:
+        origin = "read from the file and" if learned else "as the schema states it and"
+    named = _name_groups(plan)
+    types = f" So are the types of {named} and {plan.label.name} in the schema." if stated and spec.schema else ""
+    return f"The list of groups of {named} ({listed}) is {origin} taken as public.{types}"
 
 
 def _assume_people(person: str, nameless: int) -> tuple[str, ...]:

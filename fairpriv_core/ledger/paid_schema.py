@@ -69,29 +69,31 @@ def settle_schema(store: RunStore, config: RunConfig) -> RunConfig:
     config = store.files.settle(config)
     paid = find_payment(config.to_json(), config.method.info.threat_model)
     assert paid is not None
+    spec = config.data
+    compared = find_compared(asked, label=spec.label or "", sensitive=spec.sensitive)
     request = {
-        "schema": config.data.schema,
+        "schema": spec.schema,
+        "compared": sorted(compared),  # which are not measured, and the schema's text does not say
         "file": config.file_id,
-        "person": config.data.person,
-        "rows": config.data.rows,
+        "person": spec.person,
+        "rows": spec.rows,
         "noise": paid.noise,
         "delta": paid.delta,
     }
     found = store.ledger.find_charge(request)
     if found is None:
         found = _measure(store, config, asked, paid, request)
-    return replace(config, data=replace(config.data, schema=found["schema"]))
+    return replace(config, data=replace(spec, schema=found["schema"]))
 
 
 def _measure(
     store: RunStore, config: RunConfig, asked: TableSchema, paid: Payment, request: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Measure, charge and store what a config asks for; return the charge's result."""
-    spec = config.data
+    spec, compared = config.data, set(request["compared"])
     if spec.image is not None:
         raise BadInput("images have no ranges to measure; leave private_schema out.", field="private_schema")
     paid = replace(paid, release=draw_key())
-    compared = find_compared(asked, label=spec.label or "", sensitive=spec.sensitive)
     assemble(spec)  # what is wrong with the data costs nothing
     posting = _posting(config, paid)
     store.ledger.check(posting)

@@ -185,7 +185,7 @@ class JagielskiIn(FitsAlone):
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where a group has too few noisy rows."""
-
+        fields.check_labels(self.info, train)
         return play(self, train, training)
 
 

@@ -94,7 +94,7 @@ class JagielskiPost(FitsAlone):
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where a group has too few noisy rows or training diverges."""
-
+        fields.check_labels(self.info, train)
         return train_and_correct(self, train, training)
 
 

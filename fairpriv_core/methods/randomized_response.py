@@ -117,7 +117,7 @@ class ResponseReductions(FitsAlone):
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where the answers leave a group of too few people."""
-
+        fields.check_labels(self.info, train)
         return learn_from_answers(self, train, training)
 
 

@@ -47,6 +47,7 @@ class Reductions(NotPrivate, FitsAlone):
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model."""
+        fields.check_labels(self.info, train)
         from fairpriv_core.methods.exponentiated_gradient import Answers, NotionMoment, PairMoment, reduce
 
         answers = Answers(training, {})

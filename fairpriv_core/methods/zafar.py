@@ -28,7 +28,7 @@ from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods.base import FitsAlone, MethodInfo, NotPrivate, Style, parameter
-from fairpriv_core.methods.fields import check_gap_target, gap_target, iterations
+from fairpriv_core.methods.fields import check_gap_target, check_labels, gap_target, iterations
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL, build_cells
 from fairpriv_core.notions.notion import Notion
@@ -89,7 +89,7 @@ class Zafar(NotPrivate, FitsAlone):
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model."""
-
+        check_labels(self.info, train)
         return fit_constrained(self, train, training)
 
 

@@ -28,7 +28,7 @@ from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.forecast import measure_signal, say_little
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.parameters import method_to_json, read_method
-from fairpriv_core.records.source import name_file
+from fairpriv_core.records.source import is_published, without_folders
 from fairpriv_core.text import drop_folders
 
 SPLIT_ASSUMED = (
@@ -160,10 +160,8 @@ class RunRecord:
 
     def to_document(self) -> dict[str, Any]:
         """Return what leaves the store: as `to_json`, with a person's file, and every other path, by its name alone."""
-        data = self.config["data"]
-        config = {**self.config, "data": {**data, "file": name_file(data)}}
-        error = None if self.error is None else drop_folders(self.error, data.get("file"))
-        return {**self.to_json(), "config": config, "error": error}
+        error = None if self.error is None else drop_folders(self.error, self.config["data"].get("file"))
+        return {**self.to_json(), "config": without_folders(self.config), "error": error}
 
     def to_brief(self) -> dict[str, Any] | None:
         """Return what tables and charts over thousands of runs need, as JSON; None unless finished.
@@ -297,7 +295,7 @@ def _describe(config: RunConfig, train: Dataset, test: Dataset) -> dict[str, Any
         "name": train.name,
         "sensitive": train.sensitive,
         "sensitive_columns": list_sensitive_columns(train),
-        "digest": train.digest if config.data.file is None else "",  # of protected rows it confirms a guess
+        "digest": train.digest if is_published(config.data.to_json()) else "",
         "n_train": train.n,
         "n_test": test.n,
         "features": train.d,

@@ -78,6 +78,20 @@ def name_file(data: Mapping[str, Any]) -> str | None:
     return None if data.get("file") is None else PurePath(data["file"]).name
 
 
+def is_published(data: Mapping[str, Any]) -> bool:
+    """Return whether a config's data are rows that everybody can have, so that a digest of them tells nothing.
+
+    Of a person's own file or folder it would confirm a guess of the protected values.
+    """
+    problem = problems().get(data.get("dataset") or "")
+    return problem is not None and not problem.people
+
+
+def without_folders(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a config, JSON, as it leaves the store: with a person's file by its name alone."""
+    return {**config, "data": {**config["data"], "file": name_file(config["data"])}}
+
+
 def hash_own_file(path: str | None) -> str | None:
     """Return the SHA-256 of a person's file, which nothing that leaves may hold; None where there is none to read."""
     return None if path is None or not Path(path).is_file() else hash_file(Path(path))

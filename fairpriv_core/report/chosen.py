@@ -13,7 +13,7 @@ from pathlib import PurePath
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.record import accuracy_is_public, is_covered
 from fairpriv_core.records.release import without_raw
-from fairpriv_core.records.source import name_file
+from fairpriv_core.records.source import name_file, without_folders
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.report_data import Json, ReportData, ReportRun
 from fairpriv_core.report.styles import method_style
@@ -126,7 +126,7 @@ def _publish(run: ReportRun) -> ReportRun:
     record, covered = run.record, is_covered(run.record)
     selected = {name: value for name, value in without_raw(record, covered=covered).items() if name not in _UNTOLD}
     data = record["config"]["data"]
-    selected["config"] = {**record["config"], "data": {**data, "file": name_file(data)}}
+    selected["config"] = without_folders(record["config"])
     selected["data"] = {name: record["data"].get(name) for name in _PUBLIC_DATA}
     public = {name: record["metrics"].get(name) for name in _PUBLIC_METRICS} if has_public_accuracy(run) else None
     selected |= {"metrics": public, "metrics_are_raw": False}

@@ -146,6 +146,9 @@ def test_no_export_holds_a_path_or_a_formula(
 ) -> None:
     record = train_own(capsys, own_file)
     assert "jane" not in json.dumps(record) and record["config"]["data"]["file"] == "people.csv"
+    capsys.readouterr()
+    call("runs", "--json")
+    assert "jane" not in (listed := capsys.readouterr().out) and '"file": "people.csv"' in listed
     call("predict", record["key"], "--csv", str(own_file), "--out", str(tmp_path / "predicted.csv"))
     predicted = (tmp_path / "predicted.csv").read_text("utf-8")
     assert {row["prediction"] for row in csv.DictReader(io.StringIO(predicted))} <= {f"'{FORMULA}", "-1.5"}

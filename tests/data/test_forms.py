@@ -152,6 +152,7 @@ def test_a_file_of_another_form_trains_the_same_model_and_says_what_it_is(tmp_pa
             "decimal commas: so its rows look, which is taken as public" in each
             for each in one.assumptions[threat_model]
         )
+        assert any("read in the usual way: so its rows look" in each for each in other.assumptions[threat_model])
 
 
 DECIMALS = {

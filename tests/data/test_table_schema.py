@@ -257,3 +257,41 @@ def test_a_listed_value_is_found_behind_any_number_of_others(tmp_path: Path, mon
     assert isinstance(found, Codes)
     assert [found.values[code] if code >= 0 else None for code in found.codes[-5:]] == ["b", "b", "a", "v3", None]
     assert len(found.values) == 8
+
+
+@pytest.mark.parametrize("held", ["0.5,0.5", "soon,3", "0.5,soon", ",", "1e300,1e300", "16777217,16777217"])
+def test_no_cell_moves_what_another_row_holds_by_a_bit(held: str, tmp_path: Path) -> None:
+    """Else a row moved every other one's gradient, and a sum of many by more than its own."""
+    draw = np.random.default_rng(0)
+    rows = [
+        f"{'fm'[row % 2]},{('no', 'yes')[row % 3 == 0]},{draw.normal():.5f},{draw.integers(2**24, 10**8)}"
+        for row in range(300)
+    ]
+    columns = "[columns.score]\nrange = [-3, 3]\n[columns.pay]\nrange = [0, 100000000]\n"
+    schema = read_schema_file(DECLARED.partition("[columns.age]")[0] + columns)
+    found = [
+        load_dataset(ask(write(tmp_path / "people.csv", [*rows, f"m,yes,{last}"], "sex,paid,score,pay"), schema)).X
+        for last in ("0.5,3", held)
+    ]
+    assert np.array_equal(found[0][:-1], found[1][:-1])
+
+
+@pytest.mark.parametrize(
+    ("read_as", "texts", "first"),
+    [
+        (ReadAs("text"), ["a", "b", "c", "d", "e", "f"], "alone"),
+        (ReadAs("date"), [f"2020-01-0{day}" for day in range(1, 7)], "2021-12-31"),
+        (ReadAs("date"), [f"2020-01-0{day}" for day in range(1, 7)], "soon"),
+    ],
+    ids=["texts", "days", "days after a text"],
+)
+def test_a_value_takes_no_place_of_another_rows(
+    read_as: ReadAs, texts: list[str], first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are: a value of one row moves the count of no other by thousands, which no noise hides."""
+    for limit in ("MOST_VALUES", "_MOST_DAYS"):
+        monkeypatch.setattr(f"fairpriv_core.data.read.{limit}", len(texts))
+    path = write(tmp_path / "people.csv", [f"{text},1" for text in (first, *texts, *texts)], "on,paid")
+    found = read_table(path, read_as={"on": read_as}).table["on"]
+    assert isinstance(found, Codes)
+    assert [found.values[code] for code in found.codes[1:]] == [*texts, *texts]

@@ -18,6 +18,8 @@ from fairpriv_core.data.download import confirm, is_confirmed
 from fairpriv_core.data.image_benchmarks import AGE_EDGES, AGES
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput, DataUnavailable
+from fairpriv_core.records.config import build_config
+from fairpriv_core.records.plan import DatasetCache, plan_run
 
 STAMP = "20170109{:09d}"
 
@@ -112,7 +114,25 @@ def test_odd_names_are_read_and_those_without_a_race_left_out(folder: Path) -> N
         copy_first(folder, name)
     faces = load()
     assert faces.n == 41 and "1 file whose name gives no race was left out." in faces.caveats
-    assert any("1 picture occurs more than once (3 files), 1 with labels that contradict" in s for s in faces.caveats)
+    assert any("1 picture occurs more than once (3 files); all are kept" in s for s in faces.caveats)
+    for assumed in faces.assumptions.values():
+        assert any("which files were left out: their names give no race" in each for each in assumed)
+
+
+def test_what_leaves_of_a_folder_of_ones_own_does_not_follow_from_a_protected_value(folder: Path) -> None:
+    """No digest of pixels and labels, which would confirm a guess of a race; no count of twins whose races differ."""
+    asked = {"dataset": "utkface", "label": "age_36", "sensitive": "race"}
+    method = {"name": "pf_ld", "batch_size": 20}
+    config = build_config({"data": asked, "method": method, "notion": "demographic_parity", "epsilon": 1})
+    left = []
+    for race in (0, 3):
+        twin = f"0_0_{race}_20170109142408075.jpg.chip.jpg"
+        copy_first(folder, twin)
+        plan = plan_run(config, config.key, datasets=DatasetCache(), find_record=lambda _: {})
+        left.append(plan.draft.to_json())
+        (folder / twin).unlink()
+    assert left[0] == left[1] and left[0]["data"]["digest"] == ""
+    assert "occurs more than once" in " ".join(left[0]["data"]["caveats"])
 
 
 def test_labels_outside_the_mapping_are_named_and_left_out_only_if_asked(folder: Path) -> None:

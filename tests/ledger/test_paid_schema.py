@@ -173,7 +173,9 @@ def test_a_run_states_the_schema_that_it_pays_for(store: RunStore, tmp_path: Pat
         event = from_json(plan.draft.event)
         assert event[:2] == price and 0.98 < epsilon(event, 1e-5) == plan.draft.epsilon <= 1.0
         assert posting.entry.whole == {said.paid.release: price} and posting.entry.all_events == event
-        assert any("measured with noise, which epsilon counts" in each for each in plan.draft.assumptions)
+        told = " ".join(plan.draft.assumptions)
+        assert "measured with noise, which epsilon counts" in told
+        assert "(f; m) is as the schema states it" in told and "not learned" not in told  # from the rows or not
     (charge,) = store.ledger.lines(postings[0].data)
     assert charge.status == "charged" and charge.planned.all_events == price
     entries = [charge.planned, *(posting.entry for posting in postings)]
@@ -189,6 +191,20 @@ def test_the_same_measurement_is_paid_for_once(store: RunStore, tmp_path: Path) 
     assert first.data == again.data != other.data and settle_schema(store, first) == first
     data = first.file_id or ""
     assert [line.what for line in store.ledger.lines(data)] == ["schema", "schema"]
+
+
+def test_another_question_of_the_same_file_is_measured_apart(store: RunStore, tmp_path: Path) -> None:
+    """A column that is cut for its groups is not measured; asked of sex, it is a feature."""
+    plain = 'values_from = "declared"\n' + SCHEMA.replace('role = "sensitive"', "")
+    path, schema = write_file(tmp_path), pay_for(read_schema_file(plain), 0.2)
+    data = {**name_roles(schema), "file": str(path), "positive": "yes"}
+    asked = {"method": "dp_sgd", "notion": "demographic_parity", "epsilon": 1.0}
+    for sensitive, columns in (("age:40", ["sex", "pay", "town"]), ("sex", ["pay", "age", "town"])):
+        compared = {"granted", sensitive.partition(":")[0]}
+        named = {**data, "sensitive": sensitive, "schema": to_text(schema, compared=compared)}
+        config = settle_schema(store, build_config({**asked, "data": named}))
+        plan = plan_run(config, config.key, datasets=DatasetCache(), find_record=store.source)
+        assert plan.draft.data["columns"] == columns
 
 
 def test_a_cap_refuses_it_and_nothing_is_stored(store: RunStore, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from fairpriv_core.privacy.event import merge
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.privacy.sums import sensitivity
-from tests.methods.examples.catalog import EXAMPLES, Make, cases, labels_of, takes_images
+from tests.methods.examples.catalog import EXAMPLES, Make, cases
 from tests.methods.harness import RecordingMechanism, Watcher, make_data, make_three, shrink_network, train, with_group
 
 ALL = [pytest.param(method, id=f"{name}-{i}") for name, each in EXAMPLES.items() for i, method in enumerate(each)]
@@ -33,7 +33,7 @@ NETWORKS = list(cases())
 PROVED = [case for case in NETWORKS if case.values[0].unproved_reason() is None]
 PROVES_FOR_GROUPS = [case for case in PROVED if case.values[0].info.threat_model == "attribute"]
 PROVES_FOR_RECORDS = [case for case in PROVED if case.values[0].info.threat_model == "record"]
-OF_TWO_LABELS = [name for name, kind in methods().items() if takes_images(kind) and labels_of(kind) == 2]
+OF_TWO_LABELS = [name for name, kind in methods().items() if kind.info.max_labels is not None]
 on_every_network = pytest.mark.parametrize(("method", "make"), NETWORKS)
 
 

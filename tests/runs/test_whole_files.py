@@ -15,12 +15,13 @@ import pytest
 
 from fairpriv_core.data.table_schema import name_roles, pay_for, read_schema_file, to_text
 from fairpriv_core.ledger import paid_schema
+from fairpriv_core.methods.base import Method
 from fairpriv_core.records import release
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.store.runs import open_store
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import RecordingMechanism, Release
-from tests.runs.test_whole_runs import ROWS, Left, ask, assert_same, export, run_whole
+from tests.runs.test_whole_runs import FOR_GROUPS, FOR_RECORDS, ROWS, ask, assert_same, export, run_whole
 
 pytestmark = pytest.mark.usefixtures("browser_that_hands_back", "one_identity")
 
@@ -112,30 +113,43 @@ def settle_replayed(config: RunConfig, place: Path, tape: list[Release] | None) 
         return paid_schema.settle_schema(store, config), mechanism.releases
 
 
-@pytest.mark.parametrize("name", ["dp_sgd", "pf_ld_record"])
-@pytest.mark.parametrize("source", ["declared", "paid"])
-@pytest.mark.parametrize("extreme", ["1e30,a,2020-01-31", "oops,never heard of,soon", ",,", '"1,5",b,31.12.1999'])
-def test_under_a_declared_or_paid_schema_one_extreme_row_leaves_nothing(
-    name: str, source: str, extreme: str, tmp_path: Path
-) -> None:
-    """What a file's columns hold is not learned from it, or with noise: no range, list or type follows one row."""
-    draw, path = np.random.default_rng(6), tmp_path / "people.csv"
+def write_apart(path: Path, last: str, *, sexes: int = 0) -> None:
+    """Write rows with the columns of the schema, whose last one reads `last`; `sexes` is a seed, 0: they alternate.
+
+    `who` says whose a row is: two are one person's.
+    """
+    draw = np.random.default_rng(6)
+    sex = np.random.default_rng(sexes).integers(0, 2, ROWS) if sexes else np.arange(ROWS) % 2
     paid = ["no" if draw.random() < 0.5 else "yes" for _ in range(ROWS)]
     lines = [
-        f"{'fm'[row % 2]},{paid[row]},{draw.normal():.3f},{'ab'[row % 2]},2020-0{row % 9 + 1}-15" for row in range(ROWS)
+        f"{'fm'[sex[row]]},{paid[row]},{draw.normal():.3f},{'ab'[row % 2]},2020-0{row % 9 + 1}-15,p{max(row, 1)}"
+        for row in range(ROWS)
     ]
-    schema = read_schema_file(_SCHEMA) if source == "declared" else pay_for(read_schema_file(_OPEN), 0.2)
-    data = {**name_roles(schema), "file": str(path), "schema": to_text(schema, compared={"sex", "paid"})}
-    left: list[Left] = []
+    path.write_text("\n".join(["sex,paid,score,town,seen,who", *lines, f"m,yes,{last},q"]))
+
+
+def ask_under_schema(method: Method, path: Path, *, paid: bool = False, **data: str) -> RunConfig:
+    """Return the config of a run on a file under the declared schema, or one that is measured within epsilon."""
+    schema = pay_for(read_schema_file(_OPEN), 0.2) if paid else read_schema_file(_SCHEMA)
+    text = to_text(schema, compared={"sex", "paid"})
+    config = ask(method, {**name_roles(schema), "file": str(path), "schema": text, **data})
+    if not paid:
+        return config
+    asked = config.to_json()
+    settings = {name: value for name, value in asked["method"].items() if not name.startswith("noise")}
+    return build_config({**asked, "method": settings, "epsilon": 3.0})
+
+
+def assert_one_row_leaves_nothing(method: Method, source: str, extreme: str, folder: Path, **data: str) -> None:
+    """Make a run, and replay it and the measurement of its schema where the last row holds something else."""
+    path, left = folder / "people.csv", []
     tape = measured = None
     for place, last in enumerate(("0.5,a,2020-06-15", extreme)):
-        path.write_text("\n".join(["sex,paid,score,town,seen", *lines, f"m,yes,{last}"]))
-        config = ask(EXAMPLES[name][0], data)
+        write_apart(path, last)
+        config, store = ask_under_schema(method, path, paid=source == "paid", **data), folder / f"{place}.db"
         if source == "paid":
-            method = {"name": name, "epochs": 2, **({"batch_size": 50} if name == "dp_sgd" else {})}
-            config = build_config({**config.to_json(), "method": method, "epsilon": 3.0})
-            config, measured = settle_replayed(config, tmp_path / f"{place}.db", measured)
-        found, releases = run_whole(config, tmp_path / f"{place}.db", tape)
+            config, measured = settle_replayed(config, store, measured)
+        found, releases = run_whole(config, store, tape)
         left, tape = [*left, found], tape or releases
     honest, replayed = left
     assert honest.listed == replayed.listed and honest.model == replayed.model
@@ -143,3 +157,35 @@ def test_under_a_declared_or_paid_schema_one_extreme_row_leaves_nothing(
         if piece.kind not in ("raw", "time"):
             assert json.dumps(honest.record[piece.name]) == json.dumps(replayed.record[piece.name]), piece.name
     assert export(honest.data, "policy") == export(replayed.data, "policy")
+
+
+@pytest.mark.parametrize("name", ["dp_sgd", "pf_ld_record"])
+@pytest.mark.parametrize("source", ["declared", "paid"])
+@pytest.mark.parametrize("extreme", ["1e30,a,2020-01-31", "oops,never heard of,soon", ",,", '"1,5",b,31.12.1999'])
+def test_under_a_declared_or_paid_schema_one_extreme_row_leaves_nothing(
+    name: str, source: str, extreme: str, tmp_path: Path
+) -> None:
+    """What a file's columns hold is not learned from it, or with noise: no range, list or type follows one row."""
+    assert_one_row_leaves_nothing(EXAMPLES[name][0], source, extreme, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("source", ["declared", "paid"])
+@pytest.mark.parametrize("method", FOR_RECORDS)
+def test_of_every_method_one_extreme_row_of_a_person_leaves_nothing(
+    method: Method, source: str, tmp_path: Path
+) -> None:
+    assert_one_row_leaves_nothing(method, source, "oops,never heard of,soon", tmp_path, person="who")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", FOR_GROUPS)
+def test_of_every_method_nothing_of_peoples_groups_leaves_under_a_schema(method: Method, tmp_path: Path) -> None:
+    path, left = tmp_path / "people.csv", []
+    tape = None
+    for place, sexes in enumerate((0, 1)):
+        write_apart(path, "0.5,a,2020-06-15", sexes=sexes)
+        config = ask_under_schema(method, path, person="who")
+        found, releases = run_whole(config, tmp_path / f"{place}.db", tape)
+        left, tape = [*left, found], tape or releases
+    assert_same(*left)
