@@ -42,6 +42,7 @@ _NOT_WESTERN = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D])  # stand for nothing in Win
 _WHOLE = 2**53
 _NAMES = {"utf-16": "UTF-16", "utf-32": "UTF-32", _WESTERN: "Windows-1252 (Western European)", _LATIN: "Latin-1"}
 _GZIP, _ZIP, _OLD_WORKBOOK, _PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1"
+_PART_HEADER = 30  # bytes of a zip's header of a part, before the part's name
 _SHEETS = "xl/workbook"  # a file of this name makes a zip a workbook
 _WITH_COMMA, _WITH_POINT = re.compile(r"[+-]?\d*,\d+"), re.compile(r"[+-]?\d*\.\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
@@ -142,9 +143,35 @@ def _find_packing(path: Path) -> Literal["", "gzip", "zip", "workbook", "parquet
 
 
 def _check_unpacked(path: Path, limit_bytes: int | None) -> None:
-    with _explain(path), zipfile.ZipFile(path) as packed:
-        size = sum(item.file_size for item in packed.infolist())
-    check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
+    """Raise BadInput where a workbook is larger than the limit once it is unpacked: by its directory, or in truth.
+
+    What reads workbooks unpacks a part to its end, whatever the directory says of its size.
+    """
+    with _explain(path), zipfile.ZipFile(path) as packed, path.open("rb") as file:
+        parts = packed.infolist()
+        check_size(path.name, sum(part.file_size for part in parts), limit_bytes=limit_bytes, unpacked=True)
+        size = 0
+        for block in chain.from_iterable(_unpack_part(file, part) for part in parts if limit_bytes is not None):
+            size += len(block)
+            check_size(path.name, size, limit_bytes=limit_bytes, unpacked=True)
+
+
+def _unpack_part(file: BinaryIO, part: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield the bytes of a zip's part until its packed data end, of which the directory may say less."""
+    if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise zipfile.BadZipFile("a part is packed in a way that workbooks do not use")
+    if part.compress_type == zipfile.ZIP_STORED:  # such a part is as large as what is read of it
+        return
+    file.seek(part.header_offset)
+    header = file.read(_PART_HEADER)
+    lengths = [int.from_bytes(header[at : at + 2], "little") for at in (26, 28)]  # of its name, and of what it adds
+    file.seek(sum(lengths), io.SEEK_CUR)
+    left, inflate = part.compress_size, zlib.decompressobj(-zlib.MAX_WBITS)
+    while not inflate.eof and left > 0 and (packed := file.read(min(left, _BLOCK))):
+        left -= len(packed)
+        while packed and not inflate.eof:
+            yield inflate.decompress(packed, _BLOCK)
+            packed = inflate.unconsumed_tail
 
 
 @contextmanager

@@ -120,7 +120,7 @@ def subtract(events: Events, part: Events) -> Events:
     for once, count in _tally(part).items():
         left[once] = left.get(once, 0) - count
         if left[once] < 0:
-            raise BadInput(f"{count} times {once} is more than what was released.")
+            raise BadInput(f"{count} times {_build(once, 1)} is more than what was released.")
     return _expand(left)
 
 
@@ -147,19 +147,41 @@ def from_json(items: list[dict[str, Any]]) -> Events:
     return tuple(events)
 
 
-def _tally(events: Events) -> dict[Event, int]:
+_Once = tuple[Any, ...]  # a release without its count: what `_build` makes an event of, thousands of times as quick
+
+
+def _tally(events: Events) -> dict[_Once, int]:
     """Return how often each release was made, in order of first use."""
-    counts: dict[Event, int] = {}
+    counts: dict[_Once, int] = {}
     for event in events:
-        once, count = (replace(event, count=1), event.count) if isinstance(event, Counted) else (event, 1)
+        once, count = _take_count(event)
         if count:
             counts[once] = counts.get(once, 0) + count
     return counts
 
 
-def _expand(counts: dict[Event, int]) -> Events:
+def _take_count(event: Event) -> tuple[_Once, int]:
+    match event:
+        case SampledGaussian():
+            return (SampledGaussian, event.noise_multiplier, event.sampling_rate, event.relation), event.count
+        case Gaussian():
+            return (Gaussian, event.noise_multiplier), event.count
+        case Laplace():
+            return (Laplace, event.scale), event.count
+        case _:
+            return (None, event), 1
+
+
+def _build(once: _Once, count: int) -> Event:
+    kind, *values = once
+    if kind is None:
+        return values[0]
+    return SampledGaussian(values[0], values[1], count, values[2]) if kind is SampledGaussian else kind(values[0], count)
+
+
+def _expand(counts: dict[_Once, int]) -> Events:
     merged: list[Event] = []
     for once, count in counts.items():
         if count:
-            merged += [replace(once, count=count)] if isinstance(once, Counted) else [once] * count
+            merged += [_build(once, count)] if once[0] is not None else [once[1]] * count
     return tuple(merged)

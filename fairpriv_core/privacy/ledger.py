@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from itertools import combinations_with_replacement
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from fairpriv_core.errors import BadInput, Unsupported
 from fairpriv_core.privacy import event as events_of
@@ -29,6 +30,7 @@ from fairpriv_core.privacy.event import (
     subtract,
 )
 
+Shared = TypeVar("Shared")
 _ALMOST_ONE = 1.0 - 2.0**-53
 
 
@@ -79,10 +81,17 @@ class LedgerEntry:
     @staticmethod
     def from_json(plain: Mapping[str, Any]) -> LedgerEntry:
         """Return the entry that `to_json` wrote."""
-        values = {**plain, "events": events_of.from_json(plain["events"]), "sensitive": tuple(plain["sensitive"])}
-        values["clear"] = None if plain["clear"] is None else tuple(plain["clear"])
+        values = {**plain, "events": share(events_of.from_json(plain["events"])), "split": share(plain["split"])}
+        values["sensitive"] = share(tuple(plain["sensitive"]))
+        values["clear"] = None if plain["clear"] is None else share(tuple(plain["clear"]))
         values |= {name: _from_json(plain.get(name, {})) for name in ("shared", "whole")}  # earlier ones have no whole
         return LedgerEntry(**values)
+
+
+@lru_cache(maxsize=4096)
+def share(value: Shared) -> Shared:
+    """Return the first value that is equal: thousands of entries have few, and hold one in place of thousands."""
+    return value
 
 
 def _to_json(named: Mapping[str, Events]) -> dict[str, list[dict[str, Any]]]:
@@ -111,17 +120,23 @@ def compose(entries: Iterable[LedgerEntry], column: str | None) -> Total:
     Entries on the same split cost the larger of training and evaluation, on different splits both; what was released of
     all rows counts beside. Releases with one id count once; samples with one stream id count as one Gaussian a step.
     """
-    named = [(entry, _refuse(entry, column)) for entry in entries]
-    reasons = tuple(f"run {entry.key}: {reason}" for entry, reason in named if reason)
-    paying = [_for_column(entry, column) for entry, reason in named if reason is None and costs(entry, column)]
-    whole = {(name, events): None for entry in paying for name, events in entry.whole.items()}
+    reasons: list[str] = []
+    paying: dict[str, list[LedgerEntry]] = {}  # by split
+    whole: dict[tuple[str, Events], None] = {}
+    for entry in [entry for entry in entries if costs(entry, column)]:
+        reason = _refuse(entry, column)
+        if reason is not None:
+            reasons.append(f"run {entry.key}: {reason}")
+            continue
+        counted = _for_column(entry, column)
+        paying.setdefault(entry.split, []).append(counted)
+        whole |= dict.fromkeys(counted.whole.items())
     total: list[Event] = [event for _, events in whole for event in events]
-    for split in dict.fromkeys(entry.split for entry in paying):
-        here = [entry for entry in paying if entry.split == split]
+    for here in paying.values():
         training = _compose_training(here)
         evaluation = merge(tuple(event for entry in here for event in _divide(entry.events)[1]))
         total += [Parallel((training, evaluation), fixed=True)] if evaluation else training
-    return Total(merge(tuple(total)), reasons)
+    return Total(merge(tuple(total)), tuple(reasons))
 
 
 def composable(events: Events, check: Callable[[Events], object] = worst_cases) -> Events:
@@ -134,6 +149,7 @@ def composable(events: Events, check: Callable[[Events], object] = worst_cases) 
     return events
 
 
+@lru_cache(maxsize=4096)
 def as_replacement(events: Events) -> Events:
     """Return what bounds releases that protect a record's removal when, instead, a value in the record is replaced.
 
@@ -164,15 +180,13 @@ def _replaced(event: Event) -> Event:
 
 
 def _refuse(entry: LedgerEntry, column: str | None) -> str | None:
-    """Return why `entry` bounds nothing for `column`; None where its events do, or where it costs nothing."""
+    """Return why `entry`, which costs something for `column`, bounds nothing for it; None where its events do."""
     if column is None:
         if entry.threat_model is None:
             return "it is not private: its model depends on every record without noise."
         if entry.threat_model == "attribute":
             return "it protects the sensitive attribute alone and uses all features and labels in clear."
         return entry.unbounded
-    if not costs(entry, column):
-        return None
     if entry.threat_model != "record" and not _hides(entry, column):
         return f"it uses '{column}' in clear, among what it predicts from or as its label."
     return entry.unbounded if entry.threat_model is not None else f"it is not private and it uses '{column}'."

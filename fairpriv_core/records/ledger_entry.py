@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from fairpriv_core.data.catalog import problems
@@ -59,6 +60,12 @@ def identify_data(data: Mapping[str, Any], file_id: str | None) -> str:
         return _digest(_list_files(known[data["dataset"]]) if data["dataset"] in known else [data["dataset"]])
     owner = next((each for each in known.values() if file_id in _list_ids(each)), None)
     return file_id or "" if owner is None else _digest(_list_files(owner))
+
+
+@lru_cache(maxsize=1024)
+def follow_catalog(name: str) -> str:
+    """Return what a data set is called now that `identify_data` called `name`: a person's file may be published since."""
+    return identify_data({"dataset": None, "file": ""}, name)
 
 
 def find_published(sha256: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ _SEEDS = ("seed", "replay_noise")
 _IN_COLUMNS = ("data.", "notion", "delta", "file_id", "method.name", "method.variant", "variant")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What one finished run came to; shares in [0, 1].
 
@@ -96,7 +97,7 @@ def read_outcome(record: Record) -> Outcome:
         threat_model=None if replayed else record.get("threat_model"),
         variant=variant,
         key=record["key"],
-        setting=json.dumps({**asked, "variant": variant}, sort_keys=True),
+        setting=sys.intern(json.dumps({**asked, "variant": variant}, sort_keys=True)),  # one for all seeds
         delta=record.get("delta"),
         group_ratio=data.get("group_ratio"),
         rows=data.get("rows"),
@@ -109,12 +110,19 @@ def run_table(records: Iterable[Record]) -> tuple[TableRow, ...]:
 
     A seed that ran more than once counts once: the first record, so give the newest first.
     """
+    return fold_outcomes(map(read_outcome, records), {})
+
+
+def fold_outcomes(
+    outcomes: Iterable[Outcome], known: Mapping[tuple[str, ...], TableRow]
+) -> tuple[TableRow, ...]:
+    """Return the rows of `run_table`; `known` has rows that were folded already, by their runs' keys."""
     folded: dict[str, dict[int, Outcome]] = {}
-    for record in records:
-        outcome = read_outcome(record)
+    for outcome in outcomes:
         if outcome.accuracy is not None:
             folded.setdefault(outcome.setting, {}).setdefault(outcome.seed, outcome)
-    return tuple(_fold([runs[seed] for seed in sorted(runs)]) for runs in folded.values())
+    rows = ([runs[seed] for seed in sorted(runs)] for runs in folded.values())
+    return tuple(known.get(tuple(run.key for run in row)) or _fold(row) for row in rows)
 
 
 def say_claim(row: TableRow) -> str:

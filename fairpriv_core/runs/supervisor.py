@@ -26,9 +26,10 @@ from fairpriv_core.store.claim import Claim, LeaseLost
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.sweeps import SweepStore
-from fairpriv_core.store.work import open_work
+from fairpriv_core.store.work import WorkStore
 
 POLL_SECONDS = 0.1
+IDLE_SECONDS = 0.2  # where each look is a query over a network
 TROUBLE_SECONDS = 1.0
 RECOVER_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0
@@ -54,7 +55,9 @@ class Supervisor:
         self._place, self.slots, self._chunks = place, slots or count_cores(), chunks
         self._most_previews = MOST_PREVIEWS if chunks is None else 0
         self._trouble = ""
-        self._work = open_work(place)
+        self._database = Database(place)
+        self._work = WorkStore(self._database)
+        self._seen: tuple[int | None, int] | None = None
         self._nursery = ChildProcesses()
         self._jobs: dict[tuple[Claim, ...], Child] = {}
         self._previews: dict[str, Child] = {}
@@ -76,17 +79,24 @@ class Supervisor:
                 print(f"fairpriv: {error} Trying again.", file=sys.stderr)
                 note("store_trouble", level=logging.WARNING, kind=type(error).__name__)
             self._trouble = str(error)
-        return TROUBLE_SECONDS if self._trouble else POLL_SECONDS
+        if self._trouble:
+            return TROUBLE_SECONDS
+        return IDLE_SECONDS if self._is_idle and self._seen is None else POLL_SECONDS
+
+    @property
+    def _is_idle(self) -> bool:
+        return not self._jobs and not self._previews
 
     def tick(self) -> None:
-        """Do what is due: reap, hasten, recover, start."""
+        """Do what is due: reap, hasten, recover, start. Where nothing has changed there is nothing new to start."""
+        seen = self._database.version()
         self._reap()
         self._hasten()
         if time.monotonic() - self._recovered > RECOVER_SECONDS:
             self._recovered = time.monotonic()
             self._work.recover()
             self._work.previews.recover()
-        if not self._nursery.ready:
+        if not self._nursery.ready or (self._is_idle and seen is not None and seen == self._seen):
             return
         while len(self._jobs) < self.slots and (claims := self._work.claim(chunk=self._chunks)):
             self._jobs[claims] = self._nursery.start(run_child, self._place, claims)
@@ -95,6 +105,7 @@ class Supervisor:
         while len(self._previews) < self._most_previews and (key := self._work.previews.claim()):
             self._previews[key] = self._nursery.start(run_preview, self._place, key)
             note("preview_taken", preview=key)
+        self._seen = seen
 
     def stop(self) -> None:
         """End the children; their runs go back to the queue and on from their last checkpoints."""

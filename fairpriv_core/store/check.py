@@ -9,7 +9,7 @@ from sqlalchemy import RowMapping, select
 
 from fairpriv_core.errors import Damaged, StoreError
 from fairpriv_core.store.database import Database
-from fairpriv_core.store.rows import lease_over, read_brief, read_record, read_row
+from fairpriv_core.store.rows import lease_over, read_brief, read_posting, read_record, read_row
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import artifact, checkpoint, run
 from fairpriv_core.store.work import read_checkpoint
@@ -44,7 +44,7 @@ def check_store(store: RunStore) -> Found:
     if database.path is not None:
         note(_check_structure, database)
     for key in keys:
-        for part in (read_row, read_record, read_brief):
+        for part in (read_row, read_record, read_brief, read_posting):
             note(_read_part, database, key, part)
     for key in saved:
         note(_read_saved, database, key)

@@ -71,6 +71,7 @@ class Database:
         self.path = Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
         self.writable = True
         self._file: int | None = None  # the file's number, by which another in its place is known
+        self._watch: tuple[int | None, sqlite3.Connection] | None = None
         if self.path is not None:
             self.where = str(self.path)
             self.writable = self._prepare_file(self.path)
@@ -148,9 +149,22 @@ class Database:
         except OSError as error:
             raise StoreError(f"the lock {place} cannot be made ({error.strerror}); {_ELSEWHERE}.") from error
 
+    def version(self) -> tuple[int | None, int] | None:
+        """Return what any commit to a SQLite store changes, at a hundredth of a query's cost; None for PostgreSQL."""
+        if self.path is None:
+            return None
+        self._follow_file()
+        with self._translate():
+            if self._watch is None or self._watch[0] != self._file:
+                self._watch = (self._file, sqlite3.connect(self.path))
+            return self._file, self._watch[1].execute("PRAGMA data_version").fetchone()[0]
+
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
+        if self._watch is not None:
+            self._watch[1].close()
+            self._watch = None
 
     def _scrub(self) -> None:
         """Empty SQLite's log, where pages lie as they were before a deletion overwrote them.

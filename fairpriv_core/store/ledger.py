@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import (
     Posting,
     call_data,
+    follow_catalog,
     identify_data,
     list_counted,
     list_sensitive,
@@ -33,10 +34,26 @@ from fairpriv_core.records.plan import plan_posting
 from fairpriv_core.store.checksum import Unreadable, say_damaged
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_same
-from fairpriv_core.store.rows import ENDED, RECORD, check_config, lease_over, read_document, read_row
+from fairpriv_core.store.rows import (
+    ENDED,
+    POSTING,
+    RECORD,
+    check_config,
+    has_cost,
+    lease_over,
+    read_document,
+    read_posting,
+    read_status,
+)
 from fairpriv_core.store.tables import cap, charge, checkpoint, data_identity, run, tombstone
 from fairpriv_core.text import at_least_text, epsilon_text
 
+_OF_RUNS = select(
+    *(run.c[name] for name in ("key", "status", "request", "worker", "owner", "created", "reserved")),
+    POSTING,
+    run.c.record.is_not(None).label("begun"),
+    lease_over(run),
+)
 _RECORD = ""  # the cap table's name for whole records
 _ELSE = "of somebody else"
 _TOO_OLD = "it was deleted by an earlier version, which kept too little to count it."
@@ -237,7 +254,7 @@ def find_withdrawn(connection: Connection) -> dict[str, str]:
 def read_cost(stored: Mapping[Any, Any]) -> dict[str, Any] | None:
     """Return the record of a run that may have let anything out; None before training or where it was refused."""
     record = read_document(stored)
-    return None if record is None or (stored["error_kind"] == "bad_input" and not record["released"]) else record
+    return record if record is not None and has_cost(record, stored["error_kind"]) else None
 
 
 def name_protected(column: str | None) -> str:
@@ -268,22 +285,20 @@ def _read_lines(connection: Connection, data: str) -> list[LedgerLine]:
     committed = dict(connection.execute(select(checkpoint.c.key, checkpoint.c.released)).all())
     same = find_same(connection, data)
     found: list[tuple[float, LedgerLine]] = []
-    columns = [column for column in run.c if column.name not in ("record", "brief")]
-    for stored in connection.execute(select(*columns, RECORD, lease_over(run))).mappings():
-        check_config(stored)
-        config = stored["config"]
-        if identify_data(config["data"], config.get("file_id")) in same:
-            with _naming(stored):
-                found += [(stored["created"], line) for line in _lines_of_run(stored, committed)]
+    for stored in connection.execute(_OF_RUNS).mappings():
+        with _naming(stored):
+            posting = _find_posting(connection, stored)
+            if posting is not None and follow_catalog(posting.data) in same:
+                found.append((stored["created"], _line_of_run(stored, posting, committed)))
     for stored in connection.execute(select(tombstone)).mappings():
         with _naming(stored):
             posting, line = _line_of_stone(stored)
-        found += [(stored["deleted"], line)] if posting.data in same else []
+        found += [(stored["deleted"], line)] if follow_catalog(posting.data) in same else []
     for stored in connection.execute(select(charge)).mappings():
         with _naming(stored):
             posting = _read_charge(stored)
         line = LedgerLine(posting.what, "charged", posting.entry, posting.entry, stored["owner"])
-        found += [(stored["created"], line)] if posting.data in same else []
+        found += [(stored["created"], line)] if follow_catalog(posting.data) in same else []
     return [line for _, line in sorted(found, key=lambda item: item[0])]
 
 
@@ -305,22 +320,36 @@ def _hold_to_plan(connection: Connection, lines: Sequence[LedgerLine]) -> None:
         connection.execute(update(run).where(run.c.key == stored["key"]).values(reserved=planned))
 
 
-def _lines_of_run(stored: RowMapping, committed: Mapping[str, Any]) -> Iterator[LedgerLine]:
-    """Yield a run's line; none where it neither released anything nor holds anything back."""
-    status, record = read_row(stored).status, read_cost(stored)
-    if record is not None:
-        posting = record_posting(record)
+def _find_posting(connection: Connection, stored: RowMapping) -> Posting | None:
+    """Return a run's line, from its record where it has none of its own or a damaged one; what it holds back before.
+
+    None where it neither released anything nor holds anything back.
+    """
+    found = None
+    with suppress(Damaged):
+        found = read_posting(stored)
+    if found is None and stored["begun"]:
+        whole = select(run.c.key, run.c.config_key, run.c.config, run.c.error_kind, RECORD)
+        row = connection.execute(whole.where(run.c.key == stored["key"])).mappings().one()
+        check_config(row)
+        record = read_cost(row)
+        found = None if record is None else record_posting(record)
+    if found is None and stored["reserved"] is not None and stored["status"] not in ENDED:
+        found = Posting.from_json(stored["reserved"])
+    return found
+
+
+def _line_of_run(stored: RowMapping, posting: Posting, committed: Mapping[str, Any]) -> LedgerLine:
+    status = read_status(stored)
+    spent: LedgerEntry | None = posting.entry
+    if status not in ENDED:
         released = committed.get(stored["key"], [])
         if isinstance(released, Unreadable):
             raise say_damaged(f"the checkpoint of run {stored['key']}")
-        now = replace(posting.entry, events=from_json(released))
-        asked = None if stored["reserved"] is None else Posting.from_json(stored["reserved"]).entry
-        yield LedgerLine(
-            posting.what, status, posting.entry if status in ENDED else now, posting.entry, stored["owner"], asked
-        )
-    elif stored["reserved"] is not None and status not in ENDED:
-        posting = Posting.from_json(stored["reserved"])
-        yield LedgerLine(posting.what, status, None, posting.entry, stored["owner"])
+        spent = replace(posting.entry, events=from_json(released)) if stored["begun"] else None
+    asked = stored["reserved"] if stored["begun"] else None
+    asked = None if asked is None else Posting.from_json(asked).entry
+    return LedgerLine(posting.what, status, spent, posting.entry, stored["owner"], asked)
 
 
 def _read_charge(stored: RowMapping) -> Posting:

@@ -53,6 +53,11 @@ class PreviewStore:
         with self._database.write() as connection:
             connection.execute(update(preview).where(mine).values(status="cancelled", worker=None))
 
+    def is_own(self, key: str) -> bool:
+        """Return whether the owner asked for a preview, and may cancel it."""
+        with self._database.read() as connection:
+            return connection.scalar(select(preview.c.owner).where(preview.c.key == key)) == self._owner
+
     def look(self, key: str) -> dict[str, Any] | None:
         """Return {"status", "result", "error"}; None for an unknown key.
 

@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import String, Table, cast
 
 from fairpriv_core.records.config import name_config
+from fairpriv_core.records.ledger_entry import Posting, record_posting
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.store.checksum import open_document, say_damaged
+from fairpriv_core.store.checksum import open_document, say_damaged, seal_document
 from fairpriv_core.store.claim import is_dead
 from fairpriv_core.store.dialects import now
 from fairpriv_core.store.tables import run
@@ -19,7 +20,9 @@ from fairpriv_core.text import drop_folders
 STATUSES = ("queued", "running", "stopping", "paused", "finished", "failed", "cancelled", "lost")
 ENDED = ("finished", "failed", "cancelled")
 #: documents as text, which is the quicker way to read thousands of them (`open_document`)
-BRIEF, RECORD = (cast(column, String).label(column.name) for column in (run.c.brief, run.c.record))
+BRIEF, RECORD, POSTING = (cast(run.c[name], String).label(name) for name in ("brief", "record", "posting"))
+#: the columns of a row without its documents
+SHORT = tuple(column for column in run.c if column.name not in ("brief", "record", "posting"))
 _NUMBERS = ("repeat", "step", "epoch", "seconds", "attempt", "crashes", "resumed_from_step", "created")
 
 
@@ -78,16 +81,22 @@ def read_row(stored: Mapping[Any, Any]) -> RunRow:
     Damaged where its settings are not those that it is named after, or its numbers are none.
     """
     check_config(stored)
-    if stored["status"] not in STATUSES or not all(isinstance(stored[name], int | float) for name in _NUMBERS):
+    if not all(isinstance(stored[name], int | float) for name in _NUMBERS):
         raise say_damaged(f"run {stored['key']}")
-    values = {name: stored[name] for name in RunRow.__dataclass_fields__}
-    if stored["status"] == "running":
-        values["status"] = "stopping" if stored["request"] == "stop" else "running"
-        if is_lost(stored):
-            values["status"] = "lost"
+    values = {name: stored[name] for name in RunRow.__dataclass_fields__} | {"status": read_status(stored)}
     if stored["error"]:
         values["error"] = drop_folders(stored["error"], stored["config"]["data"].get("file"))
     return RunRow(**values)
+
+
+def read_status(stored: Mapping[Any, Any]) -> str:
+    """Return the status as of now; Damaged where it is none."""
+    status = str(stored["status"])
+    if status not in STATUSES:
+        raise say_damaged(f"run {stored['key']}")
+    if status != "running":
+        return status
+    return "lost" if is_lost(stored) else "stopping" if stored["request"] == "stop" else "running"
 
 
 def check_config(stored: Mapping[Any, Any]) -> None:
@@ -108,7 +117,13 @@ def read_document(stored: Mapping[Any, Any]) -> dict[str, Any] | None:
 
 def read_brief(stored: Mapping[Any, Any]) -> dict[str, Any]:
     """Return a row's record in brief; {} where it has none, Damaged where it is not what was written."""
-    return {} if stored["brief"] is None else open_document(stored["brief"], f"the brief of run {stored['key']}")
+    if stored["brief"] is None:
+        return {}
+    what = f"the brief of run {stored['key']}"
+    brief = open_document(stored["brief"], what)
+    if brief.get("key") != stored["key"]:
+        raise say_damaged(what)
+    return brief
 
 
 def read_record(stored: Mapping[Any, Any]) -> RunRecord | None:
@@ -118,6 +133,46 @@ def read_record(stored: Mapping[Any, Any]) -> RunRecord | None:
         return None if document is None else RunRecord.from_json(document)
     except (AttributeError, KeyError, TypeError) as error:  # of an earlier version, which wrote no checksum
         raise say_damaged(f"the record of run {stored['key']}") from error
+
+
+def write_record(record: RunRecord, error_kind: str | None = None) -> dict[str, Any]:
+    """Return the columns that hold a record: in full, in brief, and as the ledger needs it. `error_kind`: of its row."""
+    document = record.to_json()
+    return {"record": seal_document(document), **summarise(record, document, error_kind)}
+
+
+def summarise(record: RunRecord, document: Mapping[str, Any], error_kind: str | None) -> dict[str, Any]:
+    """Return the columns that hold what is read of thousands of runs: a record, of JSON `document`, without the rest.
+
+    A brief has its run's key and config under the same checksum, so that it is verified by one.
+    """
+    brief = record.to_brief()
+    whole = None if brief is None else seal_document({**brief, "key": record.key, "config": document["config"]})
+    return {"brief": whole, "posting": write_posting(document, error_kind)}
+
+
+def write_posting(record: Mapping[str, Any], error_kind: str | None) -> dict[str, Any] | None:
+    """Return the line in the ledger of a run by its record's JSON; None where it has not let anything out."""
+    return seal_document(record_posting(record).to_json()) if has_cost(record, error_kind) else None
+
+
+def has_cost(record: Mapping[str, Any], error_kind: str | None) -> bool:
+    """Return whether a run that has begun may have let anything out: not where it was refused before training."""
+    return error_kind != "bad_input" or bool(record["released"])
+
+
+def read_posting(stored: Mapping[Any, Any]) -> Posting | None:
+    """Return a row's line in the ledger; None where it has none, Damaged where it is not what was written."""
+    if stored["posting"] is None:
+        return None
+    what = f"what the ledger keeps of run {stored['key']}"
+    try:
+        posting = Posting.from_json(open_document(stored["posting"], what))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise say_damaged(what) from error
+    if posting.entry.key != stored["key"]:
+        raise say_damaged(what)
+    return posting
 
 
 def lease_over(table: Table) -> Any:

@@ -18,7 +18,7 @@ from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.record import RunRecord, cancelled_record, withdrawn_record
-from fairpriv_core.store.checksum import check_content, seal_document
+from fairpriv_core.store.checksum import check_content
 from fairpriv_core.store.curves import Point, read_curves
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_renamed
@@ -28,13 +28,14 @@ from fairpriv_core.store.quota import LOCAL_OWNER, check_runs
 from fairpriv_core.store.rows import (
     BRIEF,
     ENDED,
+    SHORT,
     RunRow,
-    check_config,
     is_lost,
     lease_over,
     read_brief,
     read_record,
     read_row,
+    write_record,
 )
 from fairpriv_core.store.tables import artifact, charge, checkpoint, metric, run, snapshot, tombstone
 from fairpriv_core.store.uploads import FileStore, UploadStore
@@ -42,7 +43,7 @@ from fairpriv_core.store.uploads import FileStore, UploadStore
 Stamp = tuple[int, int, int]
 Read = TypeVar("Read")
 _OVER = lease_over(run)
-_SHORT = [*[column for column in run.c if column.name not in ("record", "brief")], _OVER]
+_SHORT = [*SHORT, _OVER]
 GOING_ON = ("queued", "running", "paused", "finished")
 
 
@@ -172,19 +173,31 @@ class RunStore:
         return list(islice(self.each_brief(), limit))
 
     def each_brief(
-        self, note: Callable[[str], object] = str, *, method: str | None = None, notion: str | None = None
+        self,
+        note: Callable[[str], object] = str,
+        *,
+        keys: Sequence[str] | None = None,
+        method: str | None = None,
+        notion: str | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Return what `briefs` does, one at a time; `note` is told the keys of those that are damaged.
 
-        With `method` and `notion` those that have it, which the database finds.
+        With `keys`, `method` and `notion` those that have it, which the database finds.
         """
-        query = select(run.c.key, run.c.config_key, run.c.created, run.c.finished, run.c.config, BRIEF)
+        query = select(run.c.key, run.c.created, run.c.finished, BRIEF)
         query = query.where(run.c.status == "finished").order_by(run.c.created.desc(), run.c.key)
+        if keys is not None:
+            query = query.where(run.c.key.in_(keys))
         if method is not None:
             query = query.where(run.c.config["method"]["name"].as_string() == method)
         if notion is not None:
             query = query.where(run.c.config["notion"].as_string() == notion)
         return self._read_briefs(self._listed(query), note)
+
+    def finished(self) -> list[str]:
+        """Return the keys of the finished runs that `briefs` is about, damaged ones included."""
+        with self.database.read() as connection:
+            return list(connection.scalars(self._listed(select(run.c.key).where(run.c.status == "finished"))))
 
     def _read_briefs(self, query: Select[Any], note: Callable[[str], object]) -> Iterator[dict[str, Any]]:
         with self.database.read() as connection:
@@ -335,9 +348,7 @@ def _restate(record: RunRecord, withdrawn: Mapping[str, str]) -> RunRecord:
 
 
 def _read_brief(stored: RowMapping, withdrawn: Mapping[str, str]) -> dict[str, Any]:
-    check_config(stored)
-    own = {name: stored[name] for name in ("key", "created", "finished", "config")}
-    brief = {"status": "finished", **own, **read_brief(stored)}
+    brief = {"status": "finished", "created": stored["created"], "finished": stored["finished"], **read_brief(stored)}
     if stored["key"] in withdrawn and brief["epsilon"] is not None:
         brief |= {"epsilon": None, "epsilon_reason": withdrawn[stored["key"]]}
     return brief
@@ -396,7 +407,7 @@ def end_cancelled(connection: Connection, key: str) -> dict[str, Any]:
         if draft is not None:
             released = from_json(_released(connection, key))
             ended = cancelled_record(draft, released=released, steps=stored["step"], seconds=stored["seconds"])
-            change["record"] = seal_document(ended.to_json())
+            change |= write_record(ended)
     connection.execute(delete(checkpoint).where(checkpoint.c.key == key))
     return {**change, "finished": time.time()}
 

@@ -14,11 +14,11 @@ from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.store.ledger import admit
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.quota import check_runs
-from fairpriv_core.store.rows import ENDED, RunRow, is_lost, lease_over, read_row
+from fairpriv_core.store.rows import ENDED, SHORT, RunRow, is_lost, lease_over, read_row
 from fairpriv_core.store.runs import RunStore, name_next
 from fairpriv_core.store.tables import preview, run, whole_chunk
 
-_SHORT = [*[column for column in run.c if column.name != "record"], lease_over(run)]
+_SHORT = [*SHORT, lease_over(run)]
 Runs = Sequence[tuple[RunConfig, str]]
 _IDLE = {"request": None, "worker": None, "lease_expires": None}
 

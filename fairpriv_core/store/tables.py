@@ -1,4 +1,7 @@
-"""The run store's tables. A change of any column is a new SCHEMA_VERSION, and `ADDED` brings older stores to it."""
+"""The run store's tables. A change of any column is a new SCHEMA_VERSION, and `ADDED` brings older stores to it.
+
+So is a change of what `record_posting` says of a record: the upgrade writes all postings anew.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 schema = MetaData()
 # `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.
 store_info = Table(
     "store_info", schema, Column("version", Integer, primary_key=True), Column("secret", String, nullable=True)
 )
-# `brief` is what `RunRecord.to_brief` keeps of a finished run.
+# `brief` is what `RunRecord.to_brief` keeps of a finished run, `posting` what the ledger needs of one that has begun.
 # Runs with one `chunk` train together: they are claimed, committed and finished in one transaction each.
 run = Table(
     "run",
@@ -55,6 +58,7 @@ run = Table(
     Column("reserved", JSON(none_as_null=True)),
     Column("chunk", String, index=True),
     Column("brief", JSON(none_as_null=True)),
+    Column("posting", JSON(none_as_null=True)),
 )
 CHUNK_DIGITS = 16
 tombstone = Table(
@@ -136,6 +140,7 @@ ADDED = (
     (4, run.c.brief),
     (5, store_info.c.secret),
     (6, preview.c.owner),
+    (8, run.c.posting),
 )
 
 

@@ -11,12 +11,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import JSON, Column, Connection, RowMapping, Table, bindparam, delete, insert, select, text, update
+from sqlalchemy import JSON, Column, Connection, RowMapping, Table, delete, insert, select, text, update
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.roles import Groups
+from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import Events, Parallel, SampledGaussian
 from fairpriv_core.records.config import name_config
@@ -25,6 +27,7 @@ from fairpriv_core.records.model import DESCRIPTION
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.claim import Artifact
 from fairpriv_core.store.identity import BYTES, add_alias, add_digests, draw_id, make_secret
+from fairpriv_core.store.rows import RECORD, read_document, summarise
 from fairpriv_core.store.tables import (
     ADDED,
     CHUNK_DIGITS,
@@ -64,7 +67,7 @@ Words = dict[str, str]
 
 
 def upgrade(connection: Connection, version: int) -> None:
-    """Add what a store of an earlier version lacks: columns, indexes, finished runs in brief, ids of files."""
+    """Add what a store of an earlier version lacks: columns, indexes, ids of files; and summarise its runs anew."""
     if version < _IDS_FROM:
         connection.execute(text("ALTER TABLE upload RENAME COLUMN sha256 TO id"))
     for first, column in ADDED:
@@ -73,12 +76,12 @@ def upgrade(connection: Connection, version: int) -> None:
             connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}"))
     for index in [each for table in schema.tables.values() for each in table.indexes]:
         index.create(connection, checkfirst=True)
-    _fill_briefs(connection)
     _forget_measured(connection)
     if version < _SUMS_FROM:
         _take_back_large_samples(connection)
     if version < _IDS_FROM:
         name_files(connection)
+    _summarise(connection)
     connection.execute(update(store_info).values(version=SCHEMA_VERSION))
 
 
@@ -89,12 +92,14 @@ def find_under_way(connection: Connection) -> list[str]:
     return list(connection.scalars(query))
 
 
-def _fill_briefs(connection: Connection) -> None:
-    lacking = select(run.c.key, run.c.record).where(run.c.status == "finished", run.c.brief.is_(None))
-    stored = connection.execute(lacking)
-    filled = [{"own": key, "brief": RunRecord.from_json(record).to_brief()} for key, record in stored]
-    if filled:
-        connection.execute(update(run).where(run.c.key == bindparam("own")), filled)
+def _summarise(connection: Connection) -> None:
+    """Write anew what is read of thousands of runs, from their records; a run whose record is damaged stays without."""
+    for key in connection.scalars(select(run.c.key).where(run.c.record.is_not(None))).all():
+        stored = connection.execute(select(run.c.key, run.c.error_kind, RECORD).where(run.c.key == key)).mappings().one()
+        with suppress(BadInput, Damaged, AttributeError, KeyError, TypeError, ValueError):
+            document = read_document(stored) or {}
+            summary = summarise(RunRecord.from_json(document), document, stored["error_kind"])
+            connection.execute(update(run).where(run.c.key == key).values(**summary))
 
 
 def _forget_measured(connection: Connection) -> None:
@@ -127,8 +132,7 @@ def _take_back_large_samples(connection: Connection) -> None:
             continue
         reason = _NO_LONGER.format(epsilon=epsilon_text(record["epsilon"]), rows=rows)
         restated = {**record, "epsilon": None, "epsilon_reason": reason}
-        brief = RunRecord.from_json(restated).to_brief()
-        connection.execute(update(run).where(run.c.key == key).values(record=restated, brief=brief, epsilon=None))
+        connection.execute(update(run).where(run.c.key == key).values(record=restated, epsilon=None))
 
 
 def _sampling_rate(events: Events) -> float:

@@ -40,7 +40,7 @@ from fairpriv_core.store.database import Database, upsert
 from fairpriv_core.store.dialects import is_json, now
 from fairpriv_core.store.ledger import admit_drafts
 from fairpriv_core.store.previews import PreviewStore
-from fairpriv_core.store.rows import ENDED, check_config, is_lost, lease_over, read_record
+from fairpriv_core.store.rows import ENDED, check_config, is_lost, lease_over, read_record, write_record
 from fairpriv_core.store.runs import RunStore, end_cancelled
 from fairpriv_core.store.tables import artifact, checkpoint, metric, run, snapshot, whole_chunk
 from fairpriv_core.store.uploads import FileStore
@@ -110,7 +110,7 @@ class WorkStore:
         """Store what is known before training; BadInput, and nothing stored, where that is beyond a cap."""
         with self._database.ledger() as connection:
             _extend(connection, claims)
-            known = [{"record": seal_document(each.draft.to_json()), "steps": each.steps} for each in begun]
+            known = [{**write_record(each.draft), "steps": each.steps} for each in begun]
             _set_each(connection, claims, known)
             admit_drafts(connection, [each.draft.to_json() for each in begun])
 
@@ -275,10 +275,8 @@ def _set_each(connection: Connection, claims: Claims, values: Sequence[Mapping[s
 
 def _ended(end: Ending) -> dict[str, Any]:
     record = end.record
-    brief = record.to_brief()
-    written = {"record": seal_document(record.to_json()), "brief": None if brief is None else seal_document(brief)}
     ended = {"status": record.status, "error": record.error, "error_kind": end.error_kind}
-    return {**written, **ended, "finished": time.time()}
+    return {**write_record(record, end.error_kind), **ended, "finished": time.time()}
 
 
 def _store_progress(connection: Connection, claims: Claims, progress: Sequence[Progress]) -> None:
@@ -388,4 +386,4 @@ def _failed(connection: Connection, stored: RowMapping, error: str, kind: str) -
         released = from_json(draft.event)
     spent = {"steps": stored["step"], "seconds": stored["seconds"]}
     record = failed_record(draft, released=released, error=error, **spent)
-    return {**change, "record": seal_document(record.to_json())}
+    return {**change, **write_record(record, kind)}

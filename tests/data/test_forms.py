@@ -6,8 +6,10 @@ import codecs
 import gzip
 import io
 import random
+import re
 import tracemalloc
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -281,3 +283,28 @@ def test_damaged_files_of_every_form_end_in_a_sentence(tmp_path: Path, seed: int
     assert all(each.endswith(".") and "\n" not in each for each in report.errors)
     if not report.errors:
         digest_content(path)
+
+
+def test_a_workbook_whose_directory_lies_about_its_size_is_measured(tmp_path: Path) -> None:
+    """A part says that it unpacks to a hundred bytes, with the checksum of these, and unpacks to 40 million."""
+    path, part, said = write_sheet(tmp_path / "small.xlsx", [[say("a")]]), "xl/sharedStrings.xml", b" " * 100
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr(part, b" " * 40_000_000)
+    content = bytearray(path.read_bytes())
+    for mark, at in ((b"PK\x03\x04", 14), (b"PK\x01\x02", 16)):  # the part's own header, and the directory
+        place = max(found.start() for found in re.finditer(re.escape(mark), content))
+        content[place + at : place + at + 4] = zlib.crc32(said).to_bytes(4, "little")
+        content[place + at + 8 : place + at + 12] = len(said).to_bytes(4, "little")
+    path.write_bytes(content)
+    with zipfile.ZipFile(path) as packed:
+        assert packed.read(part) == said  # who goes by the directory sees nothing
+    (told,) = inspect_file(path, limit_bytes=1_000_000).errors
+    assert "unpacked and the limit is" in told and len(content) < 100_000
+
+
+def test_a_part_that_workbooks_do_not_pack_so_is_refused(tmp_path: Path) -> None:
+    path = write_sheet(tmp_path / "odd.xlsx", [[say("a")]])
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_BZIP2) as packed:
+        packed.writestr("xl/sharedStrings.xml", b" " * 1000)
+    (told,) = inspect_file(path, limit_bytes=1_000_000).errors
+    assert "packed in a way that workbooks do not use" in told

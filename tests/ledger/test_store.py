@@ -287,6 +287,7 @@ _FILES = (
     "ALTER TABLE store_info DROP COLUMN secret",
     "ALTER TABLE upload RENAME COLUMN id TO sha256",
 )
+_SUMMARIES = ("ALTER TABLE run DROP COLUMN brief", "ALTER TABLE run DROP COLUMN posting")
 _ASKER = "ALTER TABLE preview DROP COLUMN owner"
 _CHUNK = ("DROP INDEX ix_run_chunk", "ALTER TABLE run DROP COLUMN chunk")
 OLDER = {
@@ -309,11 +310,13 @@ def test_a_store_of_an_older_version_is_brought_to_this_one(place: str, version:
         store.delete(finish(store, config(seed=2), PF_LD))
         before = store.briefs()
         with store.database.write() as connection:
-            for statement in ("ALTER TABLE run DROP COLUMN brief", _ASKER, *_FILES, *OLDER[version]):
+            for statement in (*_SUMMARIES, _ASKER, *_FILES, *OLDER[version]):
                 connection.execute(text(statement))
             connection.execute(text(f"UPDATE store_info SET version = {version}"))
     with open_store(place) as store:
         assert store.briefs() == before != []
+        with store.database.read() as connection:
+            assert connection.scalar(text("SELECT count(*) FROM run WHERE posting IS NOT NULL")) == 1
         kept, deleted = store.ledger.lines(name())
         assert (kept.status, deleted.status) == ("finished", "deleted") and store.rows()[0].chunk is None
         unbounded = total(store).unbounded

@@ -76,6 +76,16 @@ def test_an_audit_can_be_cancelled_and_asked_for_again(with_runs: Path, open_pag
     assert store.previews.claim() == asked
 
 
+def test_an_audit_that_somebody_else_asked_for_is_not_offered_to_be_cancelled(with_runs: Path, open_page: Open) -> None:
+    store = open_store()
+    key = find_run(store, "pf_ld")
+    RunStore(store.database, "somebody").request_preview({"audit": key, "runs": 1000, "seed": 0})
+    page = open_page("audit", run=key)
+    assert "Waiting for a worker" in page.info[0].value
+    assert not [each for each in page.button if each.key == "cancel_audit"]
+    assert any("Somebody else asked" in each.value for each in page.caption)
+
+
 def test_a_failed_audit_says_why(with_runs: Path, open_page: Open) -> None:
     store = open_store()
     key = find_run(store, "pf_ld")

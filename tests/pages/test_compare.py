@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,16 @@ def test_a_run_that_is_deleted_elsewhere_is_told_of(with_runs: Path, open_page: 
         store.delete(page.multiselect("runs").value[0])
     page.run()
     assert not page.exception and "is not among the finished runs" in page.warning[0].value
+
+
+def test_a_run_whose_record_is_damaged_is_not_called_deleted(with_runs: Path, open_page: Open) -> None:
+    page = open_page("compare")
+    key = page.multiselect("runs").value[0]
+    with sqlite3.connect(with_runs) as connection:
+        connection.execute("UPDATE run SET record = replace(record, 'accuracy', 'accurac1') WHERE key = ?", (key,))
+    page.run()
+    assert any(f"The record of run {key} is damaged in the run store" in each.value for each in page.error)
+    assert not any("deleted" in each.value for each in page.warning)
 
 
 def test_one_run_alone_is_not_compared(with_runs: Path, open_page: Open, charts_of: Charts) -> None:

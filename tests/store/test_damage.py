@@ -24,7 +24,7 @@ from fairpriv_core.store.claim import Progress
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import artifact, checkpoint, run
 from fairpriv_core.store.work import WorkStore
-from tests.launched import begin, commit, config, finish
+from tests.launched import begin, commit, config, finish, name
 
 Configure = Callable[..., RunConfig]
 
@@ -114,6 +114,16 @@ SPOILT: dict[str, tuple[str, str]] = {
     "an unknown status": ("run", "update run set status = 'weird' where key = ?"),
     "words for a number": ("run", "update run set step = 'many' where key = ?"),
     "a brief with nothing in it": ("the brief of run", "update run set brief = '{}' where key = ?"),
+    "a posting with another noise": (
+        "what the ledger keeps of run",
+        """update run set posting = replace(posting, '"count": ', '"count": 1') where key = ?""",
+    ),
+    "a posting of another run": (
+        "what the ledger keeps of run",
+        "update run set posting = (select posting from run as other where other.key <> run.key) where key = ?",
+    ),
+    "an empty posting": ("what the ledger keeps of run", "update run set posting = '{}' where key = ?"),
+    "a posting that is no JSON": ("what the ledger keeps of run", "update run set posting = '{' where key = ?"),
     "a model cut short": (
         "'model.npz' of run",
         "update artifact set content = substr(content, 1, 20) where name = 'model.npz' and key = ?",
@@ -123,7 +133,7 @@ SPOILT: dict[str, tuple[str, str]] = {
         "update artifact set content = x'7b' where name = 'model.json' and key = ?",
     ),
 }
-LISTED_WHOLE = ("the brief", "'model")  # of which `runs` shows nothing
+LISTED_WHOLE = ("the brief", "what the ledger", "'model")  # of which `runs` shows nothing
 
 
 def test_a_damaged_row_hides_no_other_and_ends_no_command_in_a_traceback(
@@ -142,30 +152,50 @@ def test_a_damaged_row_hides_no_other_and_ends_no_command_in_a_traceback(
     ]
     with closing(sqlite3.connect(path)) as connection:
         whole = "\n".join(connection.iterdump())
-    for name, (what, statement) in SPOILT.items():
+    spent = answer_ledger(None, None, None, None).document
+    for change, (what, statement) in SPOILT.items():
         with closing(sqlite3.connect(path)) as connection:
             connection.execute(statement, (key,))
             connection.commit()
         found = answer_check()
-        assert found.failed, name
-        assert [told.partition(" is damaged")[0] for told in found.document["damage"]] == [f"{what} {key}"], name
-        assert other in [row["key"] for row in answer_runs().document["runs"]], name
+        assert found.failed, change
+        assert [told.partition(" is damaged")[0] for told in found.document["damage"]] == [f"{what} {key}"], change
+        assert other in [row["key"] for row in answer_runs().document["runs"]], change
         said = f"Left out because damaged: {key}" in capsys.readouterr().err
-        assert said is not what.startswith(LISTED_WHOLE), name
-        assert other in {brief["key"] for brief in local.briefs()}, name
+        assert said is not what.startswith(LISTED_WHOLE), change
+        assert other in {brief["key"] for brief in local.briefs()}, change
         for use in uses:
             with suppress(FairprivError):
                 use()
         if said:
             with pytest.raises(Damaged, match=f"{what} {key} is damaged in the run store"):
                 gather_report(local, [key])
+        if "set config" in statement or "set status" in statement:
             with pytest.raises(Damaged, match=f"{what} {key} is damaged"):
                 answer_ledger(None, None, None, None)
+        else:  # a run's line is verified by itself, and where it is damaged its record is read
+            assert answer_ledger(None, None, None, None).document == spent, change
         if what.startswith("the record"):  # what it released is not known, so that it cannot be counted
             with pytest.raises(Damaged, match=f"{what} {key} is damaged"):
                 local.delete(key)
         restore(path, whole)
     assert not answer_check().failed
+
+
+def test_a_run_whose_line_and_record_are_both_damaged_is_told_and_never_left_out(local: RunStore) -> None:
+    key = finish(local, config("pf_ld"), (Gaussian(9.0),))
+    with local.database.write() as connection:
+        connection.exec_driver_sql("UPDATE run SET posting = '{}', record = replace(record, '9.0', '90.0')")
+    with pytest.raises(Damaged, match=f"the record of run {key} is damaged"):
+        local.ledger.lines(name())
+
+
+def test_a_run_without_a_line_of_its_own_is_counted_by_its_record(local: RunStore) -> None:
+    finish(local, config("pf_ld"), (Gaussian(9.0),))
+    before = local.ledger.lines(name())
+    with local.database.write() as connection:
+        connection.execute(update(run).values(posting=None))
+    assert local.ledger.lines(name()) == before != []
 
 
 def test_a_model_with_a_flipped_bit_predicts_nothing(local: RunStore) -> None:

@@ -122,6 +122,7 @@ def test_an_upgrade_asks_before_it_leaves_runs_behind(
     with store.database.write() as connection:
         connection.execute(update(store_info).values(version=BEFORE_OWNERS))
         connection.execute(text("ALTER TABLE preview DROP COLUMN owner"))
+        connection.execute(text("ALTER TABLE run DROP COLUMN posting"))
     asked = f"this one cannot go on with 1 run that has begun: {claim.key}. Finish or stop what is under way"
     for _ in range(2):
         with pytest.raises(StoreError, match=asked):

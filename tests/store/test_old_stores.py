@@ -18,10 +18,12 @@ from sqlalchemy import select
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.config import build_config
+from fairpriv_core.records.ledger_entry import record_posting
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.check import check_store
+from fairpriv_core.store.rows import read_document, read_posting
 from fairpriv_core.store.runs import RunStore, open_store
-from fairpriv_core.store.tables import SCHEMA_VERSION, checkpoint, store_info
+from fairpriv_core.store.tables import SCHEMA_VERSION, checkpoint, run, store_info
 from fairpriv_core.store.work import WorkStore
 from tests.launched import name
 
@@ -52,6 +54,10 @@ def test_all_that_an_earlier_version_stored_is_read_and_is_whole(version: int, t
         for row, record in whole:
             assert build_config(row.config).key == row.config_key
             assert (record is None) == (row.status == "queued")
+        with store.database.read() as connection:
+            for stored in connection.execute(select(run)).mappings():
+                document = read_document(stored)
+                assert read_posting(stored) == (document and record_posting(document))
         finished = {row.key for row, _ in whole if row.status == "finished"}
         assert {brief["key"] for brief in store.briefs()} == finished
         assert all(store.artifact(key, "model.npz") and store.metrics(key) for key in finished)

@@ -127,7 +127,9 @@ def _wait(store: RunStore, key: str) -> None:
             "This takes a minute or more. You may leave; the result is stored with the run.",
             icon=":material/policy:",
         )
-    if st.button("Cancel", key="cancel_audit", icon=":material/stop:", disabled=not store.database.writable):
+    if not store.previews.is_own(key):
+        st.caption("Somebody else asked for it first, so only they can cancel it.")
+    elif st.button("Cancel", key="cancel_audit", icon=":material/stop:", disabled=not store.database.writable):
         attempt(lambda: store.cancel_preview(key))
         st.rerun()
 

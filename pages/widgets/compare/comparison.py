@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.report.comparison import Compared
@@ -21,7 +22,7 @@ from pages.widgets.compare.overlays import show_classes, show_curves, show_group
 from pages.widgets.shared.heights import list_heights
 from pages.widgets.shared.ledger import show_spent
 from pages.widgets.shared.run_table import name_row, name_short
-from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _TITLES = {
     "released": "By what has been released: costs nothing more",
@@ -99,11 +100,21 @@ def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:
     for row in rows:
         own = [records[key].to_json() for key in row.keys if key in records]
         if len(own) < len(row.keys):
-            st.warning(f"{plain(name_row(row))} {_GONE} Reload the page.", icon=":material/link_off:")
+            _tell_missing(store, row, next(key for key in row.keys if key not in records))
         else:
             letter = ascii_uppercase[len(found)]
             found.append(Compared(f"{letter}: {name_short(row, varied[row.keys[0]])}", row, own))
     return found
+
+
+def _tell_missing(store: RunStore, row: TableRow, key: str) -> None:
+    """Say why a row cannot be compared: its run `key` is damaged, or gone."""
+    try:
+        store.record(key)
+    except Damaged as error:
+        st.error(plain(sentence(str(error))), icon=":material/error:")
+    except BadInput:
+        st.warning(f"{plain(name_row(row))} {_GONE} Reload the page.", icon=":material/link_off:")
 
 
 def _warn(rows: Sequence[TableRow]) -> None:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import streamlit as st
 
-from fairpriv_core.report.tables import TableRow, run_table
+from fairpriv_core.report.finished import Finished, FinishedRuns
+from fairpriv_core.report.tables import TableRow
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.sentences import attempt, plain
-
-
-@dataclass(frozen=True)
-class Finished:
-    """Finished runs with their seeds folded, newest first, and how many were left out as damaged."""
-
-    rows: tuple[TableRow, ...]
-    damaged: int
 
 
 def find_rows(store: RunStore) -> tuple[TableRow, ...] | None:
@@ -53,7 +44,9 @@ def _find(store: RunStore) -> Finished | None:
 
 @st.cache_resource(max_entries=4, show_spinner="Reading finished runs …")
 def _fold(place: str, owner: str | None, stamp: Stamp, _store: RunStore) -> Finished:
-    """Read run by run: all records in brief at once would be tens of MB."""
-    damaged: list[str] = []
-    rows = run_table(_store.each_brief(damaged.append))
-    return Finished(rows, len(damaged))
+    return _keep(place, owner).read(_store)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _keep(place: str, owner: str | None) -> FinishedRuns:
+    return FinishedRuns()

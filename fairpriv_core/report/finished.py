@@ -1,0 +1,54 @@
+"""Finished runs with their seeds folded, kept: when another one finishes, that one is read and its setting folded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairpriv_core.report.tables import Outcome, TableRow, fold_outcomes, read_outcome
+from fairpriv_core.store.runs import RunStore
+
+_FEW = 500  # beyond that many new runs all are read again: a query names no more
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Finished runs with their seeds folded, newest first, and how many were left out as damaged."""
+
+    rows: tuple[TableRow, ...]
+    damaged: int
+
+
+class FinishedRuns:
+    """The finished runs of one store and owner; several threads may ask at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._charged = 0
+        self._outcomes: dict[str, tuple[float, Outcome]] = {}  # by key, with the time of launch
+        self._damaged: set[str] = set()
+        self._rows: tuple[TableRow, ...] = ()
+
+    def read(self, store: RunStore) -> Finished:
+        """Return them as they are now."""
+        with self._lock:
+            finished, charged = store.finished(), store.stamp()[2]
+            if charged != self._charged:  # a choice by raw numbers takes an epsilon back
+                self._outcomes, self._damaged, self._rows, self._charged = {}, set(), (), charged
+            self._drop(set(finished))
+            self._add(store, [key for key in finished if key not in self._outcomes and key not in self._damaged])
+            order = sorted(self._outcomes.values(), key=lambda each: (-each[0], each[1].key))
+            known = {row.keys: row for row in self._rows}
+            self._rows = fold_outcomes([outcome for _, outcome in order], known)
+            return Finished(self._rows, len(self._damaged))
+
+    def _drop(self, finished: set[str]) -> None:
+        self._outcomes = {key: value for key, value in self._outcomes.items() if key in finished}
+        self._damaged &= finished
+
+    def _add(self, store: RunStore, new: Sequence[str]) -> None:
+        """Read runs one by one: all records in brief at once would be tens of MB."""
+        briefs = store.each_brief(self._damaged.add, keys=new if len(new) <= _FEW else None) if new else ()
+        for brief in briefs:
+            self._outcomes[brief["key"]] = (brief["created"], read_outcome(brief))
