@@ -308,4 +308,4 @@ def _add_up(
         product(each[-1][:, None], inputs[-1], out=last)
     else:  # one product a stream, as wide as it has models
         product(divide(each[-1], streams), inputs[-1], out=divide(last[:, 0], streams))
-    np.sum(each[-1], axis=1, dtype=last_bias.dtype, out=last_bias[:, 0, 0])
+    np.add.reduce(each[-1], axis=1, dtype=last_bias.dtype, out=last_bias[:, 0, 0])
