@@ -21,9 +21,21 @@ from typing import Protocol
 import numpy as np
 
 from fairpriv_core.engine.clipping import layer_squares, with_bias
-from fairpriv_core.engine.networks import Shape, logits, pass_hidden
-from fairpriv_core.engine.products import by_stream, divide, expand, multiply, multiply_onto_rows, turn
+from fairpriv_core.engine.networks import Shape, logits, rectify
+from fairpriv_core.engine.products import (
+    by_stream,
+    divide,
+    expand,
+    multiply,
+    multiply_onto_rows,
+    multiply_parts,
+    split,
+    turn,
+)
 from fairpriv_core.privacy.sums import BLOCK, TOGETHER, add_products
+
+
+_ROOMS = 256  # numbers of rows whose views are kept: a sample has seldom as many sizes
 
 
 class Batch(Protocol):
@@ -94,6 +106,28 @@ class SeededPass(Pass, ABC):
         """Return the pass over the same records with the gradients of sum_c seeds_c logits_c, `seeds` (K, B, l)."""
 
 
+class _Memory:
+    """Memory of passes of K models over up to `length` rows: L layers' outputs and deltas, flags and zeros."""
+
+    def __init__(self, shape: tuple[int, int, int, int], dtype: np.dtype) -> None:
+        layers, models, self.length, width = shape
+        self.both = np.empty((2, layers, models, self.length, width), dtype=dtype)
+        self.active = np.empty((models, self.length, width), dtype=bool)
+        self.zeros = np.zeros((1, self.length, width), dtype=dtype)
+
+
+class _Room:
+    """The part of a memory that a pass over `length` rows takes, and its views: the same memory for every length.
+
+    `hidden` and `deltas` are (L, K, length, width); `fed` and `above` are each layer's as products take them.
+    """
+
+    def __init__(self, memory: _Memory, length: int) -> None:
+        self.hidden, self.deltas = memory.both[:, :, :, :length]
+        self.active, self.zeros = memory.active[:, :length], memory.zeros[:, :length]
+        self.fed, self.above = ([split(layer) for layer in part] for part in (self.hidden, self.deltas))
+
+
 @dataclass
 class Kernel:
     """K networks of one shape over a flat array (K, P) that is updated in place."""
@@ -107,7 +141,8 @@ class Kernel:
     _exact_sums: list[tuple[np.ndarray, np.ndarray]] = field(init=False)
     _blocks: dict[int, tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]] = field(init=False, default_factory=dict)
     _turned: np.ndarray = field(init=False)
-    _held: np.ndarray = field(init=False)
+    _memory: _Memory = field(init=False)
+    _rooms: dict[int, _Room] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._layers = self.shape.views(self.parameters)
@@ -117,7 +152,7 @@ class Kernel:
         self._exact_sums = self.shape.views(self._exact)
         size = max(weights[0].size for weights, _ in self._layers)
         self._turned = np.empty((len(self.parameters), size), dtype=self.parameters.dtype)
-        self._held = self._new_block(0)
+        self._memory = self._new_memory(0)
 
     def take(self, batch: Batch) -> Pass:
         """Return the pass over a batch."""
@@ -128,12 +163,18 @@ class Kernel:
 
         `squares` (S, B) is `with_bias` of the rows, where it is known.
         """
-        hidden, deltas, scratch = self._block(rows.shape[1])
-        below = rows
-        for (weights, biases), output in zip(self._layers, hidden, strict=False):
-            below = pass_hidden(below, turn(weights, self._turned), biases, output)
-        self._fill_deltas(deltas, hidden, scratch)
-        return Pass(rows, with_bias(rows) if squares is None else squares, hidden, deltas, self._logits(below))
+        room, below = self._open_room(rows.shape[1]), rows
+        for layer, output in enumerate(room.hidden):
+            weights, biases = self._layers[layer]
+            if layer:
+                multiply_parts(room.fed[layer - 1], turn(weights, self._turned), room.fed[layer])
+            else:
+                multiply(rows, turn(weights, self._turned), output)
+            rectify(output, biases, room.zeros)
+            below = output
+        self._fill_deltas(room)
+        known = with_bias(rows) if squares is None else squares
+        return Pass(rows, known, room.hidden, room.deltas, self._logits(below))
 
     def score(self, models: slice, rows: np.ndarray) -> np.ndarray:
         """Return the logits (models, n) of some of the models on `rows` (n, d); nothing is derived."""
@@ -156,7 +197,7 @@ class Kernel:
             _add_up(inputs, deltas, weights, sums=self._sums, product=np.matmul)
             return self._total
         self._add_exactly(inputs, deltas, weights)
-        if not math.isfinite(float(self._exact.sum())):
+        if not math.isfinite(float(np.vdot(self._exact, self._exact))):  # or so large that it may as well be looked at
             norms = np.broadcast_to(passed.norms, passed.logits.shape)[:, rows]
             selected = np.isfinite(norms) & np.isfinite(weights).reshape(-1, *norms.shape).all(axis=0)
             inputs, deltas = ([_without_infinite(part) for part in each] for each in (inputs, deltas))
@@ -168,11 +209,14 @@ class Kernel:
         if len(self.parameters) > 1:
             _add_up(inputs, deltas, weights, sums=self._exact_sums, product=add_products)
             return
-        whole = weights.shape[-1] - weights.shape[-1] % BLOCK
-        rest = slice(whole, None)
-        fed, above = ([part[:, rest] for part in each] for each in (inputs, deltas))
-        _add_up(fed, above, weights[..., rest], sums=self._sums, product=np.matmul)
-        np.copyto(self._exact, self._total)
+        count, exact = weights.shape[-1], self._exact
+        whole = count - count % BLOCK
+        rest = self._total if whole < count or not whole else self._total[:0]
+        if len(rest):
+            fed, above = ([part[:, whole:] for part in each] for each in (inputs, deltas))
+            _add_up(fed, above, weights[..., whole:], sums=self._sums, product=np.matmul)
+        if not whole:
+            np.copyto(exact, rest)
         for start in range(0, whole, BLOCK * TOGETHER):
             rows = slice(start, min(start + BLOCK * TOGETHER, whole))
             fed, above = (
@@ -181,7 +225,10 @@ class Kernel:
             own = weights[..., rows].reshape(*weights.shape[:-2], -1, BLOCK)
             total, sums = self._open_blocks(len(fed[0]))
             _add_up(fed, above, own, sums=sums, product=np.matmul)
-            self._exact += total.sum(axis=0, dtype=np.float64)
+            if start:
+                exact += total.sum(axis=0, dtype=np.float64)
+            else:
+                _add_blocks((*total, *rest), exact[0])
 
     def _open_blocks(self, count: int) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
         """Return memory for the sums of so many blocks (count, P), used again and again, and its layers' views."""
@@ -200,27 +247,38 @@ class Kernel:
         logits += biases[:, 0]
         return logits
 
-    def _fill_deltas(self, deltas: np.ndarray, hidden: np.ndarray, scratch: np.ndarray) -> None:
+    def _fill_deltas(self, room: _Room) -> None:
         """Back-propagate the unit seed; relu passes on what came in where its output is positive."""
+        hidden, deltas = room.hidden, room.deltas
         for layer in range(len(deltas) - 1, -1, -1):
-            above, active = self._layers[layer + 1][0], np.greater(hidden[layer], 0.0, out=scratch)
+            above, active = self._layers[layer + 1][0], np.greater(hidden[layer], 0.0, out=room.active)
             if layer + 1 < len(deltas):
-                multiply(deltas[layer + 1], above, deltas[layer])
+                multiply_parts(room.above[layer + 1], above, room.above[layer])
                 np.multiply(deltas[layer], active, out=deltas[layer])
             else:
                 np.multiply(active, above, out=deltas[layer])
 
-    def _block(self, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return memory that is used again and again: outputs and deltas of L layers, and flags (K, length, width)."""
-        if self._held.shape[3] < length:
-            self._held = self._new_block(length)
-        block = self._held[:, :, :, :length]
-        return block[0], block[1], np.empty(block.shape[2:], dtype=bool)
+    def _open_room(self, length: int) -> _Room:
+        """Return memory that is used again and again, with its views for so many rows."""
+        if self._memory.length < length:
+            self._memory, self._rooms = self._new_memory(length), {}
+        if length not in self._rooms:
+            if len(self._rooms) == _ROOMS:
+                self._rooms.clear()
+            self._rooms[length] = _Room(self._memory, length)
+        return self._rooms[length]
 
-    def _new_block(self, length: int) -> np.ndarray:
+    def _new_memory(self, length: int) -> _Memory:
         width = self._layers[-1][0].shape[2] if len(self._layers) > 1 else 0
-        size = (2, len(self._layers) - 1, len(self.parameters), length, width)
-        return np.empty(size, dtype=self.parameters.dtype)
+        shape = (len(self._layers) - 1, len(self.parameters), length, width)
+        return _Memory(shape, self.parameters.dtype)
+
+
+def _add_blocks(blocks: Sequence[np.ndarray], total: np.ndarray) -> None:
+    """Write the sum of `blocks`, each (P,) float32, into `total` (P,) float64: one pass each, and no memory between."""
+    np.copyto(total, blocks[0])
+    for block in blocks[1:]:
+        total += block
 
 
 def _without_infinite(values: np.ndarray) -> np.ndarray:
@@ -250,4 +308,4 @@ def _add_up(
         product(each[-1][:, None], inputs[-1], out=last)
     else:  # one product a stream, as wide as it has models
         product(divide(each[-1], streams), inputs[-1], out=divide(last[:, 0], streams))
-    np.sum(each[-1], axis=1, dtype=last_bias.dtype, out=last_bias[:, 0, 0])
+    np.add.reduce(each[-1], axis=1, dtype=last_bias.dtype, out=last_bias[:, 0, 0])

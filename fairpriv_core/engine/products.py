@@ -6,6 +6,8 @@ faster; and what comes of a row in a whole block depends on no other row, nor on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fairpriv_core.privacy.sums import BLOCK
@@ -14,14 +16,22 @@ from fairpriv_core.privacy.sums import BLOCK
 def multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
     """Write the products of matrices `left` (S or K, n, m) and `right` (S or K, m, l) into `out` (K, n, l)."""
     left, right, out = by_stream(left, right, out)
-    whole = left.shape[-2] - left.shape[-2] % BLOCK
-    if whole:
-        first, onto = (
-            part[..., :whole, :].reshape(*part.shape[:-2], -1, BLOCK, part.shape[-1]) for part in (left, out)
-        )
-        np.matmul(first, right[..., None, :, :], out=onto)
-    if whole < left.shape[-2]:
-        np.matmul(left[..., whole:, :], right, out=out[..., whole:, :])
+    multiply_parts(split(left), right, split(out))
+
+
+def split(rows: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return views of `rows` (..., n, m): the whole blocks (..., blocks, BLOCK, m), then the rest (..., 1, rest, m)."""
+    whole = rows.shape[-2] - rows.shape[-2] % BLOCK
+    blocks = rows[..., :whole, :].reshape(*rows.shape[:-2], whole // BLOCK, BLOCK, rows.shape[-1])
+    rest = rows[..., None, whole:, :]
+    return tuple(part for part in (blocks, rest) if part.shape[-3] and part.shape[-2])
+
+
+def multiply_parts(left: Sequence[np.ndarray], right: np.ndarray, out: Sequence[np.ndarray]) -> None:
+    """Write what `multiply` does where `left` and `out` are split already."""
+    each = right[..., None, :, :]
+    for part, onto in zip(left, out, strict=True):
+        np.matmul(part, each, out=onto)
 
 
 def multiply_onto_rows(left: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:

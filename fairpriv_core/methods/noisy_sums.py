@@ -287,15 +287,27 @@ class NoisySumsRule:
         self.read_sample(sampled)
         bounds, beside = self.noise_bounds(), self.statistics(sampled.records)
         totals = sampled.sum(self.weights(sampled))
-        counts = totals[:, :0] if beside is None else beside
-        gradients, noisy = self._release(totals, counts, bounds, sampled.step)
+        if beside is None:
+            gradients, noisy = self._release(totals, bounds, sampled.step), totals[:, :0]
+        else:
+            gradients, noisy = self._release_both(totals, beside, bounds, sampled.step)
         for k, gradient in enumerate(gradients):
             self.learn(k, noisy[k], gradient)
         divisors = np.array([self.divisor(k) for k in range(len(gradients))])
         gradients *= 1.0 / divisors[:, None]
         return gradients
 
-    def _release(
+    def _release(self, totals: np.ndarray, radii: np.ndarray, step: int) -> np.ndarray:
+        return self.setting.release_sums(
+            totals,
+            radii=radii.tolist(),
+            noise_multipliers=self._noises,
+            sampling_rates=self.setting.rates,
+            relation="add_remove",
+            step=step,
+        )
+
+    def _release_both(
         self, totals: np.ndarray, counts: np.ndarray, bounds: np.ndarray, step: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return noisy gradients and counts: one vector [g, w b] with |g| <= C, |b| <= 1 and w = C sqrt(s / (1 - s)).
@@ -303,16 +315,10 @@ class NoisySumsRule:
         A record's contribution has length at most sqrt(C^2 + w^2) = C / sqrt(1 - s), s the counts' share.
         """
         models, size = totals.shape
-        shares = np.array([self.share(k) if counts.size else 0.0 for k in range(models)])
+        shares = np.array([self.share(k) for k in range(models)])
         weights = (bounds * np.sqrt(shares / (1.0 - shares)))[:, None]
-        noisy = self.setting.release_sums(
-            np.concatenate([totals, weights * counts], axis=1) if counts.size else totals,
-            radii=(bounds / np.sqrt(1.0 - shares)).tolist(),
-            noise_multipliers=self._noises,
-            sampling_rates=self.setting.rates,
-            relation="add_remove",
-            step=step,
-        )
+        both = np.concatenate([totals, weights * counts], axis=1)
+        noisy = self._release(both, bounds / np.sqrt(1.0 - shares), step)
         return noisy[:, :size], noisy[:, size:] / np.where(weights > 0, weights, 1.0)
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:

@@ -409,7 +409,7 @@ class Mechanism(MechanismState):
         released = np.empty(total.shape, dtype=np.float32 if total.dtype == np.float32 else np.float64)
         pieces = (slice(start, start + AT_ONCE) for start in range(0, total.size, AT_ONCE))
         for piece, noise in zip(pieces, self._step_noise(name, step, total.size), strict=True):
-            released[piece] = release_on_grid(total[piece], std, noise)
+            release_on_grid(total[piece], std, noise, out=released[piece])
         return released
 
     def _count_sum(self, event: SampledGaussian, step: int, part: str) -> None:

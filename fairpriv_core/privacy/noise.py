@@ -50,30 +50,36 @@ def noise_scale(bound: float, noise_multiplier: float, name: str) -> float:
     return std
 
 
-def release_on_grid(value: np.ndarray, std: float | np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Return value + std * noise, rounded to the grid (ties to even): float64, of value's shape, in the noise's place.
+def release_on_grid(
+    value: np.ndarray, std: float | np.ndarray, noise: np.ndarray, out: np.ndarray | None = None
+) -> np.ndarray:
+    """Return value + std * noise, rounded to the grid (ties to even): float64, of value's shape.
 
-    `std` is a number, or (K, 1) positive ones for the rows of `value` (K, P), each with a grid of its own. Between
-    2**52 and 2**53 grid steps float64 holds multiples of the grid alone, so adding 1.5 * 2**52 of them rounds.
+    It is written into `out`, float32 or float64, where one is given; the noise's place is used up. `std` is a number,
+    or (K, 1) positive ones for the rows of `value` (K, P), each with a grid of its own. Between 2**52 and 2**53 grid
+    steps float64 holds multiples of the grid alone, so adding 1.5 * 2**52 of them rounds.
     """
     exact, grid = np.asarray(value), _find_grid(std)
     if not _lies_within(exact, _LARGEST_IN_FLOAT * grid) and (np.any(std) or not np.isfinite(exact).all()):
         largest = float(np.max(std))
         what = f"too large for noise of standard deviation {largest:g}" if np.isfinite(exact).all() else "not finite"
         raise RunFailed(f"a sum over protected records is {what}; lower the learning rate or the clipping bound.")
-    released: np.ndarray = noise.reshape(exact.shape)
-    released *= std
-    released += exact
-    if np.ndim(std) or std:
-        middle = 1.5 * 2.0**52 * grid
-        released += middle
-        released -= middle
-    return released
+    noisy: np.ndarray = noise.reshape(exact.shape)
+    onto = noisy if out is None else out
+    noisy *= std
+    if not (np.ndim(std) or std):
+        return np.add(noisy, exact, out=onto)
+    noisy += exact
+    middle = 1.5 * 2.0**52 * grid
+    noisy += middle
+    return np.subtract(noisy, middle, out=onto)
 
 
 def _lies_within(values: np.ndarray, bound: float | np.ndarray) -> bool:
     """Return whether every one of `values` (..., P) lies between +-bound; not where one is not a number."""
     if not values.size:
+        return True
+    if isinstance(bound, float) and float(np.vdot(values, values)) < bound * bound / 2.0:  # one pass, not two
         return True
     largest, least = values.max(axis=-1, keepdims=True), values.min(axis=-1, keepdims=True)
     return bool(((largest < bound) & (least > -bound)).all())

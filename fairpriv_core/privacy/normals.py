@@ -27,6 +27,6 @@ def fill_normals(stream: np.random.Generator, values: np.ndarray) -> None:
     values -= 1.0 - _HALF
     torch.from_numpy(values).erfinv_()
     values *= _ROOT
-    beyond = np.flatnonzero(np.abs(values) > TAIL)
+    beyond = np.flatnonzero((values > TAIL) | (values < -TAIL))
     distances = -ndtri_exp(_LOG_BEYOND - stream.standard_exponential(beyond.size))
     values[beyond] = np.copysign(distances, values[beyond])
