@@ -99,7 +99,7 @@ def explain(
         where = f"row {number}" if number is not None else "a row"
         return fault(
             f"{path.name}: {where} has {fields} fields, the header {len(header)}: '{_shorten(content)}'; "
-            f"correct that row or quote its texts."
+            f"correct that row or quote its text."
         )
     if "straddling" in text and path.stat().st_size < _BLOCK:
         return no_rows(path)

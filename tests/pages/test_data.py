@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import streamlit as st
+from streamlit.elements.widgets import file_uploader
+from streamlit.runtime.uploaded_file_manager import DeletedFile
 from streamlit.testing.v1 import AppTest
 
 from pages.widgets.shared.reference import describe_reference
@@ -29,7 +31,7 @@ def make_csv(rows: int = 400, header: str = HEADER) -> bytes:
 
 
 def upload(page: AppTest, content: bytes, name: str = "people.csv") -> AppTest:
-    page.file_uploader("uploader").upload(name, content, "text/csv")
+    page.file_uploader[0].upload(name, content, "text/csv")
     return page.run()
 
 
@@ -44,6 +46,37 @@ def test_a_refused_file_leaves_nothing_but_its_sentence_and_the_way_out(open_pag
     assert [button.label for button in page.button] == ["Go on without it"]
     page.button("drop_refused").click().run()
     assert not page.error and page.selectbox("file") and page.dataframe
+
+
+def test_several_files_of_one_shape_are_one_table_or_one_sentence(open_page: Open, own_store: Path) -> None:
+    page = open_page("data", source="file")
+    page.file_uploader[0].upload("b.csv", make_csv(100), "text/csv").upload("a.csv", make_csv(300), "text/csv")
+    page.run()
+    assert not page.exception and not page.error and page.selectbox("label").value == "income"
+    assert page.selectbox("file").options == ["a.csv and 1 more.zip (5 kB)"]
+    assert any("**400** rows" in item.value for item in page.markdown)
+    assert not page.file_uploader[0].value, "the place for files is empty again"
+    page.file_uploader[0].upload("c.csv", make_csv(), "text/csv").upload("d.csv", b"age,city\n1,X\n", "text/csv")
+    page.run()
+    said = [item.value for item in page.error]
+    assert len(said) == 1 and said[0].startswith("d.csv has no column 'sex', which c.csv has; several files need")
+    assert not page.dataframe and len(list((own_store.parent / "uploads").iterdir())) == 1
+
+
+def test_files_of_which_some_are_lost_are_not_taken_for_a_table(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that came late, or was dropped for room, is gone when the page looks: the others alone are no table."""
+    page = open_page("data", source="file")
+    found = file_uploader._get_upload_files
+    lose = DeletedFile("file-0")
+    monkeypatch.setattr(file_uploader, "_get_upload_files", lambda state: [*found(state)[:-1], *[lose] * bool(state)])
+    page.file_uploader[0].upload("a.csv", make_csv(), "text/csv").upload("b.csv", make_csv(), "text/csv")
+    page.run()
+    assert [item.value for item in page.error] == [
+        "Some files did not arrive. Drop up to 50 files at once, of 50 MB together."
+    ]
+    assert not page.dataframe and [button.label for button in page.button] == ["Go on without it"]
 
 
 def test_a_european_file_is_read_and_says_so(open_page: Open) -> None:
