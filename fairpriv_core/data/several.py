@@ -43,7 +43,8 @@ def name_joined(names: Sequence[str]) -> str:
 def join_files(sources: Sequence[tuple[str, IO[bytes]]], target: IO[bytes]) -> None:
     """Write files of rows, each with its name, into one zip: the same bytes in whatever order and whenever.
 
-    Files of one name get a number, in the order in which they come. BadInput, naming file and column, where they are not of one shape.
+    Files of one name get a number, in the order in which they come. BadInput, naming file and column, where they are
+    not of one shape.
     """
     counted: Counter[str] = Counter()
     with zipfile.ZipFile(target, "w") as packed:
@@ -99,7 +100,7 @@ def _read_header(name: str, line: bytes) -> _Header:
     except UnicodeDecodeError:
         text, is_utf8 = line.decode("latin-1"), False
     if text.count('"') % 2:
-        raise fault(f"the first line of {name} opens a quotation mark that it does not close; name columns in one line.")
+        raise fault(f"the first line of {name} opens a quotation mark and does not close it; name columns in one line.")
     splits = {separator: _split(text, separator) for separator in SEPARATORS}
     separator = max(splits, key=lambda each: len(splits[each]))
     return _Header(splits[separator], separator, is_utf8)

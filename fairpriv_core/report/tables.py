@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairpriv_core.records.source import name_unit
 from fairpriv_core.report.wording import ONE_SEED, protected
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import delta_text, epsilon_text
@@ -70,6 +71,12 @@ class TableRow:
     constant: float | None = None
 
     @property
+    def asked(self) -> dict[str, Any]:
+        """What the setting says of the data."""
+        found: dict[str, Any] = json.loads(self.setting or "{}").get("data", {})
+        return found
+
+    @property
     def data(self) -> tuple[str, str, float | None, int | None]:
         """Whom it is about: runs on other data, groups or rows do not say which method is better."""
         return self.dataset, self.sensitive, self.group_ratio, self.rows
@@ -127,7 +134,8 @@ def say_claim(row: TableRow) -> str:
     delta = "" if row.delta is None else f"δ = {delta_text(row.delta)}, "
     if row.epsilon is None:
         return "no ε is proved"
-    return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounted}, protects {protected(row.threat_model)})"
+    protects = protected(row.threat_model, name_unit(row.asked))
+    return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounted}, protects {protects})"
 
 
 def parameter_diff(records: Sequence[Record]) -> dict[str, tuple[Any, ...]]:

@@ -57,7 +57,7 @@ def test_a_trained_run_prints_one_record_and_does_not_run_twice(call: Call, tmp_
 
 
 def test_several_files_of_one_shape_are_one_table(call: Call, tmp_path: Path) -> None:
-    """They are stored once, whatever the order in which they are named; of unlike shape, a sentence names the column."""
+    """They are stored once, in whatever order they are named; of unlike shape, a sentence names the column."""
     lines = [f"{row % 50},{'fm'[row % 2]},{'ny'[row % 3 == 0]}\n" for row in range(400)]
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     first.write_text("age,sex,paid\n" + "".join(lines[:150]))

@@ -1,4 +1,4 @@
-"""What Streamlit holds of files on their way: from sessions that were let in, as much as one table, and not for long."""
+"""What Streamlit holds of files on their way: of sessions that were let in, as much as one table, and not for long."""
 
 from __future__ import annotations
 

@@ -105,8 +105,7 @@ def offer_upload(store: RunStore) -> bool:
     sent = tuple(each.file_id for each in st.session_state.get(key) or ())  # those that are gone too
     if sent and sent != st.session_state.get("uploaded"):
         st.session_state["uploaded"] = sent
-        with st.spinner("Storing the file and looking into it …"):
-            st.session_state["upload_faults"] = _take(store, given) if len(given) == len(sent) else (_LOST,)
+        st.session_state["upload_faults"] = _take(store, given) if len(given) == len(sent) else (_LOST,)
         if not st.session_state["upload_faults"]:
             st.session_state[_TURN] = turn + 1
             st.rerun()
@@ -146,7 +145,8 @@ def _share(store: RunStore, upload: Upload, *, shared: bool) -> None:
 def _take(store: RunStore, given: Sequence[UploadedFile]) -> tuple[str, ...]:
     """Store a table and look into it; what cannot be used is not kept. Return what is wrong with it."""
     try:
-        stored = _put(store, given)
+        with st.spinner("Storing the file …"):
+            stored = _put(store, given)
     except FairprivError as error:
         return (sentence(str(error)),)
     try:

@@ -259,4 +259,3 @@ def _ask_edges(name: str) -> str:
         )
         return ""
     return f"{name}:{edges}"
-

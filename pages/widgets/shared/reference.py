@@ -19,7 +19,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.folder import find_named, name_in_folder
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput, FairprivError
-from fairpriv_core.records.source import read_ratio, read_rows
+from fairpriv_core.records.source import name_unit, read_ratio, read_rows
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.access import find_store
 
@@ -112,6 +112,17 @@ def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
         rows=read_rows(further.get(_ROWS)),
         **{asked: further.get(asked) for asked in _ASKED},
     )
+
+
+def name_unit_of(text: str) -> str:
+    """Return whom an epsilon on the data protects: see `records.source.name_unit`; no file is looked for.
+
+    >>> name_unit_of("adult:sex"), name_unit_of("file-3fa94c0d12ab:sex?label=hired")
+    ('person', 'row')
+    """
+    name, asked = text.partition(":")[0], dict(parse_qsl(text.partition("?")[2]))
+    is_file = name.startswith((_UPLOAD, _FOLDER))
+    return name_unit({"file": name if is_file else None, "dataset": name, "person": asked.get("person")})
 
 
 def list_reference(text: str) -> str:

@@ -28,7 +28,7 @@ def attempt(action: Callable[[], Result], *, slots: Mapping[str, Any] | None = N
 
 
 def sentence(message: str) -> str:
-    """Return the message as a person reads it: it starts with a capital letter, or a name as it is, and ends with a stop.
+    """Return the message as a person reads it: with a capital letter, unless a name comes first, and a stop.
 
     >>> sentence("clip must be > 0, got 0")
     'Clip must be > 0, got 0.'
