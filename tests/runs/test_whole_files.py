@@ -5,6 +5,7 @@ See `test_whole_runs`. Under a declared or paid schema not even what columns hol
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -89,10 +90,33 @@ categories = ["a", "b"]
 type = "date"
 part = "month"
 order = "ymd"
+
+[columns.visits]
+type = "whole number"
+range = [0, 9]
+missing = true
+
+[columns.born]
+type = "date"
+part = "year"
+order = "ymd"
+range = [1940, 2005]
+
+[columns.id]
+role = "person"
+type = "code"
 """
 
 
-_OPEN = _SCHEMA.replace("range = [-3, 3]", "").replace('categories = ["a", "b"]', "")
+_STATED = ("range = [-3, 3]", 'categories = ["a", "b"]', "range = [0, 9]", "range = [1940, 2005]")
+_OPEN = functools.reduce(lambda text, stated: text.replace(stated, ""), _STATED, _SCHEMA)
+_USUAL = "0.5,a,2020-06-15,3,1970-05-01"
+_EXTREMES = (
+    "1e30,a,2020-01-31,-7,1066-10-14",
+    "oops,never heard of,soon,many,later",
+    ",,,,",
+    '"1,5",b,31.12.1999,2.5,2999-01-01',
+)
 
 
 class _Padded(RecordingMechanism):
@@ -114,22 +138,28 @@ def settle_replayed(config: RunConfig, place: Path, tape: list[Release] | None) 
 
 @pytest.mark.parametrize("name", ["dp_sgd", "pf_ld_record"])
 @pytest.mark.parametrize("source", ["declared", "paid"])
-@pytest.mark.parametrize("extreme", ["1e30,a,2020-01-31", "oops,never heard of,soon", ",,", '"1,5",b,31.12.1999'])
-def test_under_a_declared_or_paid_schema_one_extreme_row_leaves_nothing(
+@pytest.mark.parametrize("extreme", _EXTREMES)
+def test_under_a_declared_or_paid_schema_the_extreme_rows_of_one_person_leave_nothing(
     name: str, source: str, extreme: str, tmp_path: Path
 ) -> None:
-    """What a file's columns hold is not learned from it, or with noise: no range, list or type follows one row."""
+    """What a file's columns hold is not learned from it, or with noise: no range, list or type follows one person.
+
+    Three of the rows are one person's, and all of them are changed, whichever of them is used.
+    """
     draw, path = np.random.default_rng(6), tmp_path / "people.csv"
     paid = ["no" if draw.random() < 0.5 else "yes" for _ in range(ROWS)]
     lines = [
-        f"{'fm'[row % 2]},{paid[row]},{draw.normal():.3f},{'ab'[row % 2]},2020-0{row % 9 + 1}-15" for row in range(ROWS)
+        f"{'fm'[row % 2]},{paid[row]},p{row},{draw.normal():.3f},{'ab'[row % 2]},2020-0{row % 9 + 1}-15,"
+        f"{row % 10 if row % 7 else ''},{1940 + row % 60}-03-01"
+        for row in range(ROWS)
     ]
     schema = read_schema_file(_SCHEMA) if source == "declared" else pay_for(read_schema_file(_OPEN), 0.2)
     data = {**name_roles(schema), "file": str(path), "schema": to_text(schema, compared={"sex", "paid"})}
     left: list[Left] = []
     tape = measured = None
-    for place, last in enumerate(("0.5,a,2020-06-15", extreme)):
-        path.write_text("\n".join(["sex,paid,score,town,seen", *lines, f"m,yes,{last}"]))
+    for place, held in enumerate((_USUAL, extreme)):
+        theirs = [f"{sex},{answer},p0,{held}" for sex, answer in (("f", "no"), ("m", "yes"), ("m", "no"))]
+        path.write_text("\n".join(["sex,paid,id,score,town,seen,visits,born", *theirs, *lines[1:]]))
         config = ask(EXAMPLES[name][0], data)
         if source == "paid":
             method = {"name": name, "epochs": 2, **({"batch_size": 50} if name == "dp_sgd" else {})}
