@@ -107,7 +107,7 @@ def explain(
         return fault(f"{path.name}: a row is longer than a block; look for a quotation mark that is never closed.")
     if "Empty CSV" in text:
         return fault(f"{path.name} is empty; it needs a header line and rows.")
-    return fault(f"{path.name} cannot be read: {_shorten(' '.join(text.split()), 200)}.")
+    return fault(f"{path.name} cannot be read: {_shorten(' '.join(text.split()), 200).rstrip('.')}.")
 
 
 def no_rows(path: Path) -> BadInput:

@@ -144,21 +144,27 @@ def _share(store: RunStore, upload: Upload, *, shared: bool) -> None:
 
 def _take(store: RunStore, given: Sequence[UploadedFile]) -> tuple[str, ...]:
     """Store a table and look into it; what cannot be used is not kept. Return what is wrong with it."""
+    names = tuple(each.name for each in given)
     try:
         with st.spinner("Storing the file …"):
             stored = _put(store, given)
     except FairprivError as error:
-        return (sentence(str(error)),)
+        return (_spell(str(error), names),)
     try:
         faults = look_into(stored.path, uploaded=True).errors
     except FairprivError as error:
         faults = (str(error),)
     if faults:
         attempt(lambda: store.uploads.delete(stored.id, store.payer))
-        return tuple(sentence(fault.replace(stored.path.name, stored.name)) for fault in faults)
+        return tuple(_spell(fault.replace(stored.path.name, stored.name), (stored.name,)) for fault in faults)
     choose("file", name_upload(stored))
     _forget(given)
     return ()
+
+
+def _spell(fault: str, names: tuple[str, ...]) -> str:
+    """Return what is wrong with files as a sentence; the name of one stays as it is where the sentence begins."""
+    return fault if fault.startswith(names) else sentence(fault)
 
 
 def _put(store: RunStore, given: Sequence[UploadedFile]) -> Upload:
