@@ -7,6 +7,7 @@ import click
 FILE = (
     "Your own table in place of a data set: CSV, Excel (.xlsx) or Parquet; a CSV also as .gz, or several in one .zip."
 )
+FILES = f"{FILE} Given several times: CSV files with the same columns, which are one table."
 SENSITIVE = "The sensitive attribute: a column, column:edge,edge to cut numbers, a+b to cross two."
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 out = click.option("--out", help="Write the record here too.")

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from tempfile import TemporaryFile
 from typing import Any
 
+from fairpriv_core.data.faults import check_file
+from fairpriv_core.data.several import join_files, name_joined
 from fairpriv_core.data.table_schema import find_compared, name_roles, pay_for, read_schema_file, to_text
 from fairpriv_core.errors import BadInput
-from fairpriv_core.paths import read_text
+from fairpriv_core.paths import read_path, read_text
 from fairpriv_core.plain import read_json, read_toml
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.parameters import read_method_table
 from fairpriv_core.records.source import DATA_FIELDS
+from fairpriv_core.store.runs import open_store
 
 _METHOD = ("method", "variant", "assignments")
 
@@ -40,6 +45,22 @@ def read_request(given: Mapping[str, Any]) -> RunConfig:
         name = config.method.info.name
         raise BadInput(f"epsilon needs a private method, got '{name}', which adds no noise.", field="epsilon")
     return config
+
+
+def name_table(files: Sequence[str]) -> str | None:
+    """Return the path of the one table that `files` are; several of one shape become an upload of the store's owner.
+
+    None for no file; BadInput, naming file and column, where they are not of one shape.
+    """
+    if len(files) < 2:
+        return next(iter(files), None)
+    paths = [read_path(file) for file in files]
+    for path in paths:
+        check_file(path)
+    with ExitStack() as opened, TemporaryFile() as joined, open_store() as store:
+        join_files([(path.name, opened.enter_context(path.open("rb"))) for path in paths], joined)
+        joined.seek(0)
+        return str(store.uploads.put(joined, name_joined([path.name for path in paths]), store.payer).path)
 
 
 def read_method_options(

@@ -11,7 +11,7 @@ import click
 
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, print_answer, report, say
-from fairpriv_core.cli.request import read_method_options, read_request
+from fairpriv_core.cli.request import name_table, read_method_options, read_request
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.metrics import violation
 from fairpriv_core.records.ledger_entry import call_data
@@ -31,7 +31,7 @@ _ROWS = "Use so many rows, drawn at random with a constant seed; the others are 
 
 @click.command()
 @click.option("--dataset", help="A data set of the catalogue.")
-@click.option("--csv", "--parquet", "--file", "file", help=options.FILE)
+@click.option("--csv", "--parquet", "--file", "files", multiple=True, help=options.FILES)
 @click.option("--label", help="The column to predict; a file needs it. score:150 cuts a number in two.")
 @click.option("--positive", help="The label's value that counts as positive.")
 @click.option("--sensitive", help=options.SENSITIVE)
@@ -74,6 +74,7 @@ _ROWS = "Use so many rows, drawn at random with a constant seed; the others are 
 def train(out: str | None, again: bool, as_json: bool, **given: Any) -> None:
     """Train a model and print its record."""
     check_folder(out)
+    given["file"] = name_table(given.pop("files"))
     row, record = foreground.train(read_request(given), open_reporter(), again=again)
     report(answer_run(row, record), out, as_json)
 

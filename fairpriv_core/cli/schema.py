@@ -5,17 +5,21 @@ from __future__ import annotations
 import click
 
 from fairpriv_core.cli.output import write_out
+from fairpriv_core.cli.request import name_table
 from fairpriv_core.data.profile import propose_schema
 from fairpriv_core.paths import read_path
 
 
 @click.command()
-@click.argument("file")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--out", help="Write the schema here; without it, it is printed.")
-def schema(file: str, out: str | None) -> None:
-    """Propose what the columns of a table of your own are, each guess with its reason; correct it, then train."""
-    path = read_path(file)
-    proposed = propose_schema(path).to_toml(path.name)
+def schema(files: tuple[str, ...], out: str | None) -> None:
+    """Propose what the columns of a table of your own are, each guess with its reason; correct it, then train.
+
+    Several CSV files with the same columns are one table.
+    """
+    path = read_path(name_table(files) or "")
+    proposed = propose_schema(path).to_toml(" --file ".join(read_path(file).name for file in files))
     if out is None:
         click.echo(proposed, nl=False)
     else:

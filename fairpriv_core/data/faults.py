@@ -99,7 +99,7 @@ def explain(
         where = f"row {number}" if number is not None else "a row"
         return fault(
             f"{path.name}: {where} has {fields} fields, the header {len(header)}: '{_shorten(content)}'; "
-            f"correct that row or quote its texts."
+            f"correct that row or quote its text."
         )
     if "straddling" in text and path.stat().st_size < _BLOCK:
         return no_rows(path)
@@ -107,7 +107,7 @@ def explain(
         return fault(f"{path.name}: a row is longer than a block; look for a quotation mark that is never closed.")
     if "Empty CSV" in text:
         return fault(f"{path.name} is empty; it needs a header line and rows.")
-    return fault(f"{path.name} cannot be read: {_shorten(' '.join(text.split()), 200)}.")
+    return fault(f"{path.name} cannot be read: {_shorten(' '.join(text.split()), 200).rstrip('.')}.")
 
 
 def no_rows(path: Path) -> BadInput:

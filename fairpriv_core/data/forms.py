@@ -24,12 +24,12 @@ from typing import Any, BinaryIO, Literal, cast
 from python_calamine import CalamineError, CalamineWorkbook
 
 from fairpriv_core.data.faults import check_size, fault, find_bad_byte, read_header, read_start
+from fairpriv_core.data.several import SEPARATORS, list_members, read_members
 from fairpriv_core.data.table import MISSING, parse_number
 
 _BLOCK = 1 << 20
 _SAMPLE_ROWS = 200
 _MOST_RAGGED = 0.1  # of the sampled rows: with a separator more are of another length, it is none
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _MARKS = {  # the longest first: a mark of UTF-16 begins one of UTF-32
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -72,7 +72,7 @@ class Form:
 
     def describe(self) -> str:
         """Return what is unusual, such as "as Latin-1, with decimal commas"; "" for nothing."""
-        said = [f"{_SEPARATORS[self.separator]} between values"] if self.separator != "," else []
+        said = [f"{SEPARATORS[self.separator]} between values"] if self.separator != "," else []
         said += ["decimal commas"] if self.decimal == "," else []
         named = [f"as {self.files} files in the order of their names"] if self.files > 1 else []
         named += [f"as {_NAMES[self.encoding]}"] if self.encoding in _NAMES else []
@@ -95,8 +95,6 @@ def find_form(path: Path, *, limit_bytes: int | None = None) -> Form:
         return Form(packing)
     files = _count_files(path) if packing == "zip" else 1
     encoding = _find_encoding(path, packing, limit_bytes)
-    if files > 1 and encoding.startswith(("utf-16", "utf-32")):
-        raise fault(f"{path.name} holds {files} files in {_NAMES[encoding]}; save several files as UTF-8.")
     with open_rows(path, Form(packing, encoding)) as stream:
         sample = read_start(stream)
     separator = _find_separator(sample)
@@ -196,52 +194,22 @@ def _unpack(path: Path, packing: str) -> Iterator[BinaryIO]:
             yield file
 
 
-def _list_members(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """Return the files of a zip by their names; what macOS adds to each is none."""
-    files = [each for each in packed.infolist() if not each.is_dir() and not each.filename.startswith("__MACOSX/")]
-    return sorted(files, key=lambda each: each.filename)
-
-
 def _count_files(path: Path) -> int:
     with _explain(path), zipfile.ZipFile(path) as packed:
-        return len(_list_members(packed))
+        return len(list_members(packed))
 
 
 @contextmanager
 def _open_members(path: Path, packed: zipfile.ZipFile) -> Iterator[BinaryIO]:
     """Give the rows of a zip's files as one stream of bytes, with the header of the first."""
-    members = _list_members(packed)
+    members = list_members(packed)
     if not members:
         raise fault(f"{path.name} holds no file; put a table into it, or several of one shape.")
     if len(members) == 1:
         with packed.open(members[0]) as member:
             yield cast(BinaryIO, member)
         return
-    yield cast(BinaryIO, _Joined(_read_members(path, packed, members)))
-
-
-def _read_members(path: Path, packed: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo]) -> Iterator[bytes]:
-    """Give the bytes of files that begin with the same line, which is given once."""
-    header = b""
-    for each in members:
-        with packed.open(each) as member:
-            line = next((line for line in iter(lambda: member.readline(_BLOCK), b"") if line.strip()), b"")
-            if not header:
-                header = line
-                yield line
-            elif _strip_header(line) != _strip_header(header):
-                first, other = members[0].filename, each.filename
-                raise fault(f"{path.name} holds files of unlike shape: {other} begins with another line than {first}.")
-            last = line
-            for block in iter(lambda: member.read(_BLOCK), b""):
-                last = block
-                yield block
-            if not last.endswith(b"\n"):
-                yield b"\n"
-
-
-def _strip_header(line: bytes) -> bytes:
-    return line.removeprefix(codecs.BOM_UTF8).strip()
+    yield cast(BinaryIO, _Joined(read_members(packed, members)))
 
 
 def _find_encoding(path: Path, packing: str, limit_bytes: int | None) -> str:
@@ -341,7 +309,7 @@ def _list_rows(sample: str, separator: str) -> list[list[str]]:
 def _find_separator(sample: str) -> str:
     """Return what parts most rows into as many values as the header has names; of several the one with most names."""
     names: dict[str, int] = {}
-    for separator in _SEPARATORS:
+    for separator in SEPARATORS:
         lengths = [len(row) for row in _list_rows(sample, separator)]
         ragged = sum(length != lengths[0] for length in lengths)
         if lengths and lengths[0] > 1 and ragged <= _MOST_RAGGED * len(lengths):

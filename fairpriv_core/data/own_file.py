@@ -52,8 +52,8 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     for field, text in (("label", spec.label or ""), ("sensitive", spec.sensitive)):
         for name in _named_columns(text, table) & set(reading.unused):
             raise BadInput(reading.unused[name], field=field)
-    asked = _find_compared(spec, table, path.name)
-    _check_schema(schema, asked, reading, path.name)
+    asked = _find_compared(spec, table)
+    _check_schema(schema, asked, reading)
     said = state_columns(table, schema, without={one.column for one in asked})
     source = "rows" if schema is None else schema.values_from
     learned = source == "rows"
@@ -84,12 +84,12 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     return attach_images(replace(rows, caveats=reading.odd), path, spec.image, skip=spec.unreadable is not None)
 
 
-def _find_compared(spec: DataSpec, table: Table, file: str) -> tuple[Attribute, ...]:
+def _find_compared(spec: DataSpec, table: Table) -> tuple[Attribute, ...]:
     """Return the sensitive columns and the label, which stands last; BadInput where one is unknown or has no value."""
     asked = (*parse_sensitive(spec.sensitive, table), parse_label(spec.label or "", table))
     for one in asked:
         if find_missing(table[one.column]).all():
-            raise BadInput(f"{file}: every value of '{one.column}' is missing; choose another column.", field="file")
+            raise BadInput(f"every value of '{one.column}' is missing; choose another column.", field="file")
     return asked
 
 
@@ -121,14 +121,14 @@ def state_columns(table: Table, schema: TableSchema | None, *, without: Collecti
     return {name: guess_column(name, column) for name, column in table.items() if name not in without}
 
 
-def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], reading: Reading, file: str) -> None:
+def _check_schema(schema: TableSchema | None, asked: Sequence[Attribute], reading: Reading) -> None:
     """Raise BadInput where a schema names a column that the file lacks, or does not say all that it must."""
     if schema is None:
         return
     lacking = [column.name for column in schema.columns if column.name not in reading.table]
     if lacking:
         raise BadInput(
-            f"the schema names a column '{lacking[0]}', and {file} has none of that name; "
+            f"the schema names a column '{lacking[0]}', and the file has none of that name; "
             f"its columns are {', '.join([*reading.table, *reading.unused][:20])}.",
             field="schema",
         )

@@ -202,9 +202,14 @@ def inspect_file(path: Path | str, *, limit_bytes: int | None = None) -> FileRep
     except BadInput as error:
         return FileReport(place.name, 0, errors=(str(error),))
     columns = _guess_label([_report(name, column) for name, column in reading.table.items()])
+    if not list_labels(columns):
+        said = f"{place.name} has no column with two different values, so nothing can be predicted; check the file."
+        return FileReport(place.name, 0, errors=(said,))
     rows = len(next(iter(reading.table.values()), ()))
-    said = (*reading.remarks, *(report.said.reason for report in columns if report.said.reason))
-    warnings = tuple(remark for remark in said if not remark.startswith(tuple(f"column '{name}' " for name in images)))
+    remarks = (*reading.remarks, *(report.said.reason for report in columns if report.said.reason))
+    warnings = tuple(
+        remark for remark in remarks if not remark.startswith(tuple(f"column '{name}' " for name in images))
+    )
     return FileReport(place.name, rows, columns, (), warnings, images)
 
 

@@ -275,7 +275,7 @@ def read_table(
     nameless = [str(position) for position, name in enumerate(header, 1) if not name]
     noted = [f"column {', '.join(nameless)} has no name and is not used."] if nameless else []
     described = form.describe()
-    said = [f"{path.name} is read {described}."] if described else []
+    said = [f"The file is read {described}."] if described else []
     return replace(reading, odd=(*said, *noted, *reading.odd), form=described)
 
 

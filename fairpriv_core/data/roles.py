@@ -72,7 +72,7 @@ def declare_grouping(attribute: Attribute, column: Numeric | Categorical, declar
     if isinstance(column, Categorical):
         if attribute.edges:
             raise BadInput(
-                f"'{column.name}' holds texts, so it cannot be cut at {_show(attribute.edges)}; "
+                f"'{column.name}' holds text, so it cannot be cut at {_show(attribute.edges)}; "
                 f"write it without edges, or cut a numeric column.",
                 field="sensitive",
             )
@@ -326,7 +326,7 @@ def _cut_label(column: Numeric | Categorical, edge: float) -> Label:
     shown = show_number(edge)
     if isinstance(column, Categorical):
         raise BadInput(
-            f"label '{column.name}' holds texts, so it cannot be cut at {shown}; "
+            f"label '{column.name}' holds text, so it cannot be cut at {shown}; "
             f"write it without ':{shown}', or cut a numeric column.",
             field="label",
         )

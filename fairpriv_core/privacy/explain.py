@@ -9,8 +9,8 @@ from fairpriv_core import checks
 from fairpriv_core.text import delta_text
 
 _PROTECTED: Mapping[str, str] = {
-    "attribute": "one person's sensitive attribute; everything else about them is taken as public",
-    "record": "one person's whole record",
+    "attribute": "one {unit}'s sensitive attribute; everything else about {it} is taken as public",
+    "record": "{whole}",
 }
 _ALMOST_NONE = 8.0
 _VERY_LOW = 0.05
@@ -34,14 +34,17 @@ def _sureness(epsilon: float) -> float:
     return 100 / (1 + math.exp(-epsilon))
 
 
-def sentence(epsilon: float | None, delta: float, threat_model: str) -> str:
+def sentence(epsilon: float | None, delta: float, threat_model: str, unit: str = "person") -> str:
     """Return what (`epsilon`, `delta`) says under `threat_model` ("attribute" or "record"), in two to four sentences.
+
+    `unit` is "person", or "row" where people may have several.
 
     None and infinity mean that nothing is proved. BadInput for a number out of range or another threat model.
     """
     checks.one_of(_PROTECTED, threat_model=threat_model)
     checks.open_unit(delta=delta)
-    protects = f"What is protected: {_PROTECTED[threat_model]}."
+    it, whole = ("it", "one whole row") if unit == "row" else ("them", f"one {unit}'s whole record")
+    protects = f"What is protected: {_PROTECTED[threat_model].format(unit=unit, it=it, whole=whole)}."
     if epsilon is None or math.isinf(epsilon):
         return f"No bound on what an attacker can learn is proved. {protects}"
     checks.not_negative(epsilon=epsilon)

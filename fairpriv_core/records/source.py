@@ -92,6 +92,27 @@ def without_folders(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**config, "data": {**config["data"], "file": name_file(config["data"])}}
 
 
+def name_unit(data: Mapping[str, Any]) -> str:
+    """Return whom an epsilon on a config's data protects: a "person", or a "row" where people may have several.
+
+    >>> name_unit({"dataset": "adult"}), name_unit({"file": "a.csv"}), name_unit({"file": "a.csv", "person": "id"})
+    ('person', 'row', 'person')
+    """
+    known = problems().get(data.get("dataset") or "")
+    several = data.get("file") is not None or (known is not None and known.unit is not None)
+    return "row" if several and not data.get("person") else "person"
+
+
+def is_read_from_rows(data: Mapping[str, Any], threat_model: str | None) -> bool:
+    """Return whether an epsilon on a config's data takes as given what its file's rows say of ranges and values.
+
+    Under "attribute" features are public in any case, and pixels have a range of their own.
+    """
+    if threat_model != "record" or data.get("file") is None or data.get("image") is not None:
+        return False
+    return data.get("schema") is None or from_text(data["schema"]).values_from == "rows"
+
+
 def hash_own_file(path: str | None) -> str | None:
     """Return the SHA-256 of a person's file, which nothing that leaves may hold; None where there is none to read."""
     return None if path is None or not Path(path).is_file() else hash_file(Path(path))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from fairpriv_core.records.record import RAW, is_covered
-from fairpriv_core.records.source import name_file
+from fairpriv_core.records.source import name_file, name_unit
 from fairpriv_core.report import wording
 from fairpriv_core.report.audits import (
     NOTHING_TO_GUESS,
@@ -197,7 +197,8 @@ def _say_plainly(each: Chosen) -> str:
         if each.first.method.pursues_notion
         else "Learns to decide rightly; fairness is only measured"
     )
-    return f"{aims}. Protects {wording.protected(each.record['threat_model'])}."
+    unit = name_unit(each.record["config"]["data"])
+    return f"{aims}. Protects {wording.protected(each.record['threat_model'], unit)}."
 
 
 def _compare_claims(chosen: Sequence[Chosen]) -> dict[str, list[str]]:
@@ -222,7 +223,7 @@ def _list_privacy(each: Chosen) -> tuple[Cell, ...]:
         each.mark,
         "nothing: its noise can be repeated"
         if each.row.variant == REPLAYED
-        else wording.protected(record["threat_model"]),
+        else wording.protected(record["threat_model"], name_unit(record["config"]["data"])),
         None if each.row.epsilon is None else f"{each.row.epsilon:g}",
         epsilon_text(record["epsilon"]) if private else "not private",
         delta_text(record["delta"]) if private else None,

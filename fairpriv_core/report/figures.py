@@ -140,7 +140,7 @@ def predicted_epsilon(
     *,
     budget: float | None,
     delta: float,
-    threat_model: str | None,
+    protects: str,
     published: Sequence[Value] = (),
 ) -> FigureData:
     """The ε that a planned run will have spent after each epoch, the budget, and the paper's own accounting."""
@@ -156,7 +156,7 @@ def predicted_epsilon(
         x=Axis("Epoch"),
         panels=(Panel(Axis("ε spent", range=from_zero([*epsilon, *published], budget))),),
         series=tuple(series),
-        caption=f"{ends} δ = {delta_text(delta)}; protects {wording.protected(threat_model)}.",
+        caption=f"{ends} δ = {delta_text(delta)}; protects {protects}.",
         alt=f"Predicted ε over epochs. {ends}",
         references=marks,
     )

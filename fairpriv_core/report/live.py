@@ -172,9 +172,9 @@ def live_multipliers(history: History, *, limit: float | None = None) -> FigureD
 
 
 def live_epsilon(
-    history: History, *, budget: float | None, delta: float, threat_model: str | None, steps: int | None = None
+    history: History, *, budget: float | None, delta: float, protects: str, steps: int | None = None
 ) -> FigureData:
-    """ε spent so far, against the budget; the axis reaches to the planned number of `steps`."""
+    """ε spent so far, against the budget, and what it `protects`; the axis reaches to the planned number of `steps`."""
     x, y = _of(history, "epsilon")
     spent = _last(y)
     words = f"ε = {epsilon_text(spent)} spent" if spent is not None else "Nothing spent yet"
@@ -186,7 +186,7 @@ def live_epsilon(
         x=STEP if steps is None else Axis("Step", range=(0.0, float(steps))),
         panels=(Panel(Axis("ε spent", range=from_zero(y, budget))),),
         series=(line("ε spent", x, y, style="budget"),),
-        caption=f"{words} δ = {delta_text(delta)}; protects {wording.protected(threat_model)}.",
+        caption=f"{words} δ = {delta_text(delta)}; protects {protects}.",
         alt=words,
         references=marks,
     )

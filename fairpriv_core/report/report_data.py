@@ -21,7 +21,7 @@ from fairpriv_core.plain import write_toml
 from fairpriv_core.privacy.explain import odds, sentence
 from fairpriv_core.records.ledger_entry import call_data, identify_data, list_sensitive
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.source import key_split
+from fairpriv_core.records.source import key_split, name_unit
 from fairpriv_core.report.live import is_overlaid
 from fairpriv_core.runs.certificate import describe_certificates
 from fairpriv_core.store.audits import AuditStore
@@ -209,7 +209,7 @@ def tell_odds(record: RunRecord) -> Odds:
         return Odds("Nothing limits what an attacker can learn: this method is not private.", None)
     if record.config["replay_noise"] is not None:
         return Odds("Nothing is protected: whoever knows how the noise was drawn can take it off.", None)
-    said = sentence(record.epsilon, record.delta, record.threat_model)
+    said = sentence(record.epsilon, record.delta, record.threat_model, name_unit(record.config["data"]))
     return Odds(said, None if record.epsilon is None else odds(record.epsilon))
 
 

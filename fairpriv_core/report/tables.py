@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairpriv_core.records.source import name_unit
 from fairpriv_core.report.wording import ONE_SEED, protected
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import delta_text, epsilon_text
@@ -69,6 +70,12 @@ class TableRow:
     group_ratio: float | None = None
     rows: int | None = None
     constant: float | None = None
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What the setting says of the data."""
+        found: dict[str, Any] = json.loads(self.setting or "{}").get("data", {})
+        return found
 
     @property
     def data(self) -> tuple[str, str, float | None, int | None]:
@@ -135,7 +142,8 @@ def say_claim(row: TableRow) -> str:
     delta = "" if row.delta is None else f"δ = {delta_text(row.delta)}, "
     if row.epsilon is None:
         return "no ε is proved"
-    return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounted}, protects {protected(row.threat_model)})"
+    protects = protected(row.threat_model, name_unit(row.asked))
+    return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounted}, protects {protects})"
 
 
 def parameter_diff(records: Sequence[Record]) -> dict[str, tuple[Any, ...]]:

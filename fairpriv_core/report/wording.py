@@ -6,22 +6,31 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
+from fairpriv_core.records.source import is_read_from_rows, name_unit
 from fairpriv_core.text import delta_text, epsilon_text, number_text
 
 PAID = "From noisy counts that ε covers. Whiskers: 95 % interval over the noise and the sampling of the test rows."
 DECIDED = "decided/"  # and a class's name: the share of a group that is decided for it
 THINNED = "It takes as given which training rows a group ratio left out, although that depends on everyone's group."
 ONE_SEED = "One seed: no interval can be given."
+LEARNED = "It takes as given what all rows say of the features' ranges, bins and values."
 _PROTECTED = {
-    "attribute": "the sensitive attribute of each person",
-    "record": "the whole record of each person",
-    None: "nothing: the method is not private",
+    ("attribute", "person"): "the sensitive attribute of each person",
+    ("record", "person"): "the whole record of each person",
+    ("attribute", "row"): "the sensitive attribute of each row",
+    ("record", "row"): "each whole row",
 }
 
 
-def protected(threat_model: str | None) -> str:
-    """Return what an epsilon of `threat_model` protects."""
-    return _PROTECTED[threat_model]
+def protected(threat_model: str | None, unit: str = "person") -> str:
+    """Return what an epsilon of `threat_model` protects of a "person" or "row": see `records.source.name_unit`."""
+    return "nothing: the method is not private" if threat_model is None else _PROTECTED[threat_model, unit]
+
+
+def tell_given(data: Mapping[str, Any], threat_model: str | None) -> str:
+    """Return the sentences that stand beside an epsilon on a config's `data`, each after a blank; "" for none."""
+    thinned = "" if data.get("group_ratio") is None else f" {THINNED}"
+    return thinned + (f" {LEARNED}" if is_read_from_rows(data, threat_model) else "")
 
 
 def share_text(found: Mapping[str, Any], name: str) -> str:
@@ -44,13 +53,12 @@ def epsilon_line(record: Mapping[str, Any]) -> str:
     """
     if record.get("threat_model") is None:
         return "No ε: this method is not private."
-    given = "" if record["config"]["data"].get("group_ratio") is None else f" {THINNED}"
-    return f"{_tell_epsilon(record)}{given}"
+    return f"{_tell_epsilon(record)}{tell_given(record['config']['data'], record['threat_model'])}"
 
 
 def _tell_epsilon(record: Mapping[str, Any]) -> str:
     value, published = record.get("epsilon"), record.get("epsilon_published")
-    protects = f"protects {protected(record['threat_model'])}"
+    protects = f"protects {protected(record['threat_model'], name_unit(record['config']['data']))}"
     delta = f"δ = {delta_text(record['delta'])}"
     beside = "" if published is None else f"; the paper's accounting claims {epsilon_text(published)}"
     if value is not None:

@@ -12,6 +12,7 @@ from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.records.mixing import say_height, say_one_answer
 from fairpriv_core.records.reached import judge_aim
 from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.source import name_unit
 from fairpriv_core.store.claim import Progress
 from fairpriv_core.text import epsilon_text
 
@@ -56,6 +57,7 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
 def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the lines on privacy of a record's or an account's JSON: proved beside published, never one alone."""
     threat_model, delta = stated["threat_model"], stated["delta"]
+    unit = name_unit(stated["config"]["data"]) if "config" in stated else "person"
     if threat_model is None:
         return [("epsilon", f"none. {stated['epsilon_reason']}")]
     proved, claimed = stated["epsilon"], stated["epsilon_published"]
@@ -64,7 +66,7 @@ def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("  if secret", f"{epsilon_text(stated['epsilon_if_secret'])}, had the noise been secret"))
     if claimed is not None:
         lines.append(("  published", f"{epsilon_text(claimed)}, by the paper's own accounting"))
-    lines += [("delta", f"{delta:g}"), ("protects", f"{sentence(proved, delta, threat_model)}")]
+    lines += [("delta", f"{delta:g}"), ("protects", sentence(proved, delta, threat_model, unit))]
     return lines
 
 

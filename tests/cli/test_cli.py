@@ -56,6 +56,25 @@ def test_a_trained_run_prints_one_record_and_does_not_run_twice(call: Call, tmp_
     assert listed[1]["accuracy"] == record["metrics"]["accuracy"]
 
 
+def test_several_files_of_one_shape_are_one_table(call: Call, tmp_path: Path) -> None:
+    """They are stored once, in whatever order they are named; of unlike shape, a sentence names the column."""
+    lines = [f"{row % 50},{'fm'[row % 2]},{'ny'[row % 3 == 0]}\n" for row in range(400)]
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    first.write_text("age,sex,paid\n" + "".join(lines[:150]))
+    second.write_text("age,sex,paid\n" + "".join(lines[150:]))
+    asked = ("--label", "paid", "--positive", "y", "--sensitive", "sex", "--method", "none", "--set", "epochs=1")
+    asked += ("--notion", "demographic_parity", "--json")
+    made = call("train", "--csv", str(first), "--csv", str(second), *asked)
+    assert made.code == 0, made.err
+    again = call("train", "--csv", str(second), "--csv", str(first), *asked)
+    assert again.json["key"] == made.json["key"] and "nothing ran" in again.err
+    proposed = call("schema", str(first), str(second)).out
+    assert "--file first.csv --file second.csv --schema" in proposed and "[columns.sex]" in proposed
+    second.write_text("age,paid\n1,n\n")
+    refused = call("train", "--csv", str(first), "--csv", str(second), *asked)
+    assert refused.code == 2 and "second.csv has no column 'sex', which first.csv has" in refused.err
+
+
 def test_text_says_proved_beside_published_and_what_is_protected(call: Call) -> None:
     said = call(*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--set", "epochs=2")
     for words in (", proved", "delta", "sensitive attribute", "rates are raw", "Accuracy may be published"):

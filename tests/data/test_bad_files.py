@@ -80,7 +80,7 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path: Path, content: bytes, s
         ({"sensitive": "gender"}, "unknown column 'gender' in sensitive; choose from sex, age, paid"),
         ({"label": "sex"}, "'sex' cannot be both the label and the sensitive attribute"),
         ({"sensitive": "sex+paid"}, "'paid' cannot be both the label and the sensitive attribute"),
-        ({"sensitive": "sex:3"}, "'sex' holds texts, so it cannot be cut at"),
+        ({"sensitive": "sex:3"}, "'sex' holds text, so it cannot be cut at"),
         ({"positive": "yes"}, "positive 'yes' does not occur in 'paid'; choose from 0, 1"),
         ({"label": "age"}, "label 'age' has 4 values (23, 30, 41, 52); say which one is the positive one"),
     ],

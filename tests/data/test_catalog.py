@@ -108,7 +108,7 @@ def test_positive_compares_numbers_as_numbers() -> None:
         ),
         (DataSpec(dataset="adult", sensitive="sex+"), "unknown column '' in sensitive"),
         (DataSpec(dataset="adult", sensitive="age"), "'age' is a numeric column; say where to cut it, like age:25,60"),
-        (DataSpec(dataset="adult", sensitive="sex:3"), "'sex' holds texts, so it cannot be cut at 3"),
+        (DataSpec(dataset="adult", sensitive="sex:3"), "'sex' holds text, so it cannot be cut at 3"),
         (DataSpec(dataset="adult", sensitive="age:60,25"), "the edges in 'age:60,25' must be rising numbers"),
         (DataSpec(dataset="adult", sensitive="age:nan"), "must be rising numbers"),
         (DataSpec(dataset="adult", sensitive="age:"), "must be rising numbers"),

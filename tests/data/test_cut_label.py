@@ -94,7 +94,7 @@ def test_a_name_with_a_colon_is_a_name(path: Path) -> None:
         ("score:nan", "a label is cut at one value, got 'nan'; write one number, like score:150."),
         ("score:25", "label 'score' cannot be cut at 25: all of its values are on one side; cut it above its smallest"),
         ("score:346.5", "label 'score' cannot be cut at 346.5: all of its values are on one side; cut it above"),
-        ("kind:3", "label 'kind' holds texts, so it cannot be cut at 3; write it without ':3', or cut a numeric"),
+        ("kind:3", "label 'kind' holds text, so it cannot be cut at 3; write it without ':3', or cut a numeric"),
         ("wage:3", "unknown label column 'wage:3'; choose from sex, age, kind, score."),
     ],
 )

@@ -136,7 +136,7 @@ def test_the_same_rows_are_read_from_every_form(tmp_path: Path, name: str) -> No
     assert plain(reading.table["weight"])[:3] == [1.5, -2.25, None]
     assert digest_content(path) == digest_content(reference)  # the same people, whatever the file
     described = form.describe()
-    assert reading.odd == ((f"people.csv is read {described}.",) if described else ())
+    assert reading.odd == ((f"The file is read {described}.",) if described else ())
     assert inspect_file(path).rows == len(ROWS)
     assert [str(cell) for cell in read_cells(path, "age")] == [row[2] for row in ROWS]
     assert read_first_row(path)["sort"] == "café"
@@ -147,7 +147,7 @@ def test_a_file_of_another_form_trains_the_same_model_and_says_what_it_is(tmp_pa
     european = write(tmp_path / "a.csv", separator=";", decimal=",", encoding="cp1252")
     one, other = (load_dataset(DataSpec(file=str(path), **asked)) for path in (european, write(tmp_path / "b.csv")))
     assert (one.X == other.X).all() and (one.y == other.y).all() and one.group_names == other.group_names
-    said = "a.csv is read as Windows-1252 (Western European), with semicolons between values and decimal commas."
+    said = "The file is read as Windows-1252 (Western European), with semicolons between values and decimal commas."
     assert said in one.caveats and said not in other.caveats
     for threat_model in ("attribute", "record"):
         assert any(
@@ -228,15 +228,22 @@ def test_several_files_of_one_shape_in_a_zip_are_one_table(tmp_path: Path) -> No
     whole.write_bytes(PLAIN.encode())
     assert find_form(path) == Form("zip", files=3)
     assert digest_content(path) == digest_content(whole)
-    assert "all.zip is read as 3 files in the order of their names." in read_table(path).remarks
+    assert "The file is read as 3 files in the order of their names." in read_table(path).remarks
 
 
 @pytest.mark.parametrize(
     ("contents", "said"),
     [
-        ({"a.csv": b"x,y\n1,2\n", "b.csv": b"x,z\n1,2\n"}, "unlike shape: b.csv begins with another line than a.csv"),
-        ({"a.csv": b"x,y\n1,2\n", "b.csv": b""}, "unlike shape: b.csv begins with another line than a.csv"),
-        ({"a.csv": "x,y\n1,2\n".encode("utf-16"), "b.csv": "x,y\n1,2\n".encode("utf-16")}, "in UTF-16; save several"),
+        ({"a.csv": b"x,y\n1,2\n", "b.csv": b"x,z\n1,2\n"}, "b.csv has no column 'y', which a.csv has; several files"),
+        ({"a.csv": b"x,y\n1,2\n", "b.csv": b"x,y,z\n1,2,3\n"}, "b.csv has a column 'z', which a.csv has not; several"),
+        ({"a.csv": b"x,y\n1,2\n", "b.csv": b"y,x\n1,2\n"}, "column 1 of b.csv is 'y', and that of a.csv is 'x'"),
+        ({"a.csv": b"x,y\n1,2\n", "b.csv": b"x;y\n1;2\n"}, "b.csv has semicolons between values, and a.csv has comm"),
+        ({"a.csv": b"x,y\n1,2\n", "b.csv": b"x,y,y\n1,2,3\n"}, "b.csv names a column twice, and a.csv does not"),
+        ({"a.csv": b"x,\xe9\n1,2\n", "b.csv": b"x,\xc3\xa9\n1,2\n"}, "b.csv and a.csv are in different encodings"),
+        ({"a.csv": b"x,y\n1,2\n", "b.csv": b'x,"y\nz"\n1,2\n'}, "the first line of b.csv opens a quotation mark"),
+        ({"a.csv": b"x,y\n1,2\n", "b.csv": b""}, "b.csv is empty; leave it out"),
+        ({"a.csv": b"x,y\n1,2\n", "b.xlsx": b"PK\x03\x04"}, "b.xlsx is no CSV; several files at once must be CSV"),
+        ({"a.csv": "x,y\n1,2\n".encode("utf-16"), "b.csv": "x,y\n1,2\n".encode("utf-16")}, "a.csv is in UTF-16"),
         ({}, "holds no file; put a table into it"),
     ],
 )

@@ -108,7 +108,7 @@ def test_a_row_without_a_declared_value_is_left_out(tmp_path: Path) -> None:
         (("range", "ranges"), "unknown key of column 'age' in the schema 'ranges'"),
         (('"declared"', '"nowhere"'), "values_from must be one of rows, declared, paid, got 'nowhere'"),
         (('role = "sensitive"', 'role = "label"'), "the schema names two columns as label, 'sex' and 'paid'"),
-        (("[columns.age]", "[columns.height]"), "the schema names a column 'height', and people.csv has none"),
+        (("[columns.age]", "[columns.height]"), "the schema names a column 'height', and the file has none"),
         (('type = "whole number"', 'type = "text"'), "role of column 'age' in the schema must be left out"),
         (("range = [0, 100]", "cut = [30]"), "cut of column 'age' in the schema must be left out"),
         (("range = [0, 100]", 'range = "all"'), "range of column 'age' in the schema must be rising numbers"),

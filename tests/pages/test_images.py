@@ -115,7 +115,7 @@ def make_parquet(broken: bool = False) -> bytes:
 
 def test_a_file_of_images_is_guessed_and_used(open_page: Open, own_store: Path) -> None:
     page = open_page("data", source="file")
-    page.file_uploader("uploader").upload("pets.parquet", make_parquet(), "application/octet-stream")
+    page.file_uploader[0].upload("pets.parquet", make_parquet(), "application/octet-stream")
     page.run()
     assert not page.exception and not page.error and not page.warning
     assert page.selectbox("image").value == "photo" and page.selectbox("label").value == "kind"
@@ -126,7 +126,7 @@ def test_a_file_of_images_is_guessed_and_used(open_page: Open, own_store: Path) 
 
 def test_an_image_that_cannot_be_read_is_named_and_left_out_if_asked(open_page: Open, own_store: Path) -> None:
     page = open_page("data", source="file")
-    page.file_uploader("uploader").upload("pets.parquet", make_parquet(broken=True), "application/octet-stream")
+    page.file_uploader[0].upload("pets.parquet", make_parquet(broken=True), "application/octet-stream")
     page.run()
     assert not page.exception and "row 5 (no image); mend" in page.error[0].value
     page.toggle("unreadable").set_value(True).run()

@@ -136,7 +136,7 @@ def test_a_launch_is_the_persons_own(see: See, own_store: Path) -> None:
 
 def test_an_upload_is_for_its_owner_until_it_is_shared(see: See, own_store: Path) -> None:
     page = see("pages/data.py", call("ana"), source="file")
-    page.file_uploader("uploader").upload("people.csv", make_csv(), "text/csv")
+    page.file_uploader[0].upload("people.csv", make_csv(), "text/csv")
     page.run()
     assert not page.error and page.selectbox("file").options[0].startswith("people.csv")
     reference = page.query_params["data"]

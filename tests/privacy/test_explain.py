@@ -30,6 +30,12 @@ def test_the_sentence_at_one() -> None:
     assert "whole record" in sentence(1.0, 1e-5, "record")
 
 
+def test_a_row_is_not_called_a_person() -> None:
+    assert sentence(1.0, 1e-5, "record", "row").endswith("What is protected: one whole row.")
+    said = "one row's sensitive attribute; everything else about it is taken as public."
+    assert sentence(1.0, 1e-5, "attribute", "row").endswith(said)
+
+
 @pytest.mark.parametrize(("epsilon", "weak"), [(7.9, False), (8.0, True), (700.0, True)])
 def test_much_is_called_almost_no_guarantee(epsilon: float, weak: bool) -> None:
     assert ("almost no guarantee" in sentence(epsilon, 1e-5, "record")) is weak

@@ -119,8 +119,8 @@ def test_a_band_has_its_lines_colour_and_no_markers() -> None:
 
 
 def test_a_line_of_one_point_has_a_marker_until_there_is_a_second() -> None:
-    first = live.live_epsilon({"epsilon": ([54], [0.5])}, budget=1.0, delta=1e-5, threat_model="record", steps=216)
-    second = live.live_epsilon({"epsilon": ([54, 108], [0.5, 0.7])}, budget=1.0, delta=1e-5, threat_model="record")
+    first = live.live_epsilon({"epsilon": ([54], [0.5])}, budget=1.0, delta=1e-5, protects="each row", steps=216)
+    second = live.live_epsilon({"epsilon": ([54, 108], [0.5, 0.7])}, budget=1.0, delta=1e-5, protects="each row")
     assert [plain(each)["data"][0]["mode"] for each in (first, second)] == ["lines+markers", "lines"]
 
 

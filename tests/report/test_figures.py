@@ -220,6 +220,6 @@ def test_an_empty_history_draws_nothing_and_breaks_nothing() -> None:
         live.live_quality(empty, method="pf_ld", notion="demographic_parity"),
         live.live_groups(empty),
         live.live_multipliers(empty),
-        live.live_epsilon(empty, budget=None, delta=1e-5, threat_model=None),
+        live.live_epsilon(empty, budget=None, delta=1e-5, protects="nothing"),
     ):
         assert isinstance(figure, FigureData)

@@ -59,6 +59,34 @@ def test_epsilon_never_stands_alone() -> None:
     assert wording.epsilon_line(record(0, threat_model=None)) == "No ε: this method is not private."
 
 
+_AGE = '"columns":{"age":{"type":"number","range":[0,99]}}'
+
+
+@pytest.mark.parametrize(
+    ("threat_model", "data", "learned", "protects"),
+    [
+        ("record", {"file": "a.csv"}, True, "each whole row"),
+        ("record", {"file": "a.csv", "person": "id"}, True, "the whole record of each person"),
+        ("record", {"file": "a.csv", "schema": f'{{"values_from":"rows",{_AGE}}}'}, True, "each whole row"),
+        ("record", {"file": "a.csv", "schema": f'{{"values_from":"declared",{_AGE}}}'}, False, "each whole row"),
+        ("record", {"file": "a.csv", "image": "face"}, False, "each whole row"),
+        ("record", {"dataset": "adult"}, False, "the whole record of each person"),
+        ("record", {"dataset": "parkinsons"}, False, "each whole row"),
+        ("attribute", {"file": "a.csv"}, False, "the sensitive attribute of each row"),
+        ("attribute", {"file": "a.csv", "person": "id"}, False, "the sensitive attribute of each person"),
+    ],
+)
+def test_an_epsilon_says_whom_it_protects_and_what_the_rows_gave(
+    threat_model: str, data: dict[str, str], learned: bool, protects: str
+) -> None:
+    """A schema that was read from the rows is no secret of theirs; without a person column people are not protected."""
+    one = record(0, threat_model=threat_model)
+    one = {**one, "config": {**one["config"], "data": {"sensitive": "sex", **data}}}
+    line = wording.epsilon_line(one)
+    assert (wording.LEARNED in line) == learned and f"protects {protects}" in line
+    assert f"protects {protects})" in say_claim(run_table([one])[0])
+
+
 def test_an_epsilon_that_is_not_proved_says_why() -> None:
     replay = record(0, epsilon=None, epsilon_reason="The noise can be repeated.", epsilon_if_secret=1.0)
     line = wording.epsilon_line(replay)

@@ -17,7 +17,7 @@ from fairpriv_core.text import epsilon_text
 from pages.widgets.shared.access import find_row, find_store
 from pages.widgets.shared.ledger import show_gauge
 from pages.widgets.shared.person import find_person, show_person
-from pages.widgets.shared.reference import describe_reference, write_config
+from pages.widgets.shared.reference import describe_reference, name_unit_of, write_config
 from pages.widgets.shared.results import find_results
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import identify_file, read_spec
@@ -104,5 +104,5 @@ def _describe(*, data: str, notion: str, method: str, epsilon: float | None, del
         "notion": title if info.pursues_notion else f"{title} (measured)",
         "method": info.title,
         "ε": f"{epsilon_text(epsilon)} (δ = {delta:g})" if private else "none",
-        "protects": protected(info.threat_model),
+        "protects": protected(info.threat_model, name_unit_of(data)),
     }

@@ -17,7 +17,7 @@ from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.text import percent_text
 from pages.widgets.data.columns import leave_out
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.state import keep, mount, value
 
 _MOST_BARS = 12
@@ -174,11 +174,12 @@ def show_left_out(outline: Outline) -> None:
         return
     read, used = outline.dataset.rows_read, outline.dataset.n
     with st.expander("Left out, and why", expanded=True, key="left_out"):
-        st.markdown(f"**{read:,}** rows were read, **{used:,}** are used.")
+        whole = "and all are used" if used == read else f"**{used:,}** are used"
+        st.markdown(f"**{read:,}** rows were read, {whole}.")
         for reason, rows in outline.rows_left_out:
             st.markdown(f"- {rows:,} rows: {plain(reason)}.")
         for _, reason in outline.columns_left_out:
-            st.markdown(f"- {plain(reason[:1].upper() + reason[1:])}")
+            st.markdown(f"- {plain(sentence(reason))}")
 
 
 def show_terms(outline: Outline) -> None:
@@ -190,7 +191,7 @@ def show_terms(outline: Outline) -> None:
                 st.markdown(f"- {plain(said)} (methods that protect the {plain(threat)})")
     stated = {reason for _, reason in outline.columns_left_out}
     for caveat in (each for each in dataset.caveats if each not in stated):
-        st.caption(plain(caveat))
+        st.caption(plain(sentence(caveat)))
 
 
 def _describe_rows(dataset: Dataset) -> str:

@@ -10,15 +10,13 @@ import streamlit as st
 from fairpriv_core.data.download import VARIABLE, confirm, is_confirmed
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, guess_positive, list_labels
-from fairpriv_core.data.reader_process import READER
 from fairpriv_core.data.roles import parse_label
 from fairpriv_core.data.table import name_bins
 from pages.widgets.data.columns import choose_columns
-from pages.widgets.data.files import choose_given_file
+from pages.widgets.data.files import choose_given_file, look_into
 from pages.widgets.shared.demo import offered_problems
 from pages.widgets.shared.person import find_person
-from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.session import stamp_file
+from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_several, value
 
 _NONE = ""
@@ -130,7 +128,7 @@ def choose_file() -> DataSpec | None:
     given = choose_given_file()
     if given is None:
         return None
-    report = attempt(lambda: _inspect(str(given.path), stamp_file(str(given.path))))
+    report = attempt(lambda: look_into(given.path, uploaded=given.upload is not None))
     if report is None:
         return None
     above = st.container()
@@ -138,9 +136,9 @@ def choose_file() -> DataSpec | None:
     gridded = spec is not None and spec.image is None
     said = {column.said.reason for column in report.columns} if gridded else set()
     for warning in (each for each in report.warnings if each not in said):
-        above.warning(plain(warning.replace(given.path.name, given.name)), icon=":material/info:")
+        above.warning(plain(sentence(warning)), icon=":material/info:")
     for error in report.errors:
-        above.error(plain(error), icon=":material/error:")
+        above.error(plain(sentence(error.replace(given.path.name, given.name))), icon=":material/error:")
     return attempt(lambda: choose_columns(report, spec, name=given.name)) if spec and gridded else spec
 
 
@@ -261,8 +259,3 @@ def _ask_edges(name: str) -> str:
         )
         return ""
     return f"{name}:{edges}"
-
-
-@st.cache_data(max_entries=8, show_spinner="Reading the file …")
-def _inspect(path: str, stamp: tuple[int, int] | None) -> FileReport:
-    return READER.inspect(Path(path))

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import streamlit as st
 
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.report import live
+from fairpriv_core.records.source import name_unit
+from fairpriv_core.report import live, wording
 from fairpriv_core.report.run_log import tell_run
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
@@ -136,7 +137,12 @@ def _draw_curves(row: RunRow, history: live.History) -> None:
             show_figure(live.live_multipliers(history, limit=method.get("multiplier_max")), "run_multipliers")
     if "epsilon" in history:
         threat = methods()[method["name"]].info.threat_model
-        plan = {"budget": config["epsilon"], "delta": config["delta"], "threat_model": threat, "steps": row.steps}
+        plan = {
+            "budget": config["epsilon"],
+            "delta": config["delta"],
+            "protects": wording.protected(threat, name_unit(config["data"])),
+            "steps": row.steps,
+        }
         with left:
             show_figure(live.live_epsilon(history, **plan), "run_epsilon")
 

@@ -12,7 +12,7 @@ from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.reached import judge_aim
 from fairpriv_core.records.record import RAW, RunRecord
-from fairpriv_core.records.source import key_split
+from fairpriv_core.records.source import key_split, name_unit
 from fairpriv_core.report import live, wording
 from fairpriv_core.report.tables import run_table
 from fairpriv_core.store.rows import RunRow
@@ -59,7 +59,7 @@ def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: Ru
     shown = {
         "Accuracy": percent_text(accuracy),
         "Fairness gap": points_text(gap),
-        "ε spent": "–" if (spent := _find_spent(row, record)) is None else epsilon_text(spent),
+        _name_epsilon(row): "–" if (spent := _find_spent(row, record)) is None else epsilon_text(spent),
         "Training time": f"{row.seconds:.0f} s",
     }
     with st.container(horizontal=True, gap="medium", key="run_numbers"):
@@ -86,6 +86,11 @@ def _say_reached(record: RunRecord) -> None:
         tell(plain(f"{reached.sentence} Raw, for the analyst."), icon=icons[reached.verdict])
 
 
+def _name_epsilon(row: RunRow) -> str:
+    """Return what the epsilon of a run's row is called: of one that broke off it is what was planned."""
+    return "ε planned" if row.status in ("failed", "cancelled") else "ε spent"
+
+
 def _find_spent(row: RunRow, record: RunRecord | None) -> float | None:
     """Return the epsilon spent; None where none is proved, as after a choice by raw numbers."""
     withdrawn = row.ended and record is not None and record.epsilon is None
@@ -98,16 +103,18 @@ def draw_budget(row: RunRow, record: RunRecord | None) -> None:
     if budget and not (row.ended and _find_spent(row, record) is None):
         spent = row.epsilon or 0.0
         delta = delta_text(row.config["delta"])
-        text = f"ε spent {epsilon_text(spent)} of {budget:g} · δ = {delta} · {_find_protection(row)}"
+        text = f"{_name_epsilon(row)} {epsilon_text(spent)} of {budget:g} · δ = {delta} · {_find_protection(row)}"
         st.progress(min(1.0, spent / budget), text=text)
     if record is not None:
         paid = row.config.get("reuse")
         shared = f" Run {paid} paid it: this one used that release and spent nothing more." if paid else ""
-        st.caption(plain(wording.epsilon_line(record.to_json()) + shared))
+        broken = " The ledger counts what the run released before it broke off." if row.status == "failed" else ""
+        st.caption(plain(wording.epsilon_line(record.to_json()) + shared + broken))
 
 
 def _find_protection(row: RunRow) -> str:
-    return f"protects {wording.protected(methods()[row.config['method']['name']].info.threat_model)}"
+    threat = methods()[row.config["method"]["name"]].info.threat_model
+    return f"protects {wording.protected(threat, name_unit(row.config['data']))}"
 
 
 def _last(history: live.History, name: str) -> float | None:

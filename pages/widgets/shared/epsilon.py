@@ -39,9 +39,9 @@ def choose_epsilon(*, help: str | None = None) -> float:
     return float(keep("epsilon", chosen))
 
 
-def explain_epsilon(epsilon: float, delta: float, threat_model: str) -> None:
+def explain_epsilon(epsilon: float, delta: float, threat_model: str, unit: str = "person") -> None:
     """Say what `epsilon` promises: the odds, the dots, and what is protected. Never that anything is safe."""
-    words = plain(sentence(epsilon, delta, threat_model))
+    words = plain(sentence(epsilon, delta, threat_model, unit))
     st.html(draw_dots(odds(epsilon)))
     with st.container(key="epsilon_sentence"):
         if PLAIN_RANGE[0] <= epsilon <= PLAIN_RANGE[1]:

@@ -3,11 +3,14 @@
 Training rows thinned to a ratio of the groups' sizes: `adult:sex?group_ratio=0.8`; fewer rows: `adult:sex?rows=500`.
 A file of the user's own is named by the start of its id: `file-3fa94c0d12ab:sex?label=income&positive=%3E50K`.
 One in the data folder that the operator offers is named relative to it: `folder-2024/people.csv:sex?label=income`.
+A schema is packed: as it is, that of 40 columns would make a link longer than the 8 kB that many proxies let through.
 """
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.folder import find_named, name_in_folder
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput, FairprivError
-from fairpriv_core.records.source import read_ratio, read_rows
+from fairpriv_core.records.source import name_unit, read_ratio, read_rows
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.access import find_store
 
@@ -28,6 +31,7 @@ _FRESH_SECONDS = 2.0
 _DIGITS = 12
 _RATIO, _ROWS = "group_ratio", "rows"
 _UPLOAD, _FOLDER = "file-", "folder-"
+_LONGEST_SCHEMA = 1_000_000  # characters, once it is unpacked
 _ASKED = ("label", "positive", "image", "unreadable", "person", "schema")
 
 
@@ -67,11 +71,38 @@ def write_reference(spec: DataSpec) -> str:
     """
     name = spec.dataset if spec.file is None else write_file(spec.file)
     further = {name: getattr(spec, name) for name in _ASKED}
+    further["schema"] = pack_schema(spec.schema) if spec.schema else None
     numbers = {_RATIO: spec.group_ratio, _ROWS: spec.rows}
     numbered = {name: str(number) for name, number in numbers.items() if number is not None}
     query = urlencode({key: text for key, text in {**further, **numbered}.items() if text})
     sensitive = spec.sensitive.replace("%", "%25").replace("?", "%3F")  # where a reference is cut, and its own sign
     return f"{name}:{sensitive}" + (f"?{query}" if query else "")
+
+
+def pack_schema(text: str) -> str:
+    """Return a schema's text in letters, digits, - and _ alone, which no address writes longer.
+
+    >>> unpack_schema(pack_schema('{"columns": {}}'))
+    '{"columns": {}}'
+    """
+    return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+
+
+def unpack_schema(packed: str) -> str:
+    """Return the text that `pack_schema` packed; one of an earlier link, which is not packed, as it is.
+
+    BadInput where it is neither, or longer than a schema may be.
+    """
+    if packed.startswith("{"):
+        return packed
+    try:
+        unpacking = zlib.decompressobj()
+        text = unpacking.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), _LONGEST_SCHEMA)
+        if not unpacking.eof:
+            raise ValueError("too long")
+        return text.decode()
+    except (ValueError, zlib.error) as error:
+        raise BadInput("the schema in this link cannot be read; copy the link again.", field="data") from error
 
 
 def write_config(data: Mapping[str, Any]) -> str:
@@ -104,6 +135,7 @@ def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
     is_file = name.startswith((_UPLOAD, _FOLDER))
     if not is_file and name not in problems():
         raise BadInput(f"unknown data set '{name}'; choose from {', '.join(problems())}.", field="data")
+    further |= {"schema": unpack_schema(further["schema"])} if further.get("schema") else {}
     return DataSpec(
         dataset=None if is_file else name,
         file=str(read_file(name, find_upload)) if is_file else None,
@@ -112,6 +144,17 @@ def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
         rows=read_rows(further.get(_ROWS)),
         **{asked: further.get(asked) for asked in _ASKED},
     )
+
+
+def name_unit_of(text: str) -> str:
+    """Return whom an epsilon on the data protects: see `records.source.name_unit`; no file is looked for.
+
+    >>> name_unit_of("adult:sex"), name_unit_of("file-3fa94c0d12ab:sex?label=hired")
+    ('person', 'row')
+    """
+    name, asked = text.partition(":")[0], dict(parse_qsl(text.partition("?")[2]))
+    is_file = name.startswith((_UPLOAD, _FOLDER))
+    return name_unit({"file": name if is_file else None, "dataset": name, "person": asked.get("person")})
 
 
 def list_reference(text: str) -> str:

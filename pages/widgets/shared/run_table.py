@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.records.record import RAW
+from fairpriv_core.records.source import is_read_from_rows
 from fairpriv_core.report import wording
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, TableRow
@@ -121,6 +122,8 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
         column_config=_describe_columns(),
     )
     given = f" An ε with a group ratio: {wording.THINNED}" if any(row.group_ratio for row in rows) else ""
+    learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
+    given += f" An ε that protects records of a file of your own: {wording.LEARNED}" if learned else ""
     st.caption(
         "Click rows to compare them, a column's head to sort. Mean ± 95 % over seeds, of the last state of each run "
         f"and not of its best. {RAW}{given}"

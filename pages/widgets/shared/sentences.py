@@ -28,13 +28,15 @@ def attempt(action: Callable[[], Result], *, slots: Mapping[str, Any] | None = N
 
 
 def sentence(message: str) -> str:
-    """Return the message as a person reads it: it starts with a capital letter and ends with a stop.
+    """Return the message as a person reads it: with a capital letter, unless a name comes first, and a stop.
 
     >>> sentence("clip must be > 0, got 0")
     'Clip must be > 0, got 0.'
+    >>> sentence("people.csv is empty")
+    'people.csv is empty.'
     """
     text = message.strip()
-    if text and text[0].islower() and "_" not in text.split(" ", 1)[0]:
+    if text and text[0].islower() and not {"_", "."} & {*text.split(" ", 1)[0]}:
         text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."
 

@@ -13,7 +13,9 @@ from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import identify_data, record_posting
 from fairpriv_core.records.record import forecast, list_columns, list_sensitive_columns
+from fairpriv_core.records.source import name_unit
 from fairpriv_core.report.figures import predicted_epsilon
+from fairpriv_core.report.wording import protected, tell_given
 from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
@@ -31,19 +33,21 @@ def show_costs(config: RunConfig, plan: Plan) -> None:
     if threat is None:
         st.info("This method is not private: it adds no noise and has no ε.", icon=":material/info:")
         return
+    data = config.data.to_json()
+    unit = name_unit(data)
     budget = plan.epsilon[-1] if config.reuse and plan.epsilon else config.epsilon
     if budget is not None and plan.unproved is None:
-        explain_epsilon(budget, config.delta, threat)
+        explain_epsilon(budget, config.delta, threat, unit)
     if config.reuse is not None:
         st.caption(f"Run {plain(config.reuse)} has paid: ε = {epsilon_text(budget)}. This one releases nothing more.")
         return
-    _say_what_is_spent(plan)
+    _say_what_is_spent(plan, tell_given(data, threat))
     _show_levels(plan)
     if plan.at_once:
         st.caption("It is spent in one release, however long the training.")
     elif plan.epochs:
         figure = predicted_epsilon(
-            plan.epochs, plan.epsilon, budget=config.epsilon, delta=config.delta, threat_model=threat
+            plan.epochs, plan.epsilon, budget=config.epsilon, delta=config.delta, protects=protected(threat, unit)
         )
         show_figure(figure, "plan_epsilon")
 
@@ -78,14 +82,14 @@ def warn_of_delta(config: RunConfig, plan: Plan) -> None:
         st.warning(large, icon=":material/warning:")
 
 
-def _say_what_is_spent(plan: Plan) -> None:
+def _say_what_is_spent(plan: Plan, given: str) -> None:
     claim = "" if plan.published is None else f"claims {epsilon_text(plan.published)}"
     if plan.unproved is not None:
         beside = f" The paper's accounting {claim}." if claim else ""
         st.warning(plain(f"No ε is proved. {plan.unproved}{beside}"), icon=":material/warning:")
     elif plan.epsilon:
         beside = f" The paper's accounting of the same noise {claim}." if claim else ""
-        st.caption(f"Will be spent: ε = {epsilon_text(plan.epsilon[-1])}, proved.{beside}")
+        st.caption(plain(f"Will be spent: ε = {epsilon_text(plan.epsilon[-1])}, proved.{beside}{given}"))
 
 
 def _show_levels(plan: Plan) -> None:
