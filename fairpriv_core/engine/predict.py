@@ -6,6 +6,8 @@ A model is a network's description (JSON) and flat parameters (P,). Its kinds:
 * "layers": what `LayeredShape.to_json` gives; a probability for each of l labels.
 * "mixture": `members` are networks, `weights` (m,) sum to 1, the parameters lie one after the other. The score is the
   mean of the members' scores; with `randomised`, of their decisions: the chance that a member drawn at random says 1.
+* "trees": boosted trees (`Trees.to_json`); the score is the probability of label 1.
+* "corrected": `score` is a network, whose score is moved (engine/corrected.py); 1 is decided above one half.
 * "derived": `base` is a network, `table` (k, 2) the chance of a 1 for each group and base decision (Hardt et al.,
   2016); the score is that chance. It needs the group of every row.
 
@@ -24,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.corrected import CORRECTED_KIND, count_correction, read_correction
 from fairpriv_core.engine.layers import (
     LAYERED_KIND,
     Convolution,
@@ -36,13 +39,14 @@ from fairpriv_core.engine.layers import (
     Place,
 )
 from fairpriv_core.engine.networks import MLP, NetworkShape, logits
+from fairpriv_core.engine.trees import TREES_KIND, Trees, count_trees
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.rates import decide
 
 _NUMBERS = 2**23  # that a chunk of rows may take at its largest layer
 MIXTURE_KIND, DERIVED_KIND = "mixture", "derived"
-_KINDS = (MLP, LAYERED_KIND, MIXTURE_KIND, DERIVED_KIND)
+_KINDS = (MLP, LAYERED_KIND, TREES_KIND, CORRECTED_KIND, MIXTURE_KIND, DERIVED_KIND)
 THRESHOLD = 0.5  # of a model that is not randomised
 _CHUNK = 16384
 
@@ -179,6 +183,10 @@ def count_parameters(network: Mapping[str, Any]) -> int:
         return count_parameters(network["base"])
     if network["kind"] == LAYERED_KIND:
         return LayeredShape.from_json(network).size
+    if network["kind"] == TREES_KIND:
+        return count_trees(network)
+    if network["kind"] == CORRECTED_KIND:
+        return count_parameters(network["score"]) + count_correction(network)
     return _read_mlp(network).size
 
 
@@ -232,6 +240,11 @@ def _score(
 ) -> np.ndarray:
     if network["kind"] == MIXTURE_KIND:
         return _mixed(network, parameters, rows, group)
+    if network["kind"] == TREES_KIND:
+        return Trees.read(network, parameters).score(rows)
+    if network["kind"] == CORRECTED_KIND:
+        own, after = np.split(parameters, [count_parameters(network["score"])])
+        return read_correction(network, after).apply(_score(network["score"], own, rows, group), rows)
     if network["kind"] == DERIVED_KIND:
         if group is None:
             raise BadInput("the model decides by group, so predicting needs the sensitive attribute of every row.")

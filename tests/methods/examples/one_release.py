@@ -9,5 +9,7 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
     "one_release": (
         OneRelease(epochs=3, batch_size=25, noise_statistic=2.0),
         OneRelease(epochs=2, batch_size=25, hidden_layers=1, width=4, clip=1.0, score_bins=1, noise_statistic=0.5),
+        OneRelease(learner="linear", noise_statistic=2.0),
+        OneRelease(learner="boosted", score_bins=5, noise_statistic=1.0),
     ),
 }
