@@ -8,6 +8,8 @@ A model is a network's description (JSON) and flat parameters (P,). Its kinds:
   mean of the members' scores; with `randomised`, of their decisions: the chance that a member drawn at random says 1.
 * "trees": boosted trees (`Trees.to_json`); the score is the probability of label 1.
 * "corrected": `score` is a network, whose score is moved (engine/corrected.py); 1 is decided above one half.
+* "thresholds": `score` is a network, `thresholds` (k,) what its score must exceed in each group; the score is moved by
+  as much as makes that one half. It needs the group of every row.
 * "derived": `base` is a network, `table` (k, 2) the chance of a 1 for each group and base decision (Hardt et al.,
   2016); the score is that chance. It needs the group of every row.
 
@@ -45,8 +47,8 @@ from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.rates import decide
 
 _NUMBERS = 2**23  # that a chunk of rows may take at its largest layer
-MIXTURE_KIND, DERIVED_KIND = "mixture", "derived"
-_KINDS = (MLP, LAYERED_KIND, TREES_KIND, CORRECTED_KIND, MIXTURE_KIND, DERIVED_KIND)
+MIXTURE_KIND, DERIVED_KIND, THRESHOLDS_KIND = "mixture", "derived", "thresholds"
+_KINDS = (MLP, LAYERED_KIND, TREES_KIND, CORRECTED_KIND, THRESHOLDS_KIND, MIXTURE_KIND, DERIVED_KIND)
 THRESHOLD = 0.5  # of a model that is not randomised
 _CHUNK = 16384
 
@@ -172,7 +174,7 @@ def is_randomised(network: Mapping[str, Any]) -> bool:
 
 def needs_group(network: Mapping[str, Any]) -> bool:
     """Return whether the model decides by group."""
-    return bool(network["kind"] == DERIVED_KIND)
+    return network["kind"] in (DERIVED_KIND, THRESHOLDS_KIND)
 
 
 def count_parameters(network: Mapping[str, Any]) -> int:
@@ -181,6 +183,8 @@ def count_parameters(network: Mapping[str, Any]) -> int:
         return sum(count_parameters(member) for member in network["members"])
     if network["kind"] == DERIVED_KIND:
         return count_parameters(network["base"])
+    if network["kind"] == THRESHOLDS_KIND:
+        return count_parameters(network["score"])
     if network["kind"] == LAYERED_KIND:
         return LayeredShape.from_json(network).size
     if network["kind"] == TREES_KIND:
@@ -245,15 +249,26 @@ def _score(
     if network["kind"] == CORRECTED_KIND:
         own, after = np.split(parameters, [count_parameters(network["score"])])
         return read_correction(network, after).apply(_score(network["score"], own, rows, group), rows)
-    if network["kind"] == DERIVED_KIND:
-        if group is None:
-            raise BadInput("the model decides by group, so predicting needs the sensitive attribute of every row.")
-        base = _score(network["base"], parameters, rows, group)
-        ones = base if is_randomised(network["base"]) else (base > THRESHOLD).astype(np.float64)
-        table = np.asarray(network["table"], dtype=np.float64)[np.asarray(group)]
-        chance: np.ndarray = (1.0 - ones) * table[:, 0] + ones * table[:, 1]  # one coin decides, not one a layer
-        return chance
+    if needs_group(network):
+        return _score_by_group(network, parameters, rows, group)
     return _network_score(network, parameters, rows)
+
+
+def _score_by_group(
+    network: Mapping[str, Any], parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None
+) -> np.ndarray:
+    if group is None:
+        raise BadInput("the model decides by group, so predicting needs the sensitive attribute of every row.")
+    if network["kind"] == THRESHOLDS_KIND:
+        score = _score(network["score"], parameters, rows, group)
+        thresholds = np.asarray(network["thresholds"], dtype=np.float64)[np.asarray(group)]
+        moved: np.ndarray = np.clip(THRESHOLD + (score - thresholds), 0.0, 1.0)
+        return moved
+    base = _score(network["base"], parameters, rows, group)
+    ones = base if is_randomised(network["base"]) else (base > THRESHOLD).astype(np.float64)
+    table = np.asarray(network["table"], dtype=np.float64)[np.asarray(group)]
+    chance: np.ndarray = (1.0 - ones) * table[:, 0] + ones * table[:, 1]  # one coin decides, not one a layer
+    return chance
 
 
 def _mixed(

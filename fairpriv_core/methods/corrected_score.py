@@ -142,12 +142,8 @@ class _Search:
             if reached > best:
                 best, found = reached, multipliers
             steps = self.shares / (1.0 + done / _HALVED)
+            inside = max(target - _INSIDE, 0.0)
             multipliers = ascend(
-                multipliers,
-                means,
-                among=self.cells.label,
-                steps=steps,
-                gap_target=max(target - _INSIDE, 0.0),
-                largest=largest,
+                multipliers, means, among=self.cells.label, steps=steps, gap_target=inside, largest=largest
             )
         return found

@@ -194,9 +194,9 @@ class _Fit:
 
 def _fit_label(features: PublicFeatures, inside: np.ndarray, sums: np.ndarray, *, groups: int, noise: float) -> _Fit:
     rows, members = features.rows[inside], np.flatnonzero(inside)
-    completed = _complete(sums, rows, groups)
+    completed = add_up_to(rows.sum(axis=0), sums, groups)
     gram, ridge = _weigh(replace(features, rows=rows), completed, noise=noise)
-    told = np.sort(public_generator(0, "rows of redraws").permutation(members)[:_MOST_TOLD])
+    told = sample_rows(members)
     own = features.rows[told].astype(np.float32)
     return _Fit(_fit(rows, completed, gram, ridge), ridge, told, own, len(members) / max(len(told), 1))
 
@@ -206,15 +206,20 @@ def _redraw(fits: list[_Fit], noise: float) -> Redraws:
     parts = []
     for label, fit in enumerate(fits):
         chances = np.exp((scores := fit.rows @ fit.weights.T) - logsumexp(scores, axis=1, keepdims=True)).T
-        steps = _move_weights(fit, chances, _draw_noise(public_generator(0, "redraws", label), fit, noise)) @ fit.rows.T
+        steps = _move_weights(fit, chances, draw_noise(label, fit.weights.shape, noise)) @ fit.rows.T
         moved = chances * (1.0 + steps - (chances * steps).sum(axis=1, keepdims=True))
         parts.append((fit.stands_for * moved).astype(np.float32))
     return Redraws(np.concatenate([fit.told for fit in fits]), np.concatenate(parts, axis=2))
 
 
-def _draw_noise(draw: np.random.Generator, fit: _Fit, noise: float) -> np.ndarray:
-    """Return further draws of the noise of the groups' sums (REDRAWS, k, D); they add up to 0, as in `_complete`."""
-    groups, features = fit.weights.shape
+def sample_rows(members: np.ndarray) -> np.ndarray:
+    """Return at most _MOST_TOLD of the rows `members`, in order: a public sample."""
+    return np.sort(public_generator(0, "rows of redraws").permutation(members)[:_MOST_TOLD])
+
+
+def draw_noise(label: int, shape: tuple[int, ...], noise: float) -> np.ndarray:
+    """Return further draws of the noise of a label's groups' sums (REDRAWS, k, D); they add up to 0 over groups."""
+    draw, (groups, features) = public_generator(0, "redraws", label), shape
     first = first_counted(groups)
     drawn = noise * draw.normal(size=(REDRAWS, groups - first, features))
     if first:
@@ -238,9 +243,8 @@ def _move_weights(fit: _Fit, chances: np.ndarray, noise: np.ndarray) -> np.ndarr
     return steps
 
 
-def _complete(sums: np.ndarray, rows: np.ndarray, groups: int) -> np.ndarray:
-    """Return noisy sums of every group (k, D) that add up to the public sum over everyone."""
-    everyone = rows.sum(axis=0)
+def add_up_to(everyone: np.ndarray, sums: np.ndarray, groups: int) -> np.ndarray:
+    """Return noisy sums of every group (k, D) that add up to the public sum over `everyone` (D,)."""
     if first_counted(groups):
         return np.concatenate([everyone - sums, sums])
     completed: np.ndarray = sums + (everyone - sums.sum(axis=0)) / groups

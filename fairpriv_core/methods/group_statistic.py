@@ -55,7 +55,7 @@ def build_features(method: Releases, train: Dataset, score: np.ndarray | None = 
     thumbnail. A row that is not finite is 0 and says nothing of its group.
     """
     seen = train if train.image is None else replace(train, X=shrink_images(train.X, train.image), image=None)
-    edges, bins = _bin_score(seen, method.score_bins, score)
+    edges, bins = bin_score(seen, method.score_bins, score)
     rows = stack_features(seen.X, bins, method.score_bins)
     bound = float(np.median(np.linalg.norm(rows, axis=1))) if method.clip is None else method.clip
     return PublicFeatures(on_grid(shorten(rows, bound), 1.0), bound, seen.d, edges)
@@ -79,7 +79,7 @@ def first_counted(groups: int) -> int:
     return 1 if groups == 2 else 0
 
 
-def _bin_score(train: Dataset, bins: int, score: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def bin_score(train: Dataset, bins: int, score: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the edges (bins - 1,) between equally full bins of the score, and each row's bin (n,): all public."""
     if bins == 1:
         return np.empty(0), np.zeros(train.n, dtype=np.int64)

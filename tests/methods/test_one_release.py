@@ -142,10 +142,10 @@ def test_a_score_that_is_trained_with_the_groups_is_caught(monkeypatch: pytest.M
         return not np.array_equal(honest.parameters, replayed.parameters)
 
     assert not replay_differs()
-    public = statistics._bin_score
+    public = statistics.bin_score
     monkeypatch.setattr(
         statistics,
-        "_bin_score",
+        "bin_score",
         lambda data, bins, score: public(dataclasses.replace(data, y=data.group), bins, score),
     )
     assert replay_differs()
