@@ -78,7 +78,7 @@ class GroupThresholds(FitsAlone):
         fairer="less",
     )
     score_bins: int = parameter(
-        20,
+        10,
         "Bins of the score",
         "Groups are counted within this many equally full bins of the score.",
         low=2,
