@@ -25,7 +25,7 @@ from fairpriv_core.engine.corrected import Correction, correct, tell_groups
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.fields import check_labels
-from fairpriv_core.methods.group_estimate import Estimate, name_by_metric, read_groups
+from fairpriv_core.methods.group_estimate import Estimate, Reading, name_by_metric, read_groups
 from fairpriv_core.methods.group_statistic import Releases
 from fairpriv_core.methods.multipliers import ascend
 from fairpriv_core.methods.public_score import PublicScore
@@ -55,7 +55,13 @@ class Corrects(Releases, Protocol):
 def fit_corrected(method: Corrects, train: Dataset, training: Training, score: PublicScore) -> Fitted:
     """Return the score, its decisions moved; RunFailed where a group has too few estimated rows."""
     check_labels(method.info, train)
-    reading = read_groups(method, train, training, score.held_out)
+    return move_decisions(method, train, training, score, reading=read_groups(method, train, training, score.held_out))
+
+
+def move_decisions(
+    method: Corrects, train: Dataset, training: Training, score: PublicScore, *, reading: Reading
+) -> Fitted:
+    """Return the score, its decisions moved by what was read of the groups: post-processing."""
     mechanism = training.mechanism
     checkpoint = {"statistic": reading.estimate.statistic, **mechanism.state()}
     training.observer.commit(step=1, events=mechanism.events, checkpoint=checkpoint)

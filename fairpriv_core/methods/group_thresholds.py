@@ -138,12 +138,15 @@ class GroupThresholds(FitsAlone):
         """Train one model; RunFailed where a group has too few estimated rows."""
         fields.check_labels(self.info, train)
         self.noise()  # what is missing is said before a score is trained
-        return fit_thresholds(self, train, training, fit_score(self.learner, train, seed=training.seed))
+        score = fit_score(self.learner, train, seed=training.seed)
+        estimate = count_groups(self, train, training, score.held_out)
+        return set_thresholds(self, train, training, score, estimate=estimate)
 
 
-def fit_thresholds(method: GroupThresholds, train: Dataset, training: Training, score: PublicScore) -> Fitted:
-    """Return the score with a threshold for each group; a resumed run has the counts of the first."""
-    estimate = count_groups(method, train, training, score.held_out)
+def set_thresholds(
+    method: GroupThresholds, train: Dataset, training: Training, score: PublicScore, *, estimate: Estimate
+) -> Fitted:
+    """Return the score with a threshold for each group by what was counted: post-processing."""
     mechanism = training.mechanism
     checkpoint = {"statistic": estimate.statistic, **mechanism.state()}
     training.observer.commit(step=1, events=mechanism.events, checkpoint=checkpoint)
@@ -159,7 +162,7 @@ def fit_thresholds(method: GroupThresholds, train: Dataset, training: Training, 
         **estimate.notes(method.event(train.n)),
     }
     training.observer.show(Snapshot(1, 1, network, score.parameters, {}, {}))
-    return Fitted(network, score.parameters, mechanism.events, 1, notes)
+    return Fitted(network, score.parameters.copy(), mechanism.events, 1, notes)
 
 
 def list_thresholds(score: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ from fairpriv_core.methods.corrected_score import fit_corrected
 from fairpriv_core.methods.group_estimate import Estimate, known_statistic, name_by_metric, read_groups
 from fairpriv_core.methods.group_statistic import statistic_sensitivity
 from fairpriv_core.methods.none import PlainRule
-from fairpriv_core.methods.public_score import BOOSTED, LINEAR, PublicScore, fit_score
+from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.methods.thumbnails import NAME
 from fairpriv_core.notions.catalog import notions
@@ -201,14 +201,12 @@ _One = tuple[OneRelease, Dataset, Training]
 
 
 def _fit_scored(each: Sequence[_One]) -> list[Fitted]:
-    """Return models whose score is moved; those of one data set, learner and seed share the score."""
-    scores: dict[tuple[int, str, int], PublicScore] = {}
+    """Return models whose score is moved."""
     fitted = []
     for method, train, training in each:
-        name = (id(train), method.learner, training.seed)
-        if name not in scores:
-            scores[name] = fit_score(method.learner, train, seed=training.seed)
-        fitted.append(fit_corrected(method, train, training, scores[name]))
+        method.noise()  # what is missing is said before a score is fitted
+        score = fit_score(method.learner, train, seed=training.seed)
+        fitted.append(fit_corrected(method, train, training, score))
     return fitted
 
 

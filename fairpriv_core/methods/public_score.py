@@ -6,6 +6,7 @@ row has the score of a model that was trained on the other folds; new rows have 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from fairpriv_core.seeds import public_generator
 
 LINEAR, BOOSTED = "linear", "boosted"
 FOLDS = 3
+_REMEMBERED = 4  # scores
 _FEWEST = 10  # rows of each label, below which the score is the labels' share
 _MOST_TREES = 120
 _BOOSTING = {
@@ -49,10 +51,28 @@ class PublicScore:
         return predict_proba(self.network, self.parameters, rows)[:, 1]
 
 
+_known: dict[tuple[str, int, str], PublicScore] = {}
+
+
 def fit_score(learner: str, train: Dataset, *, seed: int) -> PublicScore:
-    """Return the score by `learner`; `seed` draws the folds. BadInput for images, of which it knows nothing."""
+    """Return the score by `learner`; `seed` draws the folds. BadInput for images, of which it knows nothing.
+
+    The latest scores of a process are remembered by the rows and labels that they were fitted on: another notion,
+    target or budget takes no second fit.
+    """
     if train.image is not None:
         raise BadInput(f"learner must be network where rows are images, got {learner}.", field="learner")
+    content = hashlib.sha256(np.ascontiguousarray(train.X, dtype=np.float32).data)
+    content.update(np.ascontiguousarray(train.y).data)
+    name = (learner, seed, f"{train.X.shape} {content.hexdigest()}")
+    if name not in _known:
+        while len(_known) >= _REMEMBERED:
+            del _known[next(iter(_known))]
+        _known[name] = _fit(learner, train, seed)
+    return _known[name]
+
+
+def _fit(learner: str, train: Dataset, seed: int) -> PublicScore:
     features = np.nan_to_num(np.asarray(train.X, dtype=np.float32), nan=0.0, posinf=0.0, neginf=0.0)
     if np.bincount(train.y, minlength=2).min() < _FEWEST:
         return _constant(train)

@@ -70,10 +70,28 @@ def test_rows_are_scored_by_models_that_have_not_seen_them(learner: str) -> None
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_the_score_reads_no_group_and_draws_folds_from_the_seed(learner: str) -> None:
     data = make_data()
-    first, again = fit_score(learner, data, seed=0), fit_score(learner, with_group(data, 1 - data.group), seed=0)
+    first = fit_score(learner, data, seed=0)
+    public_score._known.clear()
+    again = fit_score(learner, with_group(data, 1 - data.group), seed=0)
     assert np.array_equal(first.parameters, again.parameters)
     assert np.array_equal(first.held_out, again.held_out)
     assert not np.array_equal(first.held_out, fit_score(learner, data, seed=1).held_out)
+
+
+def test_a_score_is_fitted_once_for_the_same_rows_labels_and_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public_score, "_known", {})
+    data = make_data()
+    first = fit_score(LINEAR, data, seed=0)
+    assert fit_score(LINEAR, dataclasses.replace(data, X=data.X.copy()), seed=0) is first
+    flipped = data.y.copy()
+    flipped[0] = 1 - flipped[0]
+    moved = data.X.copy()
+    moved[5, 1] += 1.0
+    others = [{"y": flipped}, {"X": moved}]
+    found = [fit_score(LINEAR, dataclasses.replace(data, **other), seed=0) for other in others]
+    found += [fit_score(LINEAR, data, seed=1), fit_score(BOOSTED, data, seed=0)]
+    assert all(other is not first for other in found)
+    assert len(public_score._known) == public_score._REMEMBERED
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
