@@ -6,6 +6,10 @@ A model is a network's description (JSON) and flat parameters (P,). Its kinds:
 * "layers": what `LayeredShape.to_json` gives; a probability for each of l labels.
 * "mixture": `members` are networks, `weights` (m,) sum to 1, the parameters lie one after the other. The score is the
   mean of the members' scores; with `randomised`, of their decisions: the chance that a member drawn at random says 1.
+* "trees": boosted trees (`Trees.to_json`); the score is the probability of label 1.
+* "corrected": `score` is a network, whose score is moved (engine/corrected.py); 1 is decided above one half.
+* "thresholds": `score` is a network, `thresholds` (k,) what its score must exceed in each group; the score is moved by
+  as much as makes that one half. It needs the group of every row.
 * "derived": `base` is a network, `table` (k, 2) the chance of a 1 for each group and base decision (Hardt et al.,
   2016); the score is that chance. It needs the group of every row.
 
@@ -24,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.corrected import CORRECTED_KIND, count_correction, read_correction
 from fairpriv_core.engine.layers import (
     LAYERED_KIND,
     Convolution,
@@ -36,13 +41,14 @@ from fairpriv_core.engine.layers import (
     Place,
 )
 from fairpriv_core.engine.networks import MLP, NetworkShape, logits
+from fairpriv_core.engine.trees import TREES_KIND, Trees, count_trees
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.rates import decide
 
 _NUMBERS = 2**23  # that a chunk of rows may take at its largest layer
-MIXTURE_KIND, DERIVED_KIND = "mixture", "derived"
-_KINDS = (MLP, LAYERED_KIND, MIXTURE_KIND, DERIVED_KIND)
+MIXTURE_KIND, DERIVED_KIND, THRESHOLDS_KIND = "mixture", "derived", "thresholds"
+_KINDS = (MLP, LAYERED_KIND, TREES_KIND, CORRECTED_KIND, THRESHOLDS_KIND, MIXTURE_KIND, DERIVED_KIND)
 THRESHOLD = 0.5  # of a model that is not randomised
 _CHUNK = 16384
 
@@ -168,7 +174,7 @@ def is_randomised(network: Mapping[str, Any]) -> bool:
 
 def needs_group(network: Mapping[str, Any]) -> bool:
     """Return whether the model decides by group."""
-    return bool(network["kind"] == DERIVED_KIND)
+    return network["kind"] in (DERIVED_KIND, THRESHOLDS_KIND)
 
 
 def count_parameters(network: Mapping[str, Any]) -> int:
@@ -177,8 +183,14 @@ def count_parameters(network: Mapping[str, Any]) -> int:
         return sum(count_parameters(member) for member in network["members"])
     if network["kind"] == DERIVED_KIND:
         return count_parameters(network["base"])
+    if network["kind"] == THRESHOLDS_KIND:
+        return count_parameters(network["score"])
     if network["kind"] == LAYERED_KIND:
         return LayeredShape.from_json(network).size
+    if network["kind"] == TREES_KIND:
+        return count_trees(network)
+    if network["kind"] == CORRECTED_KIND:
+        return count_parameters(network["score"]) + count_correction(network)
     return _read_mlp(network).size
 
 
@@ -232,15 +244,31 @@ def _score(
 ) -> np.ndarray:
     if network["kind"] == MIXTURE_KIND:
         return _mixed(network, parameters, rows, group)
-    if network["kind"] == DERIVED_KIND:
-        if group is None:
-            raise BadInput("the model decides by group, so predicting needs the sensitive attribute of every row.")
-        base = _score(network["base"], parameters, rows, group)
-        ones = base if is_randomised(network["base"]) else (base > THRESHOLD).astype(np.float64)
-        table = np.asarray(network["table"], dtype=np.float64)[np.asarray(group)]
-        chance: np.ndarray = (1.0 - ones) * table[:, 0] + ones * table[:, 1]  # one coin decides, not one a layer
-        return chance
+    if network["kind"] == TREES_KIND:
+        return Trees.read(network, parameters).score(rows)
+    if network["kind"] == CORRECTED_KIND:
+        own, after = np.split(parameters, [count_parameters(network["score"])])
+        return read_correction(network, after).apply(_score(network["score"], own, rows, group), rows)
+    if needs_group(network):
+        return _score_by_group(network, parameters, rows, group)
     return _network_score(network, parameters, rows)
+
+
+def _score_by_group(
+    network: Mapping[str, Any], parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None
+) -> np.ndarray:
+    if group is None:
+        raise BadInput("the model decides by group, so predicting needs the sensitive attribute of every row.")
+    if network["kind"] == THRESHOLDS_KIND:
+        score = _score(network["score"], parameters, rows, group)
+        thresholds = np.asarray(network["thresholds"], dtype=np.float64)[np.asarray(group)]
+        moved: np.ndarray = np.clip(THRESHOLD + (score - thresholds), 0.0, 1.0)
+        return moved
+    base = _score(network["base"], parameters, rows, group)
+    ones = base if is_randomised(network["base"]) else (base > THRESHOLD).astype(np.float64)
+    table = np.asarray(network["table"], dtype=np.float64)[np.asarray(group)]
+    chance: np.ndarray = (1.0 - ones) * table[:, 0] + ones * table[:, 1]  # one coin decides, not one a layer
+    return chance
 
 
 def _mixed(

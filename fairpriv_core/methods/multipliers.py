@@ -82,12 +82,29 @@ def move_multipliers(
     if method.gap_target is None:
         raised: np.ndarray = multipliers + method.dual_step * shares * violations
         return raised.clip(-method.multiplier_max, method.multiplier_max)
+    steps = np.empty(len(multipliers))
+    for people in np.unique(among):
+        inside = among == people
+        steps[inside] = REACH / method.epochs * shares[inside] / shares[inside].mean()
+    aim = {"gap_target": method.gap_target, "largest": method.multiplier_max}
+    return ascend(multipliers, violations, among=among, steps=steps, **aim)
+
+
+def ascend(
+    multipliers: np.ndarray,
+    violations: np.ndarray,
+    *,
+    among: np.ndarray,
+    steps: np.ndarray,
+    gap_target: float,
+    largest: float,
+) -> np.ndarray:
+    """Return the multipliers (cells,) after one proximal step of lengths `steps` (cells,) towards a gap aimed at."""
     moved = multipliers.copy()
     for people in np.unique(among):
         inside = among == people
-        steps = REACH / method.epochs * shares[inside] / shares[inside].mean()
-        raised = multipliers[inside] + steps * violations[inside]
-        moved[inside] = _balance(raised, steps, method.gap_target / 2.0, method.multiplier_max)
+        raised = multipliers[inside] + steps[inside] * violations[inside]
+        moved[inside] = _balance(raised, steps[inside], gap_target / 2.0, largest)
     return moved
 
 
