@@ -28,7 +28,7 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     config = record.config
     pairs = [
         ("run", f"{record.key}, {record.status}"),
-        ("data", f"{record.data['name']}, {record.data['sensitive']}{_describe_ratio(record.config)}"),
+        ("data", f"{record.data['name']}, {record.data['sensitive']}{_describe_features(record.config)}"),
         ("method", f"{config['method']['name']} ({config['notion']}){_describe_network(config)}"),
         *describe_epsilon(record.to_json()),
         *_describe_reuse(record.config),
@@ -68,9 +68,11 @@ def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _describe_ratio(config: Mapping[str, Any]) -> str:
-    ratio = config["data"].get("group_ratio")
-    return "" if ratio is None else f", training rows thinned to a group ratio of {ratio:g}"
+def _describe_features(config: Mapping[str, Any]) -> str:
+    """Return what is unusual about the training rows and their features."""
+    ratio, encoding = config["data"].get("group_ratio"), config["data"].get("encoding")
+    thinned = "" if ratio is None else f", training rows thinned to a group ratio of {ratio:g}"
+    return thinned if encoding is None else f"{thinned}, encoding {encoding}"
 
 
 def _describe_network(config: Mapping[str, Any]) -> str:
