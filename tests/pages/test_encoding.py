@@ -1,4 +1,4 @@
-"""The encoding on the pages: chosen on Data where a benchmark has two, carried by links, told by the strip and lists."""
+"""The encoding on the pages: chosen on Data where a benchmark has two, carried by links, told by lists."""
 
 from __future__ import annotations
 
@@ -65,11 +65,12 @@ def _say(page: AppTest) -> str:
 def test_lists_and_comparisons_tell_runs_of_two_encodings_apart(own_store: Path) -> None:
     method = {"name": "dp_sgd", "epochs": 1}
     with open_store() as store:
+        keys = []
         for encoding in ("binned", "plain"):
             data = {"dataset": "adult", "sensitive": "sex", "encoding": encoding}
             asked = build_config({"data": data, "notion": "demographic_parity", "method": method, "epsilon": 1})
-            finish(store, asked, (Gaussian(10.0),), metrics=measured((0.5, 0.4)))
-        records = [record.to_json() for record in store.records().values()]
+            keys.append(finish(store, asked, (Gaussian(10.0),), metrics=measured((0.5, 0.4))))
+        records = [record.to_json() for record in store.records(keys).values()]
     names = sorted(name_data(row) for row in run_table(records))
     assert names == ["adult:sex", "adult:sex · plain encoding"]
     differing = set(parameter_diff(records))
