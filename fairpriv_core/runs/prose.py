@@ -10,7 +10,7 @@ from typing import Any
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.records.mixing import say_height, say_one_answer
-from fairpriv_core.records.reached import judge_aim
+from fairpriv_core.records.reached import judge_aim, say_closed
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.claim import Progress
 from fairpriv_core.text import epsilon_text
@@ -38,7 +38,7 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
         reached = judge_aim(record.to_json())
         pairs += [] if reached is None else [("", reached.sentence)]
         compared = [say_one_answer(record.to_json())]
-        compared += [] if plain is None else [say_height(record.to_json(), plain.to_json())]
+        compared += [] if plain is None else [_say_closed(record, plain), say_height(record.to_json(), plain.to_json())]
         pairs += [("", said) for said in compared if said is not None]
         pairs.append(("", record.metrics_note))
     if record.metrics_private is not None:
@@ -66,6 +66,11 @@ def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("  published", f"{epsilon_text(claimed)}, by the paper's own accounting"))
     lines += [("delta", f"{delta:g}"), ("protects", f"{sentence(proved, delta, threat_model)}")]
     return lines
+
+
+def _say_closed(record: RunRecord, plain: RunRecord) -> str | None:
+    """Return that there was no gap for a run to close; None for plain training itself."""
+    return None if record.key == plain.key else say_closed(plain.to_json(), record.config)
 
 
 def _describe_features(config: Mapping[str, Any]) -> str:
