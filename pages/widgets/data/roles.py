@@ -144,7 +144,7 @@ def _ask_encoding(problem: Problem) -> str:
         options,
         **mount_index("encoding", options),
         format_func=_ENCODED.__getitem__,
-        help="Published figures are mostly made without bins: beside them take plain.",
+        help="No code book has these bins: beside published figures take plain.",
     )
     return str(keep("encoding", chosen))
 

@@ -36,7 +36,7 @@ def choose_results() -> StartResults:
         options,
         **mount_default("start_encoding", options),
         required=True,
-        help="Binned: with bins that this project chose. Plain: without them, as published figures mostly are.",
+        help="Binned: with bins that this project chose. Plain: without them, for a look beside published figures.",
     )
     return find_results(str(keep("start_encoding", chosen)))
 
