@@ -1,8 +1,9 @@
-"""Make the results that the Start page shows: Adult, sex, demographic parity, over epsilon and five seeds.
+"""Make the results that the Start page shows: Adult, sex, demographic parity, by encoding, over epsilon and five seeds.
 
     python examples/make_start_results.py
 
-Each run goes through the project's own command line, in a store of its own, so any of them can be repeated by hand.
+A run that the file has already is not run again. Any can be repeated by hand: `fairpriv train` with its settings gives
+it the same key.
 The data set, seeds and budgets can be changed: `--dataset synthetic --sensitive group --seeds 2`.
 """
 
@@ -10,39 +11,46 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
-import tempfile
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.encodings import name_encodings
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.plan import DatasetCache, plan_run
 from fairpriv_core.report.start import PATH
+from fairpriv_core.runs.execute import train_together
+from fairpriv_core.runs.session import MemoryJournal
 
 BUDGETS = (0.1, 0.5, 1.0, 3.0, 9.0)
 METHODS = ("none", "f_ld", "one_release", "pf_ld", "dp_sgd")
 
 
 def main() -> None:
-    """Run every setting and write the file."""
+    """Run every setting that the file has no run of, and write the file."""
     wanted = read_arguments()
+    stored = json.loads(wanted.out.read_text(encoding="utf-8")) if wanted.out.exists() else {"runs": []}
+    known = {run["key"]: (stored["configs"][run["setting"]], run) for run in stored["runs"]}
     runs: list[dict[str, Any]] = []
     configs: list[dict[str, Any]] = []
-    for method in METHODS:
-        for epsilon in budgets_of(method):
-            for seed in range(wanted.seeds):
-                record = train(wanted, method, epsilon, seed)
-                keep(record, runs, configs)
-                print(method, epsilon, seed, runs[-1]["metrics"], file=sys.stderr)
-    stored = {
+    datasets = DatasetCache()
+    for config in list_configs(wanted):
+        setting, run = known[config.key] if config.key in known else shorten(train(config, datasets))
+        if setting not in configs:
+            configs.append(setting)
+        runs.append({**run, "setting": configs.index(setting)})
+        print(config.data.encoding, config.method.info.name, config.epsilon, runs[-1], file=sys.stderr)
+    made = {
         "command": "python examples/make_start_results.py",
         "made": datetime.now(UTC).date().isoformat(),
         "configs": configs,
         "runs": runs,
     }
-    wanted.out.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    wanted.out.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_arguments() -> argparse.Namespace:
@@ -61,28 +69,34 @@ def budgets_of(method: str) -> tuple[float | None, ...]:
     return (None,) if methods()[method].info.threat_model is None else BUDGETS
 
 
-def train(wanted: argparse.Namespace, method: str, epsilon: float | None, seed: int) -> dict[str, Any]:
-    """Train one model with the command line and return its record."""
-    command = [sys.executable, "-m", "fairpriv_core", "train", "--json", "--dataset", wanted.dataset]
-    command += ["--sensitive", wanted.sensitive, "--notion", wanted.notion, "--method", method, "--seed", str(seed)]
-    if epsilon is not None:
-        command += ["--epsilon", str(epsilon)]
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "FAIRPRIV_STORE": str(Path(folder) / "runs.db")}
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
-    record: dict[str, Any] = json.loads(done.stdout)
-    return record
+def list_configs(wanted: argparse.Namespace) -> list[RunConfig]:
+    """Return the config of every run."""
+    asked = [(method, epsilon) for method in METHODS for epsilon in budgets_of(method)]
+    encodings = name_encodings(problems()[wanted.dataset])
+    data = {"dataset": wanted.dataset, "sensitive": wanted.sensitive}
+    common = {"notion": wanted.notion, "split": "stratified"}
+    return [
+        build_config(
+            {"data": {**data, "encoding": encoding}, "method": method, "epsilon": epsilon, "seed": seed, **common}
+        )
+        for encoding, (method, epsilon), seed in product(encodings, asked, range(wanted.seeds))
+    ]
 
 
-def keep(record: dict[str, Any], runs: list[dict[str, Any]], configs: list[dict[str, Any]]) -> None:
-    """Add what the page needs of `record`: its numbers, and its setting once."""
+def train(config: RunConfig, datasets: DatasetCache) -> dict[str, Any]:
+    """Train one model and return its record."""
+    journal = MemoryJournal()
+    plan = plan_run(config, config.key, datasets=datasets, find_record=journal.find_record)
+    return train_together([plan], journal.begin([plan]), journal)[0].record.to_json()
+
+
+def shorten(record: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the page needs of `record`: its setting without its seed, and its numbers."""
     setting = {name: value for name, value in record["config"].items() if name != "seed"}
-    if setting not in configs:
-        configs.append(setting)
     gap = f"{setting['notion']}_gap"
     metrics = {name: round(record["metrics"][name], 5) for name in ("accuracy", gap)}
     named = {name: record[name] for name in ("key", "threat_model", "variant", "epsilon", "delta")}
-    runs.append({**named, "setting": configs.index(setting), "seed": record["config"]["seed"], "metrics": metrics})
+    return setting, {**named, "setting": 0, "seed": record["config"]["seed"], "metrics": metrics}
 
 
 if __name__ == "__main__":

@@ -67,6 +67,7 @@ def _follow_reference() -> None:
     choose("label", spec.label)
     choose("positive", spec.positive)
     choose("unreadable", spec.unreadable is not None)
+    choose("encoding", spec.encoding)
     choose("group_ratio", "" if spec.group_ratio is None else str(spec.group_ratio))
     choose("rows", "" if spec.rows is None else str(spec.rows))
     choose("attributes", tuple(column for column, _, _ in columns))

@@ -8,7 +8,7 @@ from fairpriv_core.report.start import StartResults, say_protected
 from pages.widgets.shared.epsilon import choose_epsilon, explain_epsilon
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.reference import write_config
-from pages.widgets.shared.results import describe_results, find_results, show_results
+from pages.widgets.shared.results import choose_results, describe_results, find_results, show_results
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, enter, publish
 from pages.widgets.start.tour import show_tour
@@ -27,9 +27,10 @@ def show() -> None:
         explain_epsilon(epsilon, results.delta, "attribute")
         st.caption(plain(say_protected(results)))
     with right:
+        results = choose_results()
         show_results(results, epsilon)
     _offer_ways(results)
-    publish(("epsilon",))
+    publish(("epsilon", "start_encoding"))
 
 
 def _offer_ways(results: StartResults) -> None:

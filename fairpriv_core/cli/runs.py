@@ -26,6 +26,7 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import open_store
 
 _GROUP_RATIO = "In (0, 1]: leave out training rows of larger groups until the smallest is so large a share of each."
+_ENCODING = "Of a benchmark's numbers: binned (default), with bins that we chose, or plain, without bins or logarithms."
 _ROWS = "Use so many rows, drawn at random with a constant seed; the others are left alone."
 
 
@@ -37,6 +38,7 @@ _ROWS = "Use so many rows, drawn at random with a constant seed; the others are 
 @click.option("--sensitive", help=options.SENSITIVE)
 @click.option("--group-ratio", help=_GROUP_RATIO)
 @click.option("--rows", help=_ROWS)
+@click.option("--encoding", help=_ENCODING)
 @click.option("--schema", metavar="FILE", help="What the file's columns are and hold: see fairpriv schema.")
 @click.option(
     "--private-schema",

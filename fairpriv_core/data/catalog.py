@@ -244,6 +244,7 @@ _ACS = Problem(
     labels=(Label(Categorical("income", ("<=50K", ">50K"), (("0", "<=50K"), ("1", ">50K"))), ">50K"),),
     sensitive=("sex", "race", "sex+race"),
     schema=ACS,
+    coded=("OCCP", "POBP"),
     groupings=(Grouping("race", values=("White", "Black", "Asian"), rest="Other"),),
     editions=(
         tuple(

@@ -1,4 +1,4 @@
-"""The benchmarks' columns as their code books have them: ranges and edges in round numbers, never from the rows."""
+"""The benchmarks' columns: categories by their code books; ranges, scales and edges in round numbers that we chose."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from python_calamine import CalamineWorkbook
 from fairpriv_core.checks import known_names
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.download import check_terms, find_edition
+from fairpriv_core.data.encodings import encode_as
 from fairpriv_core.data.forms import Form, read_names
 from fairpriv_core.data.images import Pictures
 from fairpriv_core.data.own_file import read_own_file
@@ -176,4 +177,4 @@ def _find_problem(spec: DataSpec) -> Problem:
     known = problems()
     name = spec.dataset or ""
     known_names("dataset", [name], known)
-    return known[name]
+    return encode_as(known[name], spec.encoding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from fairpriv_core import checks
@@ -11,7 +11,9 @@ from fairpriv_core.data.images import Pictures
 from fairpriv_core.data.table import Table
 from fairpriv_core.errors import BadInput
 
-_LATER = ("group_ratio", "rows", "image", "unreadable", "schema", "person")
+_LATER = ("group_ratio", "rows", "image", "unreadable", "schema", "person", "encoding")
+#: how numbers of a benchmark become features, the usual one first: see `data/encodings.py`
+ENCODINGS = ("binned", "plain")
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class DataSpec:
     they hold, and the others are left alone. `image` is the column of a file that holds images or names them, None
     where its rows are no images; `unreadable` is "skip" to leave out images that cannot be read, None to refuse them.
     `schema` is what a person says of a file's columns, as `table_schema.to_text` writes it; `person` is the column that
-    says whose a row is: of each person's rows one is used.
+    says whose a row is: of each person's rows one is used. `encoding` is one of ENCODINGS; of a file the schema says
+    which bins there are.
     """
 
     dataset: str | None = None
@@ -40,6 +43,7 @@ class DataSpec:
     unreadable: str | None = None
     schema: str | None = None
     person: str | None = None
+    encoding: str = ENCODINGS[0]
 
     def __post_init__(self) -> None:
         if (self.dataset is None) == (self.file is None):
@@ -62,9 +66,19 @@ class DataSpec:
         if self.unreadable not in (None, "skip"):
             raise BadInput(f"unreadable must be skip, or be left out, got '{self.unreadable}'.", field="unreadable")
 
+        checks.one_of(ENCODINGS, encoding=self.encoding)
+        if self.encoding != ENCODINGS[0] and self.file is not None:
+            raise BadInput(
+                f"encoding is about a benchmark, got '{self.encoding}' and a file: the edges in its schema are its "
+                "bins.",
+                field="encoding",
+            )
+
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form; of what came later nothing that is not set, so that earlier runs keep their keys."""
-        return {name: value for name, value in vars(self).items() if name not in _LATER or value is not None}
+        """Return the JSON form; of what came later nothing that is at its default: earlier runs keep their keys."""
+        named = {item.name: getattr(self, item.name) for item in fields(self)}
+        usual = {item.name: item.default for item in fields(self) if item.name in _LATER}
+        return {name: value for name, value in named.items() if name not in usual or value != usual[name]}
 
 
 @dataclass(frozen=True)
@@ -81,7 +95,7 @@ class DatePart:
 
 @dataclass(frozen=True)
 class Numeric:
-    """A numeric column as its code book has it; the encoded value is (f(clip(x, low, high)) - center) / scale.
+    """A numeric column as it is declared; the encoded value is (f(clip(x, low, high)) - center) / scale.
 
     f is the identity, or with `log` sign(x) * log(1 + |x|); `center` and `scale` are in the unit of f. `edges` add one
     0/1 feature for each interval between them; each value of `special` (a code, not a quantity) gets a 0/1 feature
@@ -197,7 +211,8 @@ class Problem:
     skip those that cannot be read. `schema` then has the columns that may be sensitive, none a feature.
     `classes_are_groups`: the label may be the sensitive attribute too. `split` is taken unless another is named;
     "official" is then the only one. `terms` is what has to be confirmed before the data is read, "" for nothing; models
-    of such data stay here. `people` names whom the data is about where no file of its own does and another benchmark
+    of such data stay here. `coded` are the columns of numbers that are codes, whose bins are groups of the code book.
+    `people` names whom the data is about where no file of its own does and another benchmark
     is about the same.
     """
 
@@ -225,6 +240,7 @@ class Problem:
     split: str = "rows"
     terms: str = ""
     people: str = ""
+    coded: tuple[str, ...] = ()
 
     @property
     def one_split(self) -> bool:

@@ -18,6 +18,9 @@ from fairpriv_core.errors import BadInput
 
 _FORMAT = 1
 _KINDS: dict[str, type[Numeric] | type[Categorical]] = {"numeric": Numeric, "categorical": Categorical}
+_VALUES = "So are the declared categories and the number of rows."
+_CHOSEN = "{} of the features are this project's choice and taken as public. " + _VALUES
+_CATEGORIES = "Categories of the features are the code book's and taken as public, and so is the number of rows."
 _PIXELS = "Pixels are divided by 255, a public constant; the number of images is public."
 
 
@@ -138,12 +141,8 @@ class RawTable:
 
 
 def declare_problem(problem: Problem) -> Declared:
-    """Return what the code book of a benchmark says."""
-    columns = (
-        "Ranges, bins and categories of the features are declared from the code book, not learned from rows; "
-        "the number of rows is public."
-    )
-    assumed = (columns if problem.pictures is None else _PIXELS, *problem.assumed)
+    """Return what is declared of a benchmark's columns: by its code book, or chosen by this project."""
+    assumed = (_assume_columns(problem) if problem.pictures is None else _PIXELS, *problem.assumed)
     schema = problem.schema if problem.pictures is None else ()
     return Declared(
         problem.columns,
@@ -155,3 +154,10 @@ def declare_problem(problem: Problem) -> Declared:
         image=problem.image,
         classes_are_groups=problem.classes_are_groups,
     )
+
+
+def _assume_columns(problem: Problem) -> str:
+    """Return what an epsilon takes as given of the columns; bins of codes are the code book's."""
+    numbers = [column for column in problem.schema if isinstance(column, Numeric)]
+    chosen = any(column.edges for column in numbers if column.name not in problem.coded)
+    return _CHOSEN.format("Ranges and bins" if chosen else "Ranges") if numbers else _CATEGORIES

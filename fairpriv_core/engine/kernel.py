@@ -34,7 +34,6 @@ from fairpriv_core.engine.products import (
 )
 from fairpriv_core.privacy.sums import BLOCK, TOGETHER, add_products
 
-
 _ROOMS = 256  # numbers of rows whose views are kept: a sample has seldom as many sizes
 
 

@@ -14,7 +14,7 @@ event like any other, and no accountant gives it a finite epsilon.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from fairpriv_core import checks

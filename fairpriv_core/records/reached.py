@@ -1,4 +1,4 @@
-"""Whether a run reached the gap that it was asked for: on the test rows, with what they can tell. Raw."""
+"""Whether a run reached the gap that it was asked for, and whether there was one: by test rows. Raw."""
 
 from __future__ import annotations
 
@@ -45,6 +45,25 @@ def judge_aim(record: Mapping[str, Any]) -> Reached | None:
     if found.low <= target:
         return Reached("maybe", f"Gap perhaps reached: {shown}; {asked}")
     return Reached("no", f"Gap not reached: {shown}; {asked}")
+
+
+def say_closed(plain: Mapping[str, Any], config: Mapping[str, Any]) -> str | None:
+    """Return that plain training leaves a run no gap to close, as far as its test rows tell; None where it leaves one.
+
+    `plain` is the record's JSON of a run without privacy and fairness, `config` that of the run's config.
+    """
+    measured, target, notion = plain["metrics"], config["method"].get("gap_target"), notions()[config["notion"]]
+    gap = None if measured is None else measured[notion.metric]
+    found = None if gap is None else gap_interval(count_decisions(measured), notion)
+    if found is None or gap is None:
+        return None
+    between = f"(95 % interval {100 * found.low:.2f} to {100 * found.high:.2f})"
+    shown = f"{100 * gap:.2f} percentage points on the test rows {between}"
+    if target is not None and gap <= target:
+        return f"There is no gap to close here: plain training has {shown}; {100 * target:.4g} are accepted."
+    if found.low <= 0:
+        return f"There may be no gap to close here: plain training has {shown}, which may as well be 0."
+    return None
 
 
 def count_decisions(measured: Mapping[str, Any]) -> np.ndarray:

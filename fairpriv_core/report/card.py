@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.report import wording
 from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.document import NOTICES, Audience, Bullets, Document, Part, Section, Text
@@ -27,7 +28,7 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
     """
     record, first = chosen.record, chosen.first
     data, words = record["data"], first.data
-    method = first.method
+    method, encoding = first.method, chosen.row.encoding
     network = record["config"]["method"].get("network")
     trained = f"{record['steps']:,} steps on {data['n_train']:,} rows{f', network {network}' if network else ''}"
     named = f"'{words.positive}' of {words.label}"
@@ -44,6 +45,7 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
         "Training data": (
             Text(f"{words.title}: {data['n_train']:,} rows. {words.summary}"),
             *((Text(f"Left out were {wording.thinned_text(chosen.group_ratio)}."),) if chosen.group_ratio else ()),
+            *((Text(f"Encoding {wording.encoding_text(encoding)}."),) if encoding != ENCODINGS[0] else ()),
             Text(f"Licence: {words.licence or 'not known to this software'}."),
         ),
         "Quantitative analyses": _tell_numbers(chosen, paid=paid),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.records.record import RAW, is_covered
 from fairpriv_core.records.source import name_file, name_unit
 from fairpriv_core.report import wording
@@ -175,6 +176,7 @@ def _list_facts(each: Chosen) -> tuple[tuple[Cell, ...], ...]:
         ("rows", f"{data['n_train']:,} to train on and {data['n_test']:,} to test on"),
         *((("rows used", wording.rows_text(each.row.rows)),) if each.row.rows else ()),
         *((("left out", wording.thinned_text(each.group_ratio)),) if each.group_ratio else ()),
+        *((("encoding", wording.encoding_text(each.row.encoding)),) if each.row.encoding != ENCODINGS[0] else ()),
         ("what is predicted", _say_predicted(words, data["label_names"])),
         ("sensitive attribute", f"{data['sensitive']}: {'; '.join(groups[:12])}{more}"),
         ("predicted from", ", ".join(data["columns"] or ()) or "features that were made before"),

@@ -2,6 +2,7 @@
 
 A page is sections of rows. A row is one setting under several seeds; a column is a value of the records by its path
 ("metrics/accuracy", "metrics/groups/Female/accuracy"). A row with `least` or `most` gets a verdict on its means.
+A section with `plain_rows_of` has the columns and rows of the section with that title, under the plain encoding.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.records.config import RunConfig, build_config
@@ -21,11 +23,24 @@ Runs = Sequence[Mapping[str, Any]]
 Records = dict[str, Mapping[str, Any]]  # by the config's key
 _MISSING = "–"
 _SEEDS = 5
+_PLAIN = ENCODINGS[1]
 
 
 def read_spec(path: Path) -> dict[str, Any]:
-    """Return the page's sections, as the TOML file has them."""
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    """Return the page's sections as the TOML file has them, each with its rows."""
+    spec = tomllib.loads(path.read_text(encoding="utf-8"))
+    titled = {section["title"]: section for section in spec["section"]}
+    for section in spec["section"]:
+        if (title := section.get("plain_rows_of")) is not None:
+            section["columns"] = titled[title]["columns"]
+            section["row"] = [_encode_plainly(row) for row in titled[title]["row"]]
+    return spec
+
+
+def _encode_plainly(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row under the plain encoding; what was asked of the other one is not asked of it."""
+    asked = {name: value for name, value in row.items() if name not in ("least", "most")}
+    return {**asked, "id": f"{row['id']}-plain", "data": {**row.get("data", {}), "encoding": _PLAIN}}
 
 
 def read_records(path: Path) -> Records:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.methods.catalog import REFERENCE_METHOD
 from fairpriv_core.report import wording
 from fairpriv_core.report.styles import method_style
@@ -21,10 +22,12 @@ PATH = Path(__file__).with_name("start_results.json")
 
 @dataclass(frozen=True)
 class StartResults:
-    """The committed results.
+    """The committed results under one encoding.
 
     Attributes:
         outcomes: one for each run.
+        encoding: how numbers became features.
+        encodings: all that there are results of.
         data: the reference of the data, such as {"dataset": "adult", "sensitive": "sex"}.
         notion: the name of the notion that was pursued and is reported.
         delta: of every private run.
@@ -34,6 +37,8 @@ class StartResults:
     """
 
     outcomes: tuple[Outcome, ...]
+    encoding: str
+    encodings: tuple[str, ...]
     data: Mapping[str, Any]
     notion: str
     delta: float
@@ -42,18 +47,22 @@ class StartResults:
     made: str
 
 
-def read_start_results(path: Path = PATH) -> StartResults:
-    """Return the committed results; the file's form is what `examples/make_start_results.py` writes."""
+def read_start_results(encoding: str = ENCODINGS[0], *, path: Path = PATH) -> StartResults:
+    """Return the committed results of an encoding; the file's form is what `examples/make_start_results.py` writes."""
     stored = json.loads(path.read_text(encoding="utf-8"))
     records = [{**run, "config": {**stored["configs"][run["setting"]], "seed": run["seed"]}} for run in stored["runs"]]
-    first = stored["configs"][0]
+    outcomes = [read_outcome(record) for record in records]
+    configs = [config for config in stored["configs"] if config["data"].get("encoding", ENCODINGS[0]) == encoding]
+    first = configs[0]
     return StartResults(
-        outcomes=tuple(read_outcome(record) for record in records),
+        outcomes=tuple(outcome for outcome in outcomes if outcome.encoding == encoding),
+        encoding=encoding,
+        encodings=tuple(dict.fromkeys(outcome.encoding for outcome in outcomes)),
         data=first["data"],
         notion=first["notion"],
         delta=first["delta"],
         command=stored["command"],
-        configs=tuple(stored["configs"]),
+        configs=tuple(configs),
         made=stored["made"],
     )
 

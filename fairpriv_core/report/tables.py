@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.records.source import name_unit
 from fairpriv_core.report.wording import ONE_SEED, protected
 from fairpriv_core.stats import Mean, mean_interval
@@ -47,6 +48,7 @@ class Outcome:
     group_ratio: float | None = None
     rows: int | None = None
     constant: float | None = None
+    encoding: str = ENCODINGS[0]
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class TableRow:
     group_ratio: float | None = None
     rows: int | None = None
     constant: float | None = None
+    encoding: str = ENCODINGS[0]
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -78,9 +81,9 @@ class TableRow:
         return found
 
     @property
-    def data(self) -> tuple[str, str, float | None, int | None]:
-        """Whom it is about: runs on other data, groups or rows do not say which method is better."""
-        return self.dataset, self.sensitive, self.group_ratio, self.rows
+    def data(self) -> tuple[str, str, float | None, int | None, str]:
+        """What it is about: runs on other data, groups, rows or features do not say which method is better."""
+        return self.dataset, self.sensitive, self.group_ratio, self.rows, self.encoding
 
 
 def read_outcome(record: Record) -> Outcome:
@@ -108,6 +111,7 @@ def read_outcome(record: Record) -> Outcome:
         delta=record.get("delta"),
         group_ratio=data.get("group_ratio"),
         rows=data.get("rows"),
+        encoding=data.get("encoding", ENCODINGS[0]),
         constant=metrics.get("constant_accuracy"),
     )
 
@@ -175,7 +179,7 @@ def _list_untold(row: TableRow) -> dict[str, Any]:
     in_columns = _IN_COLUMNS if row.epsilon is None else (*_IN_COLUMNS, "epsilon")
     settings = _flatten(json.loads(row.setting or "{}"))
     others = {name: value for name, value in settings.items() if not name.startswith(in_columns)}
-    return {"data.group_ratio": row.group_ratio, "data.rows": row.rows, **others}
+    return {"data.group_ratio": row.group_ratio, "data.rows": row.rows, "data.encoding": row.encoding, **others}
 
 
 def _fold(runs: list[Outcome]) -> TableRow:
@@ -197,6 +201,7 @@ def _fold(runs: list[Outcome]) -> TableRow:
         setting=one.setting,
         group_ratio=one.group_ratio,
         rows=one.rows,
+        encoding=one.encoding,
         constant=mean_interval(run.constant for run in runs).mean,
     )
 

@@ -91,6 +91,15 @@ def rows_text(rows: int) -> str:
     return f"{rows:,}, drawn at random with a constant seed, whatever they hold"
 
 
+def encoding_text(encoding: str) -> str:
+    """Return how numbers become features, where it is not in the usual way.
+
+    >>> encoding_text("plain")
+    'plain: each number is one feature, without bins and logarithms'
+    """
+    return f"{encoding}: each number is one feature, without bins and logarithms"
+
+
 def thinned_text(ratio: float) -> str:
     """Return what was left out of the training rows to reach a group ratio."""
     return (

@@ -17,15 +17,16 @@ _FOR_TRAINING = ("schema", "group_ratio")  # say nothing of which rows are test 
 
 def find_plain_run(store: RunStore, config: Mapping[str, Any]) -> RunRecord | None:
     """Return the newest finished run of the reference method on the test rows of `config`, JSON; None without one."""
-    wanted = _name_rows(config)
+    wanted = name_rows(config)
     for row in store.rows(limit=_MOST_RUNS):
         plain = row.status == "finished" and row.config["method"]["name"] == REFERENCE_METHOD
-        if plain and _name_rows(row.config) == wanted:
+        if plain and name_rows(row.config) == wanted:
             return store.record(row.key)
     return None
 
 
-def _name_rows(config: Mapping[str, Any]) -> str:
+def name_rows(config: Mapping[str, Any]) -> str:
+    """Return what runs have in common that are measured on the same test rows, by the same features."""
     data = {name: value for name, value in config["data"].items() if name not in _FOR_TRAINING}
     split = key_split(config["split"], data["dataset"])
     return json.dumps([data, config.get("file_id"), split, config["seed"]], sort_keys=True)

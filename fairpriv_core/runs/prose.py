@@ -10,7 +10,7 @@ from typing import Any
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.records.mixing import say_height, say_one_answer
-from fairpriv_core.records.reached import judge_aim
+from fairpriv_core.records.reached import judge_aim, say_closed
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.source import name_unit
 from fairpriv_core.store.claim import Progress
@@ -29,7 +29,7 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     config = record.config
     pairs = [
         ("run", f"{record.key}, {record.status}"),
-        ("data", f"{record.data['name']}, {record.data['sensitive']}{_describe_ratio(record.config)}"),
+        ("data", f"{record.data['name']}, {record.data['sensitive']}{_describe_features(record.config)}"),
         ("method", f"{config['method']['name']} ({config['notion']}){_describe_network(config)}"),
         *describe_epsilon(record.to_json()),
         *_describe_reuse(record.config),
@@ -39,7 +39,7 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
         reached = judge_aim(record.to_json())
         pairs += [] if reached is None else [("", reached.sentence)]
         compared = [say_one_answer(record.to_json())]
-        compared += [] if plain is None else [say_height(record.to_json(), plain.to_json())]
+        compared += [] if plain is None else [_say_closed(record, plain), say_height(record.to_json(), plain.to_json())]
         pairs += [("", said) for said in compared if said is not None]
         pairs.append(("", record.metrics_note))
     if record.metrics_private is not None:
@@ -70,9 +70,16 @@ def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _describe_ratio(config: Mapping[str, Any]) -> str:
-    ratio = config["data"].get("group_ratio")
-    return "" if ratio is None else f", training rows thinned to a group ratio of {ratio:g}"
+def _say_closed(record: RunRecord, plain: RunRecord) -> str | None:
+    """Return that there was no gap for a run to close; None for plain training itself."""
+    return None if record.key == plain.key else say_closed(plain.to_json(), record.config)
+
+
+def _describe_features(config: Mapping[str, Any]) -> str:
+    """Return what is unusual about the training rows and their features."""
+    ratio, encoding = config["data"].get("group_ratio"), config["data"].get("encoding")
+    thinned = "" if ratio is None else f", training rows thinned to a group ratio of {ratio:g}"
+    return thinned if encoding is None else f"{thinned}, encoding {encoding}"
 
 
 def _describe_network(config: Mapping[str, Any]) -> str:

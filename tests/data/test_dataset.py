@@ -42,7 +42,7 @@ def test_synthetic_has_its_known_gap() -> None:
 def test_a_dataset_says_what_is_taken_as_public() -> None:
     dataset = load()
     assert "groups of group (A; B)" in dataset.assumptions["attribute"][0]
-    assert any("declared from the code book" in sentence for sentence in dataset.assumptions["record"])
+    assert any("this project's choice" in sentence for sentence in dataset.assumptions["record"])
 
 
 def test_the_digest_binds_what_was_asked() -> None:

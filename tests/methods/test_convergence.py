@@ -23,6 +23,8 @@ from tests.methods.harness import RecordingMechanism, make_data, train
 
 METHODS = {"none": Plain(batch_size=None), "f_ld": FLd(batch_size=None, multiplier_max=0.0)}
 BENCHMARKS = {"synthetic": "group", "compas": "race", "credit_default": "sex", "bank": "age", "adult": "sex"}
+#: of COMPAS the plain encoding ends half a point behind: docs/methods/convergence.md
+CASES = [*((name, "binned") for name in BENCHMARKS), *((name, "plain") for name in ("credit_default", "bank", "adult"))]
 HALF_A_POINT = 0.005
 
 
@@ -72,13 +74,13 @@ def test_training_on_a_made_up_table_converges(name: str, make: Callable[[int, i
 
 
 @pytest.mark.usefixtures("real_data")
-@pytest.mark.parametrize("dataset", BENCHMARKS)
+@pytest.mark.parametrize(("dataset", "encoding"), CASES)
 @pytest.mark.parametrize("name", METHODS)
 def test_training_on_a_benchmark_converges(
-    name: str, dataset: str, real_data: Any, monkeypatch: pytest.MonkeyPatch
+    name: str, dataset: str, encoding: str, real_data: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAIRPRIV_DATA", str(real_data))
-    data = load_dataset(DataSpec(dataset=dataset, sensitive=BENCHMARKS[dataset]))
+    data = load_dataset(DataSpec(dataset=dataset, sensitive=BENCHMARKS[dataset], encoding=encoding))
     assert _behind(METHODS[name], [split_dataset(data, seed=seed) for seed in range(2)]) <= HALF_A_POINT
 
 

@@ -31,3 +31,18 @@ def test_a_run_is_held_against_drawing_lots_once_there_is_plain_training(open_pa
     assert not shown.exception
     said = read_captions(shown)
     assert "A: Accuracy is" in said and "the mixing line, which drawing lots reaches" in said and "Raw, for" in said
+
+
+def test_train_and_run_say_where_there_is_no_gap_to_close(open_page: Open) -> None:
+    with open_store() as store:
+        fair = finish(store, config("pf_ld"), (), metrics=of(FAIRER))
+        finish(store, config("none"), (), metrics=of(SAME))
+    asked = {"method": "pf_ld", "notion": "demographic_parity", "gap": "4"}
+    page = open_page("train", data="synthetic:group", **asked)
+    assert not page.exception
+    said = " ".join(item.value for item in page.info).replace("\\", "")
+    assert "There is no gap to close here: plain training has 0.00" in said
+    assert "Raw, for the analyst" in read_captions(page)
+    other = open_page("train", data="synthetic:region", **asked)
+    assert "no gap to close" not in " ".join(item.value for item in other.info)
+    assert "There may be no gap to close here" in read_captions(open_page("run", run=fair))

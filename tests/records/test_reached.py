@@ -10,7 +10,7 @@ import pytest
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.noisy import gap_interval
-from fairpriv_core.records.reached import count_decisions, judge_aim
+from fairpriv_core.records.reached import count_decisions, judge_aim, say_closed
 
 
 def make_record(counts: np.ndarray, target: float | None = 0.04, notion: str = "demographic_parity") -> dict[str, Any]:
@@ -50,6 +50,25 @@ def test_there_is_nothing_to_judge_without_a_target_or_a_gap() -> None:
     undefined = make_record(np.array([[[9, 9], [9, 9]], [[0, 0], [0, 0]]]))
     assert judge_aim(undefined) is None
     assert judge_aim({**undefined, "metrics": None}) is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "target", "words"),
+    [
+        (selected((3000, 10000), (3300, 10000)), 0.04, "There is no gap to close here: plain training has 3.00 perc"),
+        (selected((3000, 10000), (3300, 10000)), None, None),
+        (selected((3000, 10000), (3300, 10000)), 0.02, None),
+        (selected((300, 1000), (310, 1000)), None, "There may be no gap to close here: plain training has 1.00"),
+        (selected((300, 1000), (500, 1000)), 0.04, None),
+        (selected((300, 1000), (8, 25)), 0.04, None),
+    ],
+)
+def test_that_there_is_no_gap_follows_what_is_accepted_and_the_interval(
+    counts: np.ndarray, target: float | None, words: str | None
+) -> None:
+    said = say_closed(make_record(counts), make_record(counts, target)["config"])
+    assert said is None if words is None else said is not None and said.startswith(words)
+    assert say_closed({"metrics": None}, make_record(counts, target)["config"]) is None
 
 
 @pytest.mark.parametrize("labels", [2, 3])

@@ -206,6 +206,33 @@ def test_nothing_of_the_records_leaves(method: Method, tmp_path: Path, rows: Cal
     assert_same(honest, replayed)
 
 
+def make_compas(seed: int) -> Table:
+    """Return rows with the columns of COMPAS at random, counts beyond their declared ranges among them."""
+    draw = np.random.default_rng(seed)
+    table: Table = {}
+    for name, each in catalog.problems()["compas"].columns.items():
+        if isinstance(each, Numeric):
+            table[name] = Numbers(draw.uniform(each.low - 1, 2 * each.high, ROWS).astype(np.float32))
+        else:
+            table[name] = Codes(draw.integers(0, len(each.categories), ROWS).astype(np.int32), each.categories)
+    return table
+
+
+@pytest.mark.parametrize("name", ["one_release", "pf_ld", "dp_sgd", "pf_ld_record"])
+def test_nothing_protected_leaves_under_the_plain_encoding(
+    name: str, tmp_path: Path, rows: Callable[[Table], None]
+) -> None:
+    method = EXAMPLES[name][0]
+    config = ask(method, {"dataset": "compas", "sensitive": "sex", "encoding": "plain"})
+    rows(make_compas(0))
+    honest, tape = run_whole(config, tmp_path / "honest.db")
+    garbage = make_compas(1)
+    rows(garbage if method.info.threat_model == "record" else {**make_compas(0), "sex": garbage["sex"]})
+    replayed, _ = run_whole(config, tmp_path / "replayed.db", tape)
+    assert_same(honest, replayed)
+    assert len(json.loads(honest.model["model.json"])["feature_names"]) == 16
+
+
 def masked(name: str, content: bytes) -> bytes:
     """Return a file that a browser made without its dates (PDF) and the ids that Plotly draws at random (SVG)."""
     match Path(name).suffix:

@@ -25,6 +25,7 @@ TITLES = {
     "data.sensitive": "Sensitive attribute",
     "data.group_ratio": "Group ratio of the training rows",
     "data.rows": "Rows that are used",
+    "data.encoding": "Encoding",
     "notion": "Fairness notion",
     "method.name": "Method",
     "method.variant": "Accounting",

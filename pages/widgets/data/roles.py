@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from fairpriv_core.data.download import VARIABLE, confirm, is_confirmed
+from fairpriv_core.data.encodings import name_encodings
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, guess_positive, list_labels
 from fairpriv_core.data.roles import parse_label
@@ -20,6 +21,7 @@ from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.state import choose, keep, mount, mount_index, mount_several, value
 
 _NONE = ""
+_ENCODED = {"binned": "binned: with bins that this project chose", "plain": "plain: without bins and logarithms"}
 _FEW = 12
 
 
@@ -120,7 +122,29 @@ def choose_benchmark() -> DataSpec | None:
     if not sensitive:
         return None
     chosen = (None, None) if usual else (label, positive)
-    return DataSpec(dataset=problem.name, label=chosen[0], positive=chosen[1], sensitive=sensitive, unreadable=skip)
+    return DataSpec(
+        dataset=problem.name,
+        label=chosen[0],
+        positive=chosen[1],
+        sensitive=sensitive,
+        unreadable=skip,
+        encoding=_ask_encoding(problem),
+    )
+
+
+def _ask_encoding(problem: Problem) -> str:
+    """Return how numbers become features; nothing is asked where there is one way."""
+    options = name_encodings(problem)
+    if len(options) == 1:
+        return options[0]
+    chosen = st.selectbox(
+        "Encoding of numbers",
+        options,
+        **mount_index("encoding", options),
+        format_func=_ENCODED.__getitem__,
+        help="No code book has these bins: beside published figures take plain.",
+    )
+    return str(keep("encoding", chosen))
 
 
 def choose_file() -> DataSpec | None:

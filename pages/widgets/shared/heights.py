@@ -1,4 +1,4 @@
-"""What a run is held against: the same answer for everybody, and drawing lots between that and plain training."""
+"""What a run is held against: plain training's gap, one answer for everybody, and drawing lots between the two."""
 
 from __future__ import annotations
 
@@ -8,17 +8,35 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.records.mixing import say_height, say_one_answer
+from fairpriv_core.records.reached import say_closed
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.runs.plain_run import find_plain_run
+from fairpriv_core.runs.plain_run import find_plain_run, name_rows
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.sentences import attempt
+
+_FRESH_SECONDS = 10.0
 
 
 def list_heights(store: RunStore, record: Mapping[str, Any]) -> list[str]:
     """Return what the comparisons say of a run, a sentence each; `record` is its record's JSON."""
     reference = attempt(lambda: find_plain_run(store, record["config"]))
-    height = None if reference is None else _say_height(record["key"], reference.key, record, reference)
-    return [said for said in (say_one_answer(record), height) if said is not None]
+    if reference is None or reference.key == record["key"]:
+        found = [say_one_answer(record)]
+    else:
+        height = _say_height(record["key"], reference.key, record, reference)
+        found = [say_one_answer(record), say_closed(reference.to_json(), record["config"]), height]
+    return [said for said in found if said is not None]
+
+
+def find_closed(store: RunStore, config: Mapping[str, Any]) -> str | None:
+    """Return that there is no gap for a run of `config` (JSON) to close; None where nothing shows it."""
+    reference = attempt(lambda: _find_plain(str(store.database.url), store.payer, name_rows(config), store, config))
+    return None if reference is None else say_closed(reference.to_json(), config)
+
+
+@st.cache_data(ttl=_FRESH_SECONDS, max_entries=32, show_spinner=False)
+def _find_plain(place: str, person: str, rows: str, _store: RunStore, _config: Mapping[str, Any]) -> RunRecord | None:
+    return find_plain_run(_store, _config)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -1,6 +1,7 @@
 """Which data, as one short text that fits in an address: `adult:sex`, `adult:sex+race`, `age:25,60` for edges.
 
 Training rows thinned to a ratio of the groups' sizes: `adult:sex?group_ratio=0.8`; fewer rows: `adult:sex?rows=500`.
+Features without bins: `adult:sex?encoding=plain`.
 A file of the user's own is named by the start of its id: `file-3fa94c0d12ab:sex?label=income&positive=%3E50K`.
 One in the data folder that the operator offers is named relative to it: `folder-2024/people.csv:sex?label=income`.
 A schema is packed: as it is, that of 40 columns would make a link longer than the 8 kB that many proxies let through.
@@ -20,7 +21,7 @@ import streamlit as st
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.folder import find_named, name_in_folder
-from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.problem import ENCODINGS, DataSpec
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.records.source import name_unit, read_ratio, read_rows
 from fairpriv_core.store.runs import RunStore
@@ -29,7 +30,7 @@ from pages.widgets.shared.access import find_store
 _ID = re.compile(r"(?:file-)?\b([0-9a-f]{12})[0-9a-f]*(?:\.[a-z0-9]{1,8})?\b")
 _FRESH_SECONDS = 2.0
 _DIGITS = 12
-_RATIO, _ROWS = "group_ratio", "rows"
+_RATIO, _ROWS, _ENCODING = "group_ratio", "rows", "encoding"
 _UPLOAD, _FOLDER = "file-", "folder-"
 _LONGEST_SCHEMA = 1_000_000  # characters, once it is unpacked
 _ASKED = ("label", "positive", "image", "unreadable", "person", "schema")
@@ -72,6 +73,7 @@ def write_reference(spec: DataSpec) -> str:
     name = spec.dataset if spec.file is None else write_file(spec.file)
     further = {name: getattr(spec, name) for name in _ASKED}
     further["schema"] = pack_schema(spec.schema) if spec.schema else None
+    further[_ENCODING] = spec.to_json().get(_ENCODING)
     numbers = {_RATIO: spec.group_ratio, _ROWS: spec.rows}
     numbered = {name: str(number) for name, number in numbers.items() if number is not None}
     query = urlencode({key: text for key, text in {**further, **numbered}.items() if text})
@@ -142,6 +144,7 @@ def read_reference(text: str, find_upload: Callable[[str], Path]) -> DataSpec:
         sensitive=unquote(sensitive),
         group_ratio=read_ratio(further.get(_RATIO)),
         rows=read_rows(further.get(_ROWS)),
+        encoding=further.get(_ENCODING, ENCODINGS[0]),
         **{asked: further.get(asked) for asked in _ASKED},
     )
 
@@ -183,7 +186,8 @@ def describe_reference(text: str) -> str:
 def _tell_rows(text: str) -> str:
     asked = dict(parse_qsl(text.partition("?")[2]))
     ratio = f" · group ratio {asked[_RATIO]}" if _RATIO in asked else ""
-    return ratio + (f" · {asked[_ROWS]} rows" if _ROWS in asked else "")
+    small = f" · {asked[_ROWS]} rows" if _ROWS in asked else ""
+    return ratio + small + (f" · {asked[_ENCODING]} encoding" if _ENCODING in asked else "")
 
 
 def _title(name: str) -> str:

@@ -7,20 +7,38 @@ from dataclasses import replace
 import streamlit as st
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report.figures import trade_off
 from fairpriv_core.report.start import StartResults, describe_settings, read_start_results, say_cost
+from fairpriv_core.report.wording import encoding_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import plain
+from pages.widgets.shared.state import keep, mount_default
 
 _PUBLIC = "{name} is public. On your own data such numbers are raw, for the analyst: ε does not cover them."
 
 
 @st.cache_data
-def find_results() -> StartResults:
-    """Return the committed results."""
-    return read_start_results()
+def find_results(encoding: str = ENCODINGS[0]) -> StartResults:
+    """Return the committed results of an encoding."""
+    return read_start_results(encoding)
+
+
+def choose_results() -> StartResults:
+    """Return the results of the encoding that is chosen; nothing is asked where there is one."""
+    options = find_results().encodings
+    if len(options) == 1:
+        return find_results(options[0])
+    chosen = st.segmented_control(
+        "Encoding of numbers",
+        options,
+        **mount_default("start_encoding", options),
+        required=True,
+        help="Binned: with bins that this project chose. Plain: without them, for a look beside published figures.",
+    )
+    return find_results(str(keep("start_encoding", chosen)))
 
 
 def describe_results(results: StartResults) -> str:
@@ -41,6 +59,8 @@ def show_results(results: StartResults, epsilon: float) -> None:
     words = figure.caption.removesuffix(RAW) + _PUBLIC.format(name=name)
     show_figure(replace(figure, caption=words, raw=False), "start_trade_off")
     with st.expander("How these results were made", key="start_made"):
+        if results.encoding != ENCODINGS[0]:
+            st.markdown(f"Encoding {encoding_text(results.encoding)}.")
         st.markdown(
             f"{len(results.outcomes)} runs of this software on {plain(results.made)}, with seeds "
             f"{', '.join(f'{seed:d}' for seed in sorted({run.seed for run in results.outcomes}))}. "

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_read_from_rows
 from fairpriv_core.report import wording
@@ -27,10 +28,11 @@ Varied = Mapping[str, Mapping[str, Any]]
 
 
 def name_data(row: TableRow) -> str:
-    """Return the data, the sensitive attribute and which rows are used, as lists and the address name them."""
+    """Return the data, the sensitive attribute, the rows used and their encoding, as lists name them."""
     ratio = "" if row.group_ratio is None else f" · group ratio {row.group_ratio:g}"
     small = "" if row.rows is None else f" · {row.rows:,} rows"
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{ratio}{small}"
+    encoded = "" if row.encoding == ENCODINGS[0] else f" · {row.encoding} encoding"
+    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{ratio}{small}{encoded}"
 
 
 def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:

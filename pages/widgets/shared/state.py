@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.methods.catalog import DEFAULT_METHOD
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from pages.widgets.shared.frame import ask_for_frame
@@ -38,6 +39,7 @@ DEFAULTS: dict[str, Any] = {
     "source": "benchmark",
     "run": "",
     "runs": (),
+    "start_encoding": ENCODINGS[0],
     "inverse": False,
     "least_accuracy": 80.0,
     "reference": "",

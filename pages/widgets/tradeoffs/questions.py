@@ -74,9 +74,10 @@ def _name_data(row: TableRow, config: Mapping[str, Any]) -> str:
     positive = f" = {data['positive']}" if data.get("positive") else ""
     ratio = f" · group ratio {data['group_ratio']:g}" if data.get("group_ratio") else ""
     small = f" · {data['rows']:,} rows" if data.get("rows") else ""
+    encoded = f" · {data['encoding']} encoding" if data.get("encoding") else ""
     split = name_split(config.get("split", "protocol"), data["dataset"])
     drawn = "" if split == default_split(data["dataset"]) else f" · {split} split"
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}{ratio}{small}{drawn}"
+    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}{ratio}{small}{encoded}{drawn}"
 
 
 @dataclass(frozen=True)

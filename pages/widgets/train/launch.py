@@ -11,9 +11,11 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.record import RAW
 from fairpriv_core.store.runs import GOING_ON, RunStore
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import go_to
+from pages.widgets.shared.heights import find_closed
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import identify_file
 from pages.widgets.shared.state import choose
@@ -58,6 +60,8 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         return
     with slots.get("delta", st.container()):
         warn_of_delta(config, plan)
+    with slots.get("gap_target", st.container()):
+        _say_closed(store, config)
     warn_of_idling(plan)
     warn_of_noise(config, plan)
     if store is not None:
@@ -66,6 +70,15 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
     show_costs(config, plan)
     if store is not None:
         show_clipping(store, config, plan)
+
+
+def _say_closed(store: RunStore | None, config: RunConfig) -> None:
+    """Say under the gap that is accepted that plain training has no larger one, where a run has shown it."""
+    pursues = config.method.info.pursues_notion
+    closed = find_closed(store, config.to_json()) if store is not None and pursues else None
+    if closed is not None:
+        st.info(plain(closed), icon=":material/equal:")
+        st.caption(RAW)
 
 
 def _build(raw: Mapping[str, Any], store: RunStore | None) -> RunConfig:
