@@ -25,10 +25,11 @@ from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs import audit as audit_model
 from fairpriv_core.runs.execute import Outcome, execute
-from fairpriv_core.runs.foreground import Reporter, train
+from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.prose import describe_record, describe_runs
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store
+from fairpriv_core.text import Reporter
 
 SILENT = Reporter(say=lambda _: None, show=lambda _: None)
 DATA = {"dataset": "synthetic", "sensitive": "region"}
