@@ -113,9 +113,7 @@ class DpFermi(FitsMany):
     share_dual: float = parameter(
         0.1, "Budget share, W", "Share of a step's budget for W; θ has the rest.", low=0.01, high=0.99, expert=True
     )
-    share_counts: float = parameter(
-        0.05, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
-    )
+    share_counts: float = fields.share_counts(0.05)
     share_gap: float = fields.share_gap()
 
     def __post_init__(self) -> None:

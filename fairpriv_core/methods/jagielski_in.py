@@ -114,9 +114,7 @@ class JagielskiIn(FitsAlone):
     share_dual: float = parameter(
         0.1, "Budget share, auditor", "Share of the budget for the auditor.", low=0.01, high=0.9, expert=True
     )
-    share_counts: float = parameter(
-        0.05, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
-    )
+    share_counts: float = fields.share_counts(0.05)
 
     def __post_init__(self) -> None:
         checks.whole(low=2, high=1000, rounds=self.rounds)
