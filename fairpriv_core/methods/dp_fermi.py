@@ -45,6 +45,7 @@ from fairpriv_core.methods.penalty_weight import (
     with_count_noise,
 )
 from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, Cells
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Relation, SampledGaussian
@@ -71,7 +72,7 @@ class DpFermi(FitsMany):
         summary="Penalises dependence between decision and group; protects each person's sensitive attribute.",
         citation="Lowy, Gupta and Razaviyayn (2023), Stochastic differentially private and fair learning, Algorithm 1",
         threat_model="attribute",
-        notions=("demographic_parity", "equalized_odds", "equal_opportunity"),
+        notions=tuple(name for name, notion in notions().items() if notion.target == "score"),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         max_labels=None,
