@@ -20,7 +20,7 @@ from fairpriv_core.errors import RunFailed
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.report.results import Records, configs_of, list_keys, read_records, read_spec, render_results
 from fairpriv_core.runs import foreground
-from fairpriv_core.runs.foreground import Reporter
+from fairpriv_core.text import Reporter
 
 FOLDER = Path(__file__).parent.parent / "docs" / "results"
 SPEC, RECORDS = FOLDER / "rows.toml", FOLDER / "records.json"

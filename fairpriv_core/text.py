@@ -1,4 +1,4 @@
-"""Texts as people read them: an epsilon's digits, and what somebody else wrote, made harmless for where it goes."""
+"""Texts as people read them: an epsilon's digits, what takes long, and what others wrote, made harmless."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import csv
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import TextIO
@@ -20,6 +21,14 @@ _LEAST = 0.001
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":;,()]+/)+")
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """How what takes long speaks to a person: sentences, and a line that each commit replaces."""
+
+    say: Callable[[str], None]
+    show: Callable[[str], None]
 
 
 def epsilon_text(value: float | None) -> str:

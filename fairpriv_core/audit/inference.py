@@ -13,15 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import kstwobign
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score, roc_curve
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from fairpriv_core.seeds import public_generator
 
@@ -70,6 +61,13 @@ class AttributeInference:
 
 def attackers(seed: int) -> dict[str, Any]:
     """Return the unfitted attack models of FairDP-A's Figure 3 by name."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     return {
         "LR": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
         "MLP": make_pipeline(StandardScaler(), MLPClassifier((64,), early_stopping=True, random_state=seed)),
@@ -94,6 +92,9 @@ def describe_answers(probability: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def infer_membership(inside: np.ndarray, outside: np.ndarray, *, most: int, seed: int) -> MembershipInference:
     """Attack with what is seen of training records (n, f) and of others (m, f): equally many, at most `most`."""
+    from scipy.stats import kstwobign
+    from sklearn.metrics import roc_auc_score, roc_curve
+
     draw = public_generator(seed, "membership inference")
     size = min(len(inside), len(outside), most) // 2 * 2
     parts = [part[draw.permutation(len(part))[:size]] for part in (inside, outside)]
@@ -115,6 +116,8 @@ def guessed_advantage(judged: int) -> float:
     >>> round(guessed_advantage(2000), 4)
     0.0275
     """
+    from scipy.stats import kstwobign
+
     return min(float(kstwobign.mean()) * math.sqrt(2.0 / judged), 1.0) if judged else 1.0
 
 
@@ -151,6 +154,8 @@ def advantage_limit(epsilon: float, delta: float) -> float:
 
 
 def _fit(attacker: Any, seen: np.ndarray, truth: np.ndarray) -> Any:
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # an attack that could still get better is an attack
         return attacker.fit(seen, truth)

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import beta, binom, norm
+from scipy.special import ndtri
 
 from fairpriv_core import checks
 from fairpriv_core.privacy.accountants import coarse_profile
@@ -99,7 +99,7 @@ def noise_bound(tests: Sequence[Test], events: Events, *, confidence: float, amo
     rates = [_rates(np.array([t.hits]), np.array([t.alarms]), t.seconds, t.firsts, alpha) for t in tests]
     mu = _find_mu(events)
     if mu is not None:
-        distance = max((float((norm.ppf(low) - norm.ppf(high))[0]) for low, high in rates), default=0.0)
+        distance = max((float((ndtri(low) - ndtri(high))[0]) for low, high in rates), default=0.0)
         noise = mu / distance if distance > 0 else math.inf
         return noise if 0 < noise < _MOST_NOISE else None
     shown = [max((float(_bound(*pair, delta)[0]) for pair in rates), default=0.0) for delta in _CURVE]
@@ -156,6 +156,8 @@ def one_run_p_value(*, canaries: int, guesses: int, correct: int, epsilon: float
     Each of `canaries` fair coins decides about one record; the guesser abstains from the others. Steinke, Nasr and
     Jagielski (2023), appendix D: beta + 2 m delta alpha. At most 1.
     """
+    from scipy.stats import binom
+
     chance = 1.0 / (1.0 + math.exp(-epsilon))
     at_least = float(binom.sf(correct - 1, guesses, chance))
     below = np.cumsum(binom.pmf(correct - np.arange(1, correct + 1), guesses, chance))  # P[v > W >= v - i]
@@ -196,7 +198,7 @@ def _best_threshold(both: np.ndarray, delta: float | None, alpha: float) -> tupl
     hits = len(second) - np.searchsorted(second, thresholds, side="right")
     alarms = len(first) - np.searchsorted(first, thresholds, side="right")
     low, high = _rates(hits, alarms, len(second), len(first), alpha)
-    bounds = norm.ppf(low) - norm.ppf(high) if delta is None else _bound(low, high, delta)
+    bounds = ndtri(low) - ndtri(high) if delta is None else _bound(low, high, delta)
     best = int(bounds.argmax())
     return float(thresholds[best]), float(bounds[best])
 
@@ -210,6 +212,8 @@ def _rates(
     hits: np.ndarray, alarms: np.ndarray, seconds: int, firsts: int, alpha: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what TPR is at least and FPR at most, together with confidence 1 - alpha."""
+    from scipy.stats import beta
+
     low = np.where(hits > 0, beta.ppf(alpha / 2, np.maximum(hits, 1), seconds - hits + 1), 0.0)
     high = np.where(alarms < firsts, beta.ppf(1 - alpha / 2, alarms + 1, np.maximum(firsts - alarms, 1)), 1.0)
     return low, high

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import chi2
 
 from fairpriv_core.audit.attack import Train, replay
 from fairpriv_core.audit.observe import LAPLACE, RESPONSE, SUM, RecordingMechanism, Release
@@ -100,6 +99,8 @@ def record_runs(train: Train, data: Dataset, *, runs: int, seed: int) -> list[li
 
 def measure_noise(runs: Sequence[Sequence[Release]]) -> Noise | None:
     """Return the spread of the noise in recorded releases; None where no release has noise that is added."""
+    from scipy.stats import chi2
+
     pooled = [
         (release.out.ravel() - release.value) / (release.scale * (np.sqrt(2.0) if release.kind == LAPLACE else 1.0))
         for run in runs

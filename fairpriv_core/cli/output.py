@@ -12,7 +12,7 @@ import click
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.paths import read_path
-from fairpriv_core.runs.foreground import Reporter
+from fairpriv_core.text import Reporter
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, report
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.children import count_cores, use_one_thread
-from fairpriv_core.runs.foreground import Reporter
 from fairpriv_core.runs.supervisor import Executor, run_here
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.cluster_sweep import Cluster
@@ -25,6 +24,7 @@ from fairpriv_core.sweeps.plan import plan_sweep
 from fairpriv_core.sweeps.prose import describe_results
 from fairpriv_core.sweeps.results import average_results, list_results
 from fairpriv_core.sweeps.spec import read_sweep
+from fairpriv_core.text import Reporter
 
 
 @click.command()

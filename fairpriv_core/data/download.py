@@ -11,8 +11,6 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
-import pooch
-
 from fairpriv_core.data.problem import Problem, Source
 from fairpriv_core.errors import BadInput, DataUnavailable
 
@@ -48,7 +46,9 @@ def find_local(source: Source) -> Path | None:
 
 def cache_folder() -> Path:
     """Return the folder that downloads are kept in."""
-    return Path(pooch.os_cache("fairpriv"))
+    from pooch import os_cache
+
+    return Path(os_cache("fairpriv"))
 
 
 def hash_file(path: Path) -> str:
@@ -81,11 +81,13 @@ def _verify(place: Path, source: Source) -> None:
 
 def _download(source: Source) -> Path:
     """Fetch one file into the user's cache; a zip is unpacked and its member verified by its own checksum."""
+    from pooch import HTTPDownloader, Unzip, retrieve
+
     place = cache_folder() / source.path
-    fetch = pooch.HTTPDownloader(timeout=_SECONDS)
-    unpack = pooch.Unzip(members=[source.member], extract_dir=".") if source.member else None
+    fetch = HTTPDownloader(timeout=_SECONDS)
+    unpack = Unzip(members=[source.member], extract_dir=".") if source.member else None
     try:
-        pooch.retrieve(
+        retrieve(
             source.url,
             known_hash=source.archive_sha256 if source.member else source.sha256,
             fname=f"{place.name}.zip" if source.member else place.name,

@@ -12,7 +12,6 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import parquet
 
 from fairpriv_core.data.faults import check_file, explain
 from fairpriv_core.data.forms import Form, find_form, open_rows, read_names
@@ -35,6 +34,8 @@ def read_cells(path: Path, column: str) -> list[Any]:
 
     Raises BadInput for a file without that column.
     """
+    from pyarrow.parquet import read_schema, read_table
+
     check_file(path)
     form = find_form(path)
     if form.packing != "parquet":
@@ -42,20 +43,22 @@ def read_cells(path: Path, column: str) -> list[Any]:
         place = _find(column, header)
         return [row[place].strip() or None if place < len(row) else None for row in rows if row]
     try:
-        _find(column, parquet.read_schema(path).names)
-        return [_plain(cell) for cell in parquet.read_table(path, columns=[column]).column(column).to_pylist()]
+        _find(column, read_schema(path).names)
+        return [_plain(cell) for cell in read_table(path, columns=[column]).column(column).to_pylist()]
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
 
 
 def read_first_row(path: Path) -> dict[str, Any]:
     """Return the first row of a file that can be read, by column; without columns that have no name."""
+    from pyarrow.parquet import ParquetFile
+
     form = find_form(path)
     if form.packing != "parquet":
         header, rows = _read_text(path, form)
         return {name: cell for name, cell in zip(header, next(rows, []), strict=False) if name}
     try:
-        batch = next(parquet.ParquetFile(path).iter_batches(batch_size=1), None)
+        batch = next(ParquetFile(path).iter_batches(batch_size=1), None)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise explain(error, path, (), row=None) from error
     found = {} if batch is None else batch.to_pylist()[0]

@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import compute, csv, parquet
+from pyarrow import compute, csv
 
 from fairpriv_core.data.dates import ORDERS, read_date
 from fairpriv_core.data.faults import check_file, check_header, check_size, explain, no_rows
@@ -434,8 +434,10 @@ def _as_numbers(column: Codes) -> Column:
 
 
 def _read_parquet(path: Path, exact: str, read_as: Mapping[str, ReadAs], limit_bytes: int | None) -> Reading:
+    from pyarrow.parquet import ParquetFile
+
     try:
-        file = parquet.ParquetFile(path)
+        file = ParquetFile(path)
         schema = file.schema_arrow
         check_header(path, schema.names)
         size = _CELL_BYTES * file.metadata.num_rows * len(schema)
@@ -452,8 +454,10 @@ def _read_parquet(path: Path, exact: str, read_as: Mapping[str, ReadAs], limit_b
 
 
 def _seal_parquet(path: Path) -> dict[str, _Sealing]:
+    from pyarrow.parquet import ParquetFile
+
     try:
-        file = parquet.ParquetFile(path)
+        file = ParquetFile(path)
         schema = file.schema_arrow
         check_header(path, schema.names)
         kinds = {name: _is_number(schema.field(name).type) for name in schema.names if name not in _list_index(schema)}

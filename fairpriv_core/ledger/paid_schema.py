@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from fairpriv_core.data.dates import take_part
 from fairpriv_core.data.guess import MOST_CATEGORIES, sort_values
@@ -156,7 +156,7 @@ def measure_columns(
         column.name: _refine(found[column.name], counts, deviation_within)
         for column, counts in zip(numbers, second, strict=True)
     }
-    threshold = 1.0 + deviation * float(norm.isf(_ROUNDED * paid.delta / max(len(lists), 1)))
+    threshold = 1.0 + deviation * -float(ndtri(_ROUNDED * paid.delta / max(len(lists), 1)))
     found |= {
         column.name: _name_values(column, values, counts, threshold)
         for column, (values, _), counts in zip(lists, named, first[len(numbers) :], strict=True)
@@ -205,7 +205,7 @@ def _place(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 def _passing(counts: np.ndarray, deviation: float) -> np.ndarray:
     """Return the places that hold rows for sure, rising; where none does, the fullest."""
-    sure = np.flatnonzero(counts > deviation * norm.isf(_FALSE / len(counts)))
+    sure = np.flatnonzero(counts > -deviation * ndtri(_FALSE / len(counts)))
     return sure if len(sure) else np.array([np.argmax(counts)])
 
 

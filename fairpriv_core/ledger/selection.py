@@ -161,9 +161,12 @@ def _is_public(candidates: Sequence[_Candidate], metric: str) -> bool:
 
 
 def _read_raw(candidates: Sequence[_Candidate], metric: str) -> list[float | None]:
-    if metric not in candidates[0].metrics:
-        known = ", ".join([ACCURACY, *(notion.metric for notion in notions().values())])
-        raise BadInput(f"unknown metric '{metric}'; choose from {known}.", field="metric")
+    known = [ACCURACY, *(notion.metric for notion in notions().values())]
+    if metric not in known and metric not in candidates[0].metrics:
+        raise BadInput(f"unknown metric '{metric}'; choose from {', '.join(known)}.", field="metric")
+    lacking = next((each.record.key for each in candidates if metric not in each.metrics), None)
+    if lacking is not None:
+        raise BadInput(f"run {lacking} is older than {metric} and has none; run it again.", field="metric")
     return [each.metrics[metric] for each in candidates]
 
 

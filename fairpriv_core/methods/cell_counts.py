@@ -32,13 +32,20 @@ def release_counts(setting: Setting[Any], k: int, *, sensitivity: float = MOVED)
         purpose="counts",
         index=0,
     )
-    least = int(noisy.argmin())
-    if noisy[least] < FLOOR:
-        raise RunFailed(
-            f"group '{cells.names[least]}' has about {max(noisy[least], 0.0):.0f} training rows (a noisy count); "
-            f"at least {FLOOR:.0f} are needed: take a larger epsilon, or merge the group with another one."
-        )
+    check_sizes(cells.names, noisy)
     return noisy
+
+
+def check_sizes(
+    names: Sequence[str], sizes: np.ndarray, *, floor: float = FLOOR, known_as: str = "a noisy count"
+) -> None:
+    """Raise RunFailed, naming the smallest of the cells `names` and its size (cells,), where that is below `floor`."""
+    least = int(sizes.argmin())
+    if sizes[least] < floor:
+        raise RunFailed(
+            f"group '{names[least]}' has about {max(sizes[least], 0.0):.0f} training rows ({known_as}); "
+            f"at least {floor:.0f} are needed: take a larger epsilon, or merge the group with another one."
+        )
 
 
 def require_rows(table: np.ndarray, notion: Notion, group_names: Sequence[str], *, floor: float = FLOOR) -> np.ndarray:
@@ -49,11 +56,5 @@ def require_rows(table: np.ndarray, notion: Notion, group_names: Sequence[str], 
     cells = build_cells(notion, group_names)
     inside = cells.of != NO_CELL
     sizes = np.bincount(cells.of[inside], weights=table[inside], minlength=cells.count)
-    least = int(sizes.argmin())
-    if sizes[least] < floor:
-        raise RunFailed(
-            f"group '{cells.names[least]}' has about {max(sizes[least], 0.0):.0f} training rows (an estimate from what "
-            f"was released with noise); at least {floor:.0f} are needed: take a larger epsilon, or merge the group "
-            "with another one."
-        )
+    check_sizes(cells.names, sizes, floor=floor, known_as="an estimate from what was released with noise")
     return sizes

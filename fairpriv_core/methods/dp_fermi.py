@@ -45,6 +45,7 @@ from fairpriv_core.methods.penalty_weight import (
     with_count_noise,
 )
 from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, Cells
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Relation, SampledGaussian
@@ -71,7 +72,7 @@ class DpFermi(FitsMany):
         summary="Penalises dependence between decision and group; protects each person's sensitive attribute.",
         citation="Lowy, Gupta and Razaviyayn (2023), Stochastic differentially private and fair learning, Algorithm 1",
         threat_model="attribute",
-        notions=("demographic_parity", "equalized_odds", "equal_opportunity"),
+        notions=tuple(name for name, notion in notions().items() if notion.target == "score"),
         variants=fields.VARIANTS,
         calibrates="noise_primal",
         max_labels=None,
@@ -113,9 +114,7 @@ class DpFermi(FitsMany):
     share_dual: float = parameter(
         0.1, "Budget share, W", "Share of a step's budget for W; θ has the rest.", low=0.01, high=0.99, expert=True
     )
-    share_counts: float = parameter(
-        0.05, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
-    )
+    share_counts: float = fields.share_counts(0.05)
     share_gap: float = fields.share_gap()
 
     def __post_init__(self) -> None:

@@ -88,9 +88,7 @@ class DpFermiRecord(NoisySums):
         high=0.99,
         expert=True,
     )
-    share_counts: float = parameter(
-        0.02, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
-    )
+    share_counts: float = fields.share_counts(0.02)
     share_gap: float = fields.share_gap()
 
     def __post_init__(self) -> None:

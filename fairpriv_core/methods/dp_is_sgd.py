@@ -53,9 +53,7 @@ class DpIsSgd(NoisySums):
         high=100.0,
         log=True,
     )
-    share_counts: float = parameter(
-        0.01, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
-    )
+    share_counts: float = fields.share_counts(0.01)
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the sizes' shift 1")
 
     def __post_init__(self) -> None:

@@ -69,7 +69,7 @@ class Answers:
 
     def __init__(self, training: Training, arrays: Mapping[str, np.ndarray]) -> None:
         held = training.checkpoint or {}
-        self._training, self._kept = training, arrays
+        self._training, self._arrays = training, arrays
         self._known: list[np.ndarray] = list(held["answers"]) if "answers" in held else []
         self.count = 0
 
@@ -91,7 +91,7 @@ class Answers:
         """Store what is known by now, in a transaction of the run."""
         mechanism = self._training.mechanism
         answers = {"answers": np.stack(self._known)} if self._known else {}
-        checkpoint = {**self._kept, **answers, **mechanism.state()}
+        checkpoint = {**self._arrays, **answers, **mechanism.state()}
         self._training.observer.commit(step=self.count, events=mechanism.events, checkpoint=checkpoint)
 
     def _report(self) -> None:

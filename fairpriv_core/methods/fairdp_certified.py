@@ -26,9 +26,9 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.networks import AnyShape
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
+from fairpriv_core.methods.cell_counts import check_sizes
 from fairpriv_core.methods.certificates import (
     OF_PAPER,
     CellSums,
@@ -48,7 +48,6 @@ from fairpriv_core.privacy.event import Events, Gaussian, Laplace, Parallel
 from fairpriv_core.privacy.sums import on_grid, sensitivity
 from fairpriv_core.seeds import public_generator
 
-FLOOR = 30.0  # noisy records that a group must have
 _CHUNK = 4096
 Json = dict[str, Any]
 RANDOMISED = "a classifier whose last layer is drawn anew around the exported one, which is not the one exported"
@@ -110,9 +109,7 @@ class FairDpCertified(NoisySums):
     noise_certificate: float | None = fields.noise_multiplier(
         "Certificate noise", "the shift that the paper gives its certificate (published variant)"
     )
-    share_counts: float = parameter(
-        0.02, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
-    )
+    share_counts: float = fields.share_counts(0.02)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -330,7 +327,7 @@ class FairDpCertifiedRule(NoisySumsRule):
 def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
     """Release the group sizes of model k, (groups,): a record zeroed out moves them by 1.
 
-    Raises RunFailed, naming the group and its noisy size, where one is below FLOOR; that release is paid for too.
+    Raises RunFailed, naming the group and its noisy size, where one is too small; that release is paid for too.
     """
     train = setting.trains[k]
     noisy = setting.trainings[k].mechanism.gaussian(
@@ -340,12 +337,7 @@ def release_sizes(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
         purpose="counts",
         index=0,
     )
-    least = int(noisy.argmin())
-    if noisy[least] < FLOOR:
-        raise RunFailed(
-            f"group '{train.group_names[least]}' has about {max(noisy[least], 0.0):.0f} training rows (a noisy count); "
-            f"at least {FLOOR:.0f} are needed: take a larger epsilon, or merge the group with another one."
-        )
+    check_sizes(train.group_names, noisy)
     return noisy
 
 

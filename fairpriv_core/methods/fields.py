@@ -170,6 +170,18 @@ def noise_gap() -> Any:
     )
 
 
+def share_counts(default: float) -> Any:
+    """Share of the budget for the group sizes."""
+    return parameter(
+        default,
+        "Budget share, counts",
+        "Share of the budget for the group sizes.",
+        low=0.001,
+        high=0.5,
+        expert=True,
+    )
+
+
 def share_gap() -> Any:
     """Share of the budget for DP-FERMI's decisions."""
     return parameter(

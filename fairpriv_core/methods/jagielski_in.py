@@ -42,7 +42,7 @@ from fairpriv_core.privacy.sums import on_grid
 COUNTS_MOVED = 2.0  # in L1: a person who changes group leaves one of the counts and joins another
 _NOISES = ("noise_primal", "noise_dual", "noise_counts")
 _TRUTH = np.array([0.0, 1.0])  # a label's own value
-_KEPT = 0.95  # the share of rows whose length stands; longer ones are shortened to theirs, which is public
+_UNSHORTENED = 0.95  # the share of rows whose length stands; longer ones are shortened to theirs, which is public
 _CHUNK = 16384
 
 
@@ -114,9 +114,7 @@ class JagielskiIn(FitsAlone):
     share_dual: float = parameter(
         0.1, "Budget share, auditor", "Share of the budget for the auditor.", low=0.01, high=0.9, expert=True
     )
-    share_counts: float = parameter(
-        0.05, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
-    )
+    share_counts: float = fields.share_counts(0.05)
 
     def __post_init__(self) -> None:
         checks.whole(low=2, high=1000, rounds=self.rounds)
@@ -357,7 +355,7 @@ class LinearOracle:
             gram += rows.T @ rows
         self._lower = np.linalg.cholesky(gram)
         lengths = np.concatenate([np.linalg.norm(self._whiten(rows), axis=1) for rows, _ in self._chunks()])
-        self.radius = float(np.quantile(lengths, _KEPT))
+        self.radius = float(np.quantile(lengths, _UNSHORTENED))
         factors = np.minimum(1.0, self.radius * (1.0 - MARGIN) / lengths)
         self._by_label = np.zeros((LABELS, train.d + 1))
         self._by_cell = np.zeros((train.groups * LABELS, train.d + 1))

@@ -104,9 +104,7 @@ class PfLdRecord(FitsMany):
     share_dual: float = parameter(
         0.1, "Budget share, dual", "Share of the budget for the violations.", low=0.01, high=0.9, expert=True
     )
-    share_counts: float = parameter(
-        0.03, "Budget share, counts", "Share of the budget for the group sizes.", low=0.001, high=0.5, expert=True
-    )
+    share_counts: float = fields.share_counts(0.03)
 
     def __post_init__(self) -> None:
         fields.check_layers(self)

@@ -203,8 +203,8 @@ def derive(
     The new decision is drawn from the old one and a fresh answer of randomised response, so that predicting needs no
     more of a person than training did. The chances by group are those by answer, mixed.
     """
-    chance = predict_proba(base.network, base.parameters, half.X)
-    columns = [among * share for among in (1.0 - half.y, half.y) for share in chance.T]
+    probabilities = predict_proba(base.network, base.parameters, half.X)
+    columns = [among * share for among in (1.0 - half.y, half.y) for share in probabilities.T]
     counts = responses.estimate(*columns).reshape(half.groups, 2, 2)
     require_rows(counts.sum(axis=2), notion, half.group_names, floor=_LEAST)
     return equalise(counts.clip(min=0.0), notion, difference_bound=difference_bound, response=responses.matrix)

@@ -50,6 +50,19 @@ _NOTIONS = (
         "gap stays 0.",
     ),
     Notion(
+        name="predictive_equality",
+        title="Predictive equality",
+        citation="Corbett-Davies et al. 2017, Algorithmic decision making and the cost of fairness",
+        sentence="Among people whose true label is negative, every group is predicted positive equally often.",
+        conditions=(0,),
+        target="score",
+        rate="the share predicted '{positive}' among them",
+        ask="Among people who truly are not '{positive}', the share predicted '{positive}' should be the same for "
+        "{groups}.",
+        misleads="It does not look at misses: one group's positives can be overlooked far more often and the gap "
+        "stays 0.",
+    ),
+    Notion(
         name="accuracy_parity",
         title="Accuracy parity",
         citation="Zafar et al. 2017, Fairness beyond disparate treatment and disparate impact (misclassification rate)",

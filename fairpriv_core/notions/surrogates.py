@@ -15,14 +15,14 @@ Surrogate = Target | Literal["logit"]
 def sigmoid(logits: np.ndarray) -> np.ndarray:
     """Return 1 / (1 + exp(-o)) of each logit o."""
     with np.errstate(over="ignore"):  # exp(-o) is then infinite, and the result 0
-        chance = np.exp(-logits)
-    chance += 1.0
-    inverse: np.ndarray = np.reciprocal(chance, out=chance)
-    return inverse
+        inverse = np.exp(-logits)
+    inverse += 1.0
+    probability: np.ndarray = np.reciprocal(inverse, out=inverse)
+    return probability
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
-    """Return the chance of each label (..., l) from the outputs of a network (..., l)."""
+    """Return the probability of each label (..., l) from the outputs of a network (..., l)."""
     probabilities: np.ndarray = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probabilities /= probabilities.sum(axis=-1, keepdims=True)
     return probabilities

@@ -9,12 +9,12 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.runs.foreground import Reporter
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.launch import Launch, Order
 from fairpriv_core.sweeps.plan import plan_sweep
 from fairpriv_core.sweeps.spec import build_sweep, expand
+from fairpriv_core.text import Reporter
 
 Json = Mapping[str, Any]
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from scipy import stats
-
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.classes import read_groups
@@ -55,6 +53,8 @@ class Paired:
 
 def compare_paired(records: Iterable[Record], reference: Iterable[Record], metric: str) -> Paired:
     """Compare `metric` (a name of a record's `metrics`) between two settings, seed by seed."""
+    from scipy.stats import ttest_1samp
+
     ours, theirs = _by_seed(records, metric), _by_seed(reference, metric)
     seeds = tuple(sorted(ours.keys() & theirs.keys()))
     differences = [round(ours[seed] - theirs[seed], _DIGITS) for seed in seeds]
@@ -62,7 +62,7 @@ def compare_paired(records: Iterable[Record], reference: Iterable[Record], metri
     spread = len(set(differences)) > 1
     return Paired(
         difference=mean_interval(differences),
-        t_test=float(stats.ttest_1samp(differences, 0.0).pvalue) if spread else None,
+        t_test=float(ttest_1samp(differences, 0.0).pvalue) if spread else None,
         wilcoxon=_signed_rank(differing) if differing else None,
         least=2.0 / 2.0 ** len(differing) if differing else None,
         seeds=seeds,
@@ -116,11 +116,13 @@ def _count(seeds: int) -> str:
 
 
 def _signed_rank(differing: list[float]) -> float:
+    from scipy.stats import PermutationMethod, wilcoxon
+
     if len(differing) == 1:
         return 1.0
-    exact = stats.PermutationMethod(n_resamples=2**MOST_EXACT)
+    exact = PermutationMethod(n_resamples=2**MOST_EXACT)
     method = exact if len(differing) <= MOST_EXACT else "approx"
-    return float(stats.wilcoxon(differing, method=method).pvalue)
+    return float(wilcoxon(differing, method=method).pvalue)
 
 
 def _by_seed(records: Iterable[Record], metric: str) -> dict[int, float]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.ledger.paid_schema import settle_schema
@@ -17,17 +15,10 @@ from fairpriv_core.store.claim import Claim, LeaseLost
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
+from fairpriv_core.text import Reporter
 
 _POLL_SECONDS = 0.2
 Ended = tuple[RunRow, RunRecord | None]
-
-
-@dataclass(frozen=True)
-class Reporter:
-    """How the foreground speaks to a person: sentences, and a line on each commit."""
-
-    say: Callable[[str], None]
-    show: Callable[[str], None]
 
 
 def work_in_foreground(store: RunStore, key: str, reporter: Reporter) -> RunRow:

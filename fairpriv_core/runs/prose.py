@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.privacy.explain import sentence
@@ -13,8 +13,10 @@ from fairpriv_core.records.mixing import say_height, say_one_answer
 from fairpriv_core.records.reached import judge_aim, say_closed
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.source import name_unit
-from fairpriv_core.store.claim import Progress
 from fairpriv_core.text import epsilon_text
+
+if TYPE_CHECKING:
+    from fairpriv_core.store.claim import Progress  # loads the database's library, which catalogues do not need
 
 _WIDTH = 20
 _RUN_COLUMNS = ("key", "status", "dataset", "method", "notion", "epsilon", "accuracy", "gap", "steps")

@@ -18,7 +18,6 @@ from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import Posting
 from fairpriv_core.runs.children import count_cores
-from fairpriv_core.runs.foreground import Reporter
 from fairpriv_core.runs.supervisor import Executor
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import RunStore
@@ -27,6 +26,7 @@ from fairpriv_core.sweeps.cost import Json, tell_cost
 from fairpriv_core.sweeps.plan import SweepPlan, plan_sweep
 from fairpriv_core.sweeps.prose import describe_cost, describe_progress
 from fairpriv_core.sweeps.spec import Sweep, build_sweep
+from fairpriv_core.text import Reporter
 
 _BYTES_A_RUN = 60_000  # record, model and checkpoint of a small one
 _SHOW_SECONDS = 0.5

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairpriv_core.data import read as stream
+from fairpriv_core.data import read
 from fairpriv_core.data.read import digest_content
 from fairpriv_core.errors import BadInput
 
@@ -36,8 +36,8 @@ def make() -> pd.DataFrame:
 
 
 def test_how_the_rows_are_written_makes_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "_BLOCK", 4096)
-    monkeypatch.setattr(stream, "_BATCH", 37)
+    monkeypatch.setattr(read, "_BLOCK", 4096)
+    monkeypatch.setattr(read, "_BATCH", 37)
     table, found = make(), {}
     table.to_csv(plain := tmp_path / "plain.csv", index=False)
     content = plain.read_bytes()

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from fairpriv_core.data import read as stream
+from fairpriv_core.data import read
 from fairpriv_core.data.read import read_table
 from fairpriv_core.data.table import Codes, Column, Numbers
 from fairpriv_core.errors import BadInput
@@ -89,14 +89,14 @@ def test_blocks_agree_with_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyP
     rows = [(index, f"word {index % 7}", index / 8) for index in range(5_000)]
     path = write(tmp_path / "long.csv", ["a", "b", "c"], rows)
     whole = read_table(path).table
-    monkeypatch.setattr(stream, "_BLOCK", 4_096)
+    monkeypatch.setattr(read, "_BLOCK", 4_096)
     pieces = read_table(path).table
     for name in ("a", "b", "c"):
         assert to_list(pieces[name]) == to_list(whole[name]) == [row["abc".index(name)] for row in rows]
 
 
 def test_a_text_late_in_a_column_of_numbers_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "_BLOCK", 1_024)
+    monkeypatch.setattr(read, "_BLOCK", 1_024)
     path = write(tmp_path / "late.csv", ["a", "b"], [(1, 2)] * 1_000 + [("oops", 2)])
     reading = read_table(path)
     assert to_list(reading.table["a"])[-2:] == ["1", "oops"]
@@ -104,7 +104,7 @@ def test_a_text_late_in_a_column_of_numbers_is_found(tmp_path: Path, monkeypatch
 
 
 def test_numbers_after_an_empty_first_block_are_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "_BLOCK", 1_024)
+    monkeypatch.setattr(read, "_BLOCK", 1_024)
     path = write(tmp_path / "late.csv", ["a", "b"], [(None, "x")] * 1_000 + [(1.5, "y")])
     column = read_table(path).table["a"]
     assert isinstance(column, Numbers) and to_list(column)[-2:] == [None, 1.5]
@@ -140,7 +140,7 @@ def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
 
 
 def test_free_text_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "MOST_VALUES", 10)
+    monkeypatch.setattr(read, "MOST_VALUES", 10)
     reading = read_table(write(tmp_path / "names.csv", ["a", "b"], [(f"name {row}", row % 2) for row in range(20)]))
     assert list(reading.table) == ["b"]
     assert reading.unused == {"a": "column 'a' has more than 10 different texts and is not used."}

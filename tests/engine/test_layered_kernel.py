@@ -126,7 +126,7 @@ def test_micro_batches_change_nothing(shape: LayeredShape, monkeypatch: pytest.M
 def test_what_memory_cannot_keep_is_made_again(shape: LayeredShape, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = LayeredKernel(shape, start(shape, MODELS))
     kept = kernel.weighted_sum(_run(kernel)[0], WEIGHTS, slice(None)).copy()
-    monkeypatch.setattr(layered_kernel, "_KEPT", 0)
+    monkeypatch.setattr(layered_kernel, "_CACHED", 0)
     passed, _, _ = _run(kernel)
     assert not passed.cache
     assert np.array_equal(kernel.weighted_sum(passed, WEIGHTS, slice(None)), kept)

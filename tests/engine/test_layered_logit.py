@@ -61,7 +61,7 @@ def test_the_last_layer_is_fed_what_its_gradients_are_made_of(
     for j in (0, 4):
         alone = kernel.weighted_sum(passed, np.ones((MODELS, 1)), slice(j, j + 1))
         assert np.array_equal(alone[:, -fed.shape[2] - 1 : -1], fed[:, j]) and (alone[:, -1] == 1.0).all()
-    monkeypatch.setattr(layered_kernel, "_KEPT", 0)
+    monkeypatch.setattr(layered_kernel, "_CACHED", 0)
     monkeypatch.setattr(layered_kernel, "_WORKING", 1)
     again = LayeredKernel(shape, kernel.parameters).run(rows)
     assert not again.cache and np.allclose(again.embeddings, fed, rtol=1e-12)

@@ -133,6 +133,8 @@ def test_what_cannot_be_chosen_from_is_refused_in_a_sentence(store: RunStore) ->
     keys = launch(store, (0.2, 0.8), (0.5, 0.52))
     [record] = launch(store, (0.2, 0.8), method="dp_sgd")
     [other] = [finish(store, config(seed=3), PF_LD, metrics=measured((0.5, 0.5)))]
+    before = {name: value for name, value in measured((0.5, 0.5)).items() if name != "predictive_equality_gap"}
+    older = finish(store, config(seed=4), PF_LD, metrics=before)
     adult = finish(store, config(dataset="adult", sensitive="sex"), PF_LD, metrics=measured((0.5, 0.5)))
     cut = finish(store, config(sensitive="region"), PF_LD, metrics=measured((0.5, 0.5)))
     queued = store.submit(config(seed=9)).key
@@ -149,11 +151,12 @@ def test_what_cannot_be_chosen_from_is_refused_in_a_sentence(store: RunStore) ->
         (plain, Criterion("noisy", epsilon=1), "among private runs"),
         (keys, Criterion("raw", epsilon=1), "takes none"),
         (keys, Criterion("raw", metric="beauty"), "unknown metric 'beauty'"),
+        ([keys[0], older], Criterion("raw", metric="predictive_equality_gap"), f"run {older} is older than predictive"),
         (keys, Criterion("released"), "train with --private-evaluation"),
     ):
         with pytest.raises(BadInput, match=says):
             select_run(store, given, wish)
-    assert len(store.ledger.lines(name())) == 7
+    assert len(store.ledger.lines(name())) == 8
 
 
 def test_a_group_too_small_to_choose_by_has_paid_for_its_size(store: RunStore) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.networks import NetworkShape
-from fairpriv_core.methods import dp_fedavg as rule_module
+from fairpriv_core.methods import dp_fedavg
 from fairpriv_core.methods.dp_fedavg import DpFedAvg, DpFedAvgRule
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.privacy.sums import EXCESS
@@ -55,7 +55,7 @@ def test_the_mutant_that_does_not_clip_the_last_layer_is_caught(monkeypatch: pyt
         weights[-1] = sampled.records.deviation * sampled.records.present
         return weights
 
-    monkeypatch.setattr(rule_module.DpFedAvgRule, "weights", without_last)
+    monkeypatch.setattr(dp_fedavg.DpFedAvgRule, "weights", without_last)
     assert max(float(np.linalg.norm(layers)) for layers in _single_records()) > 1.5
 
 

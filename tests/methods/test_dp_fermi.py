@@ -17,8 +17,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import public_batches
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.errors import FairprivError, RunFailed
-from fairpriv_core.methods import dp_fermi as rule_module
-from fairpriv_core.methods import penalty as terms
+from fairpriv_core.methods import dp_fermi, penalty
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi import DpFermi, FermiRule, Pairs, StepRelease
 from fairpriv_core.methods.setting import Setting
@@ -159,7 +158,7 @@ def test_noise_has_the_scale_that_is_counted() -> None:
 def test_the_mutant_that_does_not_centre_theta_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def raw(rule: FermiRule) -> None:
         honest(rule)
-        derivatives = rule.conditions.by_code(terms.group_derivatives(rule.w, rule.shares))
+        derivatives = rule.conditions.by_code(penalty.group_derivatives(rule.w, rule.shares))
         rule._centred = derivatives.astype(np.float32)
 
     honest = FermiRule.set_tables
@@ -173,18 +172,18 @@ def test_the_mutant_that_does_not_centre_w_is_caught(part: str, monkeypatch: pyt
         pull: np.ndarray = 2.0 * sums / np.sqrt(shares)[..., None]
         return pull
 
-    honest = terms.Conditions.group_sums
+    honest = penalty.Conditions.group_sums
     if part == "midpoint":
-        monkeypatch.setattr(terms, "derivative_of_w", raw)
+        monkeypatch.setattr(penalty, "derivative_of_w", raw)
     else:
         monkeypatch.setattr(
-            terms.Conditions, "group_sums", lambda self, records, centre: honest(self, records, centre=0 * centre)
+            penalty.Conditions, "group_sums", lambda self, records, centre: honest(self, records, centre=0 * centre)
         )
     assert _contributions(dataclasses.replace(METHOD, share_dual=0.99), _certain()).max() > 1.2
 
 
 def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "clipped_derivatives", lambda records, bound: terms.derivatives(records))
+    monkeypatch.setattr(penalty, "clipped_derivatives", lambda records, bound: penalty.derivatives(records))
     assert _contributions(METHOD, _ordinary(2)).max() > 1.5
 
 
@@ -200,7 +199,7 @@ def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) 
         release_counts(setting, k)
         return setting.cells.sizes(setting.trains[k].group, setting.trains[k].y)
 
-    monkeypatch.setattr(rule_module, "release_counts", exact)
+    monkeypatch.setattr(dp_fermi, "release_counts", exact)
     data, base = _ordinary(2), RecordingMechanism()
     (honest,) = train(METHOD, [data], [base])
     (other,) = train(METHOD, [_neighbour(data, 0)], [RecordingMechanism(replayed=base.releases)])

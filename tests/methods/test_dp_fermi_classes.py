@@ -14,9 +14,7 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.methods import dp_fermi as classes_module
-from fairpriv_core.methods import dp_fermi as rule_module
-from fairpriv_core.methods import penalty as terms
+from fairpriv_core.methods import dp_fermi, penalty
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi import DpFermi, FermiClassesRule
 from fairpriv_core.methods.penalty import ClassConditions, Directions
@@ -167,7 +165,7 @@ def test_the_mutant_that_clips_each_entry_is_caught(monkeypatch: pytest.MonkeyPa
 def test_the_mutant_that_does_not_centre_theta_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def raw(rule: FermiClassesRule) -> None:
         honest(rule)
-        derivatives = classes_module.group_directions(rule.w, rule.shares)
+        derivatives = dp_fermi.group_directions(rule.w, rule.shares)
         rule.secret = Directions.of(rule.conditions.spread_groups(derivatives))
 
     honest = FermiClassesRule.set_tables
@@ -183,7 +181,7 @@ def test_the_mutant_that_does_not_centre_w_is_caught(part: str, monkeypatch: pyt
 
     honest = ClassConditions.group_sums
     if part == "midpoint":
-        monkeypatch.setattr(terms, "derivative_of_w", raw)
+        monkeypatch.setattr(penalty, "derivative_of_w", raw)
     else:
         monkeypatch.setattr(
             ClassConditions, "group_sums", lambda self, records, centre: honest(self, records, centre=0 * centre)
@@ -192,7 +190,7 @@ def test_the_mutant_that_does_not_centre_w_is_caught(part: str, monkeypatch: pyt
 
 
 def test_the_mutant_without_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classes_module, "clip_factors", lambda norms, bound: np.ones_like(norms))
+    monkeypatch.setattr(dp_fermi, "clip_factors", lambda norms, bound: np.ones_like(norms))
     assert _contributions(METHOD, _table()).max() > 1.5
 
 
@@ -201,7 +199,7 @@ def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) 
         release_counts(setting, k)
         return setting.cells.sizes(setting.trains[k].group, setting.trains[k].y)
 
-    monkeypatch.setattr(rule_module, "release_counts", exact)
+    monkeypatch.setattr(dp_fermi, "release_counts", exact)
     data, base = make_faces(), RecordingMechanism()
     (honest,) = train(DEEP, [data], [base])
     (other,) = train(DEEP, [_neighbour(data, 0)], [RecordingMechanism(replayed=base.releases)])

@@ -13,7 +13,7 @@ import torch
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.errors import FairprivError, RunFailed
-from fairpriv_core.methods import dp_fermi_record as rule_module
+from fairpriv_core.methods import dp_fermi_record
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi_record import DpFermiRecord, DpFermiRecordRule
 from fairpriv_core.methods.dp_sgd import DpSgd
@@ -148,7 +148,7 @@ def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) 
         release_counts(setting, k, sensitivity=sensitivity)
         return setting.cells.sizes(setting.trains[k].group, setting.trains[k].y)
 
-    monkeypatch.setattr(rule_module, "release_counts", exact)
+    monkeypatch.setattr(dp_fermi_record, "release_counts", exact)
     honest, replayed = _replay_on_other_records("equalized_odds")
     assert honest[1] != replayed[1]
 
@@ -166,7 +166,7 @@ def test_the_mutant_that_clips_before_it_adds_the_penalty_is_caught(monkeypatch:
 
 
 def test_the_mutant_with_too_short_a_reach_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rule_module, "_reach", lambda centres: 1.0 - centres)
+    monkeypatch.setattr(dp_fermi_record, "_reach", lambda centres: 1.0 - centres)
     assert _contributions(dataclasses.replace(METHOD, share_dual=0.99), _huge()).max() > 1.001
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.methods import dp_is_sgd as rule_module
+from fairpriv_core.methods import dp_is_sgd
 from fairpriv_core.methods.dp_is_sgd import DpIsSgd
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.privacy.accountants import epsilon
@@ -83,9 +83,9 @@ def test_counting_at_the_largest_group_s_rate_is_refused() -> None:
 
 def test_exact_sizes_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutant: other groups under the same releases give another model."""
-    honest = rule_module.DpIsSgdRule._sizes
+    honest = dp_is_sgd.DpIsSgdRule._sizes
 
-    def exact(rule: rule_module.DpIsSgdRule, model: int) -> np.ndarray:
+    def exact(rule: dp_is_sgd.DpIsSgdRule, model: int) -> np.ndarray:
         honest(rule, model)
         return np.bincount(rule.setting.trains[model].group, minlength=2).astype(np.float64)
 
@@ -97,7 +97,7 @@ def test_exact_sizes_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         return not np.array_equal(own.parameters, replayed.parameters)
 
     assert not differs()
-    monkeypatch.setattr(rule_module.DpIsSgdRule, "_sizes", exact)
+    monkeypatch.setattr(dp_is_sgd.DpIsSgdRule, "_sizes", exact)
     assert differs()
 
 

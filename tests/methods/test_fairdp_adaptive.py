@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fairpriv_core.methods import fairdp_adaptive as rule_module
+from fairpriv_core.methods import fairdp_adaptive
 from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive, bias_variance, minimise_bias_variance
 from tests.methods.harness import RecordingMechanism, make_data, train
 
@@ -47,7 +47,7 @@ def test_published_bounds_are_those_of_equation_5(monkeypatch: pytest.MonkeyPatc
         asked.append((norms, weights, slope, noise))
         return minimise_bias_variance(norms, weights, slope=slope, noise=noise)
 
-    monkeypatch.setattr(rule_module, "minimise_bias_variance", record)
+    monkeypatch.setattr(fairdp_adaptive, "minimise_bias_variance", record)
     method = FairDpAdaptive(variant="published", epochs=1, batch_size=50, noise_primal=0.7, lipschitz=2.0)
     train(method, [data], [RecordingMechanism(forced=lambda epoch, step: rows)])
     gradients = (0.5 - data.y[rows, None]) * np.concatenate([data.X[rows], np.ones((len(rows), 1))], axis=1)

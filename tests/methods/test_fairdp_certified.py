@@ -12,8 +12,7 @@ from fairpriv_core.engine.predict import decisions
 from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods import fairdp_certified as releases
-from fairpriv_core.methods import fairdp_certified as rule
+from fairpriv_core.methods import fairdp_certified
 from fairpriv_core.methods.certificates import positive_probabilities, worst_case_bound
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.setting import Setting
@@ -103,7 +102,7 @@ def test_micro_batches_of_one_that_forgets_to_clip_are_caught(monkeypatch: pytes
     def unclipped(records: Records, bounds: object) -> np.ndarray:
         return records.deviation * records.present
 
-    monkeypatch.setattr(rule, "clipped_loss_weights", unclipped)
+    monkeypatch.setattr(fairdp_certified, "clipped_loss_weights", unclipped)
     sizes = [np.linalg.norm(release.value) / release.bound for _, release in _sums_of_single_records(METHOD, _huge(2))]
     assert max(sizes) > 5.0
 
@@ -119,14 +118,14 @@ def test_exact_counts_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         return np.array_equal(first.parameters, second.parameters)
 
     assert replayed()
-    true_sizes = releases.release_sizes
+    true_sizes = fairdp_certified.release_sizes
 
     def exact(setting: Setting[FairDpCertified], k: int) -> np.ndarray:
         true_sizes(setting, k)
         counts: np.ndarray = np.bincount(setting.trains[k].group).astype(float)
         return counts
 
-    monkeypatch.setattr(rule, "release_sizes", exact)
+    monkeypatch.setattr(fairdp_certified, "release_sizes", exact)
     assert not replayed()
 
 

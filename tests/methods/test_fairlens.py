@@ -17,9 +17,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.networks import NetworkShape, logits
 from fairpriv_core.engine.rows import Feed
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods import fairlens as fairlens_trainers
-from fairpriv_core.methods import fairlens as rule_module
-from fairpriv_core.methods import fairlens as statistics_module
+from fairpriv_core.methods import fairlens
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.fairlens import (
     FairLens,
@@ -80,7 +78,7 @@ def test_the_statistics_shift_is_met() -> None:
 
 
 def test_the_mutant_whose_statistics_are_not_clipped_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics_module, "clip_factors", lambda norms, bound: np.ones_like(norms))
+    monkeypatch.setattr(fairlens, "clip_factors", lambda norms, bound: np.ones_like(norms))
     assert _moves(FEW_STEPS, _far()).max() > 10.0
 
 
@@ -107,7 +105,7 @@ def test_the_mutant_with_exact_statistics_is_caught(monkeypatch: pytest.MonkeyPa
         return honest.notes != other.notes
 
     assert not differs()
-    noisy = rule_module.sum_everyone
+    noisy = fairlens.sum_everyone
     monkeypatch.setattr(FairLensRule, "_release_sums", _exact(FairLensRule._release_sums, noisy))
     assert differs()
 
@@ -165,7 +163,7 @@ def test_the_mutant_whose_statistics_are_the_sample_s_own_is_caught(monkeypatch:
             self.arrays["clipping"], self.arrays["boundary"] = held["clipping"], held["boundary"]
 
     assert _adds_up()
-    monkeypatch.setattr(fairlens_trainers, "FairLensRule", Raw)
+    monkeypatch.setattr(fairlens, "FairLensRule", Raw)
     assert not _adds_up()
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods import jagielski_in as linear_oracle
-from fairpriv_core.methods import jagielski_in as rule
+from fairpriv_core.methods import jagielski_in
 from fairpriv_core.methods.jagielski_in import JagielskiIn, LinearOracle
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL, build_cells
@@ -77,28 +76,28 @@ def test_the_bounds_are_not_needlessly_large() -> None:
 
 
 def test_the_learner_that_shortens_no_row_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_oracle, "MARGIN", -1e9)
+    monkeypatch.setattr(jagielski_in, "MARGIN", -1e9)
     assert max(_moves(_long_rows(), "demographic_parity")["learner"]) > 1.5
 
 
 def test_the_auditor_that_forgets_where_the_person_went_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def one_group(game: rule._Game) -> float:
+    def one_group(game: jagielski_in._Game) -> float:
         return float((1.0 / game._sizes).max())
 
-    monkeypatch.setattr(rule._Game, "_largest_move", one_group)
+    monkeypatch.setattr(jagielski_in._Game, "_largest_move", one_group)
     assert max(_moves(make_data(n=400), "demographic_parity")["auditor"]) > 1.5
 
 
 def test_the_learner_that_adds_no_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where the noise's scale is passed as its location: what comes out then follows from the groups themselves."""
 
-    def exact(game: rule._Game, multipliers: np.ndarray, index: int) -> np.ndarray:
+    def exact(game: jagielski_in._Game, multipliers: np.ndarray, index: int) -> np.ndarray:
         public, centred = game._costs(multipliers)
         respond(game, multipliers, index)
         return game._oracle.answer(public, game._oracle.group_term(centred))
 
-    respond = rule._Game._respond
-    monkeypatch.setattr(rule._Game, "_respond", exact)
+    respond = jagielski_in._Game._respond
+    monkeypatch.setattr(jagielski_in._Game, "_respond", exact)
     data, recorder = make_data(n=400), RecordingMechanism()
     (honest,) = train(METHOD, [data], [recorder])
     garbage = with_group(data, np.random.default_rng(1).integers(0, 2, data.n))

@@ -11,7 +11,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import decisions, predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods import jagielski_post as rule
+from fairpriv_core.methods import jagielski_post
 from fairpriv_core.methods.jagielski_post import JagielskiPost
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.notions.catalog import notions
@@ -55,12 +55,12 @@ def test_exact_counts_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         base = {"kind": "mlp", "inputs": data.d, "hidden_layers": 0, "width": 64}
         return count_cells(decisions(base, parameters, data), data.y, data.group, data.groups).ravel().astype(float)
 
-    released = rule._release_counts
+    released = jagielski_post._release_counts
     data, recorder = make_data(n=400), RecordingMechanism()
     garbage = with_group(data, data.y)  # a rate of its own for each group: the table must change
     (honest,) = train(METHOD, [data], [recorder])
     assert _fit(METHOD, garbage, "demographic_parity", replayed=recorder.releases).network == honest.network
-    monkeypatch.setattr(rule, "_release_counts", exact)
+    monkeypatch.setattr(jagielski_post, "_release_counts", exact)
     assert _fit(METHOD, garbage, "demographic_parity", replayed=recorder.releases).network != honest.network
 
 

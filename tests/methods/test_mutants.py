@@ -11,7 +11,7 @@ import pytest
 from fairpriv_core.engine.loop import public_batches
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.methods import pf_ld as pf_ld_rule
+from fairpriv_core.methods import pf_ld
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.lagrangian import constraint_norms
 from fairpriv_core.methods.pf_ld import PfLd
@@ -89,7 +89,7 @@ def test_a_fixed_size_sample_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_public_batch_as_sample_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty forced sample must give empty sums: they are not, so the sample was not the mechanism's."""
-    monkeypatch.setattr(pf_ld_rule.PfLdRule, "samples", lambda rule, epoch, batches: batches)
+    monkeypatch.setattr(pf_ld.PfLdRule, "samples", lambda rule, epoch, batches: batches)
     recorder = RecordingMechanism(forced=lambda epoch, step: np.zeros(0, dtype=np.int64))
     train(METHOD, [make_data()], [recorder])
     assert any(release.value.any() for release in recorder.releases if release.kind == "sum")
@@ -117,13 +117,13 @@ def test_noise_from_the_public_seed_is_caught() -> None:
 
 
 def test_a_second_release_on_one_sample_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = pf_ld_rule.PfLdRule.release
+    honest = pf_ld.PfLdRule.release
 
-    def twice(rule: pf_ld_rule.PfLdRule, totals: object, records: Records, step: int) -> object:
+    def twice(rule: pf_ld.PfLdRule, totals: object, records: Records, step: int) -> object:
         honest(rule, totals, records, 2 * step)  # type: ignore[arg-type]
         return honest(rule, totals, records, 2 * step + 1)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pf_ld_rule.PfLdRule, "release", twice)
+    monkeypatch.setattr(pf_ld.PfLdRule, "release", twice)
     with pytest.raises(FairprivError, match="every sample of this epoch is used"):
         train(METHOD, [make_data()], [RecordingMechanism()])
 
@@ -135,7 +135,7 @@ def test_a_clipping_bound_from_one_group_is_caught(monkeypatch: pytest.MonkeyPat
         norms = constraint_norms(k, target=setting.target, kernel=kernel, feed=feed)  # type: ignore[arg-type]
         return float(np.median(norms[setting.trains[k].group == 0]))
 
-    monkeypatch.setattr(pf_ld_rule, "choose_clip", from_group)
+    monkeypatch.setattr(pf_ld, "choose_clip", from_group)
     method = dataclasses.replace(METHOD, clip_primal=None, epochs=3)
     data, base = make_data(), RecordingMechanism()
     (honest,) = train(method, [data], [base])

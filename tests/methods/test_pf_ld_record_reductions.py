@@ -14,7 +14,7 @@ import torch
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.training import Fitted
-from fairpriv_core.methods import pf_ld_record as rule_module
+from fairpriv_core.methods import pf_ld_record
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.noisy_sums import clipped_loss_weights
@@ -54,7 +54,7 @@ def test_the_mutant_with_exact_sizes_is_caught(monkeypatch: pytest.MonkeyPatch) 
         release_counts(setting, k, sensitivity=sensitivity)
         return setting.cells.sizes(setting.trains[k].group, setting.trains[k].y)
 
-    monkeypatch.setattr(rule_module, "release_counts", exact)
+    monkeypatch.setattr(pf_ld_record, "release_counts", exact)
     honest, replayed = _replay_on_other_records("equalized_odds")
     assert honest.notes["multipliers"] != replayed.notes["multipliers"]
 
@@ -73,7 +73,7 @@ def test_the_mutant_that_clips_before_it_adds_the_constraints_is_caught(monkeypa
 
 
 def test_the_mutant_without_dual_clipping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rule_module, "MARGIN", -1e9)
+    monkeypatch.setattr(pf_ld_record, "MARGIN", -1e9)
     assert find_moves(METHOD, ordinary(2), "accuracy_parity").max() > 1.5
 
 

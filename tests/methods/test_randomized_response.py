@@ -12,7 +12,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods import randomized_response as private_demographics
+from fairpriv_core.methods import randomized_response
 from fairpriv_core.methods.exponentiated_gradient import NotionMoment
 from fairpriv_core.methods.randomized_response import ResponseReductions, Responses, release_responses
 from fairpriv_core.methods.reductions import Reductions
@@ -140,7 +140,7 @@ def test_learning_from_the_truth_is_caught(procedure: str, monkeypatch: pytest.M
     (honest,) = train(method, [data], [recorder])
     (same,) = train(method, [garbage], [RecordingMechanism(replayed=recorder.releases)])
     assert np.array_equal(honest.parameters, same.parameters) and honest.network == same.network
-    monkeypatch.setattr(private_demographics, "release_responses", truth)
+    monkeypatch.setattr(randomized_response, "release_responses", truth)
     (other,) = train(method, [garbage], [RecordingMechanism(replayed=recorder.releases)])
     assert not np.array_equal(honest.parameters, other.parameters)
 

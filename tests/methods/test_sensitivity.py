@@ -15,7 +15,7 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.errors import BadInput
-from fairpriv_core.methods import pf_ld as pf_ld_rule
+from fairpriv_core.methods import pf_ld
 from fairpriv_core.methods import setting as setting_module
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_sgd import DpSgd
@@ -262,18 +262,18 @@ def _neighbour(data: Dataset, row: int) -> Dataset:
     return with_group(data, group)
 
 
-def _without_centring(rule: pf_ld_rule.PfLdRule) -> None:
+def _without_centring(rule: pf_ld.PfLdRule) -> None:
     """The mutant: raw coefficients are summed while the radius is still that of the centred ones."""
     centred_tables(rule)
     rule._centred = rule._centred - rule._remainder / np.array(rule.setting.rates)[:, None]
     rule._remainder = np.zeros_like(rule._remainder)
 
 
-centred_tables = pf_ld_rule.PfLdRule._set_tables
+centred_tables = pf_ld.PfLdRule._set_tables
 
 
 def test_the_mutant_without_centring_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pf_ld_rule.PfLdRule, "_set_tables", _without_centring)
+    monkeypatch.setattr(pf_ld.PfLdRule, "_set_tables", _without_centring)
     _, fullest = _contributions(dataclasses.replace(PROVED, dual_step=5.0), _tiny_group(), "demographic_parity")
     assert fullest > 1.5
 
@@ -291,7 +291,7 @@ def test_the_mutant_with_exact_counts_is_caught(monkeypatch: pytest.MonkeyPatch)
         release_counts(setting, k)
         return setting.cells.sizes(setting.trains[k].group, setting.trains[k].y)
 
-    monkeypatch.setattr(pf_ld_rule, "release_counts", exact)
+    monkeypatch.setattr(pf_ld, "release_counts", exact)
     data = _ordinary(2)
     base = RecordingMechanism()
     (honest,) = train(PROVED, [data], [base])

@@ -16,7 +16,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from fairpriv_core.methods import catalog as method_catalog
+from fairpriv_core.methods import catalog
 from fairpriv_core.methods.base import MethodInfo, Style, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.dp_sgd import DpSgd
@@ -69,7 +69,7 @@ class ToyMethod(DpSgd):
 def whole_catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Add the toys to the catalogues; return a store's folder with a finished run of every method there is then."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(method_catalog, "_METHODS", (*methods().values(), ToyMethod))
+        patch.setattr(catalog, "_METHODS", (*methods().values(), ToyMethod))
         patch.setattr(notion_catalog, "_NOTIONS", (*notions().values(), TOY_NOTION))
         st.cache_resource.clear()
         folder = tmp_path_factory.mktemp("whole")

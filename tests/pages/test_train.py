@@ -14,8 +14,9 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.fields import AIMED_MULTIPLIER
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.config import build_config
-from fairpriv_core.runs.foreground import Reporter, train
+from fairpriv_core.runs.foreground import train
 from fairpriv_core.store.runs import open_store
+from fairpriv_core.text import Reporter
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]

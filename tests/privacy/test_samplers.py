@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.privacy import noise as samplers
+from fairpriv_core.privacy import noise
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.noise import UNIT, draw_laplace, draw_largest, draw_responses, release_laplace, survive
 from fairpriv_core.privacy.randomness import Randomness
@@ -96,8 +96,8 @@ def test_tails_beyond_what_inversion_reaches_have_their_chance(monkeypatch: pyte
 
     The number of survivals is forced to 59 at least: all else is drawn as ever.
     """
-    honest = samplers._count_survivals
-    monkeypatch.setattr(samplers, "_count_survivals", lambda rng, size: 59 + honest(rng, size))
+    honest = noise._count_survivals
+    monkeypatch.setattr(noise, "_count_survivals", lambda rng, size: 59 + honest(rng, size))
     drawn = np.abs(draw_laplace(stream(), 2**20, 20_000)) / 2.0**20 - 59
     assert drawn.min() >= 0 and stats.kstest(drawn, "expon").pvalue > 1e-5
     assert len(np.unique(drawn)) > 19_000
@@ -116,7 +116,7 @@ def test_stated_epsilon_holds_of_values_rounded_to_the_grid(sensitivity: float, 
         return np.zeros(count, dtype=np.int64)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(samplers, "draw_laplace", take)
+        patch.setattr(noise, "draw_laplace", take)
         for _ in range(50):
             one = rng.uniform(-4, 4, size) * sensitivity * max(scale, 1.0)
             parts = rng.dirichlet(np.ones(size)) * rng.choice([-1, 1], size)
@@ -202,7 +202,7 @@ def test_losses_of_neighbouring_scores_stay_within_epsilon(monkeypatch: pytest.M
         taken.append(loss(np.arange(k)))  # type: ignore[operator]
         return np.zeros(n, dtype=np.int64)
 
-    monkeypatch.setattr(samplers, "_draw_by_loss", keep)
+    monkeypatch.setattr(noise, "_draw_by_loss", keep)
     rng, epsilon = np.random.default_rng(0), 0.7
     for _ in range(300):
         one = rng.normal(size=5)

@@ -12,7 +12,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.networks import estimate_memory, find_memory
 from fairpriv_core.errors import BadInput
-from fairpriv_core.records import plan as suited
+from fairpriv_core.records import plan
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.plan import check_method, check_notion, check_settings
@@ -59,7 +59,7 @@ def test_methods_for_two_labels_train_a_network_that_ends_in_one_logit(name: str
 
 def test_memory_counts_the_rows_of_a_sample_that_is_a_share_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    monkeypatch.setattr(suited, "estimate_memory", lambda shape, rows: seen.append(rows) or 0)
+    monkeypatch.setattr(plan, "estimate_memory", lambda shape, rows: seen.append(rows) or 0)
     data = dataclasses.replace(make_images(), y=np.arange(3000) % 2, label_names=("no", "yes"), sensitive="race")
     for method in ({"name": "pf_ld_record", "sampling_rate": 0.1}, {"name": "pf_ld", "batch_size": 64}):
         check_settings(ask(method, notion="demographic_parity"), data)
@@ -113,14 +113,14 @@ def test_a_network_that_does_not_fit_the_rows_is_refused() -> None:
 
 
 def test_a_network_beyond_the_memory_is_refused_with_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suited, "find_memory", lambda: 8 * 2**30)
+    monkeypatch.setattr(plan, "find_memory", lambda: 8 * 2**30)
     check_settings(ask("dp_sgd"), make_images(96, channels=3))
     with pytest.raises(BadInput) as refused:
         check_settings(ask("dp_sgd"), make_images(4000, channels=3))
     said = str(refused.value)
     assert refused.value.field == "network" and "rows of 48,000,000 values" in said
     assert "GiB of memory, and 8.0 GiB are here" in said
-    monkeypatch.setattr(suited, "find_memory", lambda: None)
+    monkeypatch.setattr(plan, "find_memory", lambda: None)
     check_settings(ask("dp_sgd"), make_images(4000, channels=3))
 
 

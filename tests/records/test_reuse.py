@@ -12,13 +12,14 @@ from fairpriv_core.records.config import build_config
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs import session
 from fairpriv_core.runs.execute import execute
-from fairpriv_core.runs.foreground import Reporter, train
+from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.prose import describe_record
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.claim import Progress
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
+from fairpriv_core.text import Reporter
 
 DATA = {"dataset": "synthetic", "sensitive": "group"}
 

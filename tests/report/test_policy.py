@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import pytest
 
-from fairpriv_core.records import record as records
+from fairpriv_core.records import record
 from fairpriv_core.report.document import AUDIENCES, Audience, Bullets, Table, Text, show_cell
 from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.markdown import escape, write_markdown
@@ -177,8 +177,8 @@ def test_accuracies_are_exact_where_public_and_say_so_where_they_carry_noise() -
 def test_the_analyst_is_warned_of_what_may_not_be_published_and_of_nothing_else() -> None:
     public, protected = tell_run("a" * 16), tell_run("b" * 16, method="dp_sgd", threat_model="record")
     for runs, said in (
-        ([public], records.RAW_BUT_ACCURACY),
-        ([protected], records.RAW),
+        ([public], record.RAW_BUT_ACCURACY),
+        ([protected], record.RAW),
         ([public, protected], "But the accuracy of Run 1 may be published"),
     ):
         report = report_on(*runs, audience="analyst")
@@ -187,7 +187,7 @@ def test_the_analyst_is_warned_of_what_may_not_be_published_and_of_nothing_else(
         assert said in figure.caption
     text = read_form(report_on(public, audience="analyst"), "md")
     assert "Accuracy may be published" in text
-    assert text.count(escape(records.RAW)) == 1  # below the groups' rates, of which it is true
+    assert text.count(escape(record.RAW)) == 1  # below the groups' rates, of which it is true
 
 
 def test_what_all_runs_on_the_people_have_cost_stands_in_a_report_on_one() -> None:

@@ -32,9 +32,10 @@ from fairpriv_core.runs.certificate import (
     certify_exported,
     describe_certificates,
 )
-from fairpriv_core.runs.foreground import Reporter, train
+from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store
+from fairpriv_core.text import Reporter
 from tests.methods.harness import make_data
 
 OLD = {

@@ -23,12 +23,13 @@ from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import record_posting
 from fairpriv_core.records.plan import DatasetCache
 from fairpriv_core.records.reuse import use_release
-from fairpriv_core.runs import audit as audit_model
+from fairpriv_core.runs import audit
 from fairpriv_core.runs.execute import Outcome, execute
-from fairpriv_core.runs.foreground import Reporter, train
+from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.prose import describe_record, describe_runs
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store
+from fairpriv_core.text import Reporter
 
 SILENT = Reporter(say=lambda _: None, show=lambda _: None)
 DATA = {"dataset": "synthetic", "sensitive": "region"}
@@ -162,9 +163,9 @@ def test_members_are_told_from_others_of_the_same_groups(monkeypatch: pytest.Mon
         seen.append([int((part.group == one).sum()) for one in range(part.groups)])
         return inference.describe_answers(part.X[:, 0], part.y)
 
-    monkeypatch.setattr(audit_model, "_see", see)
-    monkeypatch.setattr(audit_model, "_MOST", 200)
-    audit_model.attack_membership({}, *DatasetCache().parts(build(1.0)), seed=0)
+    monkeypatch.setattr(audit, "_see", see)
+    monkeypatch.setattr(audit, "_MOST", 200)
+    audit.attack_membership({}, *DatasetCache().parts(build(1.0)), seed=0)
     assert all(len(set(sizes)) == 1 for sizes in seen) and len(seen) == 2
 
 
@@ -175,12 +176,12 @@ def test_members_of_a_published_split_are_told_from_others_in_the_same_shares(mo
         seen.append(part.group)
         return inference.describe_answers(np.full(part.n, 0.5), part.y)
 
-    monkeypatch.setattr(audit_model, "_see", see)
-    monkeypatch.setattr(audit_model, "_MOST", 200)
+    monkeypatch.setattr(audit, "_see", see)
+    monkeypatch.setattr(audit, "_MOST", 200)
     whole = DatasetCache().parts(build())[0]
     rare = np.flatnonzero((whole.group != 0) | (np.arange(whole.n) % 10 == 0))  # of group 0 a tenth is trained on
     for one_split in (False, True):
-        audit_model.attack_membership({}, replace(whole.take(rare), one_split=one_split), whole, seed=0)
+        audit.attack_membership({}, replace(whole.take(rare), one_split=one_split), whole, seed=0)
     shares = [np.bincount(group, minlength=whole.groups) / len(group) for group in seen]
     assert np.allclose(shares[2], shares[3], atol=0.005) and not np.allclose(shares[0], shares[1], atol=0.05)
 

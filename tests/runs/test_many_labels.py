@@ -11,7 +11,7 @@ from fairpriv_core.engine import predict
 from fairpriv_core.engine.training import Fitted, Snapshot
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import Gaussian
-from fairpriv_core.records import plan as datasets
+from fairpriv_core.records import plan
 from fairpriv_core.runs.execute import evaluate_privately
 from fairpriv_core.runs.session import snapshot_values
 from pages.widgets.train.plan import make_plan
@@ -31,13 +31,13 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("method", "field"), [("pf_ld", "method"), ("f_ld", "method"), ("dp_sgd", "notion")])
 def test_what_cannot_be_is_refused_before_it_trains(method: str, field: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets, "load_dataset", lambda spec: DATA)
+    monkeypatch.setattr(plan, "load_dataset", lambda spec: DATA)
     config = ask(method, notion="equal_opportunity" if field == "notion" else "demographic_parity")
-    for refuse in (lambda: datasets.DatasetCache().parts(config), lambda: make_plan(config, DATA, None)):
+    for refuse in (lambda: plan.DatasetCache().parts(config), lambda: make_plan(config, DATA, None)):
         with pytest.raises(BadInput, match=r"3 labels|has 3") as refused:
             refuse()
         assert refused.value.field == field
-    train, test = datasets.DatasetCache().parts(ask("dp_sgd"))
+    train, test = plan.DatasetCache().parts(ask("dp_sgd"))
     assert train.labels == 3 and make_plan(ask("dp_sgd"), DATA, None).steps > 0 and test.n > 0
 
 

@@ -31,13 +31,14 @@ from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.event import SampledGaussian
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import identify_data, name_bytes, record_posting
-from fairpriv_core.runs.foreground import Reporter, resume, train
+from fairpriv_core.runs.foreground import resume, train
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.database import resolve
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.tables import artifact, run, schema, store_info, tombstone
 from fairpriv_core.store.work import WorkStore
+from fairpriv_core.text import Reporter
 
 TALK = Reporter(lambda _: None, lambda _: None)
 OLD_ROWS = 240

@@ -247,7 +247,7 @@ def test_a_worker_says_what_it_lacks(
         with monkeypatch.context() as patch:
             patch.setenv("FAIRPRIV_DATA", str(tmp_path))
             patch.setattr(download, "cache_folder", lambda: tmp_path)
-            patch.setattr(download.pooch, "retrieve", refuse_download)
+            patch.setattr("pooch.retrieve", refuse_download)
             assert re.match(fault, find_fault(replace(terms, **change)) or "")
     own.write_text("changed")
     assert (find_fault(replace(terms, data=((None, str(own), "0" * 64),))) or "").startswith("has another file at")

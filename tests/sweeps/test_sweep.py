@@ -23,13 +23,13 @@ from fairpriv_core.cli.sweep import run_sweep
 from fairpriv_core.errors import BadInput, StoreError
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.ledger_entry import identify_data
-from fairpriv_core.runs.foreground import Reporter
 from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps import launch as sweep_launch
 from fairpriv_core.sweeps.launch import Order
+from fairpriv_core.text import Reporter
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"
 FEW = """

@@ -5,7 +5,7 @@ since they have no one Jacobian: norms are those of its gradient, and `Records.d
 back-propagated by `LayeredPass.back`.
 
 Models are taken one after the other and records some at a time, so that what lies in memory at once is bounded
-(`_WORKING`); so is what is kept until the weights are known (`_KEPT`): beyond it, it is made again when it is summed.
+(`_WORKING`); so is what is cached until weights are known (`_CACHED`): beyond it, it is made again when it is summed.
 Where parts begin follows from the network alone, so that a resumed fit gives the same bits.
 """
 
@@ -24,12 +24,12 @@ from fairpriv_core.engine.kernel import Batch, Kernel, Pass, SeededPass
 from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.torch.device import exactly, open_device
 from fairpriv_core.engine.torch.layers import LayerCache, Outer, Scratch
-from fairpriv_core.engine.torch.model import LayeredModel, Seed, count_kept, count_working, seed_logit, seed_losses
+from fairpriv_core.engine.torch.model import LayeredModel, Seed, count_cached, count_working, seed_logit, seed_losses
 from fairpriv_core.privacy.sums import BLOCK
 
 _WORKING = 4 * 2**20  # bytes of activations at once: what a processor's cache holds
 _WORKING_ELSEWHERE = 512 * 2**20
-_KEPT = 2**30  # bytes
+_CACHED = 2**30  # bytes
 _HELD = 31 * 2**20  # bytes: Linux' allocator gives back at once what is above twice the largest block freed, and a step
 # that has to ask for its memory anew takes a third longer
 
@@ -136,7 +136,7 @@ class LayeredKernel(Kernel):
         found = np.empty((*passed.logits.shape[:2], inputs), dtype=self.parameters.dtype)
         with exactly(self._place):
             for model, own in enumerate(found):
-                for part, cache in self._kept(passed, model):
+                for part, cache in self._caches(passed, model):
                     last = cache[-1]
                     assert isinstance(last, Outer), "the last layer is dense"
                     own[part] = last.fed[: part.stop - part.start].cpu().numpy()
@@ -167,7 +167,7 @@ class LayeredKernel(Kernel):
     ) -> Tensor:
         """Return one model's sum (P,) by `factors` (1 or layers, rows)."""
         total = torch.zeros(self.parameters.shape[1], dtype=torch.float64, device=self._place)
-        for part, cache in self._kept(passed, model):
+        for part, cache in self._caches(passed, model):
             start, stop = max(part.start, rows.start), min(part.stop, rows.stop)
             if start < stop:
                 among = slice(start - rows.start, stop - rows.start)
@@ -177,8 +177,8 @@ class LayeredKernel(Kernel):
                 total += torch.cat([layer.sum(own, inside, mask) for layer, own in zip(cache, by, strict=True)])
         return total
 
-    def _kept(self, passed: LayeredPass, model: int) -> Iterator[tuple[slice, list[LayerCache]]]:
-        """Yield each part of the records with what is kept of it, or made again."""
+    def _caches(self, passed: LayeredPass, model: int) -> Iterator[tuple[slice, list[LayerCache]]]:
+        """Yield each part of the records with its cache by layer, held since the forward pass or made again."""
         parts = self._parts(passed.rows.shape[1])
         if passed.cache:
             yield from zip(parts, passed.cache[model], strict=True)
@@ -192,7 +192,7 @@ class LayeredKernel(Kernel):
     def derive(self, rows: np.ndarray, seeds: Seeds, *, of_losses: bool = False) -> LayeredPass:
         """Return the pass over `rows` (S, B, d) with the gradients of what `seeds` derive of their scores."""
         passed = self._begin(rows, seeds, of_losses=of_losses)
-        keeps = passed.values.size * count_kept(self.shape) * self.parameters.itemsize <= _KEPT
+        keeps = passed.values.size * count_cached(self.shape) * self.parameters.itemsize <= _CACHED
         with exactly(self._place):
             for model in range(len(self.parameters)):
                 network, held = self._open(model), list[list[LayerCache]]()

@@ -114,8 +114,8 @@ def count_working(shape: LayeredShape) -> int:
     return shape.inputs + sum(sizes) + max((_count_strip(place) for place in shape.places), default=0)
 
 
-def count_kept(shape: LayeredShape) -> int:
-    """Return how many numbers are kept of a record until its weight is known."""
+def count_cached(shape: LayeredShape) -> int:
+    """Return how many numbers of a record are cached until its weight is known."""
     counts = []
     for place in shape.places:
         found = place.layer.weights(place.size)

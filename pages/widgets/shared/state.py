@@ -76,7 +76,7 @@ DEFAULTS: dict[str, Any] = {
 def enter(page: str) -> None:
     """Begin a page, in its frame: take choices from the address where it was changed from outside."""
     ask_for_frame()
-    opened = _kept("page") != page
+    opened = _remembered("page") != page
     if opened:
         _memory()["mounted"] = set()
     _memory()["page"] = page
@@ -89,22 +89,22 @@ def enter(page: str) -> None:
 def value(name: str, default: Any = None) -> Any:
     """Return the choice called `name`; the default where nothing valid was chosen."""
     fallback = DEFAULTS.get(name, default)
-    chosen = _kept("choices").get(name, fallback)
+    chosen = _remembered("choices").get(name, fallback)
     return _like(chosen, fallback)
 
 
 def choose(name: str, chosen: Any) -> None:
     """Set a choice from code; its widget, if it is shown later in this run, shows it."""
-    _kept("choices")[name] = chosen
-    _kept("mounted").discard(name)
+    _remembered("choices")[name] = chosen
+    _remembered("mounted").discard(name)
 
 
 def forget(*names: str) -> None:
     """Drop choices: their widgets start from their defaults. A name that ends in a stop is every choice below it."""
-    for name in list(_kept("choices")):
+    for name in list(_remembered("choices")):
         if name in names or name.partition(".")[0] + "." in names:
-            del _kept("choices")[name]
-            _kept("mounted").discard(name)
+            del _remembered("choices")[name]
+            _remembered("mounted").discard(name)
 
 
 def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) -> dict[str, Any]:
@@ -113,18 +113,18 @@ def mount(name: str, options: Iterable[Any] | None = None, default: Any = None) 
     A choice that is not among `options` (a link to something that is gone) becomes the default or the first option.
     The value is also the widget's own default: a browser that draws the widget anew starts from it.
     """
-    _kept("defaults")[name] = default
+    _remembered("defaults")[name] = default
     listed = None if options is None else list(options)
     wanted = value(name, default)
     if listed is not None and wanted not in listed:
         wanted = default if default in listed else (listed[0] if listed else None)
     if name in st.session_state:
         held = st.session_state[name]
-        if name in _kept("mounted") and (listed is None or held in listed):
+        if name in _remembered("mounted") and (listed is None or held in listed):
             wanted = held
         elif held != wanted:
             st.session_state[name] = wanted
-    _kept("mounted").add(name)
+    _remembered("mounted").add(name)
     return {"key": name, "value": wanted}
 
 
@@ -171,22 +171,22 @@ def mount_several(name: str, options: Iterable[Any], default: Iterable[Any]) -> 
     Of a choice, those that are not among `options` are left out; where none of them is, it becomes the default.
     """
     known = set(options)
-    chosen = list(_kept("choices").get(name, default))
+    chosen = list(_remembered("choices").get(name, default))
     wanted = [item for item in chosen if item in known]
     if chosen and not wanted:
         wanted = [item for item in default if item in known]
     if name in st.session_state:
         held = [item for item in st.session_state[name] or () if item in known]
-        wanted = held if name in _kept("mounted") and (held or not st.session_state[name]) else wanted
+        wanted = held if name in _remembered("mounted") and (held or not st.session_state[name]) else wanted
         if st.session_state[name] != wanted:
             st.session_state[name] = wanted
-    _kept("mounted").add(name)
+    _remembered("mounted").add(name)
     return {"key": name, "default": wanted}
 
 
 def keep(name: str, chosen: Any) -> Any:
     """Remember what the widget called `name` returned, and return it."""
-    _kept("choices")[name] = chosen
+    _remembered("choices")[name] = chosen
     return chosen
 
 
@@ -202,7 +202,7 @@ def publish(names: Iterable[str]) -> None:
 
 def link(page_address: str) -> str:
     """Return the address that shows this page with every choice; it names columns and settings, and holds no data."""
-    chosen: Mapping[str, Any] = _kept("choices")
+    chosen: Mapping[str, Any] = _remembered("choices")
     pairs = [(name, text) for name, item in chosen.items() if item is not None and _told(name) for text in _raw(item)]
     return f"{page_address}?{urlencode(pairs)}" if pairs else page_address
 
@@ -214,7 +214,7 @@ def _went_back_or_forward() -> bool:
 
 
 def _told(name: str) -> bool:
-    return name in DEFAULTS or (name.startswith("p.") and value(name) != _kept("defaults").get(name))
+    return name in DEFAULTS or (name.startswith("p.") and value(name) != _remembered("defaults").get(name))
 
 
 def _memory() -> dict[str, Any]:
@@ -224,7 +224,7 @@ def _memory() -> dict[str, Any]:
     return memory
 
 
-def _kept(part: str) -> Any:
+def _remembered(part: str) -> Any:
     return _memory()[part]
 
 
