@@ -23,6 +23,7 @@ from fairpriv_core.methods.one_release import OneRelease
 from fairpriv_core.methods.opt_q import OptQ
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
+from fairpriv_core.methods.raco_dp import RacoDp
 from fairpriv_core.methods.randomized_response import ResponseReductions
 from fairpriv_core.methods.reductions import Reductions
 from fairpriv_core.methods.zafar import Zafar
@@ -53,6 +54,7 @@ _METHODS: tuple[type[Method], ...] = (
     FairDpCertified,
     DpsgdSmooth,
     PfLdRecord,
+    RacoDp,
     DpFermiRecord,
 )
 

@@ -250,6 +250,18 @@ def dual_step(default: float) -> Any:
     )
 
 
+def averaged(what: str, default: float) -> Any:
+    """Share of the training whose parameters are averaged."""
+    return parameter(
+        default,
+        "Share averaged",
+        f"The model is the mean of what the last {what} ended with, this share of them; 0 takes the last alone.",
+        low=0.0,
+        high=1.0,
+        expert=True,
+    )
+
+
 def noise_multiplier(title: str, over: str) -> Any:
     """A noise multiplier that calibration sets unless a person does."""
     return parameter(

@@ -30,6 +30,7 @@ as far whatever the number of epochs is, and with more of them noise is averaged
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -83,12 +84,29 @@ def move_multipliers(
     if method.gap_target is None:
         raised: np.ndarray = multipliers + method.dual_step * shares * violations
         return raised.clip(-method.multiplier_max, method.multiplier_max)
+    band = Band(method.gap_target, method.multiplier_max, step=REACH / method.epochs)
+    return follow_band(multipliers, violations, among=among, shares=shares, band=band)
+
+
+@dataclass(frozen=True)
+class Band:
+    """A gap aimed at, the largest multiplier, and how far one moves for a violation of 1, on average over the cells."""
+
+    gap: float
+    largest: float
+    step: float
+
+
+def follow_band(
+    multipliers: np.ndarray, violations: np.ndarray, *, among: np.ndarray, shares: np.ndarray, band: Band
+) -> np.ndarray:
+    """Return the signed multipliers (cells,) after one step of proximal ascent towards a gap aimed at."""
     moved = multipliers.copy()
     for people in np.unique(among):
         inside = among == people
-        steps = REACH / method.epochs * shares[inside] / shares[inside].mean()
+        steps = band.step * shares[inside] / shares[inside].mean()
         raised = multipliers[inside] + steps * violations[inside]
-        moved[inside] = _balance(raised, steps, method.gap_target / 2.0, method.multiplier_max)
+        moved[inside] = _balance(raised, steps, band.gap / 2.0, band.largest)
     return moved
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fairpriv_core import checks
 from fairpriv_core.engine.loop import steps_per_epoch
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, parameter
+from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter
 
 
 @dataclass(frozen=True)
 class PoissonShares(FitsMany):
     """Hyper-parameters. Small data get as many steps as large ones: about 1 / q an epoch."""
+
+    info: ClassVar[MethodInfo]
 
     epochs: int = fields.epochs(30)
     sampling_rate: float = parameter(

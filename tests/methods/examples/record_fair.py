@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
+from fairpriv_core.methods.raco_dp import RacoDp
 
 _NOISE = {"noise_primal": 1.5, "noise_dual": 3.0, "noise_counts": 1.5}
 
@@ -12,5 +13,9 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
         PfLdRecord(epochs=4, sampling_rate=0.2, **_NOISE),
         PfLdRecord(epochs=3, sampling_rate=0.1, hidden_layers=2, width=5, optimizer="sgd", **_NOISE),
         PfLdRecord(epochs=4, sampling_rate=0.2, gap_target=0.01, **_NOISE),
+    ),
+    "raco_dp": (
+        RacoDp(epochs=4, sampling_rate=0.2, gap_target=0.01, noise_primal=1.5),
+        RacoDp(epochs=3, sampling_rate=0.1, hidden_layers=2, width=5, optimizer="sgd", averaged=0.0, noise_primal=1.5),
     ),
 }
