@@ -6,6 +6,8 @@ A model is a network's description (JSON) and flat parameters (P,). Its kinds:
 * "layers": what `LayeredShape.to_json` gives; a probability for each of l labels.
 * "mixture": `members` are networks, `weights` (m,) sum to 1, the parameters lie one after the other. The score is the
   mean of the members' scores; with `randomised`, of their decisions: the chance that a member drawn at random says 1.
+* "joint": `base` gives the chances of k groups' two labels, code 2 group + label; the score is the share of those with
+  positive `weights` (2k,) in the sum of all by their weights' sizes: 1 is decided where the weighted sum is above 0.
 * "derived": `base` is a network, `table` (k, 2) the chance of a 1 for each group and base decision (Hardt et al.,
   2016); the score is that chance. It needs the group of every row.
 
@@ -41,8 +43,8 @@ from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.rates import decide
 
 _NUMBERS = 2**23  # that a chunk of rows may take at its largest layer
-MIXTURE_KIND, DERIVED_KIND = "mixture", "derived"
-_KINDS = (MLP, LAYERED_KIND, MIXTURE_KIND, DERIVED_KIND)
+MIXTURE_KIND, JOINT_KIND, DERIVED_KIND = "mixture", "joint", "derived"
+_KINDS = (MLP, LAYERED_KIND, MIXTURE_KIND, JOINT_KIND, DERIVED_KIND)
 THRESHOLD = 0.5  # of a model that is not randomised
 _CHUNK = 16384
 
@@ -175,7 +177,7 @@ def count_parameters(network: Mapping[str, Any]) -> int:
     """Return how many parameters P the network has; BadInput for a kind that is not known."""
     if network["kind"] == MIXTURE_KIND:
         return sum(count_parameters(member) for member in network["members"])
-    if network["kind"] == DERIVED_KIND:
+    if network["kind"] in (JOINT_KIND, DERIVED_KIND):
         return count_parameters(network["base"])
     if network["kind"] == LAYERED_KIND:
         return LayeredShape.from_json(network).size
@@ -232,6 +234,8 @@ def _score(
 ) -> np.ndarray:
     if network["kind"] == MIXTURE_KIND:
         return _mixed(network, parameters, rows, group)
+    if network["kind"] == JOINT_KIND:
+        return _weigh(_scores(network["base"], parameters, rows, group), np.asarray(network["weights"]))
     if network["kind"] == DERIVED_KIND:
         if group is None:
             raise BadInput("the model decides by group, so predicting needs the sensitive attribute of every row.")
@@ -241,6 +245,14 @@ def _score(
         chance: np.ndarray = (1.0 - ones) * table[:, 0] + ones * table[:, 1]  # one coin decides, not one a layer
         return chance
     return _network_score(network, parameters, rows)
+
+
+def _weigh(chances: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the share (n,) of positive weights in sum_c |w_c| chance_c; one half where that is 0."""
+    positive = chances @ weights.clip(min=0.0)
+    total = positive + chances @ (-weights).clip(min=0.0)
+    shares: np.ndarray = np.divide(positive, total, out=np.full_like(total, 0.5), where=total > 0)
+    return shares
 
 
 def _mixed(

@@ -20,6 +20,7 @@ from fairpriv_core.methods.jagielski_in import JagielskiIn
 from fairpriv_core.methods.jagielski_post import JagielskiPost
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.one_release import OneRelease
+from fairpriv_core.methods.one_release_record import OneReleaseRecord
 from fairpriv_core.methods.opt_q import OptQ
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
@@ -55,6 +56,7 @@ _METHODS: tuple[type[Method], ...] = (
     DpsgdSmooth,
     PfLdRecord,
     RacoDp,
+    OneReleaseRecord,
     DpFermiRecord,
 )
 

@@ -130,6 +130,26 @@ def gap_target(
     )
 
 
+def gap_aimed_at(how: str) -> Any:
+    """The gap of a method that always aims at one; `how` it follows it."""
+    return parameter(
+        0.04,
+        "Gap aimed at",
+        f"Largest difference between any two groups' decisions that is accepted: {how}.",
+        low=0.0,
+        high=1.0,
+        log=True,
+        fairer="less",
+    )
+
+
+def share_of_budget(default: float, title: str, what: str) -> Any:
+    """A share of mu^2, mu the Gaussian mechanism with the run's (epsilon, delta)."""
+    return parameter(
+        default, f"Budget share, {title}", f"Share of the budget for {what}.", low=0.001, high=0.9, expert=True
+    )
+
+
 def check_gap_target(target: float | None, variant: str = "proved") -> None:
     """Raise BadInput for a gap that is none, or for any of a published variant."""
     if target is None:

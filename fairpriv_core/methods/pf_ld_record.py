@@ -26,7 +26,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo, Style, parameter
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.lagrangian import finite, outputs
 from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
@@ -43,7 +43,7 @@ from fairpriv_core.privacy.sums import on_grid
 
 
 @dataclass(frozen=True)
-class PfLdRecord(PoissonShares):
+class PfLdRecord(PoissonShares, FitsMany):
     """Hyper-parameters.
 
     `share_dual` and `share_counts` split the budget: shares of mu^2, mu the Gaussian mechanism with the run's
@@ -62,6 +62,7 @@ class PfLdRecord(PoissonShares):
         calibrates="noise_primal",
     )
 
+    network: str = fields.network()
     clip_dual: float = parameter(
         1.0,
         "Dual clipping bound C_d",

@@ -8,11 +8,11 @@ from typing import ClassVar
 from fairpriv_core import checks
 from fairpriv_core.engine.loop import steps_per_epoch
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter
+from fairpriv_core.methods.base import MethodInfo, parameter
 
 
 @dataclass(frozen=True)
-class PoissonShares(FitsMany):
+class PoissonShares:
     """Hyper-parameters. Small data get as many steps as large ones: about 1 / q an epoch."""
 
     info: ClassVar[MethodInfo]
@@ -25,7 +25,6 @@ class PoissonShares(FitsMany):
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
-    network: str = fields.network()
     clip_primal: float = parameter(
         1.0,
         "Clipping bound C",

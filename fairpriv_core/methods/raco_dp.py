@@ -21,28 +21,27 @@ import numpy as np
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_weights
-from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.rows import Feed, Records
+from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import MethodInfo, Style, parameter
+from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
 from fairpriv_core.methods.multipliers import REACH, Band, follow_band
-from fairpriv_core.methods.noisy_sums import NoisySumsRule, running_mean
-from fairpriv_core.methods.poisson_shares import PoissonShares
+from fairpriv_core.methods.noisy_sums import running_mean
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL
 from fairpriv_core.notions.surrogates import decided, derivative
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
-from fairpriv_core.privacy.event import Events, SampledGaussian
+from fairpriv_core.privacy.event import Events
 
 _LEAST = 30.0  # rows that a cell is taken to have, so that one which noise empties does not take over
 
 
 @dataclass(frozen=True)
-class RacoDp(PoissonShares):
+class RacoDp(AveragedSums, FitsMany):
     """Hyper-parameters.
 
     `share_counts` is the histogram's share of a step's budget: with sigma the multiplier of the whole release,
@@ -62,19 +61,9 @@ class RacoDp(PoissonShares):
         calibrates="noise_primal",
     )
 
-    learning_rate: float = fields.learning_rate(0.05)
-    gap_target: float = parameter(
-        0.04,
-        "Gap aimed at",
-        "Largest difference between any two groups' decisions that is accepted: multipliers grow above it, up to "
-        "λ_max, and shrink below.",
-        low=0.0,
-        high=1.0,
-        log=True,
-        fairer="less",
-    )
+    network: str = fields.network()
+    gap_target: float = fields.gap_aimed_at("multipliers grow above it, up to λ_max, and shrink below")
     multiplier_max: float = fields.multiplier_max(5.0)
-    averaged: float = fields.averaged("steps", 0.5)
     share_counts: float = parameter(
         0.15,
         "Budget share, histogram",
@@ -83,19 +72,12 @@ class RacoDp(PoissonShares):
         high=0.9,
         expert=True,
     )
-    noise_primal: float | None = fields.noise_multiplier("Noise multiplier σ", "C, histogram and gradients together")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.unit(gap_target=self.gap_target, averaged=self.averaged)
+        checks.unit(gap_target=self.gap_target)
         checks.not_negative(multiplier_max=self.multiplier_max)
         checks.open_unit(share_counts=self.share_counts)
-        if self.noise_primal is not None:
-            checks.not_negative(noise_primal=self.noise_primal)
-
-    def noise(self) -> float:
-        """The noise multiplier of a step's whole release; BadInput before calibration."""
-        return fields.known_noise(noise_primal=self.noise_primal)
 
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0; None where they move."""
@@ -103,7 +85,7 @@ class RacoDp(PoissonShares):
 
     def event(self, n_train: int) -> Events:
         """Return one sampled Gaussian a step: gradients and histogram together."""
-        return (SampledGaussian(self.noise(), self.sampling_rate, self.steps(n_train), "add_remove"),)
+        return (self.steps_event(n_train),)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return C, and that a record adds at most 1 to the histogram, in L2."""
@@ -123,10 +105,6 @@ class RacoDp(PoissonShares):
 
         return replace(self, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
 
-    def unproved_reason(self) -> str | None:
-        """Epsilon is proved."""
-        return None
-
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""
         return (*fields.RECORD_ASSUMED, fields.chosen_on("Adult"))
@@ -141,7 +119,7 @@ class RacoDp(PoissonShares):
         return setting.run(RacoDpRule(setting), batch_size=methods[0].sample_size(setting.n))
 
 
-class RacoDpRule(NoisySumsRule):
+class RacoDpRule(AveragedSumsRule):
     """Gradients and histogram in one release; multipliers follow the histograms that were released before."""
 
     def __init__(self, setting: Setting[Any]) -> None:
@@ -152,12 +130,9 @@ class RacoDpRule(NoisySumsRule):
         self.arrays["multipliers"], self.arrays["violations"] = np.zeros((models, cells)), np.zeros((models, cells))
         self.arrays["counted"] = np.zeros((models, 2 * cells))  # the sum of all histograms, as shares of the rows
         self.arrays["recent"] = np.full((models, 2 * cells), np.nan)  # their running mean
-        self.arrays["taken"] = np.zeros(models)
-        self.arrays["mean_parameters"] = np.zeros((models, setting.shape.size))
         self._set_factors()
 
     def secret_update(self, sampled: Sampled) -> np.ndarray:
-        self._average(sampled.kernel)
         update = super().secret_update(sampled)
         self._set_factors()
         return update
@@ -181,15 +156,9 @@ class RacoDpRule(NoisySumsRule):
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         shares = statistics / self.divisor(model)
-        self.arrays["taken"][model] += 1
         self.arrays["counted"][model] += shares
         self.arrays["recent"][model] = running_mean(self.arrays["recent"][model], shares)
         self._take_dual_step(model, self.setting.methods[model])
-
-    def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
-        if epoch + 1 == self.setting.methods[0].epochs:
-            self._average(kernel)
-            kernel.parameters[:] = self.arrays["mean_parameters"]
 
     def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
         first = self.setting.methods[0]
@@ -217,7 +186,7 @@ class RacoDpRule(NoisySumsRule):
 
     def _sizes(self, k: int) -> np.ndarray:
         """Return the cells' sizes (cells,) by all histograms so far."""
-        mean = self.arrays["counted"][k].reshape(-1, 2).sum(axis=1) / max(self.arrays["taken"][k], 1.0)
+        mean = self.arrays["counted"][k].reshape(-1, 2).sum(axis=1) / max(self.arrays["steps"][k], 1.0)
         sizes: np.ndarray = np.maximum(self.setting.n * mean, _LEAST)
         return sizes
 
@@ -254,12 +223,3 @@ class RacoDpRule(NoisySumsRule):
             per_cell = -self.setting.n * multipliers / self._sizes(k)
             rows.append(np.append(per_cell, 0.0)[self._cells.of].reshape(-1))  # NO_CELL takes the 0
         self._factors = np.stack(rows).astype(np.float32)
-
-    def _average(self, kernel: Kernel) -> None:
-        """Take the parameters before a step, or at the end, into the mean that is the model."""
-        for k, method in enumerate(self.setting.methods):
-            taken, steps = int(self.arrays["taken"][k]), method.steps(self.setting.n)
-            counted = taken - min(steps - round(method.averaged * steps), steps) + 1
-            if counted > 0:
-                mean = self.arrays["mean_parameters"][k]
-                mean += (kernel.parameters[k] - mean) / counted
