@@ -8,6 +8,8 @@ A model is a network's description (JSON) and flat parameters (P,). Its kinds:
   mean of the members' scores; with `randomised`, of their decisions: the chance that a member drawn at random says 1.
 * "joint": `base` gives the chances of k groups' two labels, code 2 group + label; the score is the share of those with
   positive `weights` (2k,) in the sum of all by their weights' sizes: 1 is decided where the weighted sum is above 0.
+* "thresholds": `base` is a network of two labels, `thresholds` (k,) what its score must exceed for the decision 1 in
+  each group; the odds of the score are divided by those of the threshold. It needs the group of every row.
 * "derived": `base` is a network, `table` (k, 2) the chance of a 1 for each group and base decision (Hardt et al.,
   2016); the score is that chance. It needs the group of every row.
 
@@ -43,8 +45,9 @@ from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.rates import decide
 
 _NUMBERS = 2**23  # that a chunk of rows may take at its largest layer
-MIXTURE_KIND, JOINT_KIND, DERIVED_KIND = "mixture", "joint", "derived"
-_KINDS = (MLP, LAYERED_KIND, MIXTURE_KIND, JOINT_KIND, DERIVED_KIND)
+MIXTURE_KIND, JOINT_KIND, THRESHOLDS_KIND, DERIVED_KIND = "mixture", "joint", "thresholds", "derived"
+_BY_GROUP = (THRESHOLDS_KIND, DERIVED_KIND)
+_KINDS = (MLP, LAYERED_KIND, MIXTURE_KIND, JOINT_KIND, *_BY_GROUP)
 THRESHOLD = 0.5  # of a model that is not randomised
 _CHUNK = 16384
 
@@ -170,14 +173,14 @@ def is_randomised(network: Mapping[str, Any]) -> bool:
 
 def needs_group(network: Mapping[str, Any]) -> bool:
     """Return whether the model decides by group."""
-    return bool(network["kind"] == DERIVED_KIND)
+    return bool(network["kind"] in _BY_GROUP)
 
 
 def count_parameters(network: Mapping[str, Any]) -> int:
     """Return how many parameters P the network has; BadInput for a kind that is not known."""
     if network["kind"] == MIXTURE_KIND:
         return sum(count_parameters(member) for member in network["members"])
-    if network["kind"] in (JOINT_KIND, DERIVED_KIND):
+    if network["kind"] in (JOINT_KIND, *_BY_GROUP):
         return count_parameters(network["base"])
     if network["kind"] == LAYERED_KIND:
         return LayeredShape.from_json(network).size
@@ -236,15 +239,26 @@ def _score(
         return _mixed(network, parameters, rows, group)
     if network["kind"] == JOINT_KIND:
         return _weigh(_scores(network["base"], parameters, rows, group), np.asarray(network["weights"]))
+    if needs_group(network) and group is None:
+        raise BadInput("the model decides by group, so predicting needs the sensitive attribute of every row.")
+    if network["kind"] == THRESHOLDS_KIND:
+        thresholds = np.asarray(network["thresholds"], dtype=np.float64)[np.asarray(group)]
+        return _move(_scores(network["base"], parameters, rows, group)[:, 1], thresholds)
     if network["kind"] == DERIVED_KIND:
-        if group is None:
-            raise BadInput("the model decides by group, so predicting needs the sensitive attribute of every row.")
         base = _score(network["base"], parameters, rows, group)
         ones = base if is_randomised(network["base"]) else (base > THRESHOLD).astype(np.float64)
         table = np.asarray(network["table"], dtype=np.float64)[np.asarray(group)]
         chance: np.ndarray = (1.0 - ones) * table[:, 0] + ones * table[:, 1]  # one coin decides, not one a layer
         return chance
     return _network_score(network, parameters, rows)
+
+
+def _move(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return scores (n,) that exceed one half where `scores` exceed `thresholds`: odds over the threshold's odds."""
+    above, under = scores * (1.0 - thresholds), (1.0 - scores) * thresholds
+    total = above + under
+    moved: np.ndarray = np.divide(above, total, out=(thresholds == 0.0).astype(np.float64), where=total > 0)
+    return moved
 
 
 def _weigh(chances: np.ndarray, weights: np.ndarray) -> np.ndarray:
