@@ -22,7 +22,7 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.predict import evaluate
-from fairpriv_core.engine.training import Training, Unwatched
+from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -36,8 +36,8 @@ EPSILONS = {"adult:sex": (1.0, 0.1)}  # of the others 1 alone
 GAPS = (0.05, 0.04, 0.03, 0.02, 0.01, 0.0)
 SETTINGS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "raco_dp": {"gap_target": GAPS, "learning_rate": (0.05, 0.03), "clip_primal": (1.0, 0.5)},
-    "one_release_record": {"gap_target": GAPS, "learning_rate": (0.05, 0.03)},
-    "group_thresholds_record": {"gap_target": GAPS, "learning_rate": (0.05, 0.03)},
+    "one_release_record": {"gap_target": GAPS},
+    "group_thresholds_record": {"gap_target": GAPS},
     "pf_ld_record": {"gap_target": (0.05, 0.03, 0.015, 0.0), "multiplier_max": (5.0,), "clip_primal": (1.0, 0.5)},
 }
 Parts = Sequence[tuple[Dataset, Dataset]]
@@ -73,12 +73,20 @@ def fresh_parts(data: str) -> Parts:
     return [split_dataset(load(data), seed=seed) for seed in FRESH]
 
 
-def measure(name: str, settings: Mapping[str, Any], case: Case, parts: Parts) -> list[dict[str, Any]]:
-    """Return the metrics of a method trained on the first and measured on the second of each of `parts`."""
+def fit(
+    name: str, settings: Mapping[str, Any], case: Case, parts: Parts, given: Sequence[Any] | None = None
+) -> list[Fitted]:
+    """Return a method's models of the first of each of `parts`; `given` are the notes of fits that are used again."""
     method = methods()[name](**settings).calibrated(epsilon=case.epsilon, delta=DELTA, n_train=parts[0][0].n)
-    notion = notions()[case.notion]
-    trainings = [Training(notion, seed, Mechanism(Randomness.fresh()), Unwatched()) for seed in range(len(parts))]
-    fitted = type(method).fit_many([method] * len(parts), [train for train, _ in parts], trainings)
+    trainings = [
+        Training(notions()[case.notion], seed, Mechanism(Randomness.fresh()), Unwatched(), given=notes)
+        for seed, notes in enumerate(given or [None] * len(parts))
+    ]
+    return type(method).fit_many([method] * len(parts), [train for train, _ in parts], trainings)
+
+
+def measure(fitted: Sequence[Fitted], parts: Parts) -> list[dict[str, Any]]:
+    """Return the metrics of models on the second of each of `parts`."""
     pairs = zip(fitted, parts, strict=True)
     return [evaluate(model.network, model.parameters, test) for model, (_, test) in pairs]
 
@@ -91,10 +99,13 @@ def mean_of(found: Sequence[Mapping[str, Any]], what: str) -> float:
 @cache
 def search(name: str, case: Case) -> list[tuple[dict[str, Any], float, float]]:
     """Return (setting, mean accuracy, mean gap) of each setting on the validation parts."""
-    given, found = SETTINGS[name], []
+    given, found, parts = SETTINGS[name], [], validation_parts(case.data)
+    first: list[Any] | None = None  # the notes of a release that every gap can be asked of
     for values in product(*given.values()):
         setting = dict(zip(given, values, strict=True))
-        measured = measure(name, setting, case, validation_parts(case.data))
+        fitted = fit(name, setting, case, parts, first)
+        first = [one.notes for one in fitted] if methods()[name].info.reuses else None
+        measured = measure(fitted, parts)
         found.append((setting, mean_of(measured, "accuracy"), mean_of(measured, f"{case.notion}_gap")))
     return found
 
@@ -110,15 +121,14 @@ def choose(name: str, case: Case) -> dict[str, Any]:
 @cache
 def measure_plain(data: str) -> list[dict[str, Any]]:
     """Return the metrics of plain training on the fresh seeds."""
-    return measure(
-        REFERENCE_METHOD, {"batch_size": None}, Case(data, "demographic_parity", 1.0, 1.0), fresh_parts(data)
-    )
+    case, parts = Case(data, "demographic_parity", 1.0, 1.0), fresh_parts(data)
+    return measure(fit(REFERENCE_METHOD, {"batch_size": None}, case, parts), parts)
 
 
 def report(name: str, case: Case) -> str:
     """Return a row of the table."""
     setting, parts = choose(name, case), fresh_parts(case.data)
-    found, plain = measure(name, setting, case, parts), measure_plain(case.data)
+    found, plain = measure(fit(name, setting, case, parts), parts), measure_plain(case.data)
     notion = notions()[case.notion]
     heights = [measure_height(own, other, notion) for own, other in zip(found, plain, strict=True)]
     defined = mean_interval([None if height is None else 100 * height.value for height in heights])
