@@ -63,7 +63,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     ),
     "sqlalchemy": ("fairpriv_core/store/*",),
     "streamlit": ("app.py", "pages/*", "benchmarks/viewing.py"),
-    "threadpoolctl": ("fairpriv_core/engine/loop.py",),
+    "threadpoolctl": ("fairpriv_core/engine/loop.py", "fairpriv_core/methods/public_score.py"),
     "torch": ("fairpriv_core/engine/torch/*", "fairpriv_core/privacy/normals.py", "benchmarks/*"),
 }
 # What may be loaded inside a function, where it is first used: it takes up to a second, and most commands never do.

@@ -8,8 +8,10 @@ A model is a network's description (JSON) and flat parameters (P,). Its kinds:
   mean of the members' scores; with `randomised`, of their decisions: the chance that a member drawn at random says 1.
 * "joint": `base` gives the chances of k groups' two labels, code 2 group + label; the score is the share of those with
   positive `weights` (2k,) in the sum of all by their weights' sizes: 1 is decided where the weighted sum is above 0.
-* "thresholds": `base` is a network of two labels, `thresholds` (k,) what its score must exceed for the decision 1 in
-  each group; the odds of the score are divided by those of the threshold. It needs the group of every row.
+* "trees": boosted trees (`Trees.to_json`); the score is the probability of label 1.
+* "corrected": `score` is a network, whose score is moved (engine/corrected.py); 1 is decided above one half.
+* "thresholds": `score` is a network, `thresholds` (k,) what its score must exceed in each group; the score is moved by
+  as much as makes that one half. It needs the group of every row.
 * "derived": `base` is a network, `table` (k, 2) the chance of a 1 for each group and base decision (Hardt et al.,
   2016); the score is that chance. It needs the group of every row.
 
@@ -28,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.corrected import CORRECTED_KIND, count_correction, read_correction
 from fairpriv_core.engine.layers import (
     LAYERED_KIND,
     Convolution,
@@ -40,14 +43,14 @@ from fairpriv_core.engine.layers import (
     Place,
 )
 from fairpriv_core.engine.networks import MLP, NetworkShape, logits
+from fairpriv_core.engine.trees import TREES_KIND, Trees, count_trees
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.rates import decide
 
 _NUMBERS = 2**23  # that a chunk of rows may take at its largest layer
-MIXTURE_KIND, JOINT_KIND, THRESHOLDS_KIND, DERIVED_KIND = "mixture", "joint", "thresholds", "derived"
-_BY_GROUP = (THRESHOLDS_KIND, DERIVED_KIND)
-_KINDS = (MLP, LAYERED_KIND, MIXTURE_KIND, JOINT_KIND, *_BY_GROUP)
+MIXTURE_KIND, JOINT_KIND, DERIVED_KIND, THRESHOLDS_KIND = "mixture", "joint", "derived", "thresholds"
+_KINDS = (MLP, LAYERED_KIND, TREES_KIND, CORRECTED_KIND, THRESHOLDS_KIND, MIXTURE_KIND, JOINT_KIND, DERIVED_KIND)
 THRESHOLD = 0.5  # of a model that is not randomised
 _CHUNK = 16384
 
@@ -173,17 +176,23 @@ def is_randomised(network: Mapping[str, Any]) -> bool:
 
 def needs_group(network: Mapping[str, Any]) -> bool:
     """Return whether the model decides by group."""
-    return bool(network["kind"] in _BY_GROUP)
+    return network["kind"] in (DERIVED_KIND, THRESHOLDS_KIND)
 
 
 def count_parameters(network: Mapping[str, Any]) -> int:
     """Return how many parameters P the network has; BadInput for a kind that is not known."""
     if network["kind"] == MIXTURE_KIND:
         return sum(count_parameters(member) for member in network["members"])
-    if network["kind"] in (JOINT_KIND, *_BY_GROUP):
+    if network["kind"] in (JOINT_KIND, DERIVED_KIND):
         return count_parameters(network["base"])
+    if network["kind"] == THRESHOLDS_KIND:
+        return count_parameters(network["score"])
     if network["kind"] == LAYERED_KIND:
         return LayeredShape.from_json(network).size
+    if network["kind"] == TREES_KIND:
+        return count_trees(network)
+    if network["kind"] == CORRECTED_KIND:
+        return count_parameters(network["score"]) + count_correction(network)
     return _read_mlp(network).size
 
 
@@ -237,28 +246,33 @@ def _score(
 ) -> np.ndarray:
     if network["kind"] == MIXTURE_KIND:
         return _mixed(network, parameters, rows, group)
+    if network["kind"] == TREES_KIND:
+        return Trees.read(network, parameters).score(rows)
+    if network["kind"] == CORRECTED_KIND:
+        own, after = np.split(parameters, [count_parameters(network["score"])])
+        return read_correction(network, after).apply(_score(network["score"], own, rows, group), rows)
     if network["kind"] == JOINT_KIND:
         return _weigh(_scores(network["base"], parameters, rows, group), np.asarray(network["weights"]))
-    if needs_group(network) and group is None:
-        raise BadInput("the model decides by group, so predicting needs the sensitive attribute of every row.")
-    if network["kind"] == THRESHOLDS_KIND:
-        thresholds = np.asarray(network["thresholds"], dtype=np.float64)[np.asarray(group)]
-        return _move(_scores(network["base"], parameters, rows, group)[:, 1], thresholds)
-    if network["kind"] == DERIVED_KIND:
-        base = _score(network["base"], parameters, rows, group)
-        ones = base if is_randomised(network["base"]) else (base > THRESHOLD).astype(np.float64)
-        table = np.asarray(network["table"], dtype=np.float64)[np.asarray(group)]
-        chance: np.ndarray = (1.0 - ones) * table[:, 0] + ones * table[:, 1]  # one coin decides, not one a layer
-        return chance
+    if needs_group(network):
+        return _score_by_group(network, parameters, rows, group)
     return _network_score(network, parameters, rows)
 
 
-def _move(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Return scores (n,) that exceed one half where `scores` exceed `thresholds`: odds over the threshold's odds."""
-    above, under = scores * (1.0 - thresholds), (1.0 - scores) * thresholds
-    total = above + under
-    moved: np.ndarray = np.divide(above, total, out=(thresholds == 0.0).astype(np.float64), where=total > 0)
-    return moved
+def _score_by_group(
+    network: Mapping[str, Any], parameters: np.ndarray, rows: np.ndarray, group: np.ndarray | None
+) -> np.ndarray:
+    if group is None:
+        raise BadInput("the model decides by group, so predicting needs the sensitive attribute of every row.")
+    if network["kind"] == THRESHOLDS_KIND:
+        score = _scores(network["score"], parameters, rows, group)[:, 1]
+        thresholds = np.asarray(network["thresholds"], dtype=np.float64)[np.asarray(group)]
+        moved: np.ndarray = np.clip(THRESHOLD + (score - thresholds), 0.0, 1.0)
+        return moved
+    base = _score(network["base"], parameters, rows, group)
+    ones = base if is_randomised(network["base"]) else (base > THRESHOLD).astype(np.float64)
+    table = np.asarray(network["table"], dtype=np.float64)[np.asarray(group)]
+    chance: np.ndarray = (1.0 - ones) * table[:, 0] + ones * table[:, 1]  # one coin decides, not one a layer
+    return chance
 
 
 def _weigh(chances: np.ndarray, weights: np.ndarray) -> np.ndarray:

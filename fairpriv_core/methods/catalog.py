@@ -16,6 +16,7 @@ from fairpriv_core.methods.fairdp_adaptive import FairDpAdaptive
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.fairlens import FairLens
 from fairpriv_core.methods.fairsmooth import FairSmooth
+from fairpriv_core.methods.group_thresholds import GroupThresholds
 from fairpriv_core.methods.group_thresholds_record import GroupThresholdsRecord
 from fairpriv_core.methods.jagielski_in import JagielskiIn
 from fairpriv_core.methods.jagielski_post import JagielskiPost
@@ -43,6 +44,7 @@ _METHODS: tuple[type[Method], ...] = (
     DpFermi,
     ResponseReductions,
     JagielskiPost,
+    GroupThresholds,
     JagielskiIn,
     # whole records are protected
     DpSgd,

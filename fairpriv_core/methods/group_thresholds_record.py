@@ -25,13 +25,14 @@ from fairpriv_core.methods.base import FitsMany, MethodInfo, Style
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.methods.thresholds import choose_thresholds, count_ones
+from fairpriv_core.methods.thresholds import count_ones, place_thresholds
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian
 
+ALWAYS = -1.0  # below every score
 PLACES = 100  # of the score, equally wide
 
 
@@ -134,9 +135,9 @@ class ThresholdsRule(AveragedSumsRule):
         method, train, training = setting.methods[model], setting.trains[model], setting.trainings[model]
         below = self.arrays["counts"][model].reshape(train.groups, LABELS, PLACES)
         require_rows(count_ones(below)[1], training.notion, train.group_names)
-        places = choose_thresholds(below, training.notion, gap=method.gap_target)
-        thresholds = (places / PLACES).tolist()
-        network = {"kind": THRESHOLDS_KIND, "base": dict(fitted.network), "thresholds": thresholds}
+        places = place_thresholds(below, training.notion, gap=method.gap_target)
+        thresholds = np.where(places == 0, ALWAYS, places / PLACES).tolist()
+        network = {"kind": THRESHOLDS_KIND, "score": dict(fitted.network), "thresholds": thresholds}
         training.observer.show(Snapshot(method.epochs + 1, fitted.steps, network, fitted.parameters, {}, {}))
         notes = {"thresholds": dict(zip(train.group_names, thresholds, strict=True)), "counts": below.ravel().tolist()}
         return replace(fitted, network=network, notes=notes)

@@ -30,7 +30,6 @@ as far whatever the number of epochs is, and with more of them noise is averaged
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -84,29 +83,35 @@ def move_multipliers(
     if method.gap_target is None:
         raised: np.ndarray = multipliers + method.dual_step * shares * violations
         return raised.clip(-method.multiplier_max, method.multiplier_max)
-    band = Band(method.gap_target, method.multiplier_max, step=REACH / method.epochs)
-    return follow_band(multipliers, violations, among=among, shares=shares, band=band)
+    steps = spread_steps(REACH / method.epochs, among=among, shares=shares)
+    aim = {"gap_target": method.gap_target, "largest": method.multiplier_max}
+    return ascend(multipliers, violations, among=among, steps=steps, **aim)
 
 
-@dataclass(frozen=True)
-class Band:
-    """A gap aimed at, the largest multiplier, and how far one moves for a violation of 1, on average over the cells."""
+def spread_steps(step: float, *, among: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return step lengths (cells,) in proportion to `shares` (cells,), `step` on average among the same people."""
+    steps = np.empty(len(shares))
+    for people in np.unique(among):
+        inside = among == people
+        steps[inside] = step * shares[inside] / shares[inside].mean()
+    return steps
 
-    gap: float
-    largest: float
-    step: float
 
-
-def follow_band(
-    multipliers: np.ndarray, violations: np.ndarray, *, among: np.ndarray, shares: np.ndarray, band: Band
+def ascend(
+    multipliers: np.ndarray,
+    violations: np.ndarray,
+    *,
+    among: np.ndarray,
+    steps: np.ndarray,
+    gap_target: float,
+    largest: float,
 ) -> np.ndarray:
-    """Return the signed multipliers (cells,) after one step of proximal ascent towards a gap aimed at."""
+    """Return the multipliers (cells,) after one proximal step of lengths `steps` (cells,) towards a gap aimed at."""
     moved = multipliers.copy()
     for people in np.unique(among):
         inside = among == people
-        steps = band.step * shares[inside] / shares[inside].mean()
-        raised = multipliers[inside] + steps * violations[inside]
-        moved[inside] = _balance(raised, steps, band.gap / 2.0, band.largest)
+        raised = multipliers[inside] + steps[inside] * violations[inside]
+        moved[inside] = _balance(raised, steps[inside], gap_target / 2.0, largest)
     return moved
 
 

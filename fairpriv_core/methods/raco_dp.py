@@ -27,7 +27,7 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
-from fairpriv_core.methods.multipliers import REACH, Band, follow_band
+from fairpriv_core.methods.multipliers import REACH, ascend, spread_steps
 from fairpriv_core.methods.noisy_sums import running_mean
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
@@ -207,13 +207,14 @@ class RacoDpRule(AveragedSumsRule):
         mean = ((self._alike @ ones) / everyone).clip(0.0, 1.0)
         violations = ((mean * zeros - (1.0 - mean) * ones) / sizes).clip(-1.0, 1.0)
         self.arrays["violations"][k] = violations
-        steps = method.steps(self.setting.n)
-        self.arrays["multipliers"][k] = follow_band(
+        among, step = self._cells.label, REACH / method.steps(self.setting.n)
+        self.arrays["multipliers"][k] = ascend(
             self.arrays["multipliers"][k],
             violations,
-            among=self._cells.label,
-            shares=sizes / people,
-            band=Band(method.gap_target, method.multiplier_max, step=REACH / steps),
+            among=among,
+            steps=spread_steps(step, among=among, shares=sizes / people),
+            gap_target=method.gap_target,
+            largest=method.multiplier_max,
         )
 
     def _set_factors(self) -> None:

@@ -44,7 +44,8 @@ def use_release(
     run would train on. BadInput where it cannot.
     """
     _check_source(source, config, digest)
-    fixed: dict[str, Any] = {name: source["calibrated"][name] for name in method.info.reuses}
+    defaults = {item.name: item.default for item in fields(method)}
+    fixed: dict[str, Any] = {name: source["calibrated"].get(name, defaults[name]) for name in method.info.reuses}
     return replace(method, **fixed), {SHARED_RELEASES: source["notes"][SHARED_RELEASES]}
 
 

@@ -14,7 +14,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import needs_group, predict_proba
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.group_thresholds_record import PLACES, GroupThresholdsRecord, count_scores
-from fairpriv_core.methods.thresholds import choose_thresholds, count_ones
+from fairpriv_core.methods.thresholds import count_ones, place_thresholds
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.sums import sensitivity
 from tests.methods.harness import RecordingMechanism, make_data, with_group
@@ -72,7 +72,7 @@ def test_decisions_are_those_that_were_counted(notion: str) -> None:
     (fitted,) = train(quiet, [data], [RecordingMechanism()], notion)
     assert needs_group(fitted.network)
     decided = predict_proba(fitted.network, fitted.parameters, data.X, data.group)[:, 1] > 0.5
-    base = predict_proba(fitted.network["base"], fitted.parameters, data.X)[:, 1]
+    base = predict_proba(fitted.network["score"], fitted.parameters, data.X)[:, 1]
     assert (decided == (base > np.asarray(fitted.network["thresholds"])[data.group])).mean() >= 0.998
     h = decided != (data.y == 1) if notions()[notion].target == "loss" else decided
     for labels in notions()[notion].populations:
@@ -86,7 +86,7 @@ def test_without_a_bound_each_group_has_the_threshold_of_fewest_errors() -> None
     data = make_data(n=4000)
     chance = 1.0 / (1.0 + np.exp(-4.0 * data.X[:, 0]))
     below = count_scores(chance, data).cumsum(axis=1).reshape(2, 2, PLACES)
-    places = choose_thresholds(below, notions()["demographic_parity"], gap=1.0)
+    places = place_thresholds(below, notions()["demographic_parity"], gap=1.0)
     for group, place in enumerate(places):
         own = data.group == group
         wrong = [((chance[own] > at / PLACES) != (data.y[own] == 1)).sum() for at in range(PLACES + 1)]
@@ -100,7 +100,7 @@ def test_no_other_thresholds_within_the_gap_are_right_more_often(notion: str, ga
     data = make_data(n=1500, seed=3)
     chance = np.clip(0.5 + 0.3 * data.X[:, 0] - 0.2 * data.group, 0.001, 0.999)
     coarse = count_scores(chance, data).reshape(2, 2, 20, -1).sum(axis=3).cumsum(axis=2)
-    places = choose_thresholds(coarse, notions()[notion], gap=gap)
+    places = place_thresholds(coarse, notions()[notion], gap=gap)
     ones, totals = count_ones(coarse)
     own = notions()[notion]
     h = ones.copy()

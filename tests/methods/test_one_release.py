@@ -14,8 +14,8 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods import one_release as statistic_module
-from fairpriv_core.methods import one_release as trainers
+from fairpriv_core.methods import group_estimate as estimates
+from fairpriv_core.methods import group_statistic as statistics
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.one_release import OneRelease, move_multipliers
 from fairpriv_core.notions.catalog import notions
@@ -52,8 +52,8 @@ def _statistic(method: OneRelease, data: Dataset) -> tuple[np.ndarray, float]:
     """Return what goes into the mechanism, and the shift that it is told."""
     recorder = RecordingMechanism()
     training = Training(notions()["demographic_parity"], 0, recorder, Watcher())
-    features = trainers.build_features(method, data)
-    trainers.release_statistic(method, data, training, features=features)
+    features = statistics.build_features(method, data)
+    statistics.release_statistic(method, data, training, features=features)
     (release,) = recorder.releases
     return release.value, release.bound
 
@@ -99,37 +99,37 @@ def test_noise_has_the_announced_scale() -> None:
     recorders = [RecordingMechanism() for _ in range(20)]
     data = make_data(n=100, d=500)
     for recorder in recorders:
-        features = trainers.build_features(METHOD, data)
+        features = statistics.build_features(METHOD, data)
         training = Training(notions()["demographic_parity"], 0, recorder, Watcher())
-        trainers.release_statistic(METHOD, data, training, features=features)
+        statistics.release_statistic(METHOD, data, training, features=features)
     noise = np.concatenate([(part.out - part.value) / part.bound for each in recorders for part in each.releases])
     assert float(np.std(noise)) == pytest.approx(METHOD.noise(), rel=0.02)
 
 
 def test_norms_are_within_1_after_rounding() -> None:
     for shape, clip in product(SHAPES.values(), (None, 0.01, 3.0)):
-        features = trainers.build_features(dataclasses.replace(METHOD, clip=clip), shape(2))
+        features = statistics.build_features(dataclasses.replace(METHOD, clip=clip), shape(2))
         assert np.isfinite(features.rows).all()
         assert float(np.linalg.norm(features.rows, axis=1).max()) <= 1.0
 
 
 def test_features_do_not_see_the_groups() -> None:
     data = _ordinary(2)
-    seen = trainers.build_features(METHOD, data)
-    other = trainers.build_features(METHOD, with_group(data, 1 - data.group))
+    seen = statistics.build_features(METHOD, data)
+    other = statistics.build_features(METHOD, with_group(data, 1 - data.group))
     assert np.array_equal(seen.rows, other.rows)
     assert seen.bound == other.bound
 
 
 def test_features_without_a_clip_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    build = trainers.build_features
+    build = statistics.build_features
 
-    def unclipped(method: OneRelease, data: Dataset) -> statistic_module.PublicFeatures:
+    def unclipped(method: OneRelease, data: Dataset) -> statistics.PublicFeatures:
         clipped = build(method, data)
         rows = np.nan_to_num(data.X.astype(np.float64), posinf=0.0) / clipped.bound
-        return statistic_module.PublicFeatures(rows, clipped.bound, 0)
+        return dataclasses.replace(clipped, rows=rows)
 
-    monkeypatch.setattr(trainers, "build_features", unclipped)
+    monkeypatch.setattr(statistics, "build_features", unclipped)
     assert _largest_move(METHOD, _huge(2)) > 1.0
 
 
@@ -142,9 +142,11 @@ def test_a_score_that_is_trained_with_the_groups_is_caught(monkeypatch: pytest.M
         return not np.array_equal(honest.parameters, replayed.parameters)
 
     assert not replay_differs()
-    public = statistic_module._bin_score
+    public = statistics.bin_score
     monkeypatch.setattr(
-        statistic_module, "_bin_score", lambda data, bins: public(dataclasses.replace(data, y=data.group), bins)
+        statistics,
+        "bin_score",
+        lambda data, bins, score: public(dataclasses.replace(data, y=data.group), bins, score),
     )
     assert replay_differs()
 
@@ -214,9 +216,9 @@ def test_the_estimate_matches_the_sums_that_were_released() -> None:
     data, method = _unfair(3), dataclasses.replace(METHOD, noise_statistic=1e-6)
     recorder = RecordingMechanism()
     training = Training(notions()["demographic_parity"], 0, recorder, Watcher())
-    features = trainers.build_features(method, data)
-    statistic = trainers.release_statistic(method, data, training, features=features)
-    estimate = trainers.estimate_groups(statistic, method=method, features=features, y=data.y, groups=3)
+    features = statistics.build_features(method, data)
+    statistic = statistics.release_statistic(method, data, training, features=features)
+    estimate = estimates.estimate_groups(statistic, method=method, features=features, y=data.y, groups=3).estimate
     assert np.allclose(estimate.probabilities.sum(axis=1), 1.0)
     truth = [[((data.group == group) & (data.y == label)).sum() for label in (0, 1)] for group in range(3)]
     assert np.allclose(estimate.sizes(), truth, atol=3.0)

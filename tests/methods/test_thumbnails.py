@@ -7,8 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fairpriv_core.methods import one_release as thumbnails
-from fairpriv_core.methods.one_release import SIDE, OneRelease, build_features, shrink_images
+from fairpriv_core.methods import thumbnails
+from fairpriv_core.methods.group_statistic import build_features
+from fairpriv_core.methods.one_release import OneRelease
+from fairpriv_core.methods.thumbnails import SIDE, shrink_images
 from tests.methods.harness import make_images
 
 

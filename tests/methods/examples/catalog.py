@@ -31,6 +31,11 @@ def takes_images(method: Method | type[Method]) -> bool:
     return "network" in parameters(method)
 
 
+def trains_network(method: Method) -> bool:
+    """Return whether a method trains a network, in batches; a learner of another kind knows tables alone."""
+    return getattr(method, "learner", "network") == "network"
+
+
 def on_images(method: Any) -> Any:
     """Return `method` with a convolutional network."""
     fixed = {name: parameters(method)[name][1].default for name in ("hidden_layers", "width")}
@@ -48,7 +53,7 @@ def cases() -> Iterator[ParameterSet]:
         yield from (pytest.param(method, make_data, id=f"{name}-{i}") for i, method in enumerate(each))
         if takes_images(each[0]):
             make: Make = partial(make_images, labels=labels_of(each[0]))
-            convolved = dict.fromkeys(map(on_images, each))  # examples that differ in their mlp alone are one
+            convolved = dict.fromkeys(on_images(method) for method in each if trains_network(method))
             yield from (pytest.param(method, make, id=f"{name}-images-{i}") for i, method in enumerate(convolved))
         if each[0].info.max_labels is None:
             deep = dataclasses.replace(_with_large_batches(each[0]), hidden_layers=2, width=6)

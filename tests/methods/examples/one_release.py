@@ -1,13 +1,20 @@
-"""Examples of OneRelease."""
+"""Examples of methods that rest on one release: OneRelease, and thresholds by group."""
 
 from __future__ import annotations
 
 from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.group_thresholds import GroupThresholds
 from fairpriv_core.methods.one_release import OneRelease
 
 EXAMPLES: dict[str, tuple[Method, ...]] = {
     "one_release": (
         OneRelease(epochs=3, batch_size=25, noise_statistic=2.0),
         OneRelease(epochs=2, batch_size=25, hidden_layers=1, width=4, clip=1.0, score_bins=1, noise_statistic=0.5),
+        OneRelease(learner="linear", noise_statistic=2.0),
+        OneRelease(learner="boosted", score_bins=5, noise_statistic=1.0),
+    ),
+    "group_thresholds": (
+        GroupThresholds(learner="linear", score_bins=5, noise_histogram=2.0),
+        GroupThresholds(score_bins=10, noise_histogram=0.5),
     ),
 }
