@@ -6,6 +6,8 @@ A model is a network's description (JSON) and flat parameters (P,). Its kinds:
 * "layers": what `LayeredShape.to_json` gives; a probability for each of l labels.
 * "mixture": `members` are networks, `weights` (m,) sum to 1, the parameters lie one after the other. The score is the
   mean of the members' scores; with `randomised`, of their decisions: the chance that a member drawn at random says 1.
+* "joint": `base` gives the chances of k groups' two labels, code 2 group + label; the score is the share of those with
+  positive `weights` (2k,) in the sum of all by their weights' sizes: 1 is decided where the weighted sum is above 0.
 * "trees": boosted trees (`Trees.to_json`); the score is the probability of label 1.
 * "corrected": `score` is a network, whose score is moved (engine/corrected.py); 1 is decided above one half.
 * "thresholds": `score` is a network, `thresholds` (k,) what its score must exceed in each group; the score is moved by
@@ -47,8 +49,8 @@ from fairpriv_core.notions.metrics import measure
 from fairpriv_core.notions.rates import decide
 
 _NUMBERS = 2**23  # that a chunk of rows may take at its largest layer
-MIXTURE_KIND, DERIVED_KIND, THRESHOLDS_KIND = "mixture", "derived", "thresholds"
-_KINDS = (MLP, LAYERED_KIND, TREES_KIND, CORRECTED_KIND, THRESHOLDS_KIND, MIXTURE_KIND, DERIVED_KIND)
+MIXTURE_KIND, JOINT_KIND, DERIVED_KIND, THRESHOLDS_KIND = "mixture", "joint", "derived", "thresholds"
+_KINDS = (MLP, LAYERED_KIND, TREES_KIND, CORRECTED_KIND, THRESHOLDS_KIND, MIXTURE_KIND, JOINT_KIND, DERIVED_KIND)
 THRESHOLD = 0.5  # of a model that is not randomised
 _CHUNK = 16384
 
@@ -181,7 +183,7 @@ def count_parameters(network: Mapping[str, Any]) -> int:
     """Return how many parameters P the network has; BadInput for a kind that is not known."""
     if network["kind"] == MIXTURE_KIND:
         return sum(count_parameters(member) for member in network["members"])
-    if network["kind"] == DERIVED_KIND:
+    if network["kind"] in (JOINT_KIND, DERIVED_KIND):
         return count_parameters(network["base"])
     if network["kind"] == THRESHOLDS_KIND:
         return count_parameters(network["score"])
@@ -249,6 +251,8 @@ def _score(
     if network["kind"] == CORRECTED_KIND:
         own, after = np.split(parameters, [count_parameters(network["score"])])
         return read_correction(network, after).apply(_score(network["score"], own, rows, group), rows)
+    if network["kind"] == JOINT_KIND:
+        return _weigh(_scores(network["base"], parameters, rows, group), np.asarray(network["weights"]))
     if needs_group(network):
         return _score_by_group(network, parameters, rows, group)
     return _network_score(network, parameters, rows)
@@ -260,7 +264,7 @@ def _score_by_group(
     if group is None:
         raise BadInput("the model decides by group, so predicting needs the sensitive attribute of every row.")
     if network["kind"] == THRESHOLDS_KIND:
-        score = _score(network["score"], parameters, rows, group)
+        score = _scores(network["score"], parameters, rows, group)[:, 1]
         thresholds = np.asarray(network["thresholds"], dtype=np.float64)[np.asarray(group)]
         moved: np.ndarray = np.clip(THRESHOLD + (score - thresholds), 0.0, 1.0)
         return moved
@@ -269,6 +273,14 @@ def _score_by_group(
     table = np.asarray(network["table"], dtype=np.float64)[np.asarray(group)]
     chance: np.ndarray = (1.0 - ones) * table[:, 0] + ones * table[:, 1]  # one coin decides, not one a layer
     return chance
+
+
+def _weigh(chances: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the share (n,) of positive weights in sum_c |w_c| chance_c; one half where that is 0."""
+    positive = chances @ weights.clip(min=0.0)
+    total = positive + chances @ (-weights).clip(min=0.0)
+    shares: np.ndarray = np.divide(positive, total, out=np.full_like(total, 0.5), where=total > 0)
+    return shares
 
 
 def _mixed(

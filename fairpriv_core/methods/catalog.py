@@ -17,13 +17,16 @@ from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.fairlens import FairLens
 from fairpriv_core.methods.fairsmooth import FairSmooth
 from fairpriv_core.methods.group_thresholds import GroupThresholds
+from fairpriv_core.methods.group_thresholds_record import GroupThresholdsRecord
 from fairpriv_core.methods.jagielski_in import JagielskiIn
 from fairpriv_core.methods.jagielski_post import JagielskiPost
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.one_release import OneRelease
+from fairpriv_core.methods.one_release_record import OneReleaseRecord
 from fairpriv_core.methods.opt_q import OptQ
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
+from fairpriv_core.methods.raco_dp import RacoDp
 from fairpriv_core.methods.randomized_response import ResponseReductions
 from fairpriv_core.methods.reductions import Reductions
 from fairpriv_core.methods.zafar import Zafar
@@ -55,6 +58,9 @@ _METHODS: tuple[type[Method], ...] = (
     FairDpCertified,
     DpsgdSmooth,
     PfLdRecord,
+    RacoDp,
+    OneReleaseRecord,
+    GroupThresholdsRecord,
     DpFermiRecord,
 )
 

@@ -133,6 +133,26 @@ def gap_target(
     )
 
 
+def gap_aimed_at(how: str) -> Any:
+    """The gap of a method that always aims at one; `how` it follows it."""
+    return parameter(
+        0.04,
+        "Gap aimed at",
+        f"Largest difference between any two groups' decisions that is accepted: {how}.",
+        low=0.0,
+        high=1.0,
+        log=True,
+        fairer="less",
+    )
+
+
+def share_of_budget(default: float, title: str, what: str) -> Any:
+    """A share of mu^2, mu the Gaussian mechanism with the run's (epsilon, delta)."""
+    return parameter(
+        default, f"Budget share, {title}", f"Share of the budget for {what}.", low=0.001, high=0.9, expert=True
+    )
+
+
 def check_gap_target(target: float | None, variant: str = "proved") -> None:
     """Raise BadInput for a gap that is none, or for any of a published variant."""
     if target is None:
@@ -289,6 +309,18 @@ def dual_step(default: float) -> Any:
         low=0.01,
         high=50.0,
         log=True,
+        expert=True,
+    )
+
+
+def averaged(what: str, default: float) -> Any:
+    """Share of the training whose parameters are averaged."""
+    return parameter(
+        default,
+        "Share averaged",
+        f"The model is the mean of what the last {what} ended with, this share of them; 0 takes the last alone.",
+        low=0.0,
+        high=1.0,
         expert=True,
     )
 

@@ -82,12 +82,18 @@ def move_multipliers(
     if method.gap_target is None:
         raised: np.ndarray = multipliers + method.dual_step * shares * violations
         return raised.clip(-method.multiplier_max, method.multiplier_max)
-    steps = np.empty(len(multipliers))
-    for people in np.unique(among):
-        inside = among == people
-        steps[inside] = REACH / method.epochs * shares[inside] / shares[inside].mean()
+    steps = spread_steps(REACH / method.epochs, among=among, shares=shares)
     aim = {"gap_target": method.gap_target, "largest": method.multiplier_max}
     return ascend(multipliers, violations, among=among, steps=steps, **aim)
+
+
+def spread_steps(step: float, *, among: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return step lengths (cells,) in proportion to `shares` (cells,), `step` on average among the same people."""
+    steps = np.empty(len(shares))
+    for people in np.unique(among):
+        inside = among == people
+        steps[inside] = step * shares[inside] / shares[inside].mean()
+    return steps
 
 
 def ascend(

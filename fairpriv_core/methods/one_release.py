@@ -93,14 +93,7 @@ class OneRelease(FitsMany):
     )
     multiplier_max: float = fields.multiplier_max(5.0)
     dual_step: float = fields.dual_step(2.0)
-    averaged: float = parameter(
-        0.3,
-        "Share averaged",
-        "The model is the mean of what the last epochs ended with, this share of them; 0 takes the last alone.",
-        low=0.0,
-        high=1.0,
-        expert=True,
-    )
+    averaged: float = fields.averaged("epochs", 0.3)
     score_bins: int = parameter(
         10,
         "Bins of the score",

@@ -22,7 +22,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN, clip_weights
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Sampled, steps_per_epoch
+from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
@@ -31,6 +31,7 @@ from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.lagrangian import finite, outputs
 from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
 from fairpriv_core.methods.noisy_sums import NoisySumsRule
+from fairpriv_core.methods.poisson_shares import PoissonShares
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL
@@ -42,8 +43,8 @@ from fairpriv_core.privacy.sums import on_grid
 
 
 @dataclass(frozen=True)
-class PfLdRecord(FitsMany):
-    """Hyper-parameters. Small data get as many steps as large ones: a sample's size is a share of the rows.
+class PfLdRecord(PoissonShares, FitsMany):
+    """Hyper-parameters.
 
     `share_dual` and `share_counts` split the budget: shares of mu^2, mu the Gaussian mechanism with the run's
     (epsilon, delta); the steps get what is left.
@@ -61,23 +62,7 @@ class PfLdRecord(FitsMany):
         calibrates="noise_primal",
     )
 
-    epochs: int = fields.epochs(30)
-    sampling_rate: float = parameter(
-        0.05, "Sampling rate q", "Chance of each row to be in a step's secret sample.", low=1e-4, high=1.0, log=True
-    )
-    learning_rate: float = fields.learning_rate(0.03)
-    optimizer: str = fields.optimizer("adam")
-    hidden_layers: int = fields.hidden_layers(0)
-    width: int = fields.width(64)
     network: str = fields.network()
-    clip_primal: float = parameter(
-        1.0,
-        "Clipping bound C",
-        "Largest L2 norm that one record's gradient of loss and constraints together may have.",
-        low=0.01,
-        high=100.0,
-        log=True,
-    )
     clip_dual: float = parameter(
         1.0,
         "Dual clipping bound C_d",
@@ -107,14 +92,8 @@ class PfLdRecord(FitsMany):
     share_counts: float = fields.share_counts(0.03)
 
     def __post_init__(self) -> None:
-        fields.check_layers(self)
-        checks.whole(low=1, epochs=self.epochs)
-        checks.rate(sampling_rate=self.sampling_rate)
-        checks.positive(
-            clip_primal=self.clip_primal,
-            clip_dual=self.clip_dual,
-            dual_step=self.dual_step,
-        )
+        super().__post_init__()
+        checks.positive(clip_dual=self.clip_dual, dual_step=self.dual_step)
         checks.not_negative(multiplier_max=self.multiplier_max)
         fields.check_gap_target(self.gap_target)
         checks.shares(share_dual=self.share_dual, share_counts=self.share_counts)
@@ -131,25 +110,9 @@ class PfLdRecord(FitsMany):
         """The noise multiplier `name`; BadInput before calibration."""
         return fields.known_noise(**{name: getattr(self, name)})
 
-    def rate(self, n_train: int) -> float:
-        """The chance of a row to be in a sample."""
-        return self.sampling_rate
-
-    def sample_size(self, n_train: int) -> int:
-        """The expected number of rows in a sample, whole and at least 1: what an epoch's length is counted by."""
-        return max(round(self.sampling_rate * n_train), 1)
-
-    def steps_per_epoch(self, n_train: int) -> int:
-        """The number of samples in an epoch: about 1 / q."""
-        return steps_per_epoch(n_train, self.sample_size(n_train))
-
     def idle_reason(self) -> str | None:
         """Why multipliers stay 0; None where they move."""
         return fields.say_idle({"multiplier_max": self.multiplier_max}, self.epochs)
-
-    def steps(self, n_train: int) -> int:
-        """Return epochs times samples an epoch."""
-        return self.epochs * self.steps_per_epoch(n_train)
 
     def event(self, n_train: int) -> Events:
         """Return one sampled Gaussian a step; with multipliers also the counts and a Gaussian for each dual step."""

@@ -17,6 +17,8 @@ IDLE = {
     "f_ld": [{"epochs": 1}, {"multiplier_max": 0.0}],
     "pf_ld": [{"epochs": 1}, {"multiplier_max": 0.0}],
     "pf_ld_record": [{"epochs": 1}, {"multiplier_max": 0.0}],
+    "raco_dp": [{"multiplier_max": 0.0}],
+    "one_release_record": [],  # its softmax follows the groups whatever its decisions do
     "dp_fermi": [{"multiplier": 0.0}],
     "dp_fermi_record": [{"multiplier": 0.0}],
     "fairlens": [{"epochs": 1}, {"multiplier_gradient": 0.0, "multiplier_boundary": 0.0}],

@@ -20,6 +20,7 @@ from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.pf_ld import PfLd
 from fairpriv_core.methods.pf_ld_record import PfLdRecord
+from fairpriv_core.methods.raco_dp import RacoDp
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
@@ -44,6 +45,10 @@ KINDS: dict[str, list[Method]] = {
     "pf_ld_record": [
         PfLdRecord(epochs=3, optimizer="sgd", sampling_rate=0.2, **NOISY, noise_dual=1.0, multiplier_max=most)
         for most in (0.5, 1.0, 2.0)
+    ],
+    "raco_dp": [
+        RacoDp(epochs=3, optimizer="sgd", sampling_rate=0.2, noise_primal=1.0, gap_target=gap, multiplier_max=most)
+        for gap, most in ((0.01, 1.0), (0.2, 5.0), (0.04, 0.0))
     ],
     "dp_fermi": [DpFermi(**SHORT, **NOISY, multiplier=most) for most in (0.0, 1.0, 3.0)],
     "dp_fermi, gaps": [DpFermi(**SHORT, **NOISY, noise_gap=1.0, gap_target=gap) for gap in (None, 0.01, 0.5)],

@@ -83,7 +83,7 @@ def of_kind(mechanism: RecordingMechanism, kind: str) -> list[Release]:
     return [release for release in mechanism.releases if release.index[0] == kind]
 
 
-def find_contributions(method: PfLdRecord, data: Dataset, notion: str) -> np.ndarray:
+def find_contributions(method: Method, data: Dataset, notion: str) -> np.ndarray:
     """Return the lengths of what single records of any label and group add to the sums, over the ball's radius."""
     base = RecordingMechanism()
     train(method, [data], [base], notion)

@@ -71,6 +71,9 @@ CASES = {
     "65536": (_build("dp_sgd", batch_size=65_536), 65_536, 1),
     "65536, hidden": (_build("dp_sgd", batch_size=65_536, hidden_layers=1, width=8), 65_536, 1),
     "500000": (_build("pf_ld_record", sampling_rate=1.0, multiplier_max=0.0), 500_000, 1),
+    "raco_dp, 256": (_build("raco_dp", sampling_rate=1.0), 256, 1),
+    "raco_dp, 65536, two models": (_build("raco_dp", sampling_rate=1.0), 65_536, 2),
+    "raco_dp, 500000": (_build("raco_dp", sampling_rate=1.0), 500_000, 1),
 }
 
 

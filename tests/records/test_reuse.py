@@ -57,6 +57,17 @@ def test_a_run_on_a_release_costs_nothing_more_and_the_ledger_counts_it_once() -
     assert _spent() > 1.3 * spent
 
 
+def test_another_gap_on_a_softmax_of_group_and_label_is_counted_once() -> None:
+    first = _run(epsilon=3.0, method={"name": "one_release_record", "gap_target": 1.0})
+    spent = _spent()
+    raw = {**_raw(reuse=first.key), "method": {"name": "one_release_record", "gap_target": 0.0}}
+    _, again = train(build_config(raw), Reporter(say=lambda _: None, show=lambda _: None))
+    assert again is not None
+    assert again.epsilon == first.epsilon and again.event == first.event == again.released
+    assert again.notes["joint"] == first.notes["joint"] and first.notes["multiplier"] == 0.0
+    assert _spent() == spent > 3.0  # the attribute is replaced, where a record is zeroed out
+
+
 def test_a_cap_that_is_used_up_lets_a_run_on_a_release_through() -> None:
     first = _run(epsilon=0.5)
     answer_cap("synthetic", "group", epsilon=0.7, delta=None, record=False, lift=False)

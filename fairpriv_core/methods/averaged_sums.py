@@ -1,0 +1,74 @@
+"""DP-SGD whose model is the mean of the parameters over the last steps, which averages noise out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairpriv_core import checks
+from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.rows import Feed
+from fairpriv_core.methods import fields
+from fairpriv_core.methods.noisy_sums import NoisySumsRule
+from fairpriv_core.methods.poisson_shares import PoissonShares
+from fairpriv_core.methods.setting import Setting
+from fairpriv_core.privacy.event import SampledGaussian
+
+
+@dataclass(frozen=True)
+class AveragedSums(PoissonShares):
+    """Hyper-parameters. `noise_primal` is the noise multiplier of a step's whole release."""
+
+    learning_rate: float = fields.learning_rate(0.05)
+    averaged: float = fields.averaged("steps", 0.5)
+    noise_primal: float | None = fields.noise_multiplier("Noise multiplier σ", "what a record adds to a step's sum")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.unit(averaged=self.averaged)
+        if self.noise_primal is not None:
+            checks.not_negative(noise_primal=self.noise_primal)
+
+    def noise(self) -> float:
+        """The noise multiplier of a step's whole release; BadInput before calibration."""
+        return fields.known_noise(noise_primal=self.noise_primal)
+
+    def steps_event(self, n_train: int) -> SampledGaussian:
+        """Return one sampled Gaussian a step."""
+        return SampledGaussian(self.noise(), self.sampling_rate, self.steps(n_train), "add_remove")
+
+    def unproved_reason(self) -> str | None:
+        """Epsilon is proved."""
+        return None
+
+
+class AveragedSumsRule(NoisySumsRule):
+    """DP-SGD; at the end the parameters become their mean over the last steps."""
+
+    def __init__(self, setting: Setting[Any]) -> None:
+        super().__init__(setting)
+        models = len(setting.methods)
+        self.arrays["steps"] = np.zeros(models)
+        self.arrays["mean_parameters"] = np.zeros((models, setting.shape.size))
+
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
+        self._average(sampled.kernel)
+        self.arrays["steps"] += 1
+        return super().secret_update(sampled)
+
+    def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        if epoch + 1 == self.setting.methods[0].epochs:
+            self._average(kernel)
+            kernel.parameters[:] = self.arrays["mean_parameters"]
+
+    def _average(self, kernel: Kernel) -> None:
+        """Take the parameters before a step, or after the last, into the mean that is the model."""
+        for k, method in enumerate(self.setting.methods):
+            steps = method.steps(self.setting.n)
+            counted = int(self.arrays["steps"][k]) - (steps - round(method.averaged * steps)) + 1
+            if counted > 0:
+                mean = self.arrays["mean_parameters"][k]
+                mean += (kernel.parameters[k] - mean) / counted

@@ -1,0 +1,389 @@
+"""OneRelease for whole records: group and label are learned together, once; all that follows is post-processing.
+
+DP-SGD trains one softmax of group and label, p(a, y | x). The rule of fewest errors at given gaps decides 1 where
+sum_c w_c p(c | x) > 0, c = (a, y), and its weights are linear in the multipliers (docs/methods/one_release_record.md).
+Multipliers move along one line, whose direction follows from noisy counts of the first decisions. Each row then changes
+its decision at one point of that line at most, so that noisy running sums of those points tell every cell's rate for
+each multiplier: any gap may be asked for afterwards.
+
+Notation. Cell i is a group, or a group and a label; p_i its share of the rows, r_i its mean of h: the decision, or
+whether it is wrong where the notion compares errors. Multipliers are s d_i, s >= 0, where d_i is r_i less the middle
+between the largest and the smallest r among the same people, over the largest such difference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from dataclasses import fields as fields_of
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from fairpriv_core import checks
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.networks import AnyShape, build_mlp
+from fairpriv_core.engine.predict import JOINT_KIND, predict_proba
+from fairpriv_core.engine.rows import Feed
+from fairpriv_core.engine.training import Fitted, Observer, Snapshot, Training
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods import fields
+from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style
+from fairpriv_core.methods.cell_counts import require_rows
+from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative
+from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.cells import LABELS, NO_CELL, build_cells
+from fairpriv_core.notions.notion import Notion
+from fairpriv_core.notions.rates import count_cells, divide, rates_of, sum_rate
+from fairpriv_core.privacy import event as events_of
+from fairpriv_core.privacy.accountants import rdp_epsilon
+from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
+from fairpriv_core.privacy.event import Events, Gaussian
+
+PLACES = 128  # of the line, denser near 0: place j ends at lambda_max (j / PLACES)^2
+_FIRST = 2.0 * np.arange(LABELS) - 1.0  # weights of the labels where no gap is closed
+
+
+@dataclass(frozen=True)
+class OneReleaseRecord(AveragedSums, FitsMany):
+    """Hyper-parameters. The shares are of mu^2, mu the Gaussian mechanism with (epsilon, delta); steps get the rest."""
+
+    info: ClassVar[MethodInfo] = MethodInfo(
+        name="one_release_record",
+        title="OneRelease for whole records",
+        style=Style("ink", "longdash", "star", legend="OneRelease, records"),
+        summary="Learns group and label together, once; any gap aimed at is then free; protects whole records.",
+        citation="this project; DP-SGD (Abadi et al., 2016), running sums by Fichtenberger, Henzinger and Upadhyay "
+        "(2023)",
+        threat_model="record",
+        notions=tuple(notions()),
+        variants=("proved",),
+        calibrates="noise_primal",
+        reuses=(
+            *("epochs", "sampling_rate", "learning_rate", "optimizer", "hidden_layers", "width", "clip_primal"),
+            *("averaged", "noise_primal", "multiplier_max", "noise_counts", "noise_flips"),
+        ),
+    )
+
+    gap_target: float = fields.gap_aimed_at("the smallest multiplier that meets it, as far as the release tells")
+    multiplier_max: float = fields.multiplier_max(1.0)
+    share_counts: float = fields.share_of_budget(0.05, "counts", "rows by group, label and first decision")
+    share_flips: float = fields.share_of_budget(0.1, "flips", "the points at which rows change their decision")
+    noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")
+    noise_flips: float | None = fields.noise_multiplier("Noise of flips σ_f", "the running sums' shift")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.unit(gap_target=self.gap_target)
+        checks.not_negative(multiplier_max=self.multiplier_max)
+        checks.shares(share_counts=self.share_counts, share_flips=self.share_flips)
+        for name in ("noise_counts", "noise_flips"):
+            if getattr(self, name) is not None:
+                checks.not_negative(**{name: getattr(self, name)})
+
+    def idle_reason(self) -> str | None:
+        """Why decisions stay where they are; None where they move."""
+        return fields.say_idle({"multiplier_max": self.multiplier_max})
+
+    def joint(self) -> JointModel:
+        """Return the settings of the softmax of group and label."""
+        return JointModel(**{item.name: getattr(self, item.name) for item in fields_of(AveragedSums)})
+
+    def steps(self, n_train: int) -> int:
+        """Return the softmax's steps; counts and flips are released after the last of them."""
+        return self.joint().steps(n_train)
+
+    def event(self, n_train: int) -> Events:
+        """Return one sampled Gaussian a step, one Gaussian for the counts, one for the flips."""
+        counts = Gaussian(fields.known_noise(noise_counts=self.noise_counts))
+        return (self.joint().steps_event(n_train), counts, Gaussian(fields.known_noise(noise_flips=self.noise_flips)))
+
+    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
+        """Return C; 1: a record counts once; and how far one flip moves the running sums' release."""
+        return {"gradients": self.clip_primal, "counts": 1.0, "flips": cumulative_sensitivity(PLACES)}
+
+    def published_epsilon(self, n_train: int, delta: float) -> float | None:
+        """Return the moments accountant's figure (RDP) for the same releases."""
+        return rdp_epsilon(self.event(n_train), delta)
+
+    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
+        """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
+        mu = gaussian_mu(epsilon, delta)
+        shares = {"noise_counts": self.share_counts, "noise_flips": self.share_flips}
+        set_ = {name: 1.0 / (mu * math.sqrt(share)) for name, share in shares.items() if getattr(self, name) is None}
+        known = replace(self, **set_)  # type: ignore[arg-type]
+        if self.noise_primal is not None:
+            return known
+
+        def events_for(noise: float) -> Events:
+            return replace(known, noise_primal=noise).event(n_train)
+
+        return replace(known, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What epsilon takes as given."""
+        return (*fields.RECORD_ASSUMED, fields.chosen_on("Adult"))
+
+    @classmethod
+    def fit_many(
+        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
+    ) -> list[Fitted]:
+        """Train K models in one loop, but for those that are given a release, which train none.
+
+        RunFailed where a group has too few noisy rows or training diverges, BadInput for another notion's release.
+        """
+        fields.check_labels(methods[0].info, trains[0])
+        each = list(zip(methods, trains, trainings, strict=True))
+        told: list[Told | None] = [_read_given(train, training) for _, train, training in each]
+        anew = [one for one, known in zip(each, told, strict=True) if known is None]
+        fresh = iter(release_all(anew) if anew else [])
+        complete = [next(fresh) if known is None else known for known in told]
+        return [choose(*one, told=known) for one, known in zip(each, complete, strict=True)]
+
+
+@dataclass(frozen=True)
+class JointModel(AveragedSums):
+    """A softmax of 2k outputs, one for each group and label, trained by DP-SGD. Not a method of the catalogue."""
+
+    info: ClassVar[MethodInfo] = replace(OneReleaseRecord.info, max_labels=None)
+
+    def shape_on(self, train: Dataset) -> AnyShape:
+        """Return the network's shape for group and label of `train`."""
+        outputs = LABELS * train.groups
+        return build_mlp(train.d, self.hidden_layers, self.width, outputs=outputs)
+
+
+@dataclass(frozen=True)
+class Told:
+    """All that the releases tell.
+
+    `parameters` are the softmax's, float32. `counts` (k, 2, 2) are rows by group, label and first decision; `flips`
+    (k, 2, PLACES) how many rows more than at first decide 1 once a place is passed. Both are noisy.
+    """
+
+    parameters: np.ndarray
+    counts: np.ndarray
+    flips: np.ndarray
+
+    @classmethod
+    def read(cls, held: Mapping[str, Any], groups: int) -> Told:
+        """Return what the notes of an earlier fit hold."""
+        counts, flips = (np.asarray(held[name], dtype=np.float64) for name in ("counts", "flips"))
+        shape = (groups, LABELS)
+        return cls(np.asarray(held["joint"], np.float32), counts.reshape(*shape, 2), flips.reshape(*shape, PLACES))
+
+    def to_json(self) -> dict[str, list[float]]:
+        """Return what `read` reads."""
+        parts = {"joint": self.parameters, "counts": self.counts, "flips": self.flips}
+        return {name: values.ravel().tolist() for name, values in parts.items()}
+
+    def name(self) -> str:
+        """Return a digest of the release."""
+        parts = (self.parameters, self.counts, self.flips)
+        return hashlib.sha256(b"".join(values.tobytes() for values in parts)).hexdigest()[:16]
+
+
+One = tuple[OneReleaseRecord, Dataset, Training]
+
+
+def release_all(each: Sequence[One]) -> list[Told]:
+    """Train the softmax of each of `each` in one loop and release what is told of its decisions."""
+    observers = [_Named(training.observer, k) for k, (_, _, training) in enumerate(each)]
+    inner = [replace(training, observer=observer) for (_, _, training), observer in zip(each, observers, strict=True)]
+    setting: Setting[Any] = Setting(
+        [method.joint() for method, _, _ in each], [code_labels(train) for _, train, _ in each], inner
+    )
+    rule = JointRule(setting, each)
+    for observer in observers:
+        observer.rule = rule
+    trained = setting.run(rule, batch_size=setting.methods[0].sample_size(setting.n))
+    return [rule.told(k, fitted.parameters) for k, fitted in enumerate(trained)]
+
+
+def choose(method: OneReleaseRecord, train: Dataset, training: Training, *, told: Told) -> Fitted:
+    """Return the rule that aims at the gap, from what was told."""
+    base = method.joint().shape_on(train).to_json()
+    place, gaps = choose_place(told, training.notion, target=method.gap_target)
+    multiplier = method.multiplier_max * (place / PLACES) ** 2
+    notes = {
+        "multiplier": multiplier,
+        "released_gap": float(gaps[place]),
+        "notion": training.notion.name,
+        **told.to_json(),
+        "shared_releases": {told.name(): events_of.to_json(method.event(train.n))},
+    }
+    network = joint_network(base, weigh(directions(told.counts, training.notion), multiplier))
+    return Fitted(network, told.parameters, training.mechanism.events, method.steps(train.n), notes)
+
+
+class JointRule(AveragedSumsRule):
+    """DP-SGD of the softmax; after the last step counts and flips are released."""
+
+    def __init__(self, setting: Setting[Any], each: Sequence[One]) -> None:
+        super().__init__(setting)
+        self._each = each
+        codes = setting.trains[0].labels
+        self.arrays["counts"] = np.zeros((len(each), codes * 2))
+        self.arrays["flips"] = np.zeros((len(each), codes * PLACES))
+        self.ended = False
+
+    def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        super().end_epoch(epoch, kernel, feed)
+        if epoch + 1 == self.setting.methods[0].epochs:
+            network = kernel.shape.to_json()
+            for k, one in enumerate(self._each):
+                self.arrays["counts"][k], self.arrays["flips"][k] = _release(*one, network, kernel.parameters[k])
+            self.ended = True
+
+    def told(self, model: int, parameters: np.ndarray) -> Told:
+        """Return what model `model`'s releases tell."""
+        shape = (self._each[model][1].groups, LABELS)
+        counts, flips = self.arrays["counts"][model], self.arrays["flips"][model]
+        return Told(parameters.copy(), counts.reshape(*shape, 2).copy(), flips.reshape(*shape, PLACES).copy())
+
+    def describe(self, model: int, snapshot: Snapshot) -> dict[str, Any]:
+        """Return the network of a snapshot as the classifier that it is, before any gap is closed or after."""
+        if self.ended:
+            told = self.told(model, snapshot.parameters)
+            return dict(choose(*self._each[model], told=told).network)
+        return joint_network(snapshot.network, np.tile(_FIRST, (self._each[model][1].groups, 1)))
+
+
+def code_labels(train: Dataset) -> Dataset:
+    """Return the training rows with 2 group + label for a label."""
+    names = tuple(f"{group}, {label}" for group in train.group_names for label in train.label_names)
+    return replace(train, y=LABELS * train.group + train.y, label_names=names)
+
+
+def joint_network(base: Mapping[str, Any], weights: np.ndarray) -> dict[str, Any]:
+    """Return the network that decides 1 where the chances weighted by `weights` (k, 2) are above 0."""
+    return {"kind": JOINT_KIND, "base": dict(base), "weights": weights.ravel().tolist()}
+
+
+def directions(counts: np.ndarray, notion: Notion) -> np.ndarray:
+    """Return by how much each (group, label)'s weight falls for s = 1, (k, 2), from noisy `counts` (k, 2, 2) of rows.
+
+    A row of cell i counts 1 / p_i in its mean; where errors are compared, a 1 lowers it for label 1.
+    """
+    cells = build_cells(notion, [str(group) for group in range(len(counts))])
+    inside = cells.of != NO_CELL
+    wrong = np.stack([counts[:, 0, 1], counts[:, 1, 0]], axis=1) if notion.target == "loss" else counts[:, :, 1]
+    sizes, sums = (
+        np.bincount(cells.of[inside], weights=table[inside], minlength=cells.count)
+        for table in (counts.sum(axis=2), wrong)
+    )
+    rates, beyond = (sums / sizes).clip(0.0, 1.0), np.zeros(cells.count)
+    for people in np.unique(cells.label):
+        among = cells.label == people
+        beyond[among] = rates[among] - (rates[among].max() + rates[among].min()) / 2.0
+    beyond /= max(np.abs(beyond).max(), 1e-12)
+    per_row = np.append(beyond * counts.sum() / sizes, 0.0)[cells.of]  # NO_CELL takes the 0
+    signs = -_FIRST if notion.target == "loss" else np.ones(LABELS)
+    falls: np.ndarray = per_row * signs
+    return falls
+
+
+def weigh(line: np.ndarray, multiplier: float) -> np.ndarray:
+    """Return the weights (k, 2) of the rule at s = `multiplier`."""
+    weights: np.ndarray = _FIRST - multiplier * line
+    return weights
+
+
+def find_flips(chances: np.ndarray, line: np.ndarray, largest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the place (n,) at which each row's decision changes, PLACES where none does, and its first decision.
+
+    A row decides 1 where sum_c (first_c - s line_c) chance_c > 0. A row without chances never changes.
+    """
+    first = chances @ np.tile(_FIRST, len(line))
+    slope = chances @ line.ravel()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        point = first / slope  # of s
+        changes = np.where(first > 0, slope > 0, slope < 0) & (point < largest)
+        places = np.ceil(PLACES * np.sqrt(point / largest))  # the first place at whose end the decision is another
+    known = np.where(changes, places, PLACES + 1.0).clip(1.0, PLACES + 1.0)
+    return known.astype(np.int64) - 1, first > 0
+
+
+def choose_place(told: Told, notion: Notion, *, target: float) -> tuple[int, np.ndarray]:
+    """Return the first place at which the gap is at most `target`, or where it is smallest, and all gaps.
+
+    Places are 0, where multipliers are 0, to PLACES; gaps are (PLACES + 1,), of rates within 0 and 1.
+    """
+    totals = told.counts.sum(axis=2)[..., None]
+    moved = np.concatenate([np.zeros_like(totals), told.flips], axis=2)
+    ones = np.clip(told.counts[:, :, 1:] + moved, 0.0, np.maximum(totals, 0.0))
+    tables: Any = np.stack([totals - ones, ones], axis=2)  # (k, 2, 2, places)
+    gaps = np.zeros(PLACES + 1)
+    for place in range(PLACES + 1):
+        rates = [divide(*sum_rate(rate, tables[..., place])) for rate in rates_of(notion)]
+        gaps[place] = max(float(np.ptp(rate)) for rate in rates)
+    met = np.flatnonzero(gaps <= target)
+    return int(met[0] if met.size else gaps.argmin()), gaps
+
+
+class _Named:
+    """The run's observer, shown the softmax as the classifier that it is."""
+
+    rule: JointRule
+
+    def __init__(self, observer: Observer, model: int) -> None:
+        self._observer, self._model, self.watches = observer, model, observer.watches
+
+    def due(self) -> bool:
+        return self._observer.due()
+
+    def show(self, snapshot: Snapshot) -> None:
+        self._observer.show(replace(snapshot, network=self.rule.describe(self._model, snapshot)))
+
+    def commit(self, **progress: Any) -> None:
+        self._observer.commit(**progress)
+
+
+def _release(
+    method: OneReleaseRecord, train: Dataset, training: Training, network: Mapping[str, Any], parameters: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Release counts (4k,) and flips (2k PLACES,); RunFailed where a cell has too few noisy rows."""
+    chances = predict_proba(network, parameters, train.X)
+    usable = np.isfinite(chances).all(axis=1)
+    chances = np.where(usable[:, None], chances, 0.0)
+    first = (chances @ np.tile(_FIRST, train.groups) > 0)[usable].astype(np.int64)
+    counts = training.mechanism.gaussian(
+        count_cells(first, train.y[usable], train.group[usable], train.groups).ravel().astype(np.float64),
+        sensitivity=1.0,
+        noise_multiplier=fields.known_noise(noise_counts=method.noise_counts),
+        purpose="counts",
+        index=0,
+    )
+    table = counts.reshape(train.groups, LABELS, 2)
+    require_rows(table.sum(axis=2), training.notion, train.group_names)
+    places, ones = find_flips(chances, directions(table, training.notion), method.multiplier_max)
+    flips = release_cumulative(
+        training.mechanism,
+        _count_flips(train, places, ones),
+        noise_multiplier=fields.known_noise(noise_flips=method.noise_flips),
+        purpose="flips",
+    )
+    return counts, flips.ravel()
+
+
+def _count_flips(train: Dataset, places: np.ndarray, ones: np.ndarray) -> np.ndarray:
+    """Return the rows by (group, label) and place (2k, PLACES) that turn to 1, less those that turn to 0."""
+    inside = places < PLACES
+    where = (LABELS * train.group + train.y)[inside] * PLACES + places[inside]
+    signed = np.bincount(where, weights=1.0 - 2.0 * ones[inside], minlength=LABELS * train.groups * PLACES)
+    return signed.reshape(-1, PLACES)
+
+
+def _read_given(train: Dataset, training: Training) -> Told | None:
+    """Return what an earlier fit's release tells, if one is given; BadInput where it is another notion's."""
+    if training.given is None:
+        return None
+    before, now = training.given["notion"], training.notion.name
+    if before != now:
+        raise BadInput(f"the release was made for {before}, and tells nothing of {now}.", field="notion")
+    return Told.read(training.given, train.groups)

@@ -1,0 +1,226 @@
+"""RaCO-DP: DP-SGD on a Lagrangian whose multipliers follow a noisy histogram of each step's own sample.
+
+Each step releases one vector: the clipped gradients of loss and constraints, and beside them how many rows of the
+sample fall in each cell with each decision. Both are of one Poisson sample, so they are one Gaussian. From the noisy
+histograms follow the cells' sizes, the violations, and by a step of dual ascent the multipliers of the next step.
+docs/methods/raco_dp.md has algorithm and argument.
+
+Notation. d_i is the estimated size of cell i, p_i that of its population: everyone, or everyone with its label. To the
+gradient of its loss a record of cell i adds -n lambda_i / d_i dh, h the chance of the decision 1 (where the notion
+compares errors, the chance to be wrong). Both are multiples of one gradient of the logit and are clipped as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from fairpriv_core import checks
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.clipping import clip_weights
+from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.rows import Records
+from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods import fields
+from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
+from fairpriv_core.methods.multipliers import REACH, ascend, spread_steps
+from fairpriv_core.methods.noisy_sums import running_mean
+from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.cells import NO_CELL
+from fairpriv_core.notions.surrogates import decided, derivative
+from fairpriv_core.privacy.accountants import rdp_epsilon
+from fairpriv_core.privacy.calibrate import calibrate
+from fairpriv_core.privacy.event import Events
+
+_LEAST = 30.0  # rows that a cell is taken to have, so that one which noise empties does not take over
+
+
+@dataclass(frozen=True)
+class RacoDp(AveragedSums, FitsMany):
+    """Hyper-parameters.
+
+    `share_counts` is the histogram's share of a step's budget: with sigma the multiplier of the whole release,
+    gradients have sigma / sqrt(1 - share) over C and the histogram sigma / sqrt(share) over 1.
+    """
+
+    info: ClassVar[MethodInfo] = MethodInfo(
+        name="raco_dp",
+        title="RaCO-DP",
+        style=Style("blue", "dot", "hexagon"),
+        summary="Pursues the chosen notion by multipliers that follow a noisy histogram of each step's sample; "
+        "protects whole records.",
+        citation="Yaghini, Cebere, Menart, Bellet and Papernot (2026), Private rate-constrained optimization",
+        threat_model="record",
+        notions=tuple(notions()),
+        variants=("proved",),
+        calibrates="noise_primal",
+    )
+
+    network: str = fields.network()
+    gap_target: float = fields.gap_aimed_at("multipliers grow above it, up to λ_max, and shrink below")
+    multiplier_max: float = fields.multiplier_max(5.0)
+    share_counts: float = parameter(
+        0.15,
+        "Budget share, histogram",
+        "Share of each step's budget for the histogram of cells and decisions.",
+        low=0.001,
+        high=0.9,
+        expert=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.unit(gap_target=self.gap_target)
+        checks.not_negative(multiplier_max=self.multiplier_max)
+        checks.open_unit(share_counts=self.share_counts)
+
+    def idle_reason(self) -> str | None:
+        """Why multipliers stay 0; None where they move."""
+        return fields.say_idle({"multiplier_max": self.multiplier_max})
+
+    def event(self, n_train: int) -> Events:
+        """Return one sampled Gaussian a step: gradients and histogram together."""
+        return (self.steps_event(n_train),)
+
+    def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
+        """Return C, and that a record adds at most 1 to the histogram, in L2."""
+        return {"gradients": self.clip_primal, "counts": 1.0}
+
+    def published_epsilon(self, n_train: int, delta: float) -> float | None:
+        """Return the moments accountant's figure (RDP) for the same releases."""
+        return rdp_epsilon(self.event(n_train), delta)
+
+    def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
+        """Return a copy whose noise multiplier meets `epsilon`."""
+        if self.noise_primal is not None:
+            return self
+
+        def events_for(noise: float) -> Events:
+            return replace(self, noise_primal=noise).event(n_train)
+
+        return replace(self, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What epsilon takes as given."""
+        return (*fields.RECORD_ASSUMED, fields.chosen_on("Adult"))
+
+    @classmethod
+    def fit_many(
+        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
+    ) -> list[Fitted]:
+        """Train K models in one loop; RunFailed where training diverges."""
+
+        setting: Setting[Any] = Setting(methods, trains, trainings)
+        return setting.run(RacoDpRule(setting), batch_size=methods[0].sample_size(setting.n))
+
+
+class RacoDpRule(AveragedSumsRule):
+    """Gradients and histogram in one release; multipliers follow the histograms that were released before."""
+
+    def __init__(self, setting: Setting[Any]) -> None:
+        super().__init__(setting)
+        self._cells = setting.cells
+        self._alike = (self._cells.label[:, None] == self._cells.label).astype(np.float64)
+        models, cells = len(setting.methods), self._cells.count
+        self.arrays["multipliers"], self.arrays["violations"] = np.zeros((models, cells)), np.zeros((models, cells))
+        self.arrays["counted"] = np.zeros((models, 2 * cells))  # the sum of all histograms, as shares of the rows
+        self.arrays["recent"] = np.full((models, 2 * cells), np.nan)  # their running mean
+        self._set_factors()
+
+    def secret_update(self, sampled: Sampled) -> np.ndarray:
+        update = super().secret_update(sampled)
+        self._set_factors()
+        return update
+
+    def weights(self, sampled: Sampled) -> np.ndarray:
+        records = sampled.records
+        weights = clip_weights(
+            self._derivatives(records), records.norms, self.column_of(self.bounds()).astype(np.float32)
+        )
+        return records.keep(weights)
+
+    def statistics(self, records: Records) -> np.ndarray | None:
+        """Count the sample's rows by cell and decision (K, 2 cells): a row is in one place; without output, in none."""
+        cells = self._cells.count
+        cell = self._cells.of.reshape(-1)[records.code]
+        what = decided(self.setting.target, records.logits, records.label)
+        counted = (records.present > 0) & (cell != NO_CELL) & np.isfinite(what)
+        place = np.where(counted, cell * 2 + np.nan_to_num(what).astype(np.int64), 0)
+        each = zip(place, counted, strict=True)
+        return np.stack([np.bincount(own, here, 2 * cells) for own, here in each])
+
+    def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
+        shares = statistics / self.divisor(model)
+        self.arrays["counted"][model] += shares
+        self.arrays["recent"][model] = running_mean(self.arrays["recent"][model], shares)
+        self._take_dual_step(model, self.setting.methods[model])
+
+    def watched(self, records: Records) -> dict[str, tuple[np.ndarray, float | None]]:
+        first = self.setting.methods[0]
+        return {"gradient_norm": (np.abs(self._derivatives(records)) * records.norms, first.clip_primal)}
+
+    def scalars(self, model: int) -> dict[str, float]:
+        arrays = self.arrays
+        return self._cells.name_curves(multiplier=arrays["multipliers"][model], violation=arrays["violations"][model])
+
+    def notes(self, model: int) -> dict[str, object]:
+        told = {"multipliers": self.arrays["multipliers"][model], "noisy_counts": self._sizes(model)}
+        return {name: dict(zip(self._cells.names, values.tolist(), strict=True)) for name, values in told.items()}
+
+    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
+        super().load(model, state)
+        self._set_factors()
+
+    def _derivatives(self, records: Records) -> np.ndarray:
+        """Return each record's derivative of its share of the Lagrangian with respect to the logit (K, B)."""
+        slopes = derivative("score", records.probability, records.label)
+        if self.setting.target == "loss":  # the chance to be wrong falls with that of a 1 where the label is 1
+            slopes = slopes * (1.0 - 2.0 * records.label)
+        derivatives: np.ndarray = records.deviation + slopes * records.look_up(self._factors)
+        return derivatives
+
+    def _sizes(self, k: int) -> np.ndarray:
+        """Return the cells' sizes (cells,) by all histograms so far."""
+        mean = self.arrays["counted"][k].reshape(-1, 2).sum(axis=1) / max(self.arrays["steps"][k], 1.0)
+        sizes: np.ndarray = np.maximum(self.setting.n * mean, _LEAST)
+        return sizes
+
+    def _people(self, sizes: np.ndarray) -> np.ndarray:
+        """Return the sizes of the cells' populations (cells,)."""
+        people: np.ndarray = np.where(self._cells.label == NO_CELL, self.setting.n, self._alike @ sizes)
+        return people
+
+    def _take_dual_step(self, k: int, method: RacoDp) -> None:
+        """Move multipliers by v_i = mean(P_i) - mean(G_i); both are taken about the population's recent mean.
+
+        That leaves the error of the sizes d_i on the violation alone, and no more noise than a decision's own.
+        """
+        sizes = self._sizes(k)
+        people = self._people(sizes)
+        zeros, ones = self.setting.n * self.arrays["recent"][k].reshape(-1, 2).T
+        everyone = np.maximum(self._alike @ (zeros + ones), 1.0)
+        mean = ((self._alike @ ones) / everyone).clip(0.0, 1.0)
+        violations = ((mean * zeros - (1.0 - mean) * ones) / sizes).clip(-1.0, 1.0)
+        self.arrays["violations"][k] = violations
+        among, step = self._cells.label, REACH / method.steps(self.setting.n)
+        self.arrays["multipliers"][k] = ascend(
+            self.arrays["multipliers"][k],
+            violations,
+            among=among,
+            steps=spread_steps(step, among=among, shares=sizes / people),
+            gap_target=method.gap_target,
+            largest=method.multiplier_max,
+        )
+
+    def _set_factors(self) -> None:
+        """Derive each (group, label)'s factor of dh from multipliers and sizes, both released."""
+        rows = []
+        for k, multipliers in enumerate(self.arrays["multipliers"]):
+            per_cell = -self.setting.n * multipliers / self._sizes(k)
+            rows.append(np.append(per_cell, 0.0)[self._cells.of].reshape(-1))  # NO_CELL takes the 0
+        self._factors = np.stack(rows).astype(np.float32)

@@ -1,0 +1,166 @@
+"""OneRelease for whole records at the mechanism during the real fit, and what follows from its one release.
+
+A run is recorded, then replayed on other data, as in test_pf_ld_record.py.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.predict import predict_proba
+from fairpriv_core.engine.training import Fitted, Training, Unwatched
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods import one_release_record as rule_module
+from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative, root_entries
+from fairpriv_core.methods.one_release_record import PLACES, OneReleaseRecord, directions, find_flips, weigh
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.randomness import Randomness
+from fairpriv_core.privacy.sums import sensitivity
+from tests.methods.harness import RecordingMechanism, make_data
+from tests.methods.test_pf_ld_record import SHAPES, find_contributions, of_kind, ordinary, train
+
+METHOD = OneReleaseRecord(
+    epochs=4, sampling_rate=0.2, clip_primal=0.3, gap_target=0.01, noise_primal=0.5, noise_counts=1.0, noise_flips=1.0
+)
+DEEP = dataclasses.replace(METHOD, hidden_layers=2, width=5)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("method", [METHOD, DEEP], ids=["softmax", "deep"])
+def test_each_contribution_lies_in_its_ball(method: OneReleaseRecord, shape: str) -> None:
+    lengths = find_contributions(method, SHAPES[shape](), "demographic_parity")
+    assert len(lengths) >= 150
+    assert lengths.max() <= 1.0
+    assert lengths.max() >= 0.99 / sensitivity(1.0)
+
+
+def _without(data: Dataset, row: int, value: float) -> Dataset:
+    rows = data.X.copy()
+    rows[row] = value
+    return dataclasses.replace(data, X=rows)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("notion", list(notions()))
+def test_a_record_moves_counts_and_flips_within_their_shifts(notion: str, shape: str) -> None:
+    """Nulled in place it leaves one count and one place; no other row's decision changes with it."""
+    data, base = SHAPES[shape](), RecordingMechanism()
+    train(METHOD, [data], [base], notion)
+    rows = np.random.default_rng(6).permutation(data.n)[:24]
+    for row in rows:
+        other = RecordingMechanism(forced=lambda epoch, step: np.array([0]), replayed=base.releases)
+        train(METHOD, [_without(data, row, np.nan)], [other], notion)
+        for kind in ("counts", "flips"):
+            (whole,), (rest,) = of_kind(base, kind), of_kind(other, kind)
+            assert np.linalg.norm(whole.value - rest.value) <= whole.bound
+        (whole,), (rest,) = of_kind(base, "counts"), of_kind(other, "counts")
+        moved = whole.value - rest.value
+        assert sorted(moved[moved != 0].tolist()) == [1.0]
+
+
+def test_the_shift_of_flips_is_met() -> None:
+    """By rows that turn at the first place."""
+    counts = np.zeros((4, PLACES))
+    counts[2, 0] = 1.0
+    recorder = RecordingMechanism()
+    release_cumulative(recorder, counts, noise_multiplier=1.0, purpose="flips")
+    (release,) = of_kind(recorder, "flips")
+    assert 0.999999 <= np.linalg.norm(release.value) / release.bound <= 1.0
+
+
+@pytest.mark.parametrize("n", [256, 8_192, 65_536, 500_000])
+def test_one_row_moves_running_sums_of_many_rows_within_their_shift(n: int) -> None:
+    draw = np.random.default_rng(n)
+    counts = draw.multinomial(n, np.full(4 * PLACES, 0.25 / PLACES)).reshape(4, PLACES).astype(np.float64)
+    whole = RecordingMechanism()
+    release_cumulative(whole, counts, noise_multiplier=1.0, purpose="flips")
+    for place in (0, 1, 63, PLACES - 1):
+        one = counts.copy()
+        one[1, place] -= 1.0
+        rest = RecordingMechanism()
+        release_cumulative(rest, one, noise_multiplier=1.0, purpose="flips")
+        moved = np.linalg.norm(of_kind(whole, "flips")[0].value - of_kind(rest, "flips")[0].value)
+        assert moved <= of_kind(whole, "flips")[0].bound
+
+
+def test_running_sums_are_those_of_the_counts_with_less_noise_than_adding_up_gives() -> None:
+    counts = np.random.default_rng(0).integers(0, 9, (3, PLACES)).astype(np.float64)
+    exact = release_cumulative(RecordingMechanism(), counts, noise_multiplier=0.0, purpose="flips")
+    assert np.allclose(exact, counts.cumsum(axis=1), atol=1e-3)
+    noisy = [
+        release_cumulative(Mechanism(Randomness.replay(seed)), counts, noise_multiplier=1.0, purpose="flips")
+        for seed in range(200)
+    ]
+    spread = (np.array(noisy) - exact).std(axis=(0, 1))
+    length = np.linalg.norm(root_entries(PLACES))
+    assert spread[-1] == pytest.approx(length * cumulative_sensitivity(PLACES), rel=0.15)
+    assert spread.max() < np.sqrt(PLACES) / 2
+
+
+@pytest.mark.parametrize("notion", list(notions()))
+def test_flips_are_where_the_model_that_leaves_changes_its_decisions(notion: str) -> None:
+    """Each row's decision at every place, from its flip, is that of the network with that place's weights."""
+    data = ordinary(3)
+    (fitted,) = train(METHOD, [data], [RecordingMechanism()], notion)
+    counts = np.asarray(fitted.notes["counts"]).reshape(3, 2, 2)
+    line = directions(counts, notions()[notion])
+    assert line.any()
+    chances = predict_proba(fitted.network["base"], fitted.parameters, data.X)
+    places, ones = find_flips(chances, line, METHOD.multiplier_max)
+    assert (places < PLACES).any()
+    for place in (0, 1, 20, 64, PLACES):
+        weights = weigh(line, METHOD.multiplier_max * (place / PLACES) ** 2)
+        network = {**fitted.network, "weights": weights.ravel().tolist()}
+        decided = predict_proba(network, fitted.parameters, data.X)[:, 1] > 0.5
+        told = np.where(places < place, ~ones, ones)
+        assert (decided != told).mean() <= 0.002  # rounding where a chance is all but at the threshold
+
+
+def test_without_noise_the_released_gap_is_that_of_the_training_rows() -> None:
+    quiet = dataclasses.replace(METHOD, noise_counts=0.0, noise_flips=0.0, gap_target=0.05)
+    data = make_data(n=2000)
+    (fitted,) = train(quiet, [data], [RecordingMechanism()])
+    decided = predict_proba(fitted.network, fitted.parameters, data.X)[:, 1] > 0.5
+    rates = [decided[data.group == group].mean() for group in range(2)]
+    (plain,) = train(dataclasses.replace(quiet, gap_target=1.0), [data], [RecordingMechanism()])
+    first = predict_proba(plain.network, plain.parameters, data.X)[:, 1] > 0.5
+    assert abs(rates[0] - rates[1]) == pytest.approx(fitted.notes["released_gap"], abs=0.003)
+    assert abs(rates[0] - rates[1]) <= 0.053 < np.ptp([first[data.group == group].mean() for group in range(2)])
+
+
+def _fit(method: OneReleaseRecord, data: Dataset, mechanism: Mechanism, notion: str, given: Any = None) -> Fitted:
+    return method.fit(data, Training(notions()[notion], 0, mechanism, Unwatched(), given=given))
+
+
+def test_another_gap_is_free_on_the_release_of_an_earlier_run() -> None:
+    data = ordinary(2)
+    first = _fit(METHOD, data, RecordingMechanism(), "demographic_parity")
+    other = dataclasses.replace(METHOD, gap_target=1.0)
+    garbage, mechanism = make_data(n=data.n, seed=9), RecordingMechanism()
+    again = _fit(other, garbage, mechanism, "demographic_parity", given=first.notes)
+    assert not mechanism.releases and again.events == ()
+    assert np.array_equal(again.parameters, first.parameters)
+    assert again.notes["multiplier"] == 0.0 < first.notes["multiplier"]
+    assert again.notes["shared_releases"] == first.notes["shared_releases"]
+    with pytest.raises(BadInput, match="was made for demographic_parity, and tells nothing of equalized_odds"):
+        _fit(other, data, RecordingMechanism(), "equalized_odds", given=first.notes)
+
+
+def test_the_mutant_that_reads_exact_flips_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all releases replayed, gaps that follow exact flips are others on other data."""
+
+    def exact(mechanism: Mechanism, counts: np.ndarray, **how: Any) -> np.ndarray:
+        release_cumulative(mechanism, counts, **how)
+        return counts.cumsum(axis=1)
+
+    monkeypatch.setattr(rule_module, "release_cumulative", exact)
+    data, base = ordinary(2), RecordingMechanism()
+    (one,) = train(METHOD, [data], [base])
+    (other,) = train(METHOD, [make_data(n=data.n, seed=9)], [RecordingMechanism(replayed=base.releases)])
+    assert one.notes["flips"] != other.notes["flips"]

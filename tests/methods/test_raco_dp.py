@@ -1,0 +1,198 @@
+"""RaCO-DP at the mechanism during the real fit: what a record adds, what follows from what, the noise.
+
+A run is recorded, then replayed on other data, as in test_pf_ld_record.py.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from fairpriv_core.engine.rows import Records
+from fairpriv_core.methods import raco_dp as rule_module
+from fairpriv_core.methods.dp_sgd import DpSgd
+from fairpriv_core.methods.raco_dp import RacoDp, RacoDpRule
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.privacy.event import SampledGaussian
+from fairpriv_core.privacy.sums import sensitivity
+from tests.methods.harness import RecordingMechanism, Release, make_data, with_group
+from tests.methods.test_pf_ld_record import SHAPES, find_contributions, of_kind, ordinary, train
+from tests.noise import scale_noise
+
+METHOD = RacoDp(epochs=9, sampling_rate=0.2, clip_primal=0.3, gap_target=0.001, multiplier_max=50.0, noise_primal=1.0)
+DEEP = dataclasses.replace(METHOD, hidden_layers=2, width=5, optimizer="sgd", learning_rate=0.2)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("notion", list(notions()))
+def test_each_contribution_lies_in_its_ball(notion: str, shape: str) -> None:
+    """Gradient and histogram together."""
+    lengths = find_contributions(METHOD, SHAPES[shape](), notion)
+    assert len(lengths) >= 300
+    assert lengths.max() <= 1.0
+    assert lengths.max() >= 0.998 / sensitivity(1.0)
+
+
+def test_each_contribution_of_a_network_lies_in_its_ball() -> None:
+    assert 0.998 / sensitivity(1.0) <= find_contributions(DEEP, ordinary(4), "equalized_odds").max() <= 1.0
+
+
+def _histograms(releases: list[Release], method: RacoDp, places: int) -> np.ndarray:
+    """Return the counts that went into the sums (steps, places)."""
+    share = method.share_counts
+    scale = sensitivity(method.clip_primal) * np.sqrt(share / (1.0 - share))
+    return np.array([release.value[-places:] / scale for release in releases])
+
+
+@pytest.mark.parametrize("notion", list(notions()))
+def test_a_row_is_counted_once_in_its_cell_by_its_decision(notion: str) -> None:
+    data = ordinary(3)
+    base = RecordingMechanism()
+    train(METHOD, [data], [base], notion)
+    row = 17
+    alone = RecordingMechanism(forced=lambda epoch, step: np.array([row]), replayed=base.releases)
+    train(METHOD, [data], [alone], notion)
+    cells = {"equalized_odds": 6}.get(notion, 3)
+    counts = _histograms(of_kind(alone, ""), METHOD, 2 * cells)
+    place = data.group[row] + (3 * data.y[row] if cells == 6 else 0)
+    inside = notion != "equal_opportunity" or data.y[row] == 1
+    assert np.allclose(counts.sum(axis=1), float(inside))
+    assert np.allclose(counts[:, 2 * place : 2 * place + 2].sum(axis=1), float(inside))
+
+
+def test_a_row_without_an_output_is_not_counted() -> None:
+    data, base = ordinary(2), RecordingMechanism()
+    train(METHOD, [data], [base])
+    rows = data.X.copy()
+    rows[3] = np.nan
+    alone = RecordingMechanism(forced=lambda epoch, step: np.array([3]), replayed=base.releases)
+    train(METHOD, [dataclasses.replace(data, X=rows)], [alone])
+    assert not any(release.value.any() for release in of_kind(alone, ""))
+
+
+def test_an_absent_record_adds_nothing_and_sums_add_up() -> None:
+    data, chosen = ordinary(2), np.array([3, 77, 140])
+    base = RecordingMechanism(forced=lambda epoch, step: chosen)
+    train(METHOD, [data], [base])
+    forced = [np.zeros(0, dtype=np.int64), *chosen.reshape(3, 1)]
+    parts = [RecordingMechanism(forced=lambda epoch, step, rows=rows: rows, replayed=base.releases) for rows in forced]
+    train(METHOD, [data] * 4, parts)
+    for whole, nothing, *single in zip(*(of_kind(mechanism, "") for mechanism in [base, *parts]), strict=True):
+        assert not nothing.value.any()
+        assert np.allclose(whole.value, sum(release.value for release in single), atol=1e-5 * whole.bound)
+
+
+def _measure_noise() -> tuple[float, float]:
+    """Return the deviation of the noise of gradients and of the histogram, over what the accountant is told: 1."""
+    recorder = RecordingMechanism()
+    train(dataclasses.replace(METHOD, epochs=150), [ordinary(4)], [recorder], "equalized_odds")
+    noise = np.array([(release.out - release.value) / release.bound for release in of_kind(recorder, "")])
+    return float(noise[:, :5].std()), float(noise[:, -16:].std())
+
+
+def test_gradients_and_histogram_have_the_noise_that_is_counted() -> None:
+    """Pooled over 3,750 and 12,000 values: five standard errors."""
+    gradients, histogram = _measure_noise()
+    assert gradients == pytest.approx(1.0, abs=0.06)
+    assert histogram == pytest.approx(1.0, abs=0.035)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_halved_or_doubled_noise_is_caught(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    scale_noise(monkeypatch, factor)
+    assert all(abs(found - 1.0) > 0.4 for found in _measure_noise())
+
+
+def test_a_step_is_one_event_whatever_is_in_it() -> None:
+    recorder = RecordingMechanism()
+    (fitted,) = train(METHOD, [ordinary(2)], [recorder])
+    assert fitted.events == METHOD.event(400) == (SampledGaussian(1.0, 0.2, 45, "add_remove"),)
+
+
+@pytest.mark.parametrize("notion", list(notions()))
+def test_all_that_leaves_follows_from_the_releases(notion: str) -> None:
+    """Features, labels and groups are other ones; the releases are replayed; the same bits come out."""
+    data, base = ordinary(2), RecordingMechanism()
+    other = with_group(make_data(n=data.n, seed=9), 1 - data.group)
+    (honest,) = train(METHOD, [data], [base], notion)
+    (replayed,) = train(METHOD, [other], [RecordingMechanism(replayed=base.releases)], notion)
+    assert np.array_equal(honest.parameters, replayed.parameters)
+    assert honest.notes == replayed.notes and honest.notes["multipliers"]
+
+
+def test_the_mutant_that_counts_without_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Multipliers that follow the sample's exact counts: with the releases replayed, other data give other ones."""
+    exact = RacoDpRule.statistics
+
+    def remember(rule: RacoDpRule, records: Records) -> Any:
+        rule.exact = exact(rule, records)  # type: ignore[attr-defined]
+        return rule.exact  # type: ignore[attr-defined]
+
+    def learn(rule: RacoDpRule, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
+        honest(rule, model, rule.exact[model].astype(float), gradient)  # type: ignore[attr-defined]
+
+    honest = RacoDpRule.learn
+    monkeypatch.setattr(RacoDpRule, "statistics", remember)
+    monkeypatch.setattr(RacoDpRule, "learn", learn)
+    data, base = ordinary(2), RecordingMechanism()
+    (one,) = train(METHOD, [data], [base])
+    (other,) = train(METHOD, [ordinary(2).take(np.arange(400)[::-1])], [RecordingMechanism(replayed=base.releases)])
+    assert one.notes["multipliers"] != other.notes["multipliers"]
+
+
+def test_the_mutant_that_clips_before_it_adds_the_constraints_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rule_module, "clip_weights", lambda weights, norms, bound: weights)
+    assert find_contributions(METHOD, ordinary(2), "demographic_parity").max() > 1.5
+
+
+@pytest.mark.parametrize("hidden_layers", [0, 2])
+def test_without_multipliers_and_noise_the_method_is_dp_sgd_bit_for_bit(hidden_layers: int) -> None:
+    data = make_data()
+    size: dict[str, Any] = {"epochs": 6, "hidden_layers": hidden_layers, "width": 5}
+    noise: dict[str, Any] = {"clip_primal": 0.3, "noise_primal": 0.0, "learning_rate": 0.02}
+    (plain,) = train(DpSgd(**size, **noise, batch_size=50), [data], [RecordingMechanism(seed=1)])
+    without = RacoDp(**size, **noise, sampling_rate=0.25, multiplier_max=0.0, averaged=0.0)
+    (fair,) = train(without, [data], [RecordingMechanism(seed=1)])
+    assert np.array_equal(plain.parameters, fair.parameters)
+    assert plain.events == fair.events
+
+
+@pytest.mark.parametrize("notion", list(notions()))
+def test_without_noise_and_clipping_a_step_follows_the_written_out_lagrangian(
+    notion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """J - sum_i lambda_i mean(h over cell i), with the multipliers that the step before left."""
+    data = ordinary(2)
+    quiet = dataclasses.replace(METHOD, sampling_rate=1.0, clip_primal=1e6, noise_primal=0.0, share_counts=0.5)
+    quiet = dataclasses.replace(quiet, optimizer="sgd", learning_rate=0.1, averaged=0.0, epochs=4)
+    steps: list[tuple[np.ndarray, np.ndarray]] = []
+    set_factors = RacoDpRule._set_factors
+
+    def watch(rule: RacoDpRule) -> None:
+        steps.append((rule.arrays["multipliers"][0].copy(), rule.arrays["mean_parameters"][0].copy()))
+        set_factors(rule)
+
+    monkeypatch.setattr(RacoDpRule, "_set_factors", watch)
+    recorder = RecordingMechanism(forced=lambda epoch, step: np.arange(data.n))
+    (fitted,) = train(quiet, [data], [recorder], notion)
+    theta = torch.zeros(data.d + 1, dtype=torch.float64)
+    rows = torch.tensor(data.X, dtype=torch.float64)
+    y = torch.tensor(data.y, dtype=torch.float64)
+    cells = notions()[notion].conditions
+    for multipliers, _ in steps[:4]:
+        theta = theta.detach().requires_grad_()
+        logit = rows @ theta[:-1] + theta[-1]
+        chance = torch.sigmoid(logit)
+        h = torch.abs(chance - y) if notions()[notion].target == "loss" else chance
+        value = torch.nn.functional.binary_cross_entropy_with_logits(logit, y)
+        for place, (condition, group) in enumerate((c, g) for c in cells for g in range(2)):
+            inside = (data.group == group) & ((condition is None) | (data.y == condition))
+            value = value - float(multipliers[place]) * h[torch.tensor(inside)].mean()
+        value.backward()
+        theta = theta.detach() - 0.1 * theta.grad
+    assert any(multipliers.any() for multipliers, _ in steps)
+    assert np.allclose(fitted.parameters, theta.numpy(), atol=2e-4)
