@@ -20,6 +20,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput, DataUnavailable
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.plan import DatasetCache, plan_run
+from fairpriv_core.records.record import RunRecord
 
 STAMP = "20170109{:09d}"
 
@@ -133,6 +134,8 @@ def test_what_leaves_of_a_folder_of_ones_own_does_not_follow_from_a_protected_va
         (folder / twin).unlink()
     assert left[0] == left[1] and left[0]["data"]["digest"] == ""
     assert "occurs more than once" in " ".join(left[0]["data"]["caveats"])
+    earlier = {**left[0], "data": {**left[0]["data"], "digest": "d" * 64}}
+    assert RunRecord.from_json(earlier).data["digest"] == ""
 
 
 def test_labels_outside_the_mapping_are_named_and_left_out_only_if_asked(folder: Path) -> None:
