@@ -14,7 +14,7 @@ event like any other, and no accountant gives it a finite epsilon.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from fairpriv_core import checks
@@ -176,7 +176,9 @@ def _build(once: _Once, count: int) -> Event:
     kind, *values = once
     if kind is None:
         return values[0]
-    return SampledGaussian(values[0], values[1], count, values[2]) if kind is SampledGaussian else kind(values[0], count)
+    return (
+        SampledGaussian(values[0], values[1], count, values[2]) if kind is SampledGaussian else kind(values[0], count)
+    )
 
 
 def _expand(counts: dict[_Once, int]) -> Events:
