@@ -176,7 +176,9 @@ def _build(once: _Once, count: int) -> Event:
     kind, *values = once
     if kind is None:
         return values[0]
-    return SampledGaussian(values[0], values[1], count, values[2]) if kind is SampledGaussian else kind(values[0], count)
+    return (
+        SampledGaussian(values[0], values[1], count, values[2]) if kind is SampledGaussian else kind(values[0], count)
+    )
 
 
 def _expand(counts: dict[_Once, int]) -> Events:

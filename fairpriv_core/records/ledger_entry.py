@@ -64,7 +64,7 @@ def identify_data(data: Mapping[str, Any], file_id: str | None) -> str:
 
 @lru_cache(maxsize=1024)
 def follow_catalog(name: str) -> str:
-    """Return what a data set is called now that `identify_data` called `name`: a person's file may be published since."""
+    """Return what a data set is called now that was called `name`: a person's file may have been published since."""
     return identify_data({"dataset": None, "file": ""}, name)
 
 

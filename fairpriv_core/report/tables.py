@@ -124,9 +124,7 @@ def run_table(records: Iterable[Record]) -> tuple[TableRow, ...]:
     return fold_outcomes(map(read_outcome, records), {})
 
 
-def fold_outcomes(
-    outcomes: Iterable[Outcome], known: Mapping[tuple[str, ...], TableRow]
-) -> tuple[TableRow, ...]:
+def fold_outcomes(outcomes: Iterable[Outcome], known: Mapping[tuple[str, ...], TableRow]) -> tuple[TableRow, ...]:
     """Return the rows of `run_table`; `known` has rows that were folded already, by their runs' keys."""
     folded: dict[str, dict[int, Outcome]] = {}
     for outcome in outcomes:

@@ -156,7 +156,7 @@ class Database:
         self._follow_file()
         with self._translate():
             if self._watch is None or self._watch[0] != self._file:
-                self._watch = (self._file, sqlite3.connect(self.path))
+                self._watch = (self._file, sqlite3.connect(self.path, check_same_thread=False))
             return self._file, self._watch[1].execute("PRAGMA data_version").fetchone()[0]
 
     def close(self) -> None:

@@ -95,7 +95,9 @@ def find_under_way(connection: Connection) -> list[str]:
 def _summarise(connection: Connection) -> None:
     """Write anew what is read of thousands of runs, from their records; a run whose record is damaged stays without."""
     for key in connection.scalars(select(run.c.key).where(run.c.record.is_not(None))).all():
-        stored = connection.execute(select(run.c.key, run.c.error_kind, RECORD).where(run.c.key == key)).mappings().one()
+        stored = (
+            connection.execute(select(run.c.key, run.c.error_kind, RECORD).where(run.c.key == key)).mappings().one()
+        )
         with suppress(BadInput, Damaged, AttributeError, KeyError, TypeError, ValueError):
             document = read_document(stored) or {}
             summary = summarise(RunRecord.from_json(document), document, stored["error_kind"])

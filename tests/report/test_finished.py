@@ -61,7 +61,9 @@ def test_what_finishes_goes_and_is_chosen_gives_the_rows_that_all_runs_give(stor
     work.finish([claim], [Ending(ended, Progress(10, 1, 1.0))])
     assert kept.read(store).rows == fold_anew(store) and claim.key in kept.read(store).rows[0].keys
     store.delete(again)
-    assert kept.read(store).rows == fold_anew(store) and keys[0] in {key for row in kept.read(store).rows for key in row.keys}
+    assert kept.read(store).rows == fold_anew(store) and keys[0] in {
+        key for row in kept.read(store).rows for key in row.keys
+    }
     select_run(store, keys[:2], Criterion("raw"))
     assert kept.read(store).rows == fold_anew(store) and any(row.epsilon is None for row in kept.read(store).rows)
 
