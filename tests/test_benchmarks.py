@@ -13,7 +13,7 @@ import pytest
 from benchmarks import accounting, images, report, sweep, table1
 from benchmarks.contenders import Case
 from benchmarks.measuring import build_parser, start, write_result
-from benchmarks.shapes import Work, build_data
+from benchmarks.shapes import SHAPES, Work, build_data
 from benchmarks.workers import time_workers
 
 TINY = 2_048
@@ -32,6 +32,16 @@ def test_a_quick_table_1_has_both_variants_at_both_depths() -> None:
     works = table1.list_works(rows=TINY, quick=True, device="cpu")
     found = {(work.layers, work.batch, case.variant) for work, cases in works for case in cases if case.variant}
     assert found >= {(layers, 256, variant) for layers in (2, 10) for variant in ("proved", "published")}
+
+
+def test_a_quick_table_1_takes_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With fewer of them what ends an epoch would weigh more than in the full table."""
+    seen: list[int] = []
+    monkeypatch.setattr(table1, "collect", lambda works, **how: seen.extend(work.data.n for work, _ in works))
+    monkeypatch.setattr(table1, "collect_memory", lambda cases, rows: [])
+    monkeypatch.setattr("sys.argv", ["table1.py", "--quick"])
+    table1.main()
+    assert seen == [SHAPES["bank"][0], SHAPES["bank"][0], SHAPES["adult"][0]]
 
 
 def test_memory_is_measured_in_another_process() -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -34,6 +34,7 @@ from fairpriv_core.engine.products import (
 )
 from fairpriv_core.privacy.sums import BLOCK, TOGETHER, add_products
 
+Parts = tuple[np.ndarray, ...]  # whole blocks and the rest of one array's rows (`split`)
 _ROOMS = 256  # numbers of rows whose views are kept: a sample has seldom as many sizes
 
 
@@ -142,6 +143,7 @@ class Kernel:
     _turned: np.ndarray = field(init=False)
     _memory: _Memory = field(init=False)
     _rooms: dict[int, _Room] = field(init=False, default_factory=dict)
+    _room: _Room = field(init=False)
 
     def __post_init__(self) -> None:
         self._layers = self.shape.views(self.parameters)
@@ -163,6 +165,7 @@ class Kernel:
         `squares` (S, B) is `with_bias` of the rows, where it is known.
         """
         room, below = self._open_room(rows.shape[1]), rows
+        self._room = room
         for layer, output in enumerate(room.hidden):
             weights, biases = self._layers[layer]
             if layer:
@@ -190,44 +193,50 @@ class Kernel:
         (privacy/sums.py) in float64, and a record of weight 0, or that is not finite, contributes exactly nothing. The
         result is overwritten by the next call.
         """
-        inputs = [passed.rows[:, rows], *(output[:, rows] for output in passed.hidden)]
-        deltas = [delta[:, rows] for delta in passed.deltas]
         if not bounded:
-            _add_up(inputs, deltas, weights, sums=self._sums, product=np.matmul)
+            _add_up(*_select(passed, rows), weights, sums=self._sums, product=np.matmul)
             return self._total
-        self._add_exactly(inputs, deltas, weights)
+        self._add_exactly(passed, weights, rows)
         if not math.isfinite(float(np.vdot(self._exact, self._exact))):  # or so large that it may as well be looked at
             norms = np.broadcast_to(passed.norms, passed.logits.shape)[:, rows]
             selected = np.isfinite(norms) & np.isfinite(weights).reshape(-1, *norms.shape).all(axis=0)
-            inputs, deltas = ([_without_infinite(part) for part in each] for each in (inputs, deltas))
-            self._add_exactly(inputs, deltas, np.where(selected, weights, 0.0))
+            hidden, deltas = ([_without_infinite(part) for part in each] for each in (passed.hidden, passed.deltas))
+            known = replace(passed, rows=_without_infinite(passed.rows), hidden=hidden, deltas=deltas)
+            self._add_exactly(known, np.where(selected, weights, 0.0), rows)
         return self._exact
 
-    def _add_exactly(self, inputs: list[np.ndarray], deltas: list[np.ndarray], weights: np.ndarray) -> None:
+    def _add_exactly(self, passed: Pass, weights: np.ndarray, rows: slice) -> None:
         """Write the sums of bounded contributions; those of one model block by block, side by side as models are."""
         if len(self.parameters) > 1:
-            _add_up(inputs, deltas, weights, sums=self._exact_sums, product=add_products)
+            _add_up(*_select(passed, rows), weights, sums=self._exact_sums, product=add_products)
             return
+        fed, above = self._split(passed, rows)
         count, exact = weights.shape[-1], self._exact
         whole = count - count % BLOCK
-        rest = self._total if whole < count or not whole else self._total[:0]
+        rest = self._total if whole < count else self._total[:0]
         if len(rest):
-            fed, above = ([part[:, whole:] for part in each] for each in (inputs, deltas))
-            _add_up(fed, above, weights[..., whole:], sums=self._sums, product=np.matmul)
+            inputs, deltas = ([part[-1][0] for part in each] for each in (fed, above))
+            _add_up(inputs, deltas, weights[..., whole:], sums=self._sums, product=np.matmul)
         if not whole:
-            np.copyto(exact, rest)
-        for start in range(0, whole, BLOCK * TOGETHER):
-            rows = slice(start, min(start + BLOCK * TOGETHER, whole))
-            fed, above = (
-                [part[0, rows].reshape(-1, BLOCK, part.shape[2]) for part in each] for each in (inputs, deltas)
-            )
-            own = weights[..., rows].reshape(*weights.shape[:-2], -1, BLOCK)
-            total, sums = self._open_blocks(len(fed[0]))
-            _add_up(fed, above, own, sums=sums, product=np.matmul)
+            exact[:] = rest if count else 0.0
+        own = weights[..., :whole].reshape(*weights.shape[:-2], -1, BLOCK)
+        for start in range(0, own.shape[-2], TOGETHER):
+            some = slice(start, start + TOGETHER)
+            inputs, deltas = ([part[0][0, some] for part in one] for one in (fed, above))
+            each = own[..., some, :]
+            total, sums = self._open_blocks(each.shape[-2])
+            _add_up(inputs, deltas, each, sums=sums, product=np.matmul)
             if start:
                 exact += total.sum(axis=0, dtype=np.float64)
             else:
                 _add_blocks((*total, *rest), exact[0])
+
+    def _split(self, passed: Pass, rows: slice) -> tuple[Sequence[Parts], Sequence[Parts]]:
+        """Return each layer's inputs and deltas as `split` gives them; of the latest pass they are at hand."""
+        if rows == slice(None) and passed.hidden is self._room.hidden:
+            return [split(passed.rows), *self._room.fed], self._room.above
+        inputs, deltas = _select(passed, rows)
+        return [split(part) for part in inputs], [split(part) for part in deltas]
 
     def _open_blocks(self, count: int) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
         """Return memory for the sums of so many blocks (count, P), used again and again, and its layers' views."""
@@ -278,6 +287,12 @@ def _add_blocks(blocks: Sequence[np.ndarray], total: np.ndarray) -> None:
     np.copyto(total, blocks[0])
     for block in blocks[1:]:
         total += block
+
+
+def _select(passed: Pass, rows: slice) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return each layer's inputs and deltas in `rows`, but for the last delta, 1."""
+    inputs = [passed.rows[:, rows], *(output[:, rows] for output in passed.hidden)]
+    return inputs, [delta[:, rows] for delta in passed.deltas]
 
 
 def _without_infinite(values: np.ndarray) -> np.ndarray:

@@ -67,12 +67,14 @@ def release_on_grid(
     noisy: np.ndarray = noise.reshape(exact.shape)
     onto = noisy if out is None else out
     noisy *= std
-    if not (np.ndim(std) or std):
-        return np.add(noisy, exact, out=onto)
-    noisy += exact
-    middle = 1.5 * 2.0**52 * grid
-    noisy += middle
-    return np.subtract(noisy, middle, out=onto)
+    if np.ndim(std) or std:
+        noisy += exact
+        middle = 1.5 * 2.0**52 * grid
+        noisy += middle
+        np.subtract(noisy, middle, out=onto)
+    else:
+        np.add(noisy, exact, out=onto)
+    return onto
 
 
 def _lies_within(values: np.ndarray, bound: float | np.ndarray) -> bool:

@@ -7,8 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from fairpriv_core.engine import kernel as kernel_module
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.networks import NetworkShape, logits
+from fairpriv_core.privacy.sums import BLOCK
 
 MODELS, ROWS, INPUTS = 3, 17, 5
 WEIGHTS = np.linspace(-1, 2, MODELS * ROWS).reshape(MODELS, ROWS)
@@ -124,3 +126,61 @@ def test_chunked_logits_equal_the_kernel() -> None:
     kernel, _ = _kernel(2)
     rows = np.random.default_rng(0).normal(size=(5000, INPUTS))
     assert np.allclose(logits(kernel.shape, kernel.parameters, rows), kernel.run(rows[None]).logits)
+
+
+SIZES = [300, 128, 1, 0, 300, 64 * 128 + 129, 127]
+
+
+def _one_model(hidden_layers: int) -> Kernel:
+    shape = NetworkShape(INPUTS, hidden_layers, width=7)
+    return Kernel(shape, shape.initial(1)[None] + np.float32(0.1))
+
+
+@pytest.mark.parametrize("hidden_layers", [0, 1, 3])
+def test_passes_of_other_sizes_between_leave_no_trace(hidden_layers: int) -> None:
+    """Memory and its views are used again: each pass and sum has the bits that a kernel of its own gives."""
+    kernel, draw = _one_model(hidden_layers), np.random.default_rng(4)
+    for size in SIZES:
+        rows = draw.normal(size=(1, size, INPUTS)).astype(np.float32)
+        weights, fresh = draw.normal(size=(1, size)).astype(np.float32), _one_model(hidden_layers)
+        passed, expected = kernel.run(rows), fresh.run(rows)
+        assert np.array_equal(passed.logits, expected.logits) and np.array_equal(passed.norms, expected.norms)
+        for bounded in (False, True):
+            total = kernel.weighted_sum(passed, weights, slice(None), bounded=bounded)
+            assert np.array_equal(total, fresh.weighted_sum(expected, weights, slice(None), bounded=bounded))
+
+
+def test_more_sizes_than_are_kept() -> None:
+    kernel = _one_model(1)
+    rows = np.ones((1, 2 * kernel_module._ROOMS, INPUTS), dtype=np.float32)
+    first = kernel.run(rows[:, :5]).logits.copy()
+    for size in range(2 * kernel_module._ROOMS):
+        kernel.run(rows[:, :size])
+    assert len(kernel._rooms) <= kernel_module._ROOMS
+    assert np.array_equal(kernel.run(rows[:, :5]).logits, first)
+
+
+@pytest.mark.parametrize("size", [1, 127, 128, 300, 64 * 128 + 129])
+def test_one_models_blocks_add_up_in_float64(size: int) -> None:
+    kernel, draw = _one_model(2), np.random.default_rng(size)
+    rows, weights = draw.normal(size=(1, size, INPUTS)).astype(np.float32), draw.normal(size=(1, size))
+    passed = kernel.run(rows)
+    total = kernel.weighted_sum(passed, weights.astype(np.float32), slice(None), bounded=True).copy()
+    blocks = [slice(start, start + BLOCK) for start in range(0, size, BLOCK)]
+    each = [
+        kernel.weighted_sum(passed, weights[:, block].astype(np.float32), block).astype(np.float64) for block in blocks
+    ]
+    assert total.dtype == np.float64
+    assert np.linalg.norm(total - np.sum(each, axis=0)) <= 1e-6 * np.linalg.norm(total)
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("part", [slice(None), slice(128, None)])
+def test_a_record_of_one_model_that_is_not_finite_contributes_nothing(part: slice) -> None:
+    kernel, rows = _one_model(2), np.random.default_rng(0).normal(size=(1, 300, INPUTS)).astype(np.float32)
+    weights = np.ones((1, len(range(300)[part])), dtype=np.float32)
+    spoiled = rows.copy()
+    spoiled[:, 140] = np.inf
+    total = kernel.weighted_sum(kernel.run(spoiled), weights, part, bounded=True).copy()
+    weights[:, range(300)[part].index(140)] = 0.0
+    assert np.array_equal(total, kernel.weighted_sum(kernel.run(rows), weights, part, bounded=True))

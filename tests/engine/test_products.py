@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairpriv_core.engine.products import expand, multiply, turn
+from fairpriv_core.engine.products import expand, multiply, split, turn
 
 DRAW = np.random.default_rng(0)
 
@@ -34,3 +34,15 @@ def test_turned_weights_lie_in_the_memory_that_is_given() -> None:
     assert np.array_equal(turned, weights.transpose(0, 2, 1))
     assert np.shares_memory(turned, memory)
     assert turned[0].flags.c_contiguous
+
+
+@pytest.mark.parametrize("rows", [0, 1, 128, 300])
+def test_rows_are_split_into_whole_blocks_and_the_rest(rows: int) -> None:
+    held = DRAW.normal(size=(2, rows + 7, 3))
+    parts = split(held[:, :rows])
+    assert [part.shape[1:3] for part in parts] == [
+        shape for shape in ((rows // 128, 128), (1, rows % 128)) if 0 not in shape
+    ]
+    assert all(np.shares_memory(part, held) for part in parts)
+    whole = np.concatenate([part.reshape(2, -1, 3) for part in parts], axis=1) if parts else held[:, :0]
+    assert np.array_equal(whole, held[:, :rows])
