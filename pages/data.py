@@ -8,9 +8,10 @@ from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.table_schema import from_text
 from pages.widgets.data.files import begin_file
-from pages.widgets.data.groups import choose_fewer, show_counts, show_left_out, show_terms
+from pages.widgets.data.groups import choose_fewer, show_counts, show_terms
 from pages.widgets.data.roles import choose_benchmark, choose_file
 from pages.widgets.shared.frame import go_to
+from pages.widgets.shared.left_out import show_left_out
 from pages.widgets.shared.reference import write_reference
 from pages.widgets.shared.session import find_outline, find_spec
 from pages.widgets.shared.state import choose, enter, keep, mount_default, publish, value

@@ -34,7 +34,7 @@ def snap(tab: Page, name: str) -> None:
 
 @pytest.mark.parametrize("name", [*UNPREPARED])
 def test_an_unprepared_file_is_trained_by_two_clicks(name: str, tab: Page, site: Any, tmp_path: Path) -> None:
-    """The upload is one more."""
+    """The upload is one more. What was left out is told after the run too."""
     bring(tab, site, name, tmp_path)
     _, _, label, _ = UNPREPARED[name]
     expect(keyed(tab, "label", "input")).to_have_value(label)
@@ -46,6 +46,12 @@ def test_an_unprepared_file_is_trained_by_two_clicks(name: str, tab: Page, site:
     snap(tab, f"{name}_train")
     keyed(tab, "launch", "button").click()
     wait_for_state(tab, "finished", 120)
+    box = keyed(tab, "run_left_out")
+    box.get_by_text("Left out, and why").click()
+    expect(box.get_by_text("rows were read")).to_be_visible(timeout=PATIENCE)
+    if name == "stays":
+        expect(box.get_by_text("another row of the same patient_nbr is used")).to_be_visible()
+    snap(tab, f"{name}_run")
 
 
 def test_columns_are_left_out_in_the_grid_and_by_one_click(tab: Page, site: Any, tmp_path: Path) -> None:

@@ -153,6 +153,22 @@ def test_an_upload_is_for_its_owner_until_it_is_shared(see: See, own_store: Path
     assert "not among your uploads" in text_of(see("pages/train.py", call("bo"), data=reference))
 
 
+def test_what_was_left_out_of_a_run_is_for_its_owner_alone(see: See, own_store: Path) -> None:
+    """It counts protected rows. Nor is a file read that is no longer shared with who launched the run."""
+    database = open_store(str(own_store)).database
+    anas, bos = (RunStore(database, f"https://id.example.org#{name}") for name in ("ana", "bo"))
+    stored = anas.uploads.put(BytesIO(make_csv()), "people.csv", anas.payer)
+    data = {"file": str(stored.path), "label": "income", "positive": "high", "sensitive": "sex"}
+    keys = {}
+    for seed, store in enumerate((anas, bos)):
+        asked = build_config({**CONFIG, "data": data, "file_id": stored.id, "seed": seed})
+        keys[store] = store.submit(asked).key
+        store.request(keys[store], "stop")
+    for name, store, drawn in (("ana", anas, True), ("ana", bos, False), ("bo", bos, True)):
+        page = see("pages/run.py", call(name), run=keys[store])
+        assert not page.exception and ("Left out, and why" in repr(page)) == drawn
+
+
 def test_an_upload_of_before_the_sign_in_is_nobodys(see: See, own_store: Path) -> None:
     stored = open_store(str(own_store)).uploads.put(BytesIO(make_csv()), "people.csv", "local")
     page = see("pages/train.py", call("ana"), data=f"file-{stored.id[:12]}:sex?label=income")

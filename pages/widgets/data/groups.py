@@ -168,20 +168,6 @@ def show_counts(outline: Outline, *, seed: int, split: str, own: bool) -> None:
         show_telling(outline, own=own)
 
 
-def show_left_out(outline: Outline) -> None:
-    """Draw which rows and columns of a person's file are not used, and why."""
-    if not outline.rows_left_out and not outline.columns_left_out:
-        return
-    read, used = outline.dataset.rows_read, outline.dataset.n
-    with st.expander("Left out, and why", expanded=True, key="left_out"):
-        whole = "and all are used" if used == read else f"**{used:,}** are used"
-        st.markdown(f"**{read:,}** rows were read, {whole}.")
-        for reason, rows in outline.rows_left_out:
-            st.markdown(f"- {rows:,} rows: {plain(reason)}.")
-        for _, reason in outline.columns_left_out:
-            st.markdown(f"- {plain(sentence(reason))}")
-
-
 def show_terms(outline: Outline) -> None:
     """Draw what an epsilon on the data takes as given, and what must be said of them besides what is left out."""
     dataset = outline.dataset

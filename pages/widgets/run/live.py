@@ -19,6 +19,7 @@ from pages.widgets.run.outcome import show_outcome
 from pages.widgets.run.run_numbers import draw_budget, draw_numbers
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.history import find_history
+from pages.widgets.shared.left_out import offer_left_out
 from pages.widgets.shared.sentences import attempt, plain
 
 _COLORS: dict[str, Literal["blue", "orange", "gray"]] = {
@@ -51,6 +52,8 @@ def draw_run(store: RunStore, row: RunRow) -> None:
     _draw_log(row)
     if record is not None and row.ended:
         show_outcome(store, row, record)
+    if row.ended:
+        offer_left_out(store, row)
     if not live.has_epochs(history):
         _explain_missing(row)
         return
