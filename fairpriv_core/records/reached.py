@@ -60,9 +60,9 @@ def say_closed(plain: Mapping[str, Any], config: Mapping[str, Any]) -> str | Non
     between = f"(95 % interval {100 * found.low:.2f} to {100 * found.high:.2f})"
     shown = f"{100 * gap:.2f} percentage points on the test rows {between}"
     if target is not None and gap <= target:
-        return f"There is no gap to close here: plain training has {shown}; {100 * target:.4g} are accepted."
+        return f"There is no gap to close here: plain training has a gap of {shown}; {100 * target:.4g} are accepted."
     if found.low <= 0:
-        return f"There may be no gap to close here: plain training has {shown}, which may as well be 0."
+        return f"There may be no gap to close here: plain training has a gap of {shown}, which may as well be 0."
     return None
 
 

@@ -41,7 +41,7 @@ def test_train_and_run_say_where_there_is_no_gap_to_close(open_page: Open) -> No
     page = open_page("train", data="synthetic:group", **asked)
     assert not page.exception
     said = " ".join(item.value for item in page.info).replace("\\", "")
-    assert "There is no gap to close here: plain training has 0.00" in said
+    assert "There is no gap to close here: plain training has a gap of 0.00" in said
     assert "Raw, for the analyst" in read_captions(page)
     other = open_page("train", data="synthetic:region", **asked)
     assert "no gap to close" not in " ".join(item.value for item in other.info)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.report.figures import name_dots
 from fairpriv_core.report.start import read_start_results, say_cost
 from pages.widgets.shared.epsilon import STOPS, draw_dots
@@ -55,6 +56,20 @@ def test_a_sentence_answers_the_title_from_the_stored_results(open_page: Open) -
     assert "ε = 20 lies outside the stored results, which reach from 0.1 to 9" in say_cost(results, 20.0)
 
 
+def test_results_of_the_plain_encoding_are_a_click_away(open_page: Open, charts_of: Charts) -> None:
+    page = open_page("start")
+    before = charts_of(page)[0]["figure"]["data"][0]["y"]
+    page.segmented_control("start_encoding").set_value("plain").run()
+    assert not page.exception and page.query_params["start_encoding"] == "plain"
+    words = " ".join(item.value for item in page.markdown)
+    assert "without bins and logarithms" in words and charts_of(page)[0]["figure"]["data"][0]["y"] != before
+
+
+def test_an_encoding_that_there_is_not_is_the_usual_one(open_page: Open) -> None:
+    page = open_page("start", start_encoding="fine")
+    assert not page.exception and page.segmented_control("start_encoding").value == "binned"
+
+
 def test_the_chart_says_what_holds_for_public_data(open_page: Open) -> None:
     page = open_page("start")
     said = " ".join(item.value for item in page.caption)
@@ -84,14 +99,16 @@ def test_the_tour_can_be_skipped_and_started_again(open_page: Open) -> None:
     assert page.button("tour_start")
 
 
-def test_the_committed_results_are_of_five_seeds_and_can_be_repeated() -> None:
-    results = read_start_results()
-    assert results.data["dataset"] in ("adult", "synthetic")
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_the_committed_results_are_of_five_seeds_and_can_be_repeated(encoding: str) -> None:
+    results = read_start_results(encoding)
+    assert results.data["dataset"] == "adult" and results.encodings == ENCODINGS
     assert "make_start_results.py" in results.command
     private = [run for run in results.outcomes if run.method == "pf_ld"]
     assert {run.epsilon for run in private} == {0.1, 0.5, 1.0, 3.0, 9.0}
     assert {run.seed for run in private} == {0, 1, 2, 3, 4}
     assert all(run.accuracy is not None and run.gap is not None for run in results.outcomes)
+    assert len(results.outcomes) == 85 and {run.encoding for run in results.outcomes} == {encoding}
 
 
 def test_the_tour_names_every_page(open_page: Open) -> None:

@@ -18,7 +18,7 @@ from pages.widgets.shared.access import find_row, find_store
 from pages.widgets.shared.ledger import show_gauge
 from pages.widgets.shared.person import find_person, show_person
 from pages.widgets.shared.reference import describe_reference, name_unit_of, write_config
-from pages.widgets.shared.results import find_results
+from pages.widgets.shared.results import shown_results
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import identify_file, read_spec
 from pages.widgets.shared.state import link, value
@@ -62,7 +62,7 @@ def show_strip(page: str) -> None:
 
 def _tell_example() -> dict[str, str]:
     """Return what the stored results of the first page are of."""
-    results = find_results()
+    results = shown_results()
     budgets = sorted({run.epsilon for run in results.outcomes if run.epsilon is not None})
     threats = dict.fromkeys(run.threat_model for run in results.outcomes if run.threat_model is not None)
     return {

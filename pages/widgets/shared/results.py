@@ -15,7 +15,7 @@ from fairpriv_core.report.start import StartResults, describe_settings, read_sta
 from fairpriv_core.report.wording import encoding_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import keep, mount_default
+from pages.widgets.shared.state import keep, mount_default, value
 
 _PUBLIC = "{name} is public. On your own data such numbers are raw, for the analyst: ε does not cover them."
 
@@ -24,6 +24,13 @@ _PUBLIC = "{name} is public. On your own data such numbers are raw, for the anal
 def find_results(encoding: str = ENCODINGS[0]) -> StartResults:
     """Return the committed results of an encoding."""
     return read_start_results(encoding)
+
+
+def shown_results() -> StartResults:
+    """Return the results of the encoding that was chosen, by hand or by a link."""
+    options = find_results().encodings
+    chosen = value("start_encoding")
+    return find_results(chosen if chosen in options else options[0])
 
 
 def choose_results() -> StartResults:
