@@ -101,7 +101,7 @@ def test_positive_compares_numbers_as_numbers() -> None:
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        (DataSpec(dataset="adlt", sensitive="sex"), "unknown dataset 'adlt'; choose from synthetic, adult, bank"),
+        (DataSpec(dataset="adlt", sensitive="sex"), "unknown dataset 'adlt'; choose from synthetic, adult"),
         (
             DataSpec(dataset="adult", sensitive="gender"),
             "unknown column 'gender' in sensitive; choose from age, workcl",

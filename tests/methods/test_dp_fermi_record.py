@@ -19,6 +19,7 @@ from fairpriv_core.methods.dp_fermi_record import DpFermiRecord, DpFermiRecordRu
 from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.noisy_sums import clipped_loss_weights
 from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Gaussian
 from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
 
@@ -200,8 +201,7 @@ def test_without_noise_w_rises_to_the_written_out_maximiser(notion: str) -> None
     still = dataclasses.replace(METHOD, **quiet, epochs=200, batch_size=600, dual_step=0.5, dual_norm=10.0)
     (fitted,) = train(still, [data], [RecordingMechanism()], notion=notion)
     positive = _probability(data, fitted.parameters)
-    conditions = [None] if notion == "demographic_parity" else [1] if notion == "equal_opportunity" else [0, 1]
-    for label, w in zip(conditions, np.array(fitted.notes["adversary"]), strict=True):
+    for label, w in zip(notions()[notion].conditions, np.array(fitted.notes["adversary"]), strict=True):
         inside = np.ones(data.n, dtype=bool) if label is None else data.y == label
         one_hot, f = np.eye(3)[data.group[inside]], np.stack([1 - positive[inside], positive[inside]], axis=1)
         joint = one_hot.T @ f / inside.sum()

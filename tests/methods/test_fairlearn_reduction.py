@@ -13,6 +13,7 @@ from fairlearn.reductions import (
     EqualizedOdds,
     ErrorRateParity,
     ExponentiatedGradient,
+    FalsePositiveRateParity,
     TruePositiveRateParity,
 )
 from pandas.errors import Pandas4Warning
@@ -31,6 +32,7 @@ FAIRLEARN: dict[str, Callable[..., Any]] = {
     "demographic_parity": DemographicParity,
     "equalized_odds": EqualizedOdds,
     "equal_opportunity": TruePositiveRateParity,
+    "predictive_equality": FalsePositiveRateParity,
     "accuracy_parity": ErrorRateParity,
 }
 

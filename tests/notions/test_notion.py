@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from fairpriv_core.notions.catalog import list_gaps, notions
@@ -11,11 +9,12 @@ from fairpriv_core.notions.notion import explain, list_names
 from fairpriv_core.notions.rates import rates_of
 
 
-def test_the_first_four_notions_and_what_they_compare() -> None:
+def test_the_first_five_notions_and_what_they_compare() -> None:
     known = {
         "demographic_parity": ((None,), "score", ((0, 1),), ("positive_rate",)),
         "equalized_odds": ((0, 1), "score", ((0,), (1,)), ("true_positive_rate", "false_positive_rate")),
         "equal_opportunity": ((1,), "score", ((1,),), ("true_positive_rate",)),
+        "predictive_equality": ((0,), "score", ((0,),), ("false_positive_rate",)),
         "accuracy_parity": ((None,), "loss", ((0, 1),), ("accuracy",)),
     }
     found = {name: (each.conditions, each.target, each.populations, each.rates) for name, each in notions().items()}
@@ -23,8 +22,7 @@ def test_the_first_four_notions_and_what_they_compare() -> None:
 
 
 def test_a_notion_among_the_negative_label_alone_is_undefined_of_many_labels() -> None:
-    among_negative = replace(notions()["equal_opportunity"], name="toy", conditions=(0,))
-    assert (among_negative.populations, among_negative.rates) == (((0,),), ("false_positive_rate",))
+    among_negative = notions()["predictive_equality"]
     assert among_negative.conditions_among(2) == (0,) and among_negative.conditions_among(3) == ()
 
 
