@@ -177,6 +177,12 @@ class Told:
         shape = (groups, LABELS)
         return cls(np.asarray(held["joint"], np.float32), counts.reshape(*shape, 2), flips.reshape(*shape, PLACES))
 
+    @property
+    def totals(self) -> np.ndarray:
+        """The rows by group and label (k, 2), at least 0."""
+        found: np.ndarray = np.maximum(self.counts.sum(axis=2), 0.0)
+        return found
+
     def to_json(self) -> dict[str, list[float]]:
         """Return what `read` reads."""
         parts = {"joint": self.parameters, "counts": self.counts, "flips": self.flips}
@@ -206,18 +212,25 @@ def release_all(each: Sequence[One]) -> list[Told]:
 
 
 def choose(method: OneReleaseRecord, train: Dataset, training: Training, *, told: Told) -> Fitted:
-    """Return the rule that aims at the gap, from what was told."""
-    base = method.joint().shape_on(train).to_json()
-    place, gaps = choose_place(told, training.notion, target=method.gap_target)
-    multiplier = method.multiplier_max * (place / PLACES) ** 2
+    """Return the rule that aims at the gap, from what was told; a constant answer where that is right more often."""
+    gaps, right = describe_places(told, training.notion)
+    place = choose_place(gaps, target=method.gap_target)
+    found = method.multiplier_max * (place / PLACES) ** 2
+    multiplier: float | None = found
+    weights = weigh(directions(told.counts, training.notion), found)
+    gap, labels = gaps[place], told.totals.sum(axis=0)
+    if labels.max() > right[place]:
+        multiplier, answer = None, int(labels.argmax())
+        weights = np.full((train.groups, LABELS), _FIRST[answer])
+        gap = measure_gap(told.totals * answer, told.totals, training.notion)
     notes = {
         "multiplier": multiplier,
-        "released_gap": float(gaps[place]),
+        "released_gap": float(gap),
         "notion": training.notion.name,
         **told.to_json(),
         "shared_releases": {told.name(): events_of.to_json(method.event(train.n))},
     }
-    network = joint_network(base, weigh(directions(told.counts, training.notion), multiplier))
+    network = joint_network(method.joint().shape_on(train).to_json(), weights)
     return Fitted(network, told.parameters, training.mechanism.events, method.steps(train.n), notes)
 
 
@@ -309,21 +322,27 @@ def find_flips(chances: np.ndarray, line: np.ndarray, largest: float) -> tuple[n
     return known.astype(np.int64) - 1, first > 0
 
 
-def choose_place(told: Told, notion: Notion, *, target: float) -> tuple[int, np.ndarray]:
-    """Return the first place at which the gap is at most `target`, or where it is smallest, and all gaps.
+def describe_places(told: Told, notion: Notion) -> tuple[np.ndarray, np.ndarray]:
+    """Return the gap and the number of rows that are right at each place, 0 to PLACES, each (PLACES + 1,).
 
-    Places are 0, where multipliers are 0, to PLACES; gaps are (PLACES + 1,), of rates within 0 and 1.
+    At place 0 multipliers are 0. Rates are within 0 and 1.
     """
-    totals = told.counts.sum(axis=2)[..., None]
-    moved = np.concatenate([np.zeros_like(totals), told.flips], axis=2)
-    ones = np.clip(told.counts[:, :, 1:] + moved, 0.0, np.maximum(totals, 0.0))
-    tables: Any = np.stack([totals - ones, ones], axis=2)  # (k, 2, 2, places)
-    gaps = np.zeros(PLACES + 1)
-    for place in range(PLACES + 1):
-        rates = [divide(*sum_rate(rate, tables[..., place])) for rate in rates_of(notion)]
-        gaps[place] = max(float(np.ptp(rate)) for rate in rates)
+    moved = np.concatenate([np.zeros((*told.totals.shape, 1)), told.flips], axis=2)
+    ones = np.clip(told.counts[:, :, 1:] + moved, 0.0, told.totals[..., None])
+    gaps = [measure_gap(at, told.totals, notion) for at in np.moveaxis(ones, 2, 0)]
+    return np.array(gaps), (ones[:, 1] + told.totals[:, :1] - ones[:, 0]).sum(axis=0)
+
+
+def measure_gap(ones: np.ndarray, totals: np.ndarray, notion: Notion) -> float:
+    """Return the largest difference between two groups of which `ones` (k, 2) rows of `totals` (k, 2) get a 1."""
+    table: Any = np.stack([totals - ones, ones], axis=2)
+    return max(float(np.ptp(divide(*sum_rate(rate, table)))) for rate in rates_of(notion))
+
+
+def choose_place(gaps: np.ndarray, *, target: float) -> int:
+    """Return the first place whose gap is at most `target`, or the one where it is smallest."""
     met = np.flatnonzero(gaps <= target)
-    return int(met[0] if met.size else gaps.argmin()), gaps
+    return int(met[0] if met.size else gaps.argmin())
 
 
 class _Named:

@@ -134,6 +134,15 @@ def test_without_noise_the_released_gap_is_that_of_the_training_rows() -> None:
     assert abs(rates[0] - rates[1]) <= 0.053 < np.ptp([first[data.group == group].mean() for group in range(2)])
 
 
+def test_a_constant_answer_that_is_right_more_often_is_the_model() -> None:
+    data = make_data(n=600)
+    lopsided = dataclasses.replace(data, y=(np.arange(600) % 10 > 0).astype(np.int64))  # labels that nothing tells
+    hopeless = dataclasses.replace(METHOD, epochs=1, noise_primal=50.0, noise_counts=0.0, noise_flips=0.0)
+    (fitted,) = train(hopeless, [lopsided], [RecordingMechanism()])
+    assert fitted.notes["multiplier"] is None and fitted.notes["released_gap"] == 0.0
+    assert (predict_proba(fitted.network, fitted.parameters, data.X)[:, 1] > 0.5).all()
+
+
 def _fit(method: OneReleaseRecord, data: Dataset, mechanism: Mechanism, notion: str, given: Any = None) -> Fitted:
     return method.fit(data, Training(notions()[notion], 0, mechanism, Unwatched(), given=given))
 
