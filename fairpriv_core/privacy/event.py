@@ -147,7 +147,7 @@ def from_json(items: list[dict[str, Any]]) -> Events:
     return tuple(events)
 
 
-_Once = tuple[Any, ...]  # a release without its count: what `_build` makes an event of, thousands of times as quick
+_Once = tuple[Any, ...]  # a release without its count, of which `_build` makes an event: an event is slower to make
 
 
 def _tally(events: Events) -> dict[_Once, int]:
@@ -174,11 +174,12 @@ def _take_count(event: Event) -> tuple[_Once, int]:
 
 def _build(once: _Once, count: int) -> Event:
     kind, *values = once
-    if kind is None:
-        return values[0]
-    return (
-        SampledGaussian(values[0], values[1], count, values[2]) if kind is SampledGaussian else kind(values[0], count)
-    )
+    if kind is SampledGaussian:
+        return SampledGaussian(values[0], values[1], count, values[2])
+    if kind is Gaussian:
+        return Gaussian(values[0], count)
+    event: Event = Laplace(values[0], count) if kind is Laplace else values[0]
+    return event
 
 
 def _expand(counts: dict[_Once, int]) -> Events:

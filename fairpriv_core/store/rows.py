@@ -136,7 +136,7 @@ def read_record(stored: Mapping[Any, Any]) -> RunRecord | None:
 
 
 def write_record(record: RunRecord, error_kind: str | None = None) -> dict[str, Any]:
-    """Return the columns that hold a record: whole, in brief, as the ledger needs it. `error_kind` is that of its row."""
+    """Return the columns that hold a record: whole, in brief, as the ledger needs it. `error_kind`: its row's."""
     document = record.to_json()
     return {"record": seal_document(document), **summarise(record, document, error_kind)}
 
