@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--device", choices=DEVICES, default="cpu")
     options = start(parser)
     say("; ".join(f"{name} {value}" for name, value in describe_machine(options.device).items()))
-    rounds, steps = (3, QUICK_STEPS) if options.quick else (4, STEPS)
+    rounds, steps = 4, QUICK_STEPS if options.quick else STEPS
     works = list_works(rows=None, quick=options.quick, device=options.device)
     cells = collect(works, rounds=rounds, steps=steps)
     memory = collect_memory(MEMORY_CASES, rows=FEW_ROWS if options.quick else None) if options.device == "cpu" else []

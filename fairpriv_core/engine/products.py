@@ -21,10 +21,10 @@ def multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
 
 def split(rows: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return views of `rows` (..., n, m): the whole blocks (..., blocks, BLOCK, m), then the rest (..., 1, rest, m)."""
-    whole = rows.shape[-2] - rows.shape[-2] % BLOCK
-    blocks = rows[..., :whole, :].reshape(*rows.shape[:-2], whole // BLOCK, BLOCK, rows.shape[-1])
-    rest = rows[..., None, whole:, :]
-    return tuple(part for part in (blocks, rest) if part.shape[-3] and part.shape[-2])
+    count = rows.shape[-2]
+    whole = count - count % BLOCK
+    blocks = (rows[..., :whole, :].reshape(*rows.shape[:-2], -1, BLOCK, rows.shape[-1]),) if whole else ()
+    return blocks if whole == count else (*blocks, rows[..., None, whole:, :])
 
 
 def multiply_parts(left: Sequence[np.ndarray], right: np.ndarray, out: Sequence[np.ndarray]) -> None:
