@@ -9,6 +9,8 @@ from fairpriv_core.report import figures, live
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.tables import Outcome
 
+_PROTECTS = "the sensitive attribute of each person"
+
 EPSILONS = (0.1, 0.5, 1.0, 3.0, 9.0)
 
 
@@ -89,12 +91,12 @@ def every_figure(*names: str) -> dict[str, FigureData]:
         figures.bias_variance(
             clips, [math.exp(-c) for c in clips], [0.01 * c * c for c in clips], best=4.0, current=2.0
         ),
-        figures.predicted_epsilon([1, 2, 3], [0.5, 0.8, 1.0], budget=1.0, delta=1e-5, protects="the attribute"),
+        figures.predicted_epsilon([1, 2, 3], [0.5, 0.8, 1.0], budget=1.0, delta=1e-5, protects=_PROTECTS),
         figures.epsilon_dots(1.0, 73),
         live.live_quality(seen, method="pf_ld", notion="demographic_parity"),
         live.live_groups(seen),
         live.live_multipliers(seen, limit=1.0),
-        live.live_epsilon(seen, budget=1.0, delta=1e-5, protects="the attribute", steps=600),
+        live.live_epsilon(seen, budget=1.0, delta=1e-5, protects=_PROTECTS, steps=600),
         live.clipping_histogram(histogram(*names), quantity="gradient_norm"),
         live.clipping_histogram(histogram(*names), quantity="output"),
         live.live_clipping(seen),
