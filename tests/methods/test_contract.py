@@ -24,6 +24,7 @@ from fairpriv_core.privacy.event import merge
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.privacy.sums import sensitivity
+from fairpriv_core.report.styles import COLORS, DASHES, MARKERS
 from tests.methods.examples.catalog import EXAMPLES, Make, cases, trains_network
 from tests.methods.harness import RecordingMechanism, Watcher, make_data, make_three, shrink_network, train, with_group
 
@@ -223,6 +224,15 @@ def test_groups_matter_where_that_is_declared_and_nowhere_else(name: str) -> Non
         )
     ]
     assert any(matter) == methods()[name].info.uses_groups
+
+
+@pytest.mark.parametrize("name", list(methods()))
+def test_figures_can_draw_it_and_tell_it_from_others(name: str) -> None:
+    own = methods()[name].info.style
+    assert own.color in COLORS and own.dash in DASHES and own.marker in MARKERS, "their names are in report/styles.py"
+    others = {kind.info.style for other, kind in methods().items() if other != name}
+    taken = {(other.dash, other.marker) for other in others}
+    assert (own.dash, own.marker) not in taken, "another method has this dash and marker"
 
 
 def _fit(
