@@ -69,9 +69,11 @@ def collect(preset: Preset, store: RunStore, version: str) -> dict[str, Any]:
         raise BadInput(f"{preset.id}: {len(missing)} of {len(configs)} runs have not finished, first {missing[0]}.")
     settings: list[Any] = []
     runs = [shorten(records[key], list_paths(preset), settings) for key in configs if key in records]
+    paths = list(dict.fromkeys(path for run in runs for path in run["numbers"]))
+    runs = [{**run, "numbers": [run["numbers"].get(path) for path in paths]} for run in runs]
     told = {"failed": failed} if failed else {}
     made = {"made": datetime.now(UTC).date().isoformat(), "version": version}
-    return {**made, **told, "settings": settings, "runs": runs}
+    return {**made, **told, "settings": settings, "paths": paths, "runs": runs}
 
 
 def shorten(record: Mapping[str, Any], paths: list[str], settings: list[Any]) -> dict[str, Any]:

@@ -90,12 +90,20 @@ def fermi_on_faces(network: str, multipliers: list[float], epochs: int) -> list[
     return [{**common, **kind, "multiplier": value} for kind in kinds for value in multipliers]
 
 
-def sweep(data: dict[str, Any], notion: str, methods: list[Method], epsilons: list[float], seeds: int) -> Sweep:
-    """Return the sweep of all combinations."""
+def sweep(
+    data: dict[str, Any],
+    notion: str,
+    methods: list[Method],
+    epsilons: list[float],
+    seeds: int,
+    *,
+    split: str | None = None,
+) -> Sweep:
+    """Return the sweep of all combinations; `split` in place of the usual one."""
     return {
         "data": data,
         "notion": notion,
-        "split": "stratified" if data in (ADULT, CREDIT, ACS) else "people",
+        "split": split or ("stratified" if data in (ADULT, CREDIT, ACS) else "people"),
         "axes": {"method": methods, "epsilon": epsilons, "seed": list(range(seeds))},
         "sweep": {"max_runs": 5000},
     }

@@ -1,7 +1,8 @@
 """What this software found of the papers' figures, committed: each run's setting, seed, key and the numbers shown.
 
 The file's form is what `examples/make_papers_results.py` writes: under a preset's id the day, the version that ran,
-each setting once, and the runs, each with its numbers by their paths; and of runs that failed their keys and reasons.
+each setting once, the paths of the numbers once, and the runs, each with its numbers in the order of the paths, null
+where it has none; and of runs that failed their keys and reasons.
 """
 
 from __future__ import annotations
@@ -50,6 +51,13 @@ def read_made(path: Path = PATH) -> dict[str, Made]:
 
 
 def _read(stored: Json) -> Made:
-    settings = stored["settings"]
-    runs = [{**run, "config": {**settings[run["setting"]], "seed": run["seed"]}} for run in stored["runs"]]
+    settings, paths = stored["settings"], stored["paths"]
+    runs = [
+        {
+            **run,
+            "config": {**settings[run["setting"]], "seed": run["seed"]},
+            "numbers": {path: value for path, value in zip(paths, run["numbers"], strict=True) if value is not None},
+        }
+        for run in stored["runs"]
+    ]
     return Made(stored["made"], stored["version"], tuple(runs), stored.get("failed", {}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairpriv_core.data.image_benchmarks import AGES
-from fairpriv_core.papers.dp_fermi import FIGURE_3, PAPER
+from fairpriv_core.papers.dp_fermi import FIGURE_3, FIGURE_3_PEOPLE, PAPER
 from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
 from fairpriv_core.papers.preset import Preset, Table
 from fairpriv_core.papers.runs import list_configs
@@ -26,12 +26,16 @@ def test_settings_lie_in_the_printed_ranges(preset: Preset) -> None:
     assert all(0.005 <= method[name] <= 0.01 for method in methods for name in ("learning_rate", "dual_step"))
     assert all(1.0 <= method[name] <= most for method in methods for name in ("dual_norm", "clip_primal"))
     assert {one["seed"] for one in ours} == set(range(15))
-    assert {one["epsilon"] for one in ours} == BUDGETS.get(preset.id, OF_NOTION[ours[0]["notion"]])
+    assert {one["epsilon"] for one in ours} == BUDGETS.get(
+        preset.id.removesuffix("_people"), OF_NOTION[ours[0]["notion"]]
+    )
 
 
 def test_data_that_are_split_by_people_have_a_sweep_for_each_seed() -> None:
-    parts = [sweep["axes"]["seed"] for sweep in FIGURE_3.versions["small"].sweeps]
+    parts = [sweep["axes"]["seed"] for sweep in FIGURE_3_PEOPLE.versions["small"].sweeps]
     assert parts == [[0], [1], [2]]
+    assert {sweep["split"] for sweep in FIGURE_3_PEOPLE.versions["small"].sweeps} == {"people"}
+    assert [sweep["split"] for sweep in FIGURE_3.versions["full"].sweeps] == ["rows"]
 
 
 def test_the_full_version_on_faces_is_as_appendix_f3_has_it() -> None:
