@@ -23,6 +23,7 @@ import numpy as np
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.corrected import Correction, correct, tell_groups
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
+from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.fields import check_labels
 from fairpriv_core.methods.group_estimate import Estimate, Reading, name_by_metric, read_groups
@@ -53,8 +54,13 @@ class Corrects(Releases, Protocol):
 
 
 def fit_corrected(method: Corrects, train: Dataset, training: Training, score: PublicScore) -> Fitted:
-    """Return the score, its decisions moved; RunFailed where a group has too few estimated rows."""
+    """Return the score, its decisions moved; RunFailed where a group has too few estimated rows.
+
+    BadInput for images: the estimate is of thumbnails, and the model would be given pixels.
+    """
     check_labels(method.info, train)
+    if train.image is not None:
+        raise BadInput("learner must be network where rows are images.", field="learner")
     return move_decisions(method, train, training, score, reading=read_groups(method, train, training, score.held_out))
 
 

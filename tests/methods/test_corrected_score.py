@@ -20,7 +20,7 @@ from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import build_cells
 from fairpriv_core.records.model import Model
-from tests.methods.harness import RecordingMechanism, Watcher, make_data, train, with_group
+from tests.methods.harness import RecordingMechanism, Watcher, make_data, make_images, train, with_group
 
 LEARNERS = (LINEAR, BOOSTED)
 _ROWS = 3000
@@ -202,5 +202,7 @@ def test_a_correction_without_prices_leaves_the_score() -> None:
 def test_networks_for_images_take_no_score() -> None:
     with pytest.raises(BadInput, match="learner must be network for network cnn_small, got boosted"):
         OneRelease(learner=BOOSTED, network="cnn_small")
+    with pytest.raises(BadInput, match="learner must be network where rows are images"):
+        train(_method(BOOSTED), [make_images(labels=2)], [RecordingMechanism()])
     with pytest.raises(BadInput, match="learner must be one of network, linear, boosted, got 'forest'"):
         OneRelease(learner="forest")

@@ -13,7 +13,7 @@ from fairpriv_core.engine.trees import Trees
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import public_score
 from fairpriv_core.methods.public_score import BOOSTED, LINEAR, fit_score
-from tests.methods.harness import make_data, make_images, with_group
+from tests.methods.harness import make_data, with_group
 
 LEARNERS = (LINEAR, BOOSTED)
 
@@ -110,8 +110,3 @@ def test_rows_that_are_not_finite_have_a_score(learner: str) -> None:
     score = fit_score(learner, dataclasses.replace(data, X=rows), seed=0)
     assert np.isfinite(score.held_out).all()
     assert np.isfinite(score.parameters).all()
-
-
-def test_images_are_refused_in_one_sentence() -> None:
-    with pytest.raises(BadInput, match="learner must be network where rows are images, got boosted"):
-        fit_score(BOOSTED, make_images(labels=2), seed=0)
