@@ -27,6 +27,8 @@ RECORD_ASSUMED = (
     "The number of training rows and the list of groups are public.",
     "A neighbouring data set has one record zeroed out.",
 )
+#: what whoever uses a model that decides by group takes on
+GROUP_NEEDED = "Predictions need the group of every person: whoever uses the model knows it and may decide by it."
 USUAL_BATCH = 256
 LEAST_STEPS = 1500  # with fewer, training on a small table has not converged
 ASKED_A_ROUND = 9  # fairlearn asks its learner for an answer, then up to 4 times to bound each of two duality gaps

@@ -92,8 +92,8 @@ class GroupThresholdsRecord(AveragedSums, FitsMany):
         return replace(known, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
 
     def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return (*fields.RECORD_ASSUMED, fields.chosen_on("Adult"))
+        """What epsilon takes as given, and what predicting takes."""
+        return (*fields.RECORD_ASSUMED, fields.GROUP_NEEDED, fields.chosen_on("Adult"))
 
     @classmethod
     def fit_many(

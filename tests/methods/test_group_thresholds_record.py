@@ -78,6 +78,7 @@ def test_decisions_are_those_that_were_counted(notion: str) -> None:
     for labels in notions()[notion].populations:
         means = [h[(data.group == group) & np.isin(data.y, labels)].mean() for group in range(3)]
         assert np.ptp(means) <= 0.055
+    assert any("need the group of every person" in sentence for sentence in quiet.assumptions())
     with pytest.raises(BadInput, match="needs the sensitive attribute of every row"):
         predict_proba(fitted.network, fitted.parameters, data.X)
 
