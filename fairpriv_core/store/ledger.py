@@ -51,7 +51,7 @@ from fairpriv_core.text import at_least_text, epsilon_text
 _OF_RUNS = select(
     *(run.c[name] for name in ("key", "status", "request", "worker", "owner", "created", "reserved")),
     POSTING,
-    run.c.record.is_not(None).label("begun"),
+    (run.c.record.is_not(None) | run.c.posting.is_not(None)).label("begun"),
     lease_over(run),
 )
 _RECORD = ""  # the cap table's name for whole records

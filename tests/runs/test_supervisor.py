@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.runs import supervisor as supervisor_of_runs
 from fairpriv_core.runs.children import ChildProcesses
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.session import MemoryJournal
@@ -23,6 +24,7 @@ from fairpriv_core.runs.supervisor import serving
 from fairpriv_core.store.claim import identify, is_dead
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
+from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps.launch import request_cost
 
 Configure = Callable[..., RunConfig]
@@ -205,3 +207,23 @@ def test_a_reused_process_id_is_not_taken_for_the_process() -> None:
     assert not is_dead(identify())
     assert is_dead(f"{host}:{pid}:{int(started) + 1}") and is_dead(None)
     assert not is_dead(f"elsewhere:{pid}:{started}")
+
+
+class Ready:
+    """Stands for processes that could start."""
+
+    ready = True
+
+
+def test_an_idle_supervisor_asks_for_work_where_something_has_changed(
+    local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(supervisor_of_runs, "ChildProcesses", Ready)
+    monkeypatch.setattr(WorkStore, "claim", lambda self, chunk: asked.append(chunk) or ())
+    crew = supervisor_of_runs.Supervisor(str(local.database.path))
+    for changed in (1, 2):
+        local.submit(configure(seed=changed))
+        for _ in range(3):
+            crew.tick()
+        assert len(asked) == changed

@@ -140,6 +140,17 @@ def test_every_connection_that_writes_overwrites_what_it_deletes(tmp_path: Path)
         assert connection.exec_driver_sql("PRAGMA secure_delete").scalar() == 1
 
 
+def test_every_commit_changes_what_tells_of_one(store: RunStore, place: str, configure: Configure) -> None:
+    known = [store.database.version()]
+    assert store.database.version() == known[0] and (known[0] is None) == (store.database.path is None)
+    store.submit(configure())
+    known.append(store.database.version())
+    with open_store(place) as other:
+        other.submit(configure(seed=1))
+    known.append(store.database.version())
+    assert len(set(known)) == (1 if store.database.path is None else 3)
+
+
 def test_a_store_of_a_newer_version_is_left_as_it_is(store: RunStore, place: str, configure: Configure) -> None:
     key = store.submit(configure()).key
     with store.database.write() as connection:
