@@ -23,8 +23,9 @@ import argparse
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -153,21 +154,25 @@ def say(values: Sequence[float], scale: float = 1.0, digits: int = 4) -> str:
 
 
 def main() -> None:
-    """Print a line for each result as it comes, and the table."""
+    """Print a line for each result as it comes, and at last the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=sorted({name for name, _ in ASKED}))
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     wanted = parser.parse_args()
     table: dict[Key, list[Found]] = defaultdict(list)
-    for name, sensitive in ASKED:
-        if wanted.only in (None, name):
-            data = load_dataset(DataSpec(dataset=name, sensitive=sensitive))
-            for seed in wanted.seeds:
-                start = time.process_time()
-                for key, found in run_seed(data, name, seed):
-                    table[key].append(found)
-                    print(seed, key, found, file=sys.stderr, flush=True)
-                print(f"{name} {seed}: {time.process_time() - start:.0f} s of CPU", file=sys.stderr, flush=True)
+    for (name, sensitive), seed in product(ASKED, wanted.seeds):
+        if wanted.only not in (None, name):
+            continue
+        start, data = time.process_time(), load_dataset(DataSpec(dataset=name, sensitive=sensitive))
+        for key, found in run_seed(data, name, seed):
+            table[key].append(found)
+            print(seed, key, found, file=sys.stderr, flush=True)
+        print(f"{name} {seed}: {time.process_time() - start:.0f} s of CPU", file=sys.stderr, flush=True)
+    print_table(table)
+
+
+def print_table(table: Mapping[Key, Sequence[Found]]) -> None:
+    """Print means and intervals over the seeds."""
     print(
         "| data | group seen | notion, bound | ε | accuracy | gap | above the mixing line, points | score | constant |"
     )

@@ -9,6 +9,7 @@ the truth than two errors. Truth uses the sensitive attribute as it is: nothing 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
@@ -48,21 +49,19 @@ def main() -> None:
 
 def list_lines(train: Dataset, score: PublicScore) -> Iterator[str]:
     """Yield a line for each ε, method and notion; a draw whose groups are too small to go on is left out and said."""
-    for epsilon in EPSILONS:
-        for kind in (OneRelease, GroupThresholds):
-            for notion in ASKED:
-                method = kind(learner="linear", gap_target=TARGET)
-                known = method.calibrated(epsilon=epsilon, delta=DELTA, n_train=train.n)
-                found = [one for _ in range(DRAWS) if (one := try_once(known, notion, train, score)) is not None]
-                told = f"{epsilon:g} | `{kind.info.name}` | {notions()[notion].title.lower()}"
-                if not found:
-                    yield f"{told} | no draw goes on | | | |"
-                    continue
-                released, true, error = np.array(found).T
-                within = np.mean(np.abs(true - released) <= 2.0 * error)
-                deviation = np.sqrt(np.mean((true - released) ** 2))
-                means = " | ".join(f"{value.mean():.3f}" for value in (released, true, error))
-                yield f"{told} | {means} | {deviation:.3f} | {100 * within:.0f} % of {len(found)}"
+    for epsilon, kind, notion in product(EPSILONS, (OneRelease, GroupThresholds), ASKED):
+        method = kind(learner="linear", gap_target=TARGET)
+        known = method.calibrated(epsilon=epsilon, delta=DELTA, n_train=train.n)
+        found = [one for _ in range(DRAWS) if (one := try_once(known, notion, train, score)) is not None]
+        told = f"{epsilon:g} | `{kind.info.name}` | {notions()[notion].title.lower()}"
+        if not found:
+            yield f"{told} | no draw goes on | | | |"
+            continue
+        released, true, error = np.array(found).T
+        within = np.mean(np.abs(true - released) <= 2.0 * error)
+        deviation = np.sqrt(np.mean((true - released) ** 2))
+        means = " | ".join(f"{value.mean():.3f}" for value in (released, true, error))
+        yield f"{told} | {means} | {deviation:.3f} | {100 * within:.0f} % of {len(found)}"
 
 
 def try_once(method: OneRelease | GroupThresholds, notion: str, train: Dataset, score: PublicScore) -> Numbers | None:
