@@ -65,7 +65,7 @@ def list_lines(train: Dataset, score: PublicScore) -> Iterator[str]:
 
 
 def try_once(method: OneRelease | GroupThresholds, notion: str, train: Dataset, score: PublicScore) -> Numbers | None:
-    """Return (released gap, true gap, error) of one release; None where it ends the run."""
+    """Return (released gap, true gap, error) of one release; None where it ends the run, or tells no gap."""
     training = Training(notions()[notion], SEED, Mechanism(Randomness.fresh()), Unwatched())
     try:
         if isinstance(method, GroupThresholds):
@@ -80,7 +80,8 @@ def try_once(method: OneRelease | GroupThresholds, notion: str, train: Dataset, 
     metric = notions()[notion].metric
     counts = count_cells(decided.astype(np.int64), train.y, train.group, train.groups)
     true = max(float(np.ptp(divide(*sum_rate(rate, counts)))) for rate in rates_of(notions()[notion]))
-    return fitted.notes["released_gaps"][metric], true, fitted.notes["released_gap_errors"][metric]
+    released, error = (fitted.notes[name][metric] for name in ("released_gaps", "released_gap_errors"))
+    return None if released is None or error is None else (released, true, error)
 
 
 def decide_held_out(fitted: Fitted, train: Dataset, score: PublicScore) -> np.ndarray:
