@@ -105,7 +105,8 @@ class Supervisor:
         while len(self._previews) < self._most_previews and (key := self._work.previews.claim()):
             self._previews[key] = self._nursery.start(run_preview, self._place, key)
             note("preview_taken", preview=key)
-        self._seen = seen
+        full = len(self._jobs) == self.slots or (self._previews and len(self._previews) == self._most_previews)
+        self._seen = None if full else seen  # who is full has not asked what waits
 
     def stop(self) -> None:
         """End the children; their runs go back to the queue and on from their last checkpoints."""

@@ -24,7 +24,7 @@ from fairpriv_core.runs.supervisor import serving
 from fairpriv_core.store.claim import identify, is_dead
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.store.work import WorkStore
+from fairpriv_core.store.work import Claims, WorkStore
 from fairpriv_core.sweeps.launch import request_cost
 
 Configure = Callable[..., RunConfig]
@@ -214,6 +214,25 @@ class Ready:
 
     ready = True
 
+    def __init__(self) -> None:
+        self.started: list[Started] = []
+
+    def start(self, run: object, place: str, claims: Claims) -> Started:
+        self.started.append(Started(claims))
+        return self.started[-1]
+
+
+class Started:
+    """Stands for a process that is at work until it is told to end."""
+
+    def __init__(self, claims: Claims) -> None:
+        self.claims, self.alive = claims, True
+
+    def mishap(self) -> None: ...
+
+    def patience(self, asked: bool) -> float:
+        return 0.0
+
 
 def test_an_idle_supervisor_asks_for_work_where_something_has_changed(
     local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
@@ -227,3 +246,23 @@ def test_an_idle_supervisor_asks_for_work_where_something_has_changed(
         for _ in range(3):
             crew.tick()
         assert len(asked) == changed
+
+
+def test_a_run_that_waits_is_taken_when_a_place_gets_free_though_nothing_else_changes(
+    local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process ends a moment after its last commit: what was seen in between must not count as asked."""
+    nursery = Ready()
+    monkeypatch.setattr(supervisor_of_runs, "ChildProcesses", lambda: nursery)
+    crew = supervisor_of_runs.Supervisor(str(local.database.path), slots=1)
+    first, second = (local.submit(configure(seed=seed)).key for seed in (1, 2))
+    crew.tick()
+    (process,) = nursery.started
+    WorkStore(local.database).refuse(process.claims[0], "the test ends it", "failed")
+    for _ in range(3):
+        crew.tick()
+    assert len(nursery.started) == 1
+    process.alive = False
+    crew.tick()
+    crew.tick()
+    assert [one.claims[0].key for one in nursery.started] == [first, second]
