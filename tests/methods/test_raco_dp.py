@@ -56,10 +56,10 @@ def test_a_row_is_counted_once_in_its_cell_by_its_decision(notion: str) -> None:
     row = 17
     alone = RecordingMechanism(forced=lambda epoch, step: np.array([row]), replayed=base.releases)
     train(METHOD, [data], [alone], notion)
-    cells = {"equalized_odds": 6}.get(notion, 3)
-    counts = _histograms(of_kind(alone, ""), METHOD, 2 * cells)
-    place = data.group[row] + (3 * data.y[row] if cells == 6 else 0)
-    inside = notion != "equal_opportunity" or data.y[row] == 1
+    among = notions()[notion].conditions
+    counts = _histograms(of_kind(alone, ""), METHOD, 2 * 3 * len(among))
+    inside = among == (None,) or data.y[row] in among
+    place = data.group[row] + (3 * among.index(data.y[row]) if inside and among != (None,) else 0)
     assert np.allclose(counts.sum(axis=1), float(inside))
     assert np.allclose(counts[:, 2 * place : 2 * place + 2].sum(axis=1), float(inside))
 

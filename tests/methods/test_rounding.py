@@ -13,6 +13,7 @@ import pytest
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine import kernel as kernel_module
+from fairpriv_core.engine import products
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.layers import Dense, LayeredShape
 from fairpriv_core.engine.networks import NetworkShape
@@ -112,7 +113,7 @@ def _largest_move(case: str, models: int) -> float:
 @pytest.mark.parametrize("models", [1, 2])
 def test_a_sum_in_one_product_is_caught(models: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it once was: one block that holds the whole sample."""
-    for module in (kernel_module, sums):
+    for module in (kernel_module, products, sums):
         monkeypatch.setattr(module, "BLOCK", 10**9)
     assert _largest_move("500000", models) > 1.0
 

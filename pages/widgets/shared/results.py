@@ -67,7 +67,7 @@ def show_results(results: StartResults, epsilon: float) -> None:
     show_figure(replace(figure, caption=words, raw=False), "start_trade_off")
     with st.expander("How these results were made", key="start_made"):
         if results.encoding != ENCODINGS[0]:
-            st.markdown(f"Encoding {encoding_text(results.encoding)}.")
+            st.markdown(f"Encoding {plain(encoding_text(results.encoding))}.")
         st.markdown(
             f"{len(results.outcomes)} runs of this software on {plain(results.made)}, with seeds "
             f"{', '.join(f'{seed:d}' for seed in sorted({run.seed for run in results.outcomes}))}. "
