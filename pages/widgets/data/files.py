@@ -105,7 +105,7 @@ def offer_upload(store: RunStore) -> bool:
     sent = tuple(each.file_id for each in st.session_state.get(key) or ())  # those that are gone too
     if sent and sent != st.session_state.get("uploaded"):
         st.session_state["uploaded"] = sent
-        st.session_state["upload_faults"] = _take(store, given) if len(given) == len(sent) else (_LOST,)
+        st.session_state["upload_faults"] = _take_new(store, given, sent)
         if not st.session_state["upload_faults"]:
             st.session_state[_TURN] = turn + 1
             st.rerun()
@@ -140,6 +140,19 @@ def offer_sharing(store: RunStore, upload: Upload) -> None:
 
 def _share(store: RunStore, upload: Upload, *, shared: bool) -> None:
     store.uploads.share(upload.id, upload.owner, shared=shared)
+
+
+def _take_new(store: RunStore, given: Sequence[UploadedFile], sent: Sequence[str]) -> tuple[str, ...]:
+    """Take what was dropped, as `_take`; the next drop replaces a file that was refused alone."""
+    alone: set[str] = st.session_state.setdefault("refused_alone", set())
+    wanted = [each for each in sent if each not in alone] or sent
+    held = [each for each in given if each.file_id in wanted]
+    if len(held) < len(wanted):
+        return (_LOST,)
+    faults = _take(store, held)
+    if faults and len(held) == 1:
+        alone.add(held[0].file_id)
+    return faults
 
 
 def _take(store: RunStore, given: Sequence[UploadedFile]) -> tuple[str, ...]:
