@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 
@@ -118,7 +119,7 @@ def test_numbers_have_at_most_two_decimals_and_units(said: str, expected: str) -
 
 
 def test_outcomes_are_json() -> None:
-    assert json.loads(json.dumps(vars(read_outcome(record(3)))))["seed"] == 3
+    assert json.loads(json.dumps(asdict(read_outcome(record(3)))))["seed"] == 3
 
 
 def test_a_run_on_a_release_has_that_releases_epsilon() -> None:
