@@ -64,20 +64,20 @@ def test_counts_as_a_second_event_are_refused(monkeypatch: pytest.MonkeyPatch) -
         gradient = mechanism.sampled_gaussian(totals[0], radius=bounds[0], step=2 * step, **shared)
         return gradient[None], mechanism.sampled_gaussian(counts[0], radius=1.0, step=2 * step + 1, **shared)[None]
 
-    monkeypatch.setattr(Rule, "_release", apart)
+    monkeypatch.setattr(Rule, "_release_both", apart)
     with pytest.raises(FairprivError, match="every sample of this epoch is used"):
         train(OPT_Q, [make_data()], [RecordingMechanism()])
 
 
 @pytest.mark.parametrize("method", [OPT_Q, DPSGD_F, FAIRDP], ids=["opt_q", "dpsgd_f", "fairdp"])
 def test_exact_counts_are_caught(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest: Callable[..., Any] = Rule._release
+    honest: Callable[..., Any] = Rule._release_both
 
     def exact(self: Rule, totals: np.ndarray, counts: np.ndarray, *rest: Any) -> tuple[np.ndarray, ...]:
         return honest(self, totals, counts, *rest)[0], counts
 
     assert not _replay_differs(method)
-    monkeypatch.setattr(Rule, "_release", exact)
+    monkeypatch.setattr(Rule, "_release_both", exact)
     assert _replay_differs(method)
 
 

@@ -217,6 +217,7 @@ def measure(fitted: Fitted, people: Dataset) -> dict[str, float]:
     return {
         "demographic_parity": float(np.ptp(overall)),
         "equal_opportunity": float(by_label[1]),
+        "predictive_equality": float(by_label[0]),
         "equalized_odds": float(by_label.max()),
         "accuracy": float(np.trace(counts.sum(axis=0)) / people.n),
     }
