@@ -36,7 +36,6 @@ from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL
 from fairpriv_core.notions.surrogates import derivative, output
-from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
 from fairpriv_core.privacy.sums import on_grid
@@ -126,8 +125,8 @@ class PfLdRecord(PoissonShares, FitsMany):
         return {"gradients": self.clip_primal, "dual": dual_bound(self), "counts": 1.0}
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
-        """Return the moments accountant's figure (RDP) for the same releases."""
-        return rdp_epsilon(self.event(n_train), delta)
+        """No paper makes a claim."""
+        return None
 
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
