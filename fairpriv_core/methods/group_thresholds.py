@@ -132,7 +132,7 @@ class GroupThresholds(FitsAlone):
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""
-        return (*fields.ATTRIBUTE_ASSUMED, fields.chosen_on("splits of Adult and COMPAS"))
+        return (*fields.ATTRIBUTE_ASSUMED, fields.GROUP_NEEDED, fields.chosen_on("splits of Adult and COMPAS"))
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where a group has too few estimated rows."""

@@ -113,9 +113,12 @@ class OneReleaseRecord(AveragedSums, FitsMany):
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
         mu = gaussian_mu(epsilon, delta)
-        shares = {"noise_counts": self.share_counts, "noise_flips": self.share_flips}
-        set_ = {name: 1.0 / (mu * math.sqrt(share)) for name, share in shares.items() if getattr(self, name) is None}
-        known = replace(self, **set_)  # type: ignore[arg-type]
+        counts, flips = (1.0 / (mu * math.sqrt(share)) for share in (self.share_counts, self.share_flips))
+        known = replace(
+            self,
+            noise_counts=counts if self.noise_counts is None else self.noise_counts,
+            noise_flips=flips if self.noise_flips is None else self.noise_flips,
+        )
         if self.noise_primal is not None:
             return known
 

@@ -9,16 +9,9 @@ from dataclasses import dataclass
 from fairpriv_core.papers.preset import Paper, Preset
 from fairpriv_core.papers.printed import Beside, set_beside
 from fairpriv_core.papers.results import Made
-from fairpriv_core.papers.status import Status, say_needed
+from fairpriv_core.papers.status import TITLES, Status, say_needed
 from fairpriv_core.papers.values import Runs
 from fairpriv_core.papers.verdicts import judge_all
-
-TITLES: Mapping[Status, str] = {
-    "agrees": "agrees",
-    "differs": "differs",
-    "open": "open",
-    "not_tested": "not tested",
-}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from fairpriv_core.papers.values import Runs, by_config, has_interval, read_path
 from fairpriv_core.stats import Mean, mean_interval
 
 Status = Literal["agrees", "differs", "open", "not_tested"]
-STATUSES: tuple[Status, ...] = ("agrees", "differs", "open", "not_tested")
+#: each in words, in the order in which they are told
+TITLES: dict[Status, str] = {"agrees": "agrees", "differs": "differs", "open": "open", "not_tested": "not tested"}
 MOST_SEEDS = 1000  # more are not run for a claim
 
 

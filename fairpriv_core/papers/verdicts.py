@@ -18,7 +18,7 @@ from itertools import pairwise
 from fairpriv_core.papers.differences import compare, list_differences, reach, used_by
 from fairpriv_core.papers.preset import Best, Check, Claim, Compare, Preset, Quantity, Reach, Trend, Value
 from fairpriv_core.papers.printed import note_unlike
-from fairpriv_core.papers.status import STATUSES, Status, count_seeds_needed, find_unlearned, say_needed, stand
+from fairpriv_core.papers.status import TITLES, Status, count_seeds_needed, find_unlearned, say_needed, stand
 from fairpriv_core.papers.values import (
     Runs,
     amount,
@@ -111,12 +111,6 @@ def _unit(value: Value) -> str:
 
 _OURS = "Ours, proved, which the paper does not have"
 _NO_RUNS = "Open: no finished run to judge by."
-_IN_WORDS: dict[Status, str] = {
-    "agrees": "agrees",
-    "differs": "differs",
-    "open": "open",
-    "not_tested": "not tested",
-}
 
 
 @dataclass(frozen=True)
@@ -225,7 +219,7 @@ def _tell_case(found: Finding, *, several: bool) -> str:
     text = (f"{found.case}: " if found.case else "") + found.words
     if found.status == "open":
         return f"{text} (open; {say_needed(found.seeds, found.seeds_needed)})"
-    return f"{text} ({_IN_WORDS[found.status]})" if several else text
+    return f"{text} ({TITLES[found.status]})" if several else text
 
 
 def _lead(known: Sequence[Finding], cases: int) -> str:
@@ -241,8 +235,8 @@ def _lead(known: Sequence[Finding], cases: int) -> str:
     if counts["open"] == len(known):
         return f"Open {with_seeds}: on average it holds in {holding} {of}, none settled"
     if cases == 1:
-        return _IN_WORDS[known[0].status].capitalize()
-    parts = [f"{_IN_WORDS[status]} in {counts[status]}" for status in STATUSES if counts[status]]
+        return TITLES[known[0].status].capitalize()
+    parts = [f"{TITLES[status]} in {counts[status]}" for status in TITLES if counts[status]]
     average = f" ({with_seeds}; on average it holds in {holding} of the {counts['open']} open)"
     text = f"{', '.join(parts)} {of}{average if counts['open'] else ''}"
     return text[:1].upper() + text[1:]

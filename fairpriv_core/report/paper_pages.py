@@ -13,7 +13,8 @@ from typing import Any, Literal
 from fairpriv_core.papers.preset import Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.results import Made
-from fairpriv_core.papers.scoreboard import TITLES, count_claims, list_printed, say_main_claim
+from fairpriv_core.papers.scoreboard import count_claims, list_printed, say_main_claim
+from fairpriv_core.papers.status import TITLES
 from fairpriv_core.papers.verdicts import Verdict, judge_all
 from fairpriv_core.report.paper_figures import describe_runs, list_cells
 from fairpriv_core.report.paper_prose import count_made, list_lines

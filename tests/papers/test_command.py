@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairpriv_core.papers import catalog
-from fairpriv_core.papers.status import STATUSES
+from fairpriv_core.papers.status import TITLES
 from fairpriv_core.store.runs import open_store
 from tests.cli.commands import Call
 from tests.papers import tiny
@@ -102,7 +102,7 @@ def test_results_made_earlier_are_shown_without_training(call: Call, monkeypatch
     said = call("papers", "show", "dp_fermi.figure10", "--json")
     found = said.json
     assert said.code == 0 and found["id"] == "dp_fermi.figure10"
-    assert len(found["claims"]) == 6 and {claim["status"] for claim in found["claims"]} <= set(STATUSES)
+    assert len(found["claims"]) == 6 and {claim["status"] for claim in found["claims"]} <= set(TITLES)
 
 
 def test_what_waits_and_what_is_unknown_is_refused(call: Call) -> None:

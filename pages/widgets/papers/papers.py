@@ -14,8 +14,7 @@ from fairpriv_core.papers.catalog import find_preset
 from fairpriv_core.papers.preset import MEASURES, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.runs import attach, find_records, list_configs
-from fairpriv_core.papers.scoreboard import TITLES
-from fairpriv_core.papers.status import say_needed
+from fairpriv_core.papers.status import TITLES, say_needed
 from fairpriv_core.papers.values import Runs
 from fairpriv_core.papers.verdicts import Finding, Verdict, judge_all
 from fairpriv_core.report.paper_figures import describe_drawing, draw_preset, list_cells

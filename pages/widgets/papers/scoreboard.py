@@ -7,7 +7,8 @@ import streamlit as st
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.preset import Paper
 from fairpriv_core.papers.results import Made, read_made
-from fairpriv_core.papers.scoreboard import TITLES, ClaimRow, count_claims, list_claims, list_printed, say_main_claim
+from fairpriv_core.papers.scoreboard import ClaimRow, count_claims, list_claims, list_printed, say_main_claim
+from fairpriv_core.papers.status import TITLES
 from pages.widgets.shared.state import choose, keep, mount_default, mount_index
 
 _ALL = "all"
