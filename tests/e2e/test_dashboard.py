@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -43,3 +44,13 @@ def test_nothing_overflows_at_phone_width(scheme: Literal["light", "dark"], tab:
         tab.wait_for_timeout(1500)
         wide = tab.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth")
         assert wide <= 390, page
+
+
+def test_an_address_in_a_link_is_no_link_on_the_page(tab: Page, site: Any) -> None:
+    """The site's Markdown makes links of addresses even where each of their signs is escaped."""
+    wait_for_runs(site, submit(site, {"name": "none", "epochs": 1}, seed=391, epsilon=None))
+    words = "https://b.example www.b.example a@b.example"
+    open_page(tab, site, f"audit?{urlencode({'run': f'[x]({words})'})}")
+    main = tab.locator("[data-testid=stMain]")
+    expect(main).to_contain_text("b.example")
+    assert main.locator("a[href*='b.example']").count() == 0

@@ -44,7 +44,12 @@ def sentence(message: str) -> str:
 def plain(text: str) -> str:
     """Escape what Markdown would read as markup, so that a name somebody wrote is shown as it is.
 
+    An address becomes a link even where each of its signs is escaped; a word joiner, which nobody sees, keeps it text.
+
     >>> plain("<b>*a*</b>")
     '\\\\<b\\\\>\\\\*a\\\\*\\\\</b\\\\>'
+    >>> plain("www.a.org")
+    'www\\u2060.a.org'
     """
-    return re.sub(r"([\\`*_\[\]<>#|$~:!])", r"\\\1", text)
+    apart = re.sub(r"(?<=www)(?=\.)|(?=://)|(?=@)", "\u2060", text, flags=re.IGNORECASE)
+    return re.sub(r"([\\`*_\[\]<>#|$~:!])", r"\\\1", apart)
