@@ -262,10 +262,14 @@ def shorten(method: Method, rows: int, delta: float) -> Method:
     """Return the method with 40 % of the rows a step, steps so short that gradients stay, and as many epochs as tell.
 
     That is the most of 3, 4, 6, 8 or 12 whose epsilon stays at 8 or below; 2 where none does. A search for a mixture
-    gets two rounds. The made-up rows are a table, so the network is an mlp, whatever the run's is.
+    gets two rounds, a warm-up none. The made-up rows are a table, so the network is an mlp, whatever the run's is. A
+    method that pursues nothing gets no epochs more: with them it would release what its noise was not set for.
     """
     steps = {"batch_size": round(_RATE * rows), "sampling_rate": _RATE, "learning_rate": _STEP_LENGTH}
     short = with_fields(method, **steps, iterations=_ROUNDS, network=MLP)
+    if method.idle_reason() is not None:
+        return with_fields(short, epochs=min(getattr(method, "epochs", 1), _EPOCHS[0]))
+    short = with_fields(short, warmup_epochs=0)
     choices = [with_fields(short, epochs=count) for count in _EPOCHS]
     telling = [choice for choice in choices[1:] if 0 < coarse_epsilon(choice.event(rows), delta) <= _TELLING]
     return telling[-1] if telling else choices[0]

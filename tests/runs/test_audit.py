@@ -168,6 +168,20 @@ def test_the_schedule_keeps_the_noise_and_a_telling_epsilon() -> None:
     assert proved(with_fields(brief, epochs=brief.epochs + 8), 400, 1e-5) > found  # type: ignore[operator]
 
 
+def test_a_long_warm_up_does_not_leave_an_audit_without_releases() -> None:
+    method = PfLd(epochs=60, warmup_epochs=40).calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
+    brief = shorten(method, 400, 1e-5)
+    assert isinstance(brief, PfLd) and brief.pursues
+
+
+@pytest.mark.parametrize("given", [{"epochs": 1}, {"epochs": 3, "warmup_epochs": 3}, {"multiplier_max": 0.0}])
+def test_a_method_that_pursues_nothing_is_audited_for_what_it_releases(given: dict[str, Any]) -> None:
+    method = with_fields(PfLd(), **given).calibrated(epsilon=1.0, delta=1e-5, n_train=20_000)
+    plan = AuditPlan(runs=40, canaries=20, changes=2, together=20)
+    found = audit_method(method, notion="demographic_parity", delta=1e-5, plan=plan, report=silent)
+    assert found["event"] and not found["distinguishing"]["refuted"]
+
+
 def test_a_field_that_a_method_has_not_is_left_out() -> None:
     method = JagielskiPost(noise_counts=0.5)
     assert with_fields(method, sampling_rate=0.4, epochs=3) == JagielskiPost(noise_counts=0.5, epochs=3)
