@@ -6,6 +6,8 @@ import streamlit as st
 
 from fairpriv_core.data.catalog import default_split
 from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.roles import guess_attributes
+from fairpriv_core.data.table import show_number
 from fairpriv_core.data.table_schema import from_text
 from pages.widgets.data.files import begin_file
 from pages.widgets.data.groups import choose_fewer, show_counts, show_terms
@@ -51,7 +53,7 @@ def _follow_reference() -> None:
     spec = find_spec(reference)
     if spec is None:
         return
-    columns = [part.partition(":") for part in spec.sensitive.split("+")]
+    asked = guess_attributes(spec.sensitive)
     if value("source") != "file" or spec.file is not None:
         choose("source", "benchmark" if spec.file is None else "file")
     name = "dataset" if spec.file is None else "file"
@@ -71,10 +73,11 @@ def _follow_reference() -> None:
     choose("encoding", spec.encoding)
     choose("group_ratio", "" if spec.group_ratio is None else str(spec.group_ratio))
     choose("rows", "" if spec.rows is None else str(spec.rows))
-    choose("attributes", tuple(column for column, _, _ in columns))
-    for column, _, edges in columns:
-        if edges:
-            choose(f"edges.{column}", edges)
+    choose("attributes", tuple(one.column for one in asked))
+    for one in asked:
+        if one.edges:
+            choose(f"edges.{one.column}", ",".join(map(show_number, one.edges)))
+        choose(f"groups.{one.column}", one.values)
 
 
 def _describe(spec: DataSpec) -> None:

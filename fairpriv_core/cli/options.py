@@ -8,7 +8,10 @@ FILE = (
     "Your own table in place of a data set: CSV, Excel (.xlsx) or Parquet; a CSV also as .gz, or several in one .zip."
 )
 FILES = f"{FILE} Given several times: CSV files with the same columns, which are one table."
-SENSITIVE = "The sensitive attribute: a column, column:edge,edge to cut numbers, a+b to cross two."
+SENSITIVE = (
+    "The sensitive attribute: a column, column:edge,edge to cut numbers, column=value,value to make all others one "
+    "group, a+b to cross two."
+)
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 out = click.option("--out", help="Write the record here too.")
 variant = click.option("--variant", help="proved (default) or published, where the method has both.")

@@ -15,7 +15,7 @@ from fairpriv_core.data.guess import declare, guess_column, list_values, measure
 from fairpriv_core.data.own_images import attach_images
 from fairpriv_core.data.problem import Categorical, DataSpec, Numeric
 from fairpriv_core.data.read import ReadAs, Reading, read_table
-from fairpriv_core.data.roles import Attribute, parse_label, parse_sensitive
+from fairpriv_core.data.roles import Attribute, list_meant, parse_label, parse_sensitive
 from fairpriv_core.data.schema import Declared, RawTable
 from fairpriv_core.data.table import Column, Table, find_missing, to_codes
 from fairpriv_core.data.table_schema import ColumnSchema, TableSchema, check_declared, from_text
@@ -50,7 +50,8 @@ def read_own_file(path: Path, spec: DataSpec) -> RawTable:
     reading = read_columns(path, schema, exact=f"{spec.sensitive} {spec.label}", person=spec.person)
     table = {name: column for name, column in reading.table.items() if name not in (spec.image, spec.person)}
     for field, text in (("label", spec.label or ""), ("sensitive", spec.sensitive)):
-        for name in _named_columns(text, table) & set(reading.unused):
+        meant = () if text.strip() in table else list_meant(text)
+        for name in set(meant).intersection(reading.unused):
             raise BadInput(reading.unused[name], field=field)
     asked = _find_compared(spec, table)
     _check_schema(schema, asked, reading)
@@ -169,11 +170,3 @@ def _tell_left_out(said: Mapping[str, ColumnSchema], schema: TableSchema | None,
         return {name: column.reason for name, column in said.items() if column.role != "feature"}
     stated = {column.name for column in schema.columns}
     return {name: f"column '{name}' is left out by the schema." for name in table if name not in stated}
-
-
-def _named_columns(text: str, table: Collection[str]) -> set[str]:
-    """Return every column that the text of a label or sensitive attribute could mean; `table` are those in use."""
-    if text.strip() in table:
-        return set()
-    parts = [part.strip() for part in text.split("+")]
-    return {text.strip(), *parts, *(part.rpartition(":")[0].strip() for part in parts)}

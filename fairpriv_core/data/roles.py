@@ -1,14 +1,16 @@
 """Which column is the label, which the sensitive attribute, which are features; and how rows are put into groups.
 
-The sensitive attribute is `sex`, `age:25,60` (cut at edges) or `sex+race` (crossed); groups never depend on counts. A
-label is named alike: `paid`, or `score:150`, numbers cut in two.
+The sensitive attribute is `sex`, `age:25,60` (cut at edges), `race=White,Black` (all others are one group) or
+`sex+race` (crossed); groups never depend on counts. A label is named alike: `paid`, or `score:150`, cut in two.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise, product
@@ -24,29 +26,76 @@ from fairpriv_core.errors import BadInput
 MOST_GROUPS = 50
 #: more classes than this cannot be told apart
 MOST_CLASSES = 100
+OTHERS = ("Other", "All others")  # the first that is not itself a group
+_PLUS = re.compile(r'\+(?=(?:[^"]*"[^"]*")*[^"]*$)')  # not one in quotes
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column as a person named it, sensitive or label; `edges` are empty unless the person gave some."""
+    """A column as a person named it, sensitive or label, with the edges or the values that it was given, if any."""
 
     column: str
     edges: tuple[float, ...] = ()
+    values: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the text that names it; `parse_sensitive` reads it back.
+
+        >>> str(Attribute("age", (25.0, 60.0))), str(Attribute("race", values=("White", "Black, other")))
+        ('age:25,60', 'race=White,"Black, other"')
+        """
+        edges, values = map(show_number, self.edges), map(_quote, self.values)
+        return self.column + (f":{','.join(edges)}" * bool(self.edges)) + (f"={','.join(values)}" * bool(self.values))
+
+
+def _quote(value: str) -> str:
+    plain = value == value.strip() and not set(value) & set('+,"')
+    return value if plain else '"' + value.replace('"', '""') + '"'
+
+
+def split_crossed(text: str) -> list[str]:
+    """Return the parts of `sex+race`; a plus in the quotes of a value does not part.
+
+    >>> split_crossed('sex+age="65+",young')
+    ['sex', 'age="65+",young']
+    """
+    return [part.strip() for part in (_PLUS.split(text) if "=" in text else text.split("+"))]
+
+
+def list_meant(text: str) -> tuple[str, ...]:
+    """Return every name of a column that `text`, a label or sensitive attribute, could mean; see `parse_sensitive`."""
+    parts = [text.strip(), *split_crossed(text)]
+    given = [part.rpartition(":")[0].strip() for part in parts] + [part.partition("=")[0].strip() for part in parts]
+    return tuple(name for name in dict.fromkeys([*parts, *given]) if name)
 
 
 def parse_sensitive(text: str, columns: Collection[str]) -> tuple[Attribute, ...]:
     """Return the attributes that `text` names; `columns` are those that exist, and win over the grammar.
 
     `sex` also finds a lone column `SEX`: names are told apart by case only where two columns differ by nothing else.
-    Raises BadInput for an unknown column, for edges that are not rising numbers and for a column named twice.
+    Raises BadInput for an unknown column, for edges that are not rising numbers, for a column or a value named twice.
     """
     whole = text.strip()
-    parts = [whole] if whole in columns else [part.strip() for part in whole.split("+")]
+    parts = [whole] if whole in columns else split_crossed(whole)
     attributes = tuple(_parse_attribute(part, columns) for part in parts)
     names = [attribute.column for attribute in attributes]
     if len(set(names)) < len(names):
         raise BadInput(f"sensitive names a column twice in '{text}'; cross unlike columns.", field="sensitive")
     return attributes
+
+
+def guess_attributes(text: str) -> tuple[Attribute, ...]:
+    """Return the attributes that `text` seems to name where its columns are not known; BadInput as `parse_sensitive`.
+
+    >>> [each.column for each in guess_attributes("sex+age:25,60+race=White")]
+    ['sex', 'age', 'race']
+    """
+    columns = []
+    for part in split_crossed(text):
+        name, colon, edges = part.rpartition(":")
+        cut = name if colon and _read_edges(edges) else part
+        columns.append((part.partition("=")[0] if "=" in part else cut).strip())
+    return parse_sensitive(text, columns)
 
 
 def parse_label(text: str, columns: Collection[str]) -> Attribute:
@@ -76,13 +125,40 @@ def declare_grouping(attribute: Attribute, column: Numeric | Categorical, declar
                 f"write it without edges, or cut a numeric column.",
                 field="sensitive",
             )
+        if attribute.values:
+            return _keep_apart(attribute, column)
         return declared.get(column.name, Grouping(column.name, values=column.categories))
+    if attribute.values:
+        raise BadInput(
+            f"'{column.name}' is a numeric column, so no values of it are groups; "
+            f"say where to cut it, like {column.name}:25,60.",
+            field="sensitive",
+        )
     edges = attribute.edges or declared.get(column.name, Grouping(column.name)).edges
     if not edges:
         raise BadInput(
             f"'{column.name}' is a numeric column; say where to cut it, like {column.name}:25,60.", field="sensitive"
         )
     return Grouping(column.name, edges=edges)
+
+
+def _keep_apart(attribute: Attribute, column: Categorical) -> Grouping:
+    """Return a group for each value that was named, and one for all others; BadInput where that makes no sense."""
+    known = {canonical(value): value for value in column.categories}
+    asked = [canonical(_recoded(column, value)) for value in attribute.values]
+    unknown = [value for value, name in zip(attribute.values, asked, strict=True) if name not in known]
+    if unknown:
+        raise BadInput(
+            f"'{column.name}' has no value '{unknown[0]}'; choose from {_list(column.categories)}.", field="sensitive"
+        )
+    if len(set(asked)) == len(known):
+        raise BadInput(
+            f"'{attribute}' names every value, so none is left for the others; "
+            f"write {column.name}, or leave out those that shall be one group.",
+            field="sensitive",
+        )
+    rest = next(name for name in OTHERS if canonical(name) not in asked)
+    return Grouping(column.name, values=tuple(known[name] for name in asked), rest=rest)
 
 
 def name_groups(grouping: Grouping) -> tuple[str, ...]:
@@ -142,6 +218,9 @@ def _round_edges(edges: tuple[float, ...], values: Column) -> np.ndarray:
 
 
 def _parse_attribute(part: str, columns: Collection[str]) -> Attribute:
+    named, equals, values = part.partition("=")
+    if equals and part not in columns and (chosen := _find_column(named.strip(), columns)) is not None:
+        return Attribute(chosen, values=_parse_values(values, part))
     column, edges = _find_cut(part, columns)
     if column is None:
         raise BadInput(f"unknown column '{part}' in sensitive; choose from {', '.join(columns)}.", field="sensitive")
@@ -161,6 +240,16 @@ def _find_column(name: str, columns: Collection[str]) -> str | None:
         return name
     alike = [column for column in columns if column.casefold() == name.casefold()]
     return alike[0] if len(alike) == 1 else None
+
+
+def _parse_values(text: str, part: str) -> tuple[str, ...]:
+    values = tuple(value.strip() for value in next(csv.reader([text], skipinitialspace=True), []))
+    if not values or not all(values) or len({canonical(value) for value in values}) < len(values):
+        raise BadInput(
+            f"the values in '{part}' must be different ones with commas between, like race=White,Black.",
+            field="sensitive",
+        )
+    return values
 
 
 def _parse_edges(text: str, part: str) -> tuple[float, ...]:

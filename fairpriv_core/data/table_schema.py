@@ -16,7 +16,7 @@ from fairpriv_core import checks
 from fairpriv_core.data.dates import ORDERS, PARTS, read_date
 from fairpriv_core.data.problem import DatePart
 from fairpriv_core.data.read import MOST_VALUES, ReadAs
-from fairpriv_core.data.roles import MOST_GROUPS, Attribute
+from fairpriv_core.data.roles import MOST_GROUPS, Attribute, list_meant
 from fairpriv_core.data.table import canonical, show_number
 from fairpriv_core.errors import BadInput
 from fairpriv_core.plain import check_plain, read_json, read_toml, write_toml
@@ -37,6 +37,7 @@ _HEAD = """\
 #   range = [low, high] of numbers and of years; categories = [...]; missing = true gives missing values a feature
 #   part = year, month, weekday or age (then also at = "YYYY-MM-DD") of a date; order = ymd, mdy or dmy
 #   cut = [...] of a label or sensitive column; positive = the label's value that counts as 1
+#   groups = [...] of a sensitive column: the values that are groups; all others are one more
 # values_from = "rows": what is not stated is read from the rows. Write "declared" where all of it is stated, and known
 # without the rows: then an epsilon that protects records takes no more as given than that. Or measure it with noise:
 # fairpriv train --private-schema 0.1 pays with that share of epsilon.
@@ -48,7 +49,8 @@ class ColumnSchema:
     """What is said of one column; None and () where nothing is.
 
     `role` is one of ROLES, `type` one of TYPES. `range` are the lowest and highest number, or year or age of a date;
-    `edges` those between bins. `cut` are a label's or sensitive column's edges. `reason` is why it is guessed so, for
+    `edges` those between bins. `cut` are a label's or sensitive column's edges, `groups` the values of a
+    sensitive column that are groups, where all others are one. `reason` is why it is guessed so, for
     the file's owner, `public` the same for everybody: without a cell of the file, or a count.
     """
 
@@ -64,6 +66,7 @@ class ColumnSchema:
     order: str = ""
     at: str = ""
     cut: tuple[float, ...] = ()
+    groups: tuple[str, ...] = ()
     positive: str = ""
     reason: str = ""
     public: str = ""
@@ -139,12 +142,13 @@ def from_text(text: str) -> TableSchema:
 
 def name_as(schema: TableSchema, *, label: Attribute, positive: str, sensitive: Sequence[Attribute]) -> TableSchema:
     """Return the schema with these columns as its label and sensitive ones, without a range; none other is one."""
-    asked = {one.column: ("sensitive", one.edges) for one in sensitive} | {label.column: ("label", label.edges)}
+    asked = {one.column: ("sensitive", one) for one in sensitive} | {label.column: ("label", label)}
     columns = [
         replace(
             ColumnSchema(column.name, asked[column.name][0], column.type),
-            categories=() if asked[column.name][1] else column.categories,
-            cut=asked[column.name][1],
+            categories=() if asked[column.name][1].edges else column.categories,
+            cut=asked[column.name][1].edges,
+            groups=asked[column.name][1].values,
             positive=positive if column.name == label.column and not label.edges else "",
         )
         if column.name in asked
@@ -171,8 +175,7 @@ def to_text(schema: TableSchema, *, compared: Collection[str]) -> str:
 
 def find_compared(schema: TableSchema, *, label: str, sensitive: str) -> set[str]:
     """Return the columns of a schema that a DataSpec's `label` and `sensitive` could mean: see `parse_sensitive`."""
-    parts = [label, sensitive, *sensitive.split("+")]
-    meant = {name.strip().casefold() for part in parts for name in (part, part.rpartition(":")[0])}
+    meant = {name.casefold() for text in (label, sensitive) for name in list_meant(text)}
     return {column.name for column in schema.columns if column.name.casefold() in meant}
 
 
@@ -180,9 +183,9 @@ def name_roles(schema: TableSchema) -> dict[str, str]:
     """Return what a schema says of label, positive, sensitive and person, as the fields of a DataSpec."""
     label, person = schema.find("label"), schema.find("person")
     named = {
-        "label": "".join(_name_cut(column) for column in label),
+        "label": "".join(map(_name_cut, label)),
         "positive": "".join(column.positive for column in label),
-        "sensitive": "+".join(_name_cut(column) for column in schema.find("sensitive")),
+        "sensitive": "+".join(map(_name_cut, schema.find("sensitive"))),
         "person": "".join(column.name for column in person),
     }
     return {name: text for name, text in named.items() if text}
@@ -254,7 +257,7 @@ def _state_source(schema: TableSchema) -> dict[str, Any]:
 
 
 def _name_cut(column: ColumnSchema) -> str:
-    return column.name + (":" + ",".join(map(show_number, column.cut)) if column.cut else "")
+    return str(Attribute(column.name, column.cut, column.groups))
 
 
 def _state(column: ColumnSchema) -> dict[str, Any]:
@@ -335,7 +338,8 @@ def read_column(name: str, said: Any) -> ColumnSchema:
         range=_read_range(name, said.get("range")),
         edges=_read_rising(name, "edges", said.get("edges", ())),
         cut=_read_rising(name, "cut", said.get("cut", ())),
-        categories=_read_categories(name, said.get("categories", ())),
+        groups=_read_categories(name, "groups", said.get("groups", ())),
+        categories=_read_categories(name, "categories", said.get("categories", ())),
         positive=_read_value(name, "positive", said.get("positive", "")),
         log=said.get("log"),
         missing=said.get("missing"),
@@ -358,7 +362,9 @@ def _check_column(column: ColumnSchema) -> None:
         raise _refuse(name, "cut", "left out: only a label or sensitive column is cut", list(column.cut))
     if column.role == "label" and len(column.cut) > 1:
         raise _refuse(name, "cut", "one number: a label is cut in two", list(column.cut))
-    if column.role == "sensitive" and len(column.categories) > MOST_GROUPS:
+    if column.groups and (column.role != "sensitive" or column.cut):
+        raise _refuse(name, "groups", "left out: only a sensitive column without cut has groups", list(column.groups))
+    if column.role == "sensitive" and not column.groups and len(column.categories) > MOST_GROUPS:
         raise _refuse(name, "categories", f"at most {MOST_GROUPS} groups", f"{len(column.categories)}")
 
 
@@ -388,14 +394,14 @@ def _is_finite(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _read_categories(name: str, value: Any) -> tuple[str, ...]:
+def _read_categories(name: str, key: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
-        raise _refuse(name, "categories", 'a list, such as ["a", "b"]', value)
-    texts = tuple(_read_value(name, "categories", each) for each in value)
+        raise _refuse(name, key, 'a list, such as ["a", "b"]', value)
+    texts = tuple(_read_value(name, key, each) for each in value)
     if len({canonical(text) for text in texts}) < len(texts) or not all(text.strip() for text in texts):
-        raise _refuse(name, "categories", "different values, none of them empty", value)
+        raise _refuse(name, key, "different values, none of them empty", value)
     if len(texts) > MOST_VALUES:
-        raise _refuse(name, "categories", f"at most {MOST_VALUES:,} values", f"{len(texts):,}")
+        raise _refuse(name, key, f"at most {MOST_VALUES:,} values", f"{len(texts):,}")
     return texts
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import Problem
-from fairpriv_core.data.roles import parse_label, parse_sensitive
+from fairpriv_core.data.roles import list_meant, parse_label, parse_sensitive, split_crossed
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.event import Events, from_json, subtract
@@ -111,9 +111,9 @@ def _guess_columns(text: str, groups: Sequence[str] | None) -> list[str]:
 
     The groups' names tell: those of crossed columns are "Female, Black", those of a column that is cut "age < 25".
     """
-    crossed = [part.strip() for part in text.split("+")]
     if groups is None:
-        return [text, *crossed, *map(_without_edges, crossed)]
+        return list(list_meant(text))
+    crossed = split_crossed(text)
     parts = crossed if all(", " in name for name in groups) else [text]
     cut = (_without_edges(part) for part in parts)
     return [

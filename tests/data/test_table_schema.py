@@ -57,6 +57,21 @@ def write(path: Path, rows: list[str], header: str = "sex,paid,age") -> Path:
 ROWS = [f"{'fm'[row % 2]},{('no', 'yes')[row % 3 == 0]},{20 + row % 50}" for row in range(90)]
 
 
+def test_groups_of_a_schema_put_other_values_together(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a.csv", [f"{'fmx'[row % 3]},{('no', 'yes')[row % 2]},{20 + row % 50}" for row in range(90)]
+    )
+    schema = read_schema_file(
+        DECLARED.replace('categories = ["f", "m"]', 'categories = ["f", "m", "x"]\ngroups = ["f"]')
+    )
+    again = read_schema_file(schema.to_toml(path.name))
+    found = load_dataset(ask(path, again))
+    assert (found.group_names, found.sensitive) == (("f", "Other"), "sex=f")
+    assert np.bincount(found.group).tolist() == [30, 60]
+    with pytest.raises(BadInput, match="groups of column 'sex' in the schema must be left out: only a sensitive"):
+        read_schema_file(schema.to_toml(path.name).replace('"sensitive"', '"feature"'))
+
+
 @pytest.mark.parametrize("name", [name for name in UNPREPARED if name != "register"])
 def test_what_is_proposed_of_an_unprepared_file_trains_as_it_is(name: str, tmp_path: Path) -> None:
     """The guessed label is what a person is after; what is proposed comes back from its text."""

@@ -54,6 +54,28 @@ def test_an_unprepared_file_is_trained_by_two_clicks(name: str, tab: Page, site:
     snap(tab, f"{name}_run")
 
 
+def test_small_groups_are_put_together_by_naming_the_large_ones(tab: Page, site: Any, tmp_path: Path) -> None:
+    bring(tab, site, "stays", tmp_path)
+    for name in ("AfricanAmerican", "Caucasian"):
+        keyed(tab, "groups-race", "input").click()
+        tab.get_by_role("option", name=name).click()
+    tab.keyboard.press("Escape")
+    expect(tab).to_have_url(re.compile("Caucasian"), timeout=PATIENCE)
+    tab.reload()
+    expect(keyed(tab, "groups-race").get_by_text("Caucasian")).to_be_visible(timeout=PATIENCE)
+    snap(tab, "together")
+    keyed(tab, "data_train", "button").click()
+    tab.wait_for_url("**/train*")
+    expect(keyed(tab, "launch", "button")).to_be_enabled(timeout=PATIENCE)
+    keyed(tab, "launch", "button").click()
+    wait_for_state(tab, "finished", 120)
+    with open_store(str(site.store)) as store:
+        row = store.row(tab.url.partition("run=")[2].partition("&")[0])
+        record = store.record(row.key)
+    assert row.config["data"]["sensitive"] == "race=AfricanAmerican,Caucasian"
+    assert record is not None and record.data["group_names"] == ["AfricanAmerican", "Caucasian", "Other"]
+
+
 def test_columns_are_left_out_in_the_grid_and_by_one_click(tab: Page, site: Any, tmp_path: Path) -> None:
     """The grid is a canvas: a cell is found by its place. The schema goes with the address, and can be dropped."""
     bring(tab, site, "payroll", tmp_path)

@@ -272,7 +272,7 @@ def begin_file(path: str, *, stated: bool = False) -> None:
             "values_from",
             "schema_share",
         )
-        forget("label_edge.", "edges.")
+        forget("label_edge.", "edges.", "groups.")
 
 
 def _list_files(store: RunStore) -> list[GivenFile]:

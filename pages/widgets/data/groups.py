@@ -56,6 +56,8 @@ def show_groups(dataset: Dataset) -> None:
         for profile in small[:_MOST_BARS]:
             words = f"{profile.name}: {profile.flag}. Rates of so few rows say little, and a private run may refuse."
             st.warning(plain(words), icon=":material/group_off:")
+        if small and len(profiles) > 2:
+            st.caption("Put small groups together above, or cut numbers at fewer edges.")
         if hidden:
             st.caption(plain(_describe_hidden(hidden, profiles)))
     with right:

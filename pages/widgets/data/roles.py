@@ -11,7 +11,7 @@ from fairpriv_core.data.download import VARIABLE, confirm, is_confirmed
 from fairpriv_core.data.encodings import name_encodings
 from fairpriv_core.data.problem import DataSpec, Numeric, Problem
 from fairpriv_core.data.profile import ColumnReport, FileReport, guess_positive, list_labels
-from fairpriv_core.data.roles import parse_label
+from fairpriv_core.data.roles import Attribute, parse_label
 from fairpriv_core.data.table import name_bins
 from pages.widgets.data.columns import choose_columns
 from pages.widgets.data.files import choose_given_file, look_into
@@ -227,13 +227,14 @@ def _choose_benchmark_attributes(problem: Problem, label: str) -> str:
     first = list(dict.fromkeys(part for item in problem.sensitive for part in item.split("+")))
     options = [*(name for name in first if name in columns), *(name for name in columns if name not in first)]
 
-    def ask_edges(name: str) -> str:
-        if not isinstance(columns[name], Numeric):
-            return name
+    def ask_groups(name: str) -> str:
+        column = columns[name]
+        if not isinstance(column, Numeric):
+            return name if name in edges else _ask_apart(name, column.categories)
         declared = edges.get(name, ())
         return name if declared and not _wants_edges(name, declared) else _ask_edges(name)
 
-    return _choose_attributes(options, tuple(suggested), ask_edges)
+    return _choose_attributes(options, tuple(suggested), ask_groups)
 
 
 def _choose_file_attributes(usable: dict[str, ColumnReport], label: str) -> str:
@@ -241,13 +242,13 @@ def _choose_file_attributes(usable: dict[str, ColumnReport], label: str) -> str:
     guesses = [name for name in options if usable[name].role == "sensitive"]
     guesses.sort(key=lambda name: usable[name].distinct > _FEW)
 
-    def ask_edges(name: str) -> str:
-        return _ask_edges(name) if usable[name].is_quantity else name
+    def ask_groups(name: str) -> str:
+        return _ask_edges(name) if usable[name].is_quantity else _ask_apart(name, usable[name].values)
 
-    return _choose_attributes(options, tuple(guesses[:1]), ask_edges)
+    return _choose_attributes(options, tuple(guesses[:1]), ask_groups)
 
 
-def _choose_attributes(options: list[str], suggested: tuple[str, ...], ask_edges: Callable[[str], str]) -> str:
+def _choose_attributes(options: list[str], suggested: tuple[str, ...], ask_groups: Callable[[str], str]) -> str:
     """Return the sensitive text, such as `sex+age:25,60`; "" while nothing is chosen, or not said where to cut."""
     chosen = st.multiselect(
         "Sensitive attribute (several are crossed)",
@@ -259,7 +260,7 @@ def _choose_attributes(options: list[str], suggested: tuple[str, ...], ask_edges
     if not chosen:
         st.info("Choose at least one sensitive attribute to see its groups.", icon=":material/group:")
         return ""
-    parts = [ask_edges(name) for name in chosen]
+    parts = [ask_groups(name) for name in chosen]
     return "+".join(parts) if all(parts) else ""
 
 
@@ -267,6 +268,24 @@ def _wants_edges(name: str, declared: tuple[float, ...]) -> bool:
     shown = ", ".join(f"{edge:g}" for edge in declared)
     label = f"Cut '{name}' at other edges than {shown}"
     return bool(keep(f"cut.{name}", st.toggle(plain(label), **mount(f"cut.{name}", default=False))))
+
+
+def _ask_apart(name: str, values: Sequence[str]) -> str:
+    """Return the column with the values that are groups of their own, all others being one; alone where none is named.
+
+    With two values there is nothing to put together, so nothing is asked.
+    """
+    if len(values) <= 2:
+        return name
+    chosen = st.multiselect(
+        plain(f"Groups of '{name}'"),
+        values,
+        **mount_several(f"groups.{name}", values, ()),
+        placeholder="every value is a group",
+        help="Name the large ones: all other values are then one group. Too small a group ends a private run.",
+    )
+    kept = keep(f"groups.{name}", chosen)
+    return str(Attribute(name, values=tuple(each for each in values if each in kept)))
 
 
 def _ask_edges(name: str) -> str:
