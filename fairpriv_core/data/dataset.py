@@ -165,8 +165,8 @@ def split_dataset(dataset: Dataset, *, seed: int, split: str = "rows") -> tuple[
     if dataset.official_test is not None and (split == "official" or dataset.one_split):
         chosen = dataset.official_test
     elif split == "people":
-        unit = np.arange(dataset.n) if dataset.unit is None else dataset.unit
-        chosen = _draw_units(unit, public_generator(seed, "split"))
+        assert dataset.unit is not None
+        chosen = _draw_units(dataset.unit, public_generator(seed, "split"))
     elif split == "rows":
         chosen = _draw_rows(dataset, public_generator(seed, "split"))
     else:
@@ -189,6 +189,12 @@ def _check_split(dataset: Dataset, split: str) -> None:
     one_of(SPLITS, split=split)
     if split == "official" and dataset.official_test is None:
         raise BadInput(f"'{dataset.name}' has no published split; use split rows.", field="split")
+    if split == "people" and dataset.unit is None:
+        raise BadInput(
+            f"nothing says whose the rows of '{dataset.name}' are, so they cannot be split by people; "
+            "name the column that says it (person), or use split rows.",
+            field="split",
+        )
 
 
 def _assume(dataset: Dataset, sentence: str, threat_models: tuple[str, ...]) -> Dataset:

@@ -70,7 +70,9 @@ def test_a_split_is_a_quarter_stratified_by_label_and_repeatable() -> None:
 def test_a_split_never_looks_at_the_sensitive_attribute(split: str) -> None:
     generator = np.random.default_rng(0)
     y = generator.integers(0, 2, 1_001)
-    one, two = make(y, generator.integers(0, 2, 1_001)), make(y, np.zeros(1_001, dtype=np.int64))
+    unit = np.arange(1_001) // 2
+    both = generator.integers(0, 2, 1_001), np.zeros(1_001, dtype=np.int64)
+    one, two = (replace(make(y, group), unit=unit) for group in both)
     for seed in range(5):
         chosen = [split_dataset(data, seed=seed, split=split)[1].X for data in (one, two)]
         assert np.array_equal(*chosen)
@@ -81,10 +83,16 @@ def test_a_split_never_looks_at_the_sensitive_attribute(split: str) -> None:
 def test_a_split_uses_each_row_once(negatives: int, positives: int, seed: int) -> None:
     y = np.repeat([0, 1], [negatives, positives])
     for split in ("rows", "stratified", "people"):
-        train, test = split_dataset(make(y, y), seed=seed, split=split)
+        data = replace(make(y, y), unit=np.arange(len(y)) if split == "people" else None)
+        train, test = split_dataset(data, seed=seed, split=split)
         assert sorted([*train.X[:, 0], *test.X[:, 0]]) == list(range(len(y)))
         assert test.n == -(-len(y) // 4)
         assert split != "stratified" or abs(int(test.y.sum()) - positives / 4) <= 1
+
+
+def test_rows_of_nobody_are_not_split_by_people() -> None:
+    with pytest.raises(BadInput, match="nothing says whose the rows of '.*' are.*use split rows"):
+        split_dataset(make(np.arange(8) % 2, np.arange(8) % 2), seed=0, split="people")
 
 
 @settings(max_examples=50, deadline=None)
