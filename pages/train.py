@@ -6,8 +6,10 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import methods
 from pages.widgets.shared.epsilon import choose_epsilon
 from pages.widgets.shared.state import DEFAULTS, choose, enter, keep, mount, mount_default, publish, value
@@ -35,14 +37,11 @@ _PUBLISHED = (
     "inverse",
     "least_accuracy",
 )
-_EVALUATION_COST = (
-    "The budget of training stays as it is: the evaluation reads test rows alone, which training never sees, so the "
-    "run's ε is the larger of the two and not their sum. Without it a report for policy has no fairness number."
-)
-_ALWAYS = "The proved variant of this method always makes one: its certificate comes of it."
+_ALWAYS = "The proved variant of this method always makes one: its certificate needs it."
 _EVALUATION = (
     "Also release how fair the model is on the test rows, with noise and within the same ε: these numbers, with their "
-    "intervals, may be published. Without it every fairness number is raw, for the analyst alone."
+    "intervals, may be published. Training keeps its budget: it never sees the test rows, so the run's ε is the larger "
+    "of the two. Without it a report for policy has no fairness number."
 )
 
 
@@ -59,7 +58,7 @@ def show() -> None:
     with left:
         raw, slots = _choose_settings(recipe.method, data, recipe.dataset)
     with right:
-        show_plan(raw | {"data": data, "notion": recipe.notion}, recipe.dataset, slots)
+        show_plan(raw | {"data": data, "notion": recipe.notion}, recipe.dataset, slots, expert=bool(value("expert")))
     publish((*_PUBLISHED, *list_choices(methods()[recipe.method])))
 
 
@@ -78,18 +77,21 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
     typed = expert and keep("typed", st.toggle("Type numbers instead of sliding", **mount("typed")))
     slots: dict[str, Any] = {}
     raw: dict[str, Any] = {}
-    if kind.info.threat_model is not None:
+    values: dict[str, Any] = {}
+    private = kind.info.threat_model is not None
+    if private:
         raw["reuse"] = choose_release(kind.info, data, value("seed"))
         slots["reuse"] = st.container()
         if raw["reuse"] is None:
             raw |= _choose_budget(typed=typed, expert=expert, slots=slots)
-            offer_inverse(data, kind.info)
     fairness = st.container()  # beside the budget; what it offers depends on the accounting, which is drawn below
-    if kind.info.threat_model is not None:
-        raw["private_evaluation"] = _choose_evaluation(slots, always=kind.info.certifies)
-    values: dict[str, Any] = {}
-    if len(kind.info.variants) > 1:
-        values["variant"] = _choose_variant(kind.info.variants)
+    if private:
+        with _fold_rare(kind.info, expert=expert):
+            if raw["reuse"] is None:
+                offer_inverse(data, kind.info)
+            raw["private_evaluation"] = _choose_evaluation(slots, always=kind.info.certifies)
+            if len(kind.info.variants) > 1:
+                values["variant"] = _choose_variant(kind.info.variants)
     network, separate = choose_network(kind, dataset)
     values |= {} if network is None else {"network": network}
     slots["network"] = st.container()
@@ -111,6 +113,12 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
     return {**raw, "method": {"name": name, **values}}, slots
 
 
+def _fold_rare(info: MethodInfo, *, expert: bool) -> DeltaGenerator:
+    """Return the container of what few change; it is open where something in it is not as usual."""
+    changed = value("inverse") or value("private_evaluation") or value("variant") in info.variants[1:]
+    return st.expander("More choices", expanded=bool(expert or changed), key="more_choices")
+
+
 def _choose_budget(*, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[str, Any]:
     if typed:
         number = st.number_input("Privacy budget ε", step=None, format="%.6g", **mount("epsilon"))
@@ -129,7 +137,8 @@ def _choose_budget(*, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[
 
 def _choose_evaluation(slots: dict[str, Any], *, always: bool) -> bool:
     chosen = st.toggle("Private evaluation", **mount("private_evaluation"), help=_EVALUATION)
-    st.caption(f"{_EVALUATION_COST} {_ALWAYS}" if always else _EVALUATION_COST)
+    if always:
+        st.caption(_ALWAYS)
     slots["private_evaluation"] = st.container()
     return bool(keep("private_evaluation", chosen))
 

@@ -111,8 +111,8 @@ def _explain_classes(notion: Notion, group_names: Sequence[str], label_names: Se
 
 def _say_gap(rate: str) -> str:
     return (
-        f"The gap is the largest difference in {rate} between any two groups, in percentage points, "
-        "whichever group is ahead: 0 is ideal, 100 is the worst."
+        f"The gap is the largest difference in {rate} between two groups, whichever is ahead, in percentage points: "
+        "0 is ideal."
     )
 
 

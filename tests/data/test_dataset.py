@@ -91,7 +91,7 @@ def test_a_split_uses_each_row_once(negatives: int, positives: int, seed: int) -
 
 
 def test_rows_of_nobody_are_not_split_by_people() -> None:
-    with pytest.raises(BadInput, match="nothing says whose the rows of '.*' are.*use split rows"):
+    with pytest.raises(BadInput, match=r"nothing says whose the rows of '.*' are.*use split rows"):
         split_dataset(make(np.arange(8) % 2, np.arange(8) % 2), seed=0, split="people")
 
 

@@ -36,7 +36,7 @@ def test_a_run_shows_its_own_gap_first_and_then_those_that_any_run_shows() -> No
 def test_every_notion_explains_itself(name: str) -> None:
     notion = notions()[name]
     text = explain(notion, ["Female", "Male"], ["<=50K", ">50K"])
-    for needed in ("Female and Male", ">50K", "0 is ideal", "percentage points", "whichever group is ahead"):
+    for needed in ("Female and Male", ">50K", "0 is ideal", "percentage points", "whichever is ahead"):
         assert needed in text
     assert "{" not in text
     assert notion.sentence.endswith(".") and notion.sentence.count(".") == 1

@@ -24,8 +24,8 @@ Open = Callable[..., AppTest]
 
 def test_the_toggle_is_for_private_methods_and_is_launched(open_page: Open) -> None:
     page = open_page("train", method="dp_sgd")
-    assert page.toggle("private_evaluation").value is False and "raw, for the analyst" in page.toggle[-1].help
-    assert any("ε is the larger of the two and not their sum" in item.value for item in page.caption)
+    toggle = page.toggle("private_evaluation")
+    assert toggle.value is False and "the run's ε is the larger of the two" in toggle.help
     page.toggle("private_evaluation").set_value(True).run()
     assert "True" in page.query_params["private_evaluation"] and not page.error
     page.button("launch").click().run()
@@ -91,7 +91,7 @@ def _certified(store: RunStore) -> RunRecord:
 
 def test_the_run_page_shows_a_certificate_with_its_accuracy(open_page: Open, own_store: Path) -> None:
     train = open_page("train", method="fairdp_certified")
-    assert any("its certificate comes of it" in item.value for item in train.caption)
+    assert any("its certificate needs it" in item.value for item in train.caption)
     with open_store(str(own_store)) as store:
         record = _certified(store)
     page = open_page("run", run=record.key)

@@ -39,6 +39,12 @@ def test_expert_mode_has_exactly_the_parameters_of_the_method(name: str, open_pa
     assert ("gap_target" in offered) == bool({"gap", "set_lambda"} & keys_of(page))
 
 
+@pytest.mark.parametrize("name", list(methods()))
+def test_simple_mode_asks_for_twelve_things_at_most(name: str, open_page: Open) -> None:
+    page = open_page("train", method=name)
+    assert 4 <= len(keys_of(page)) <= 12 and not page.metric
+
+
 @pytest.mark.parametrize("name", list(notions()))
 def test_the_notion_is_explained_on_the_data(name: str, open_page: Open) -> None:
     page = open_page("train", notion=name)
@@ -47,7 +53,7 @@ def test_the_notion_is_explained_on_the_data(name: str, open_page: Open) -> None
 
 
 def test_epsilon_changes_noise_and_sentence(open_page: Open) -> None:
-    page = open_page("train")
+    page = open_page("train", expert="True")
     noise = page.metric[0].value
     before = " ".join(item.value for item in page.markdown)
     page.select_slider("epsilon").set_value(9.0).run()
@@ -302,10 +308,15 @@ def test_settings_that_pursue_nothing_are_said_before_the_launch(open_page: Open
 
 def test_a_table_of_few_rows_gets_steps_enough_and_a_warning_where_noise_leaves_nothing(open_page: Open) -> None:
     page = open_page("train", method="dp_sgd", data="synthetic:group?rows=1000", epsilon="1")
-    assert not page.exception and "1,500 steps" in said_on(page)
+    assert not page.exception and "1,500 steps" in " ".join(item.help or "" for item in page.caption)
     assert "next to nothing to learn" not in said_on(page)
     page = open_page("train", method="dp_sgd", data="synthetic:group?rows=200", epsilon="0.05")
     assert "next to nothing to learn: a constant answer is likely as good" in said_on(page)
+    assert page.button("launch").disabled and "Expert mode launches them" in said_on(page)
+    expert = open_page(
+        "train", method="dp_sgd", data="synthetic:group?rows=200", epsilon="0.05", expert="True", p__batch_size="50"
+    )
+    assert "next to nothing to learn" in said_on(expert) and not expert.button("launch").disabled
 
 
 def said_on(page: AppTest) -> str:

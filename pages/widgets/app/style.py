@@ -18,6 +18,7 @@ _RULES = """
 .stApp [data-testid="stBaseButton-primary"]:not(:disabled),
 .stApp [data-testid="stBaseButton-primary"]:not(:disabled) p,
 .stApp [data-tag], .stApp [data-tag] * { color: %s; }
+.stApp [data-testid="stBottomBlockContainer"] { padding-top: 0.75rem; padding-bottom: 0.75rem; }
 .st-key-strip p { line-height: 1.5; overflow-wrap: anywhere; }
 .stApp [data-testid="stMarkdownContainer"] table { display: block; max-width: 100%%; overflow-x: auto; }
 @media (max-width: 640px) { .stMainBlockContainer h2 { font-size: 1.6rem; } }

@@ -41,7 +41,7 @@ def choose_method(dataset: Dataset | None) -> str:
         "Method and what it protects", able, **mounted, format_func=titles.__getitem__, help=_METHOD_HELP
     )
     info = methods()[keep("method", chosen)].info
-    st.caption(plain(f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}."))
+    st.caption(plain(info.summary), help=f"{info.citation[:1].upper()}{info.citation[1:]}.")
     if wanted in unsuited and wanted != DEFAULT_METHOD:
         st.info(plain(sentence(unsuited[wanted])), icon=":material/swap_horiz:")
     if dataset is not None and unsuited:
@@ -57,9 +57,7 @@ def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
     able = [name for name in names if notions()[name].conditions_among(labels)]
     titles = {name: notion.title for name, notion in notions().items()}
     chosen = st.selectbox("Fairness notion", able, **mount_index("notion", able), format_func=titles.__getitem__)
-    notion = notions()[keep("notion", chosen)]
-    said = notion.sentence if labels == 2 else notion.ask_of_classes.format(groups="all groups")
-    st.caption(said, help=notion.misleads)
+    keep("notion", chosen)
     for name in [each for each in names if each not in able]:
         st.caption(f"Not in the list: {say_undefined(notions()[name], labels)}")
     return str(chosen)
@@ -67,7 +65,8 @@ def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
 
 def explain_notion(name: str, dataset: Dataset) -> None:
     """Say what the notion asks for on this data: which groups, which direction, the ideal value."""
-    st.markdown(plain(explain(notions()[name], dataset.group_names, dataset.label_names)))
+    notion = notions()[name]
+    st.markdown(plain(explain(notion, dataset.group_names, dataset.label_names)), help=plain(notion.misleads))
 
 
 def _say_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:

@@ -27,8 +27,8 @@ from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.train.plan import Plan
 
 
-def show_costs(config: RunConfig, plan: Plan) -> None:
-    """Draw what the run will spend and how much noise that takes."""
+def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
+    """Draw what the run will spend; with `levels`, how much noise that takes too."""
     threat = plan.method.info.threat_model
     if threat is None:
         st.info("This method is not private: it adds no noise and has no ε.", icon=":material/info:")
@@ -42,7 +42,8 @@ def show_costs(config: RunConfig, plan: Plan) -> None:
         st.caption(f"Run {plain(config.reuse)} has paid: ε = {epsilon_text(budget)}. This one releases nothing more.")
         return
     _say_what_is_spent(plan, tell_given(data, threat))
-    _show_levels(plan)
+    if levels:
+        _show_levels(plan)
     if plan.at_once:
         st.caption("It is spent in one release, however long the training.")
     elif plan.epochs:
@@ -56,9 +57,10 @@ def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
     """Say how long the run may take; `rows` are the store's, newest first."""
     seconds, known = expect_seconds(config, n_train=plan.n_train, shape=plan.shape, rows=rows)
     words = f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
-    time = f"about {words}" if known else f"roughly {words}, the first run of its kind"
-    sizes = f"{plan.n_train:,} training rows · {plan.steps:,} steps · {plan.shape.size:,} parameters"
-    st.caption(f"Expected time: {time} · {sizes}")
+    time = f"about {words}" if known else f"roughly {words}"
+    first = "" if known else "No run of this kind is known yet. "
+    sizes = f"{plan.n_train:,} training rows, {plan.steps:,} steps, {plan.shape.size:,} parameters."
+    st.caption(f"Expected time: {time}", help=first + sizes)
 
 
 def warn_of_idling(plan: Plan) -> None:
@@ -68,11 +70,12 @@ def warn_of_idling(plan: Plan) -> None:
         st.warning(plain(reason), icon=":material/warning:")
 
 
-def warn_of_noise(config: RunConfig, plan: Plan) -> None:
-    """Warn where public numbers say that next to nothing can be learned."""
+def warn_of_noise(config: RunConfig, plan: Plan) -> bool:
+    """Warn where public numbers say that next to nothing can be learned; return whether they do."""
     little = forecast(config, plan.method, n_train=plan.n_train, parameters=plan.shape.size)
     if little is not None:
         st.warning(plain(little), icon=":material/grain:")
+    return little is not None
 
 
 def warn_of_delta(config: RunConfig, plan: Plan) -> None:
@@ -109,8 +112,9 @@ def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset
     if page is None:
         return
     effects = foresee_launch(page, launch, delta=config.delta)
-    with st.container(border=True, key="ledger"):
-        st.markdown(f"**Ledger** of {call_people(asked['data'])}, at δ = {config.delta:g}", help=HELP)
+    refused = not all(effect.fits for effect in effects)
+    with st.expander("Ledger: what this launch adds", expanded=refused, key="ledger"):
+        st.markdown(f"**{call_people(asked['data'])}**, at δ = {config.delta:g}", help=HELP)
         list_effects(effects, launched=launch is not None)
 
 

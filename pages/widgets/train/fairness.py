@@ -77,7 +77,7 @@ def _choose_gap(*, typed: bool) -> float:
 def _choose_trade(kind: type[Method]) -> dict[str, Any]:
     knob = next((name for name, (shown, _) in parameters(kind).items() if shown.fairer), None)
     if knob is None:
-        st.caption("This method does not trade accuracy against fairness: simple mode has nothing to set for it.")
+        st.caption("This method has no setting for fairness.")
         return {}
     shown, field = parameters(kind)[knob]
     position = keep(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.ledger.paid_schema import settle_schema
@@ -31,45 +32,61 @@ from pages.widgets.train.costs import (
 from pages.widgets.train.plan import Plan, make_plan
 
 
-def offer_launch(store: RunStore, config: RunConfig, plan: Plan) -> bool:
-    """Draw the button; return whether these settings have a run already, which it opens."""
+def offer_launch(store: RunStore, config: RunConfig, plan: Plan, *, hopeless: bool) -> bool:
+    """Draw the button, in sight wherever the page is; return whether these settings have a run, which it opens.
+
+    `hopeless` settings cannot be launched.
+    """
     known = attempt(lambda: store.find(config.key))
-    idle = not store.database.writable
-    if st.button("Launch", key="launch", type="primary", icon=":material/rocket_launch:", disabled=idle):
-        row = attempt(lambda: store.submit(settle_schema(store, config)))
-        if row is not None:
-            choose("run", row.key)
-            go_to("run", run=row.key)
-    say_duration(config, plan, attempt(lambda: store.rows(limit=50)) or [])
-    if known is None or known.status not in GOING_ON:
-        return False
-    st.caption(
-        f"These very settings have a run already ({plain(known.status)}): Launch opens it, and nothing runs twice."
-    )
-    return True
+    exists = known is not None and known.status in GOING_ON
+    with st.bottom, _bar():
+        if _draw_button(disabled=hopeless or not store.database.writable):
+            row = attempt(lambda: store.submit(settle_schema(store, config)))
+            if row is not None:
+                choose("run", row.key)
+                go_to("run", run=row.key)
+        if known is not None and exists:
+            st.caption(f"These settings have a run ({plain(known.status)}). Launch opens it; nothing runs twice.")
+        else:
+            say_duration(config, plan, attempt(lambda: store.rows(limit=50)) or [])
+    return exists
 
 
-def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]) -> None:
-    """Draw the plan of the config `raw`; what is wrong with it stands at its field, and nothing can be launched."""
+def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any], *, expert: bool) -> None:
+    """Draw the plan of the config `raw`; what is wrong with it stands at its field, and nothing can be launched.
+
+    Simple mode leaves noise levels and clipping out, and does not launch what public numbers show to be hopeless.
+    """
     store = find_store()
     config = attempt(lambda: _build(raw, store), slots=slots)
     plan = None if config is None else attempt(lambda: _plan(config, dataset, store), slots=slots)
     if config is None or plan is None:
-        st.button("Launch", key="launch", type="primary", disabled=True, icon=":material/rocket_launch:")
-        st.caption("Correct what is marked, then launch.")
+        with st.bottom, _bar():
+            _draw_button(disabled=True)
+            st.caption("Correct what is marked, then launch.")
         return
     with slots.get("delta", st.container()):
         warn_of_delta(config, plan)
     with slots.get("gap_target", st.container()):
         _say_closed(store, config)
     warn_of_idling(plan)
-    warn_of_noise(config, plan)
+    noisy = warn_of_noise(config, plan)
+    if noisy and not expert:
+        st.caption("Launch is off for these settings. Expert mode launches them all the same.")
+    known = store is not None and offer_launch(store, config, plan, hopeless=noisy and not expert)
+    show_costs(config, plan, levels=expert)
     if store is not None:
-        known = offer_launch(store, config, plan)
         show_effect(store, config, plan, dataset, runs_already=known)
-    show_costs(config, plan)
-    if store is not None:
+    if store is not None and expert:
         show_clipping(store, config, plan)
+
+
+def _bar() -> DeltaGenerator:
+    return st.container(horizontal=True, vertical_alignment="center", gap="medium", key="launch_bar")
+
+
+def _draw_button(*, disabled: bool) -> bool:
+    return st.button("Launch", key="launch", type="primary", disabled=disabled, icon=":material/rocket_launch:")
 
 
 def _say_closed(store: RunStore | None, config: RunConfig) -> None:
