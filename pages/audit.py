@@ -20,8 +20,8 @@ def show() -> None:
     enter("audit")
     st.header("Audit", anchor=False)
     st.markdown(
-        "A proof says how much a method gives away **at most**. An audit attacks the running software and says how "
-        "much it gives away **at least**. Where the second is above the first, the proof or the code is wrong."
+        "A proof says how much a method gives away **at most**. An audit attacks it and says how much it gives away "
+        "**at least**."
     )
     store = find_store()
     rows = None if store is None else attempt(lambda: store.rows(limit=_MOST_RUNS))

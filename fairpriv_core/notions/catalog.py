@@ -12,12 +12,10 @@ _NOTIONS = (
         sentence="Every group is predicted positive equally often.",
         conditions=(None,),
         target="score",
-        rate="the share predicted '{positive}'",
         ask="The share predicted '{positive}' should be the same for {groups}.",
         misleads="It ignores the true label: a small gap can be reached by mistakes in one group, and where the groups "
         "truly differ an exact predictor has a gap.",
         beside_others=True,
-        rate_of_classes="the share decided for any one class",
         ask_of_classes="Every class should be decided equally often for {groups}.",
     ),
     Notion(
@@ -27,13 +25,11 @@ _NOTIONS = (
         sentence="Among people with the same true label, every group is predicted positive equally often.",
         conditions=(0, 1),
         target="score",
-        rate="the share predicted '{positive}', at either true label,",
         ask="Among people who truly are '{positive}', and also among those who are not, the share predicted "
         "'{positive}' should be the same for {groups}.",
         misleads="It trusts the recorded label: where the label itself was given unfairly, a small gap carries that "
         "on; and the rare label's rates rest on few people.",
         beside_others=True,
-        rate_of_classes="the share decided for any one class, within any true class,",
         ask_of_classes="Among people of the same true class, every class should be decided equally often for {groups}.",
     ),
     Notion(
@@ -43,7 +39,6 @@ _NOTIONS = (
         sentence="Among people whose true label is positive, every group is predicted positive equally often.",
         conditions=(1,),
         target="score",
-        rate="the share predicted '{positive}' among them",
         ask="Among people who truly are '{positive}', the share predicted '{positive}' should be the same for "
         "{groups}.",
         misleads="It does not look at false alarms: one group can be wrongly predicted positive far more often and the "
@@ -56,7 +51,6 @@ _NOTIONS = (
         sentence="Among people whose true label is negative, every group is predicted positive equally often.",
         conditions=(0,),
         target="score",
-        rate="the share predicted '{positive}' among them",
         ask="Among people who truly are not '{positive}', the share predicted '{positive}' should be the same for "
         "{groups}.",
         misleads="It does not look at misses: one group's positives can be overlooked far more often and the gap "
@@ -69,11 +63,9 @@ _NOTIONS = (
         sentence="Predictions are equally often right in every group.",
         conditions=(None,),
         target="loss",
-        rate="the share predicted rightly",
         ask="The share of people whose prediction ('{positive}' or not) is right should be the same for {groups}.",
         misleads="Kinds of mistakes cancel: one group may bear the false alarms and another the misses at the same "
         "accuracy.",
-        rate_of_classes="the share decided rightly",
         ask_of_classes="The share of people whose class is decided rightly should be the same for {groups}.",
     ),
 )

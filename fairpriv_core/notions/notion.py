@@ -8,6 +8,7 @@ from typing import Literal
 
 Target = Literal["score", "loss"]
 _BOTH = (0, 1)
+_GAP = "The gap is the largest difference between two groups, whichever is ahead, in percentage points: 0 is ideal."
 # the share predicted positive among everyone and among the rows of a label, by its key in a record's groups
 _RATES = {None: "positive_rate", 1: "true_positive_rate", 0: "false_positive_rate"}
 
@@ -25,12 +26,11 @@ class Notion:
             and (1,) within one alone. See `conditions_among` for more labels.
         target: h. "score" is the predicted probability of the positive label (reported: being predicted positive);
             "loss" is the training loss (reported: the 0/1 error).
-        rate: the compared rate in words, with "{positive}" where the positive label's name goes.
         ask: who is compared and what is to be the same, with "{positive}" and "{groups}".
         misleads: when a small gap says less than it seems to.
         beside_others: whether its gap stands beside that of a run's own notion, whichever that is.
-        rate_of_classes, ask_of_classes: the same of more than two labels, none of which is positive; empty where the
-            notion needs a positive one.
+        ask_of_classes: the same of more than two labels, none of which is positive; empty where the notion needs a
+            positive one.
     """
 
     name: str
@@ -39,11 +39,9 @@ class Notion:
     sentence: str
     conditions: tuple[int | None, ...]
     target: Target
-    rate: str
     ask: str
     misleads: str
     beside_others: bool = False
-    rate_of_classes: str = ""
     ask_of_classes: str = ""
 
     @property
@@ -91,7 +89,7 @@ def explain(notion: Notion, group_names: Sequence[str], label_names: Sequence[st
     if len(label_names) > len(_BOTH):
         return _explain_classes(notion, group_names, label_names)
     ask = notion.ask.format(groups=list_names(group_names), positive=label_names[-1])
-    return f"{ask} {_say_gap(notion.rate.format(positive=label_names[-1]))}"
+    return f"{ask} {_GAP}"
 
 
 def say_undefined(notion: Notion, labels: int) -> str:
@@ -103,17 +101,10 @@ def _explain_classes(notion: Notion, group_names: Sequence[str], label_names: Se
     if notion.needs_positive:
         said = say_undefined(notion, len(label_names))
         return said[0].upper() + said[1:]
-    ask = f"{notion.ask_of_classes.format(groups=list_names(group_names))} {_say_gap(notion.rate_of_classes)}"
+    ask = f"{notion.ask_of_classes.format(groups=list_names(group_names))} {_GAP}"
     if notion.target == "loss" or tuple(group_names) != tuple(label_names):
         return ask
     return f"{ask} Here the groups are the classes: the better the decisions, the larger this gap."
-
-
-def _say_gap(rate: str) -> str:
-    return (
-        f"The gap is the largest difference in {rate} between two groups, whichever is ahead, in percentage points: "
-        "0 is ideal."
-    )
 
 
 def list_names(names: Sequence[str]) -> str:

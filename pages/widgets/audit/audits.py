@@ -53,10 +53,9 @@ def _show_demonstration(found: dict[str, Any]) -> None:
     published, proved = (at_own_delta(found[variant]) for variant in ("published", "proved"))
     claimed, found_there = epsilon_text(published["epsilon_published"]), at_least_text(published["lower_bound"])
     st.markdown(
-        "Yes. The paper behind PF-LD gives a formula for its ε. We built two tables that differ in **one person's "
-        f"group** and calibrated the method, as printed, to a claimed ε of {claimed}. The attacks show at least "
-        f"**{found_there}**, with {100 * found['published']['confidence']:g} % confidence: the claim does not hold. "
-        f"Our proved variant, on the same two tables at the same ε, shows them {at_least_text(proved['lower_bound'])}."
+        f"Yes. As printed, PF-LD claims ε = {claimed}. On two tables that differ in **one person's group** the attacks "
+        f"show at least **{found_there}**, with {100 * found['published']['confidence']:g} % confidence: the claim does "
+        f"not hold. Our proved variant shows {at_least_text(proved['lower_bound'])}."
     )
     show_figure(demonstration_bars(found), "audit_demonstration")
     with st.expander("The two tables and the settings", key="audit_pair"):
