@@ -73,6 +73,16 @@ def number_text(value: float | None, digits: int = 2) -> str:
     return "–" if value is None else f"{value:,.{min(digits, 2)}f}"
 
 
+def count_text(number: int, thing: str) -> str:
+    """Return a number of things in words.
+
+    >>> count_text(1, "epoch"), count_text(2660, "step"), count_text(2, "crash")
+    ('1 epoch', '2,660 steps', '2 crashes')
+    """
+    plural = "" if number == 1 else "es" if thing.endswith(("s", "h", "x")) else "s"
+    return f"{number:,} {thing}{plural}"
+
+
 def percent_text(share: float | None) -> str:
     """Return a share in [0, 1] in per cent, with at most two decimals.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.runs.prose import align, tabulate
-from fairpriv_core.text import at_least_text, epsilon_text
+from fairpriv_core.text import at_least_text, count_text, epsilon_text
 
 _SHOWN = "attacks find a lower bound; 0 says that they found nothing, not that there is nothing"
 
@@ -34,7 +34,7 @@ def describe_audit(audit: Mapping[str, Any]) -> str:
 def describe_code(code: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the lines on a method's code: what was audited, reach, noise, lower bounds."""
     method, found = code["method"], code["distinguishing"]
-    epochs = f", {method['epochs']} epochs" if "epochs" in method else ""
+    epochs = f", {count_text(method['epochs'], 'epoch')}" if "epochs" in method else ""
     pairs = [("audited", f"{method['name']} with its noise on {code['rows']} made-up rows{epochs}")]
     for one in code["reach"]:
         verdict = "within" if one["largest"] <= 1.0 + 1e-9 else "OUTSIDE"

@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from fairpriv_core.text import count_text
+
 _ENDS = {"finished": "Finished", "cancelled": "Stopped by hand", "failed": "Failed"}
 
 
@@ -27,7 +29,7 @@ def tell_run(row: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _tell_attempts(row: Mapping[str, Any]) -> list[str]:
     said = []
     if row["crashes"]:
-        said.append(f"{_count(row['crashes'], 'process')} died on it since it last got further.")
+        said.append(f"{count_text(row['crashes'], 'process')} died on it since it last got further.")
     if row["attempt"] > 1:
         last = f"; the last time from step {row['resumed_from_step']:,}" if row["resumed_from_step"] else ""
         said.append(f"Taken up {row['attempt']} times in all{last}.")
@@ -47,7 +49,3 @@ def _tell_now(row: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _clock(seconds: float | None) -> str:
     return "" if seconds is None else time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds))
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 'es'}"

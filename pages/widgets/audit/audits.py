@@ -26,7 +26,7 @@ from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.text import at_least_text, epsilon_text
+from fairpriv_core.text import at_least_text, count_text, epsilon_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount_index
@@ -54,8 +54,8 @@ def _show_demonstration(found: dict[str, Any]) -> None:
     claimed, found_there = epsilon_text(published["epsilon_published"]), at_least_text(published["lower_bound"])
     st.markdown(
         f"Yes. As printed, PF-LD claims ε = {claimed}. On two tables that differ in **one person's group** the attacks "
-        f"show at least **{found_there}**, with {100 * found['published']['confidence']:g} % confidence: the claim does "
-        f"not hold. Our proved variant shows {at_least_text(proved['lower_bound'])}."
+        f"show at least **{found_there}**, with {100 * found['published']['confidence']:g} % confidence: the claim "
+        f"does not hold. Our proved variant shows {at_least_text(proved['lower_bound'])}."
     )
     show_figure(demonstration_bars(found), "audit_demonstration")
     with st.expander("The two tables and the settings", key="audit_pair"):
@@ -152,7 +152,7 @@ def _show_code(audit: Mapping[str, Any]) -> None:
         show_figure(bound_bars(code), "audit_bounds")
     with right:
         _show_reach(code)
-    epochs = f" and {code['method']['epochs']:,} epochs" if "epochs" in code["method"] else ""
+    epochs = f" and {count_text(code['method']['epochs'], 'epoch')}" if "epochs" in code["method"] else ""
     st.caption(
         f"Audited: this run's method with its noise, on {code['rows']:,} made-up rows of a table{epochs}, where leaks "
         "show best. The ε here is that of these releases, not of the run. "

@@ -15,6 +15,7 @@ from fairpriv_core.report import live, wording
 from fairpriv_core.report.run_log import tell_run
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import count_text
 from pages.widgets.run.outcome import show_outcome
 from pages.widgets.run.run_numbers import draw_budget, draw_numbers
 from pages.widgets.shared.charts import show_figure
@@ -115,7 +116,7 @@ def _describe_heartbeat(row: RunRow) -> str:
 
 def _describe_steps(row: RunRow) -> str:
     if row.status == "finished":  # a search may end before its last step
-        return f"{row.step:,} steps" + (f", {row.epoch} epochs" if row.epoch else "")
+        return count_text(row.step, "step") + (f", {count_text(row.epoch, 'epoch')}" if row.epoch else "")
     return f"step {row.step:,} of {row.steps:,}, epoch {row.epoch}" if row.steps else f"step {row.step:,}"
 
 
