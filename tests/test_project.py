@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+from packaging.requirements import Requirement
 
 from fairpriv_core.cli.main import cli
 from tests import readme
@@ -37,16 +38,21 @@ def read_commands(name: str) -> list[list[str]]:
 COMMANDS = [command for command in read_commands("README.md") if command[0] not in ("app", "test", "setup")]
 
 
-def test_pins_are_exact_and_agree() -> None:
+def test_pins_are_exact_and_within_what_the_package_takes() -> None:
     constraints = read_lines("constraints.txt")
-    extras = [
-        pin for pins in PROJECT["optional-dependencies"].values() for pin in pins if not pin.startswith("fairpriv[")
-    ]
-    pins = read_lines("requirements.txt") + [pin.replace("[binary]", "") for pin in extras]
     assert not [
         pin for pin in constraints if not re.fullmatch(r'[a-z0-9.-]+==[\w.]+(; python_version (<|>=) "3\.12")?', pin)
     ]
-    assert not [pin for pin in pins if pin not in constraints]
+    assert not [pin for pin in read_lines("requirements.txt") if pin not in constraints]
+    pinned = {pin.split(";")[0] for pin in constraints}
+    extras = [each for listed in PROJECT["optional-dependencies"].values() for each in listed]
+    taken = [Requirement(each) for each in (*PROJECT["dependencies"], *extras) if not each.startswith("fairpriv[")]
+    versions = {(name, version) for name, version in (pin.split("==") for pin in pinned)}
+    for each in taken:
+        found = [version for name, version in versions if name == each.name]
+        assert found and all(each.specifier.contains(version) for version in found), each
+    direct = {pin.split("==")[0] for pin in read_lines("requirements.txt")}
+    assert direct == {Requirement(each).name for each in PROJECT["dependencies"]}
 
 
 def test_what_is_installed_is_what_is_pinned() -> None:

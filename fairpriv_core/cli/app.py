@@ -44,7 +44,9 @@ def find_dashboard() -> Path:
     for script in (package / "_dashboard" / "app.py", package.with_name("app.py")):
         if script.is_file():
             return script
-    raise BadInput(f"the dashboard is not installed: there is no app.py beside or in {package}; install fairpriv again.")
+    raise BadInput(
+        f"the dashboard is not installed: there is no app.py beside or in {package}; install fairpriv again."
+    )
 
 
 def _serve(options: tuple[str, ...], settings: dict[str, str]) -> NoReturn:

@@ -43,6 +43,7 @@ _COMMANDS = {
     "schema": "schema:schema",
     "select": "ledger:select",
     "sweep": "sweep:sweep",
+    "test": "selftest:selftest",
     "train": "runs:train",
 }
 
