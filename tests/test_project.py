@@ -1,4 +1,4 @@
-"""What the project says of itself holds: pins, versions, the README's tables and commands, and no stray words."""
+"""What the project says of itself holds: pins, versions, tables, commands, and no stray words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from fairpriv_core.cli.main import cli
-from tests import readme
+from tests import tables
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -35,7 +35,12 @@ def read_commands(name: str) -> list[list[str]]:
     return [line[1:] for line in lines if line and line[0] == "./fairpriv"]
 
 
-COMMANDS = [command for command in read_commands("README.md") if command[0] not in ("app", "test", "setup")]
+COMMANDS = [
+    command
+    for page in ("README.md", "docs/guide.md")
+    for command in read_commands(page)
+    if command[0] not in ("app", "test", "setup", "demo")
+]
 
 
 def test_pins_are_exact_and_within_what_the_package_takes() -> None:
@@ -66,16 +71,18 @@ def test_what_is_installed_is_what_is_pinned() -> None:
 def test_versions_agree() -> None:
     newest = re.search(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert newest is not None
+    cited = re.search(r"^version: (\S+)\ndate-released: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     assert newest.group(1) == PROJECT["version"] == version("fairpriv")
+    assert cited is not None and f"## {cited.group(1)} - {cited.group(2)}" == newest.group(0)
 
 
 def test_the_tables_follow_from_the_catalogues() -> None:
-    text = readme.README.read_text("utf-8")
-    assert readme.fill(text) == text, "run: python -m tests.readme"
+    text = tables.PAGE.read_text("utf-8")
+    assert tables.fill(text) == text, "run: python -m tests.tables"
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_the_readmes_commands_are_understood(command: list[str]) -> None:
+def test_the_guides_commands_are_understood(command: list[str]) -> None:
     name, *arguments = command
     context = click.Context(cli, **cli.context_settings)
     known = cli.get_command(context, name)
@@ -84,7 +91,7 @@ def test_the_readmes_commands_are_understood(command: list[str]) -> None:
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command[0] in QUICK], ids=" ".join)
-def test_the_readmes_quick_commands_run(command: list[str]) -> None:
+def test_the_guides_quick_commands_run(command: list[str]) -> None:
     run = subprocess.run([sys.executable, "-m", "fairpriv_core", *command], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
 
