@@ -95,8 +95,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     callback : callable or None
         Called at the end of each epoch with what `history_` then ends in; what it raises ends the fit.
     ledger : str or None
-        What the data are called. The ledger of the default run store then counts every fit on them, as `fairpriv
-        ledger --dataset` tells for a benchmark's name, and refuses one beyond a cap; None counts nothing.
+        What the data are called. The ledger of the default run store then counts every fit on them, which `fairpriv
+        ledger` tells, and refuses one beyond a cap (`fairpriv ledger cap`). None counts nothing.
     random_state : int, RandomState or None
         Public: drives initialisation and public batches. Noise and secret samples always come from the operating
         system, so a private fit is never repeatable.

@@ -21,15 +21,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from fairpriv_core.cli.ledger import answer_cap, answer_ledger
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.estimator import FairPrivateClassifier
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
-from fairpriv_core.privacy.ledger import compose
-from fairpriv_core.privacy.rdp import Cap
-from fairpriv_core.records.ledger_entry import identify_data
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.store.runs import open_store
 
 QUICK = {"epochs": 3, "batch_size": 100}
 Hiring = partial(FairPrivateClassifier, pos_label="hired")
@@ -392,16 +389,20 @@ def test_more_than_two_labels_where_the_method_takes_them(rows: Any) -> None:
 def test_the_ledger_counts_every_fit_and_a_cap_refuses_one(rows: Any, own_store: Path) -> None:
     X, y, sex = rows
     model = Hiring("pf_ld", settings=QUICK, ledger="staff")
-    assert not own_store.exists()
+    with pytest.raises(BadInput, match="unknown data set 'staff'; choose from synthetic"):
+        tell_ledger()
     first = model.fit(X, y, sensitive_features=sex).epsilon_
     model.fit(X, y, sensitive_features=sex)
-    page = identify_data({"dataset": "staff", "file": None}, None)
-    with open_store() as store:
-        lines = store.ledger.lines(page)
-        total = compose([line.spent for line in lines if line.spent is not None], "sensitive_features")
-        assert len(lines) == 2 and first < total.epsilon(1e-5) < 2 * first
-        store.ledger.set_cap(page, "sensitive_features", Cap(1.5, 1e-5), where="staff")
-    with pytest.raises(BadInput, match=r"cap|beyond"):
+    [ledger] = answer_ledger(None, None, None, None).document["ledgers"]
+    assert (ledger["data"], ledger["protected"]) == ("staff", tell_ledger()["protected"])
+    spent = next(each["epsilon"] for each in ledger["protected"] if each["epsilon"] is not None)
+    assert len(ledger["lines"]) == 2 and first < spent < 2 * first
+    answer_cap("staff", "sensitive_features", record=False, lift=False, epsilon=1.5, delta=1e-5)
+    with pytest.raises(BadInput, match="cap"):
         model.fit(X, y, sensitive_features=sex)
-    with open_store() as store:
-        assert len(store.ledger.lines(page)) == 2
+    assert len(tell_ledger()["lines"]) == 2
+
+
+def tell_ledger() -> dict[str, Any]:
+    [ledger] = answer_ledger("staff", None, None, None).document["ledgers"]
+    return ledger
