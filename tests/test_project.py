@@ -81,6 +81,19 @@ def test_the_tables_follow_from_the_catalogues() -> None:
     assert tables.fill(text) == text, "run: python -m tests.tables"
 
 
+def test_the_readmes_result_is_one_of_the_results() -> None:
+    row = re.compile(r"^\| `(\w+)`.*?\| (\d[\d.]*)[^|]*\| (\d[\d.]*)", re.MULTILINE)
+    shown = {
+        name: (float(right), float(gap)) for name, right, gap in row.findall((ROOT / "README.md").read_text("utf-8"))
+    }
+    found: dict[str, tuple[float, float]] = {}
+    for name, right, gap in row.findall(
+        (ROOT / "docs/results.md").read_text("utf-8")
+    ):  # the first section has the means
+        found.setdefault(name, (round(100 * float(right), 2), round(100 * float(gap), 2)))
+    assert len(shown) == 4 and shown == {name: found[name] for name in shown}
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_guides_commands_are_understood(command: list[str]) -> None:
     name, *arguments = command
