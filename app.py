@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairpriv_core.runs.beside import train_beside
 from pages.widgets.app.strip import show_strip
 from pages.widgets.app.style import ICON, show_style
 from pages.widgets.shared.access import wait_for_store
@@ -13,6 +14,7 @@ from pages.widgets.shared.frame import list_pages, mark_framed, set_aside
 from pages.widgets.shared.person import admit
 
 st.set_page_config(page_title="fairpriv", page_icon=ICON, layout="wide")
+train_beside()
 mark_framed()
 show_style()
 if not admit():

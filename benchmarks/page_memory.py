@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -51,31 +50,20 @@ _WATCH = """() => {
 
 @contextmanager
 def serve(folder: Path) -> Iterator[tuple[str, int]]:
-    """Start the pages, as the launcher does, and the process that trains; give the address and the pages' process."""
+    """Start the dashboard as a person does; give the address and the pages' process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    launcher = (ROOT / "fairpriv").read_text("utf-8")
-    settings = dict(re.findall(r"(MALLOC_\w+)=(\d+)", launcher))
-    flags = re.findall(r'"\$python" (-O+) -m streamlit', launcher)
     environment = {**os.environ, "FAIRPRIV_STORE": str(folder / "runs.db"), "OMP_NUM_THREADS": "1"}
-    commands = (
-        [*flags, "-m", "streamlit", "run", "app.py", "--server.port", port],
-        ["-m", "fairpriv_core.runs.supervisor"],
-    )
     quiet = {"cwd": ROOT, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    started = [
-        subprocess.Popen([sys.executable, *command], env={**environment, **given}, **quiet)
-        for command, given in zip(commands, (settings, {}), strict=True)
-    ]
+    command = [sys.executable, "-m", "fairpriv_core", "app", "--server.port", port]
+    pages = subprocess.Popen(command, env=environment, **quiet)
     try:
         _wait_for(f"http://localhost:{port}")
-        yield f"http://localhost:{port}", started[0].pid
+        yield f"http://localhost:{port}", pages.pid
     finally:
-        for process in started:
-            process.terminate()
-        for process in started:
-            process.wait()
+        pages.terminate()
+        pages.wait()
 
 
 def read_memory(process: int) -> float:

@@ -6,21 +6,35 @@ lists of labels and groups are public is what epsilon takes as given; `record_["
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, check_random_state, validate_data
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    check_random_state,
+    check_X_y,
+    validate_data,
+)
 
 from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.predict import decision_thresholds, predict_proba
+from fairpriv_core.engine.predict import decision_thresholds, needs_group, predict_proba
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.methods.fields import find_fitting_batch
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
+from fairpriv_core.notions.rates import TWO, decide
+from fairpriv_core.records.archive import read_archive, write_archive
 from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.model import Model
+from fairpriv_core.records.plan import check_notion
 from fairpriv_core.runs.in_memory import IN_MEMORY, run_in_memory
 
 _EVERYONE = "everyone"
@@ -30,22 +44,27 @@ _FEATURES = {
     "record": "How the features were made (scaling, ranges, categories, selection) is taken as public: what was "
     "learned from the rows before fit is not covered by epsilon.",
 }
+_POSITIVE = (
+    "Of the labels {0} and {1} the second one, {1!r}, counts as positive, because it comes later in sorted order; "
+    "pos_label says which one should."
+)
+_SETTING = "settings__"
 #: with metadata routing on, sensitive_features go where they are given without a further request
 _GIVEN = {"sensitive_features": True}
 _TWICE_FITTED = ("check_classifier_data_not_an_array", "check_supervised_y_2d", "check_fit_idempotent")
 _FITTED = (
-    "check_classifiers_classes", "check_classifiers_train", "check_dict_unchanged", "check_dont_overwrite_parameters",
-    "check_dtype_object", "check_estimators_dtypes", "check_estimators_fit_returns_self", "check_estimators_nan_inf",
-    "check_estimators_overwrite_params", "check_estimators_pickle", "check_f_contiguous_array_estimator",
-    "check_fit2d_1feature", "check_fit2d_predict1d", "check_fit_check_is_fitted", "check_fit_score_takes_y",
-    "check_methods_sample_order_invariance", "check_methods_subset_invariance", "check_n_features_in",
-    "check_n_features_in_after_fitting", "check_pipeline_consistency", "check_positive_only_tag_during_fit",
-    "check_readonly_memmap_input",
+    "check_classifiers_classes", "check_classifiers_train", "check_decision_proba_consistency", "check_dict_unchanged",
+    "check_dont_overwrite_parameters", "check_dtype_object", "check_estimators_dtypes",
+    "check_estimators_fit_returns_self", "check_estimators_nan_inf", "check_estimators_overwrite_params",
+    "check_estimators_pickle", "check_f_contiguous_array_estimator", "check_fit2d_1feature", "check_fit2d_predict1d",
+    "check_fit_check_is_fitted", "check_fit_score_takes_y", "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance", "check_n_features_in", "check_n_features_in_after_fitting",
+    "check_pipeline_consistency", "check_positive_only_tag_during_fit", "check_readonly_memmap_input",
 )  # fmt: skip
 
 
 class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A binary classifier that is fair, private, or both, by any method of the catalogue.
+    """A classifier that is fair, private, or both, by any method of the catalogue.
 
     Parameters
     ----------
@@ -62,23 +81,42 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         "proved" or "published" where the method has both; None is "proved".
     settings : mapping or None
         The method's further hyper-parameters by name, such as {"epochs": 10}. A default batch size is at most the
-        number of rows; of DP-SGD and its relatives it makes 1,500 steps or more.
+        number of rows; of DP-SGD and its relatives it makes 1,500 steps or more. In a grid each is a parameter of its
+        own, such as `settings__epochs`.
     groups : sequence or None
-        All values that `sensitive_features` may have. None reads them from the rows, which epsilon then takes as given.
+        All values that `sensitive_features` may have, tuples where it has several columns. None reads them from the
+        rows, which epsilon then takes as given.
+    pos_label : label or None
+        Which of two labels counts as positive: what equal opportunity is an opportunity for. None is the second one in
+        sorted order, with a warning where the labels are texts, whose order says nothing.
+    sensitive_feature_ids : sequence of int or str, or None
+        Columns of X, by place or name, whose values are the sensitive ones, crossed where there are several, and which
+        are no features. In place of `sensitive_features`, for tools that hand on X and y alone.
+    callback : callable or None
+        Called at the end of each epoch with what `history_` then ends in; what it raises ends the fit.
+    ledger : str or None
+        What the data are called. The ledger of the default run store then counts every fit on them, which `fairpriv
+        ledger` tells, and refuses one beyond a cap (`fairpriv ledger cap`). None counts nothing.
     random_state : int, RandomState or None
         Public: drives initialisation and public batches. Noise and secret samples always come from the operating
         system, so a private fit is never repeatable.
 
     Attributes
     ----------
-    classes_ : ndarray (2,)
-        The labels; the second one counts as positive.
+    classes_ : ndarray (l,)
+        The labels in sorted order; more than two where the method takes them.
+    pos_label_ : label or None
+        The one of two labels that counts as positive; None where there are more.
     groups_ : tuple
         The values of `sensitive_features`, in the order of their numbers.
     epsilon_ : float or None
         What holds for all that `fit` released (see `record_["event"]`), or None with `epsilon_reason_`.
     record_ : dict
         The run's record, JSON only, as the command line prints it, without metrics: no row was kept back for testing.
+    history_ : list of dict
+        Empty without a `callback`. With one, each epoch's loss, accuracy and gaps on the training rows, and the
+        epsilon spent by then.
+        Raw, for the analyst: computed on protected rows without noise, and so in no pickle and no saved file.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -88,7 +126,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     >>> a = draw.choice(["f", "m"], 2_000)
     >>> X = draw.normal(size=(2_000, 3)) + (a == "m")[:, None]
     >>> y = np.where(X[:, 0] + draw.normal(size=2_000) > 0, "hired", "rejected")
-    >>> model = FairPrivateClassifier(method="pf_ld", notion="demographic_parity", epsilon=1.0, groups=["f", "m"])
+    >>> model = FairPrivateClassifier(method="pf_ld", epsilon=1.0, groups=["f", "m"], pos_label="hired")
     >>> model = model.fit(X, y, sensitive_features=a)
     >>> model.predict(X[:2]).shape, model.predict_proba(X).shape
     ((2,), (2000, 2))
@@ -99,6 +137,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     __metadata_request__fit: ClassVar = _GIVEN
     __metadata_request__predict: ClassVar = _GIVEN
     __metadata_request__predict_proba: ClassVar = _GIVEN
+    __metadata_request__decision_function: ClassVar = _GIVEN
     __metadata_request__score: ClassVar = _GIVEN
 
     def __init__(
@@ -111,6 +150,10 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         variant: str | None = None,
         settings: Any = None,
         groups: Any = None,
+        pos_label: Any = None,
+        sensitive_feature_ids: Any = None,
+        callback: Callable[[Mapping[str, Any]], None] | None = None,
+        ledger: str | None = None,
         random_state: Any = None,
     ) -> None:
         self.method = method
@@ -120,25 +163,33 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.variant = variant
         self.settings = settings
         self.groups = groups
+        self.pos_label = pos_label
+        self.sensitive_feature_ids = sensitive_feature_ids
+        self.callback = callback
+        self.ledger = ledger
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None) -> Self:
-        """Train on rows X (n, d) of finite numbers, labels y (n,) of two values, one sensitive value for each row.
+        """Train on rows X (n, d) of finite numbers, labels y (n,), one or more sensitive values for each row (n, c).
 
-        `sensitive_features` may be left out for a method that never looks at groups. Nothing is stored.
-        Raises ValueError for X or y that cannot be used, BadInput for a setting or sensitive values that cannot,
-        RunFailed where training cannot go on (what was released by then is spent).
+        `sensitive_features` may be left out for a method that never looks at groups. Nothing is stored, but for a line
+        of the ledger. Raises ValueError for X or y that cannot be used, BadInput for a setting or sensitive values that
+        cannot, RunFailed where training cannot go on (what was released by then is spent).
         """
-        rows, y = validate_data(self, X, y, dtype=np.float32)
-        self.classes_, labels = _read_labels(y)
+        rows, y, values = self._read_rows(X, y, sensitive_features)
         config = self._build_config(len(rows))
-        if sensitive_features is None and config.method.info.uses_groups:
+        labels = self._read_labels(y, config)
+        if values is None and config.method.info.uses_groups:
             raise BadInput(
                 f"method '{self.method}' needs the sensitive value of every row: fit(X, y, sensitive_features=…).",
                 field="sensitive_features",
             )
-        group, listed = self._read_groups(sensitive_features, rows)
-        outcome = run_in_memory(config, self._build_dataset(rows, labels, group, listed))
+        group, listed = self._read_groups(values, len(rows))
+        self.history_: list[dict[str, Any]] = []
+        watch = None if self.callback is None else self._note
+        outcome = run_in_memory(
+            config, self._build_dataset(rows, labels, group, listed), watch=watch, ledger=self.ledger
+        )
         self.network_, self.parameters_ = dict(outcome.fitted.network), outcome.fitted.parameters
         self.epsilon_, self.epsilon_reason_ = outcome.record.epsilon, outcome.record.epsilon_reason
         self.record_ = outcome.record.to_json()
@@ -147,24 +198,89 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
         """Return the labels (n,) of rows X; a method that decides by group needs `sensitive_features` here too."""
         rows, score = self._score_rows(X, sensitive_features)
-        decided = score[:, 1] > decision_thresholds(self.network_, rows)
-        labels: np.ndarray = self.classes_[decided.astype(np.int64)]
+        labels: np.ndarray = self._in_order(self.classes_)[decide(score, decision_thresholds(self.network_, rows))]
         return labels
 
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
-        """Return the scores (n, 2) of both labels, in the order of `classes_`; each row sums to 1."""
-        return self._score_rows(X, sensitive_features)[1]
+        """Return the scores (n, l) of the labels, in the order of `classes_`; each row sums to 1."""
+        return self._in_order(self._score_rows(X, sensitive_features)[1].T).T
+
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
+        """Return how far each row's score lies on the side of `classes_[1]`, (n,); of more than two labels the scores.
+
+        Above 0 is what `predict` calls `classes_[1]`.
+        """
+        rows, score = self._score_rows(X, sensitive_features)
+        if len(self.classes_) > TWO:
+            return score
+        margin: np.ndarray = score[:, 1] - decision_thresholds(self.network_, rows)
+        if self.pos_label_ == self.classes_[1]:
+            return margin
+        return np.where(margin == 0, np.finfo(float).tiny, -margin)  # a tie is decided as negative
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
         """Return the share of rows that are predicted right."""
         right = self.predict(X, sensitive_features=sensitive_features) == np.asarray(y)
         return float(np.average(right, weights=sample_weight))
 
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file, which holds numbers and JSON and runs nothing when it is read.
+
+        Of the rows it holds what the model and its record hold. Raises BadInput where it cannot be written, or labels
+        or groups are neither texts nor numbers.
+        """
+        check_is_fitted(self)
+        names = tuple(map(str, self._in_order(self.classes_))), tuple(getattr(self, "feature_names_in_", ()))
+        left_out = {"callback": None, "random_state": None}
+        fitted = {
+            "parameters": {**self.get_params(deep=False), **left_out},
+            "classes": self.classes_.tolist(),
+            "dtype": self.classes_.dtype.str,
+            "groups": self.groups_,
+            "features": self.n_features_in_,
+            "record": self.record_,
+        }
+        write_archive(path, Model(self.network_, self.parameters_, "", None, *names), _to_plain(fitted))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return the model that `save` wrote; BadInput for another file."""
+        model, fitted = read_archive(path)
+        loaded = cls(**fitted["parameters"])
+        loaded.network_, loaded.parameters_ = dict(model.network), model.parameters
+        loaded.classes_ = np.array(fitted["classes"], dtype=fitted["dtype"])
+        loaded.pos_label_ = loaded._find_positive() if len(loaded.classes_) == TWO else None
+        loaded.groups_ = _as_groups(fitted["groups"])
+        loaded.n_features_in_ = fitted["features"]
+        if model.feature_names:
+            loaded.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        loaded.record_, loaded.history_ = fitted["record"], []
+        loaded.epsilon_, loaded.epsilon_reason_ = loaded.record_["epsilon"], loaded.record_["epsilon_reason"]
+        return loaded
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; `deep` has each of `settings` beside them, as `settings__epochs`."""
+        own: dict[str, Any] = super().get_params(deep=deep)
+        each = self.settings if deep and isinstance(self.settings, Mapping) else {}
+        return {**own, **{f"{_SETTING}{name}": value for name, value in each.items()}}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name, of `settings` each by its own, as `settings__epochs`."""
+        nested = {name.removeprefix(_SETTING): parameters[name] for name in parameters if name.startswith(_SETTING)}
+        super().set_params(**{name: value for name, value in parameters.items() if not name.startswith(_SETTING)})
+        if nested:
+            self.settings = {**(self.settings or {}), **nested}
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: not `history_`, which is raw."""
+        return {**super().__getstate__(), **({"history_": []} if hasattr(self, "history_") else {})}
+
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn's own checks and meta-estimators should know."""
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         known = methods().get(self.method)
+        tags.classifier_tags.multi_class = known is not None and known.info.max_labels is None
         private = known is not None and known.info.threat_model is not None
         tags.non_deterministic = private
         tags.classifier_tags.poor_score = private  # a small epsilon on few rows leaves little to learn
@@ -183,25 +299,88 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             return config
         return build_config({**raw, "method": {**named, "batch_size": fitting}}, data=IN_MEMORY)
 
-    def _read_groups(self, given: Any, rows: np.ndarray) -> tuple[np.ndarray, str]:
-        """Set `groups_`; return the group of each row (n,) and what is assumed of their list."""
-        if given is None:
-            self.groups_ = (_EVERYONE,)
-            return np.zeros(len(rows), dtype=np.int64), "No sensitive attribute was given: everyone is one group."
-        values = _read_column(given, rows)
+    def _note(self, shown: Mapping[str, Any]) -> None:
+        self.history_.append(dict(shown))
+        if self.callback is not None:
+            self.callback(shown)
+
+    def _read_rows(self, X: Any, y: Any, given: Any) -> tuple[np.ndarray, Any, list[Hashable] | None]:
+        """Return features (n, d), labels and the sensitive value of each row, None where there is none."""
+        if self.sensitive_feature_ids is None:
+            rows, y = validate_data(self, X, y, dtype=np.float32)
+            return rows, y, None if given is None else _read_values(given, rows)
+        if given is not None:
+            raise BadInput(
+                "sensitive values are given twice; leave out sensitive_features or sensitive_feature_ids.",
+                field="sensitive_features",
+            )
+        rest, values = self._take_sensitive(X, reset=True)
+        rows, y = check_X_y(rest, y, dtype=np.float32, estimator=self)
+        return rows, y, values
+
+    def _take_sensitive(self, X: Any, *, reset: bool) -> tuple[Any, list[Hashable]]:
+        """Return X without the columns of `sensitive_feature_ids`, and the value that each row has there."""
+        named = isinstance(X, pd.DataFrame)
+        checked = validate_data(self, X, dtype=np.float32, skip_check_array=named, reset=reset)
+        frame = X if named else pd.DataFrame(checked)
+        taken = [_find_column(frame, each) for each in self.sensitive_feature_ids]
+        rest = frame.drop(columns=taken)
+        if not rest.shape[1]:
+            raise ValueError(f"X has {frame.shape[1]} feature(s), and sensitive_feature_ids leaves none to learn from.")
+        return (rest if named else rest.to_numpy()), _read_values(frame[taken], frame)
+
+    def _read_labels(self, y: Any, config: RunConfig) -> np.ndarray:
+        """Set `classes_` and `pos_label_`; return the number of each row's label (n,), of two 1 for the positive one.
+
+        Raises ValueError, in scikit-learn's words, for labels that cannot be told apart or are too many.
+        """
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        most = config.method.info.max_labels
+        if len(self.classes_) < TWO:
+            raise ValueError(f"y must have two classes, got one class: {self.classes_.tolist()}.")
+        if most is not None and len(self.classes_) > most:
+            kind = type_of_target(y, input_name="y")
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        check_notion(config.notion, config.method.info, len(self.classes_))
+        self.pos_label_ = None if len(self.classes_) > TWO else self._find_positive()
+        if self.pos_label is None and self.pos_label_ is not None and self.classes_.dtype.kind not in "biuf":
+            warnings.warn(_POSITIVE.format(*self.classes_.tolist()), stacklevel=3)
+        turned = self.pos_label_ is not None and self.pos_label_ != self.classes_[1]
+        return (1 - labels if turned else labels).astype(np.int64)
+
+    def _find_positive(self) -> Any:
+        """Return which of the two labels is positive; BadInput where `pos_label` is neither."""
+        if self.pos_label is None:
+            return self.classes_[1]
+        if self.pos_label not in self.classes_.tolist():
+            raise BadInput(
+                f"pos_label must be one of the labels {self.classes_.tolist()}, got {self.pos_label!r}.",
+                field="pos_label",
+            )
+        return self.classes_[self.classes_.tolist().index(self.pos_label)]
+
+    def _in_order(self, values: np.ndarray) -> np.ndarray:
+        """Return what stands in the order of `classes_` in the order of the model's labels, and the other way round."""
+        return values[::-1] if self.pos_label_ is not None and self.pos_label_ != self.classes_[1] else values
+
+    def _read_groups(self, values: list[Hashable] | None, n: int) -> tuple[np.ndarray, str]:
+        """Set `groups_`; return the group of each of n rows (n,) and what is assumed of their list."""
+        if values is None:
+            self.groups_: tuple[Hashable, ...] = (_EVERYONE,)
+            return np.zeros(n, dtype=np.int64), "No sensitive attribute was given: everyone is one group."
         learned = self.groups is None
-        self.groups_ = tuple(sorted(set(values), key=str)) if learned else tuple(self.groups)
+        self.groups_ = tuple(sorted(set(values), key=str)) if learned else _as_groups(self.groups)
         if len(self.groups_) < 2:
             raise BadInput(
                 f"sensitive_features must have at least two groups, got {list(self.groups_)}.",
                 field="sensitive_features",
             )
         origin = "read from the rows given to fit and" if learned else "declared, not learned from rows, and"
-        return self._find_groups(
-            values
-        ), f"The list of groups ({'; '.join(map(str, self.groups_))}) is {origin} taken as public."
+        names = "; ".join(map(_name_group, self.groups_))
+        return self._find_groups(values), f"The list of groups ({names}) is {origin} taken as public."
 
-    def _find_groups(self, values: list[Any]) -> np.ndarray:
+    def _find_groups(self, values: list[Hashable]) -> np.ndarray:
         position = {value: index for index, value in enumerate(self.groups_)}
         unknown = [value for value in values if value not in position]
         if unknown:
@@ -212,15 +391,16 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return np.array([position[value] for value in values], dtype=np.int64)
 
     def _build_dataset(self, rows: np.ndarray, labels: np.ndarray, group: np.ndarray, listed: str) -> Dataset:
-        names = getattr(self, "feature_names_in_", [f"x{index}" for index in range(rows.shape[1])])
-        classes = tuple(str(label) for label in self.classes_)
+        known = getattr(self, "feature_names_in_", ())
+        names = known if len(known) == rows.shape[1] else [f"x{index}" for index in range(rows.shape[1])]
+        classes = tuple(str(label) for label in self._in_order(self.classes_))
         return Dataset(
             X=rows,
             y=labels,
             group=group,
             feature_names=tuple(names),
             label_names=classes,
-            group_names=tuple(str(value) for value in self.groups_),
+            group_names=tuple(map(_name_group, self.groups_)),
             name=str(IN_MEMORY.dataset),
             sensitive=IN_MEMORY.sensitive,
             digest="",  # one of protected values would let anyone who guesses them know that they are right
@@ -230,13 +410,16 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             },
         )
 
-    def _score_rows(self, X: Any, sensitive_features: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows as they are predicted (n, d) and their scores (n, 2)."""
+    def _score_rows(self, X: Any, given: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows as they are predicted (n, d) and their scores (n, l), of two labels the positive one last."""
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float32, reset=False)
-        group = None
-        if sensitive_features is not None and len(self.groups_) > 1:
-            group = self._find_groups(_read_column(sensitive_features, rows))
+        if self.sensitive_feature_ids is None:
+            rows = validate_data(self, X, dtype=np.float32, reset=False)
+            values = None if given is None or len(self.groups_) < 2 else _read_values(given, rows)
+        else:
+            rest, values = self._take_sensitive(X, reset=False)
+            rows, values = check_array(rest, dtype=np.float32), values if needs_group(self.network_) else None
+        group = None if values is None else self._find_groups(values)
         return rows, predict_proba(self.network_, self.parameters_, rows, group)
 
 
@@ -247,34 +430,54 @@ def expected_failed_checks(estimator: FairPrivateClassifier) -> dict[str, str]:
     """
     info = methods()[estimator.method].info
     private = "Compares two fits, and the noise of a private fit is never the same twice."
-    grouped = "Fits without sensitive_features, which this method needs."
+    grouped = info.uses_groups and estimator.sensitive_feature_ids is None
+    needed = "Fits without sensitive_features, which this method needs."
     failed = dict.fromkeys(_TWICE_FITTED, private) if info.threat_model else {}
-    return {**failed, **(dict.fromkeys((*_TWICE_FITTED, *_FITTED), grouped) if info.uses_groups else {})}
+    return {**failed, **(dict.fromkeys((*_TWICE_FITTED, *_FITTED), needed) if grouped else {})}
 
 
-def _read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the two labels, and which of them each row has (n,); ValueError in scikit-learn's words otherwise."""
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
-    if kind != "binary":
-        raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
-    classes, labels = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"y must have two classes, got one class: {classes.tolist()}.")
-    return classes, labels.astype(np.int64)
-
-
-def _read_column(given: Any, rows: np.ndarray) -> list[Any]:
-    """Return one hashable value for each row; BadInput for another shape or a missing value."""
+def _read_values(given: Any, rows: Any) -> list[Hashable]:
+    """Return one value for each row, a tuple where `given` has several columns; BadInput where one is missing."""
     values = np.asarray(given, dtype=object)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2:
         raise BadInput(
-            f"sensitive_features must be one column, got an array of shape {values.shape}; cross several into one.",
+            f"sensitive_features must be one column or several, got an array of shape {values.shape}.",
             field="sensitive_features",
         )
     check_consistent_length(rows, values)
-    missing = int(pd.isna(values).sum())
+    missing = int(pd.isna(values).any(axis=1).sum())
     if missing:
         raise BadInput(f"sensitive_features lacks the value of {missing} rows.", field="sensitive_features")
-    return list(values)
+    return list(values[:, 0]) if values.shape[1] == 1 else [tuple(row) for row in values]
+
+
+def _find_column(frame: pd.DataFrame, wanted: Any) -> Hashable:
+    """Return the name of a column that is named, or counted from 0; BadInput where there is none."""
+    if wanted in frame.columns:
+        return str(wanted) if isinstance(wanted, str) else wanted
+    if isinstance(wanted, int | np.integer) and 0 <= wanted < frame.shape[1]:
+        found: Hashable = frame.columns[int(wanted)]
+        return found
+    raise BadInput(
+        f"sensitive_feature_ids names the column {wanted!r}, and X has {list(frame.columns)}.",
+        field="sensitive_feature_ids",
+    )
+
+
+def _as_groups(listed: Any) -> tuple[Hashable, ...]:
+    return tuple(tuple(each) if isinstance(each, list) else each for each in listed)
+
+
+def _name_group(group: Hashable) -> str:
+    return ", ".join(map(str, group)) if isinstance(group, tuple) else str(group)
+
+
+def _to_plain(value: Any) -> Any:
+    """Return `value` with Python's own numbers, texts and lists in place of NumPy's."""
+    if isinstance(value, Mapping):
+        return {name: _to_plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | np.ndarray | pd.Index):
+        return [_to_plain(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value

@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from fairpriv_core.cli.ledger import answer_cap, answer_ledger
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.estimator import FairPrivateClassifier
 from fairpriv_core.privacy.accountants import epsilon
@@ -27,6 +29,7 @@ from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.record import RunRecord
 
 QUICK = {"epochs": 3, "batch_size": 100}
+Hiring = partial(FairPrivateClassifier, pos_label="hired")
 
 
 def make_rows(n: int = 1_200) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
@@ -51,7 +54,7 @@ def routing() -> Iterator[None]:
 
 def test_the_record_is_one_and_says_what_is_taken_as_given(rows: Any, own_store: Path) -> None:
     X, y, sex = rows
-    model = FairPrivateClassifier("pf_ld", settings=QUICK, random_state=7).fit(X, y, sensitive_features=sex)
+    model = Hiring("pf_ld", settings=QUICK, random_state=7).fit(X, y, sensitive_features=sex)
     record = RunRecord.from_json(json.loads(json.dumps(model.record_, allow_nan=False)))
     assert (record.status, record.config["seed"], record.data["n_train"], record.metrics) == (
         "finished",
@@ -70,10 +73,10 @@ def test_the_record_is_one_and_says_what_is_taken_as_given(rows: Any, own_store:
 def test_declared_groups_and_learned_scales_are_told_apart(rows: Any) -> None:
     X, y, sex = rows
     settings = {"noise_primal": 2.0, **QUICK}
-    model = FairPrivateClassifier("dp_sgd", epsilon=None, settings=settings, groups=("m", "f", "x"))
+    model = Hiring("dp_sgd", epsilon=None, settings=settings, groups=("m", "f", "x"))
     said = " ".join(model.fit(X, y, sensitive_features=sex).record_["assumptions"])
     assert "The list of groups (m; f; x) is declared, not learned from rows" in said
-    assert "labels (hired; rejected) was read from y" in said and "How the features were made" in said
+    assert "labels (rejected; hired) was read from y" in said and "How the features were made" in said
     assert model.groups_ == ("m", "f", "x")
     said = " ".join(clone(model).fit(X, y).record_["assumptions"])
     assert "No sensitive attribute was given: everyone is one group." in said
@@ -81,9 +84,9 @@ def test_declared_groups_and_learned_scales_are_told_apart(rows: Any) -> None:
 
 def test_where_no_epsilon_is_proved_there_is_a_reason(rows: Any) -> None:
     X, y, sex = rows
-    plain = FairPrivateClassifier("none", settings=QUICK).fit(X, y, sensitive_features=sex)
+    plain = Hiring("none", settings=QUICK).fit(X, y, sensitive_features=sex)
     assert plain.epsilon_ is None and "not private" in plain.epsilon_reason_
-    published = FairPrivateClassifier("pf_ld", variant="published", settings=QUICK).fit(X, y, sensitive_features=sex)
+    published = Hiring("pf_ld", variant="published", settings=QUICK).fit(X, y, sensitive_features=sex)
     assert published.epsilon_ is None and "does not hold" in published.epsilon_reason_
     assert published.record_["epsilon_published"] == pytest.approx(1.0, rel=0.01)
 
@@ -92,7 +95,7 @@ def test_random_state_repeats_what_is_public_and_never_the_noise(rows: Any) -> N
     X, y, sex = rows
 
     def weights(method: str, random_state: Any) -> np.ndarray:
-        model = FairPrivateClassifier(method, settings={"hidden_layers": 1, **QUICK}, random_state=random_state)
+        model = Hiring(method, settings={"hidden_layers": 1, **QUICK}, random_state=random_state)
         return model.fit(X, y, sensitive_features=sex).parameters_
 
     assert np.array_equal(weights("none", 3), weights("none", 3))
@@ -106,7 +109,7 @@ def test_what_a_failed_fit_released_is_said(rows: Any) -> None:
     X, y, sex = rows
     with pytest.raises(RunFailed, match=r"at least 30 are needed.*\. It costs epsilon = 10\.0, that of its planned"):
         groups = ("f", "m", "nobody")  # at this epsilon their noisy count is below 30 for certain
-        FairPrivateClassifier("pf_ld", epsilon=10, settings=QUICK, groups=groups).fit(X, y, sensitive_features=sex)
+        Hiring("pf_ld", epsilon=10, settings=QUICK, groups=groups).fit(X, y, sensitive_features=sex)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +117,7 @@ def test_what_a_failed_fit_released_is_said(rows: Any) -> None:
 )
 def test_sensitive_values_may_be_of_any_kind(kind: Any, rows: Any) -> None:
     X, y, sex = rows
-    model = FairPrivateClassifier("f_ld", settings=QUICK, random_state=0)
+    model = Hiring("f_ld", settings=QUICK, random_state=0)
     by_text = model.fit(X, y, sensitive_features=kind(sex))
     assert by_text.groups_ == ("f", "m")
     by_number = clone(model).fit(X, y, sensitive_features=kind(np.where(sex == "f", 0, 1)))
@@ -129,7 +132,13 @@ def test_sensitive_values_may_be_of_any_kind(kind: Any, rows: Any) -> None:
         ([1.0, np.nan] * 600, {}, "sensitive_features lacks the value of 600 rows."),
         (["f"] * 1_200, {}, "at least two groups, got ['f']"),
         (["f", "d"] * 600, {"groups": ["f", "m"]}, "holds 'd', which is none of the groups ['f', 'm']."),
-        (np.zeros((1_200, 2)), {}, "must be one column, got an array of shape (1200, 2)"),
+        (np.zeros((1_200, 2, 1)), {}, "must be one column or several, got an array of shape (1200, 2, 1)"),
+        (
+            ["f", "m"] * 600,
+            {"pos_label": "promoted"},
+            "pos_label must be one of the labels ['hired', 'rejected'], got 'promoted'.",
+        ),
+        (["f", "m"] * 600, {"sensitive_feature_ids": [0]}, "sensitive values are given twice"),
         (["f", "m"] * 600, {"method": "pfld"}, "unknown method 'pfld'; choose from none"),
         (["f", "m"] * 600, {"notion": "luck"}, "unknown notion 'luck'; choose from"),
         (["f", "m"] * 600, {"epsilon": -1}, "epsilon must be a finite number > 0, got -1.0."),
@@ -142,19 +151,19 @@ def test_sensitive_values_may_be_of_any_kind(kind: Any, rows: Any) -> None:
 def test_what_cannot_be_used_is_refused_in_a_sentence(given: Any, settings: Any, says: str, rows: Any) -> None:
     X, y, _ = rows
     with pytest.raises(BadInput) as caught:
-        FairPrivateClassifier(**settings).fit(X, y, sensitive_features=given)
+        FairPrivateClassifier(**{"pos_label": "hired", **settings}).fit(X, y, sensitive_features=given)
     assert says in str(caught.value) and str(caught.value).endswith(".")
 
 
 def test_lengths_that_differ_are_refused(rows: Any) -> None:
     X, y, sex = rows
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        FairPrivateClassifier("f_ld").fit(X, y, sensitive_features=sex[1:])
+        Hiring("f_ld").fit(X, y, sensitive_features=sex[1:])
 
 
 def test_a_pipeline_takes_sensitive_features_in_both_ways(rows: Any, routing: None) -> None:
     X, y, sex = rows
-    model = FairPrivateClassifier("pf_ld", settings=QUICK, groups=["f", "m"])
+    model = Hiring("pf_ld", settings=QUICK, groups=["f", "m"])
     for step in (model, clone(model).set_fit_request(sensitive_features=True)):
         piped = make_pipeline(StandardScaler(), step).fit(X, y, sensitive_features=sex)
         assert piped.score(X, y) > 0.7 and piped[-1].epsilon_ <= 1.0
@@ -166,7 +175,7 @@ def test_a_pipeline_takes_sensitive_features_in_both_ways(rows: Any, routing: No
 
 def test_cross_validation_hands_each_fold_its_sensitive_features(rows: Any, routing: None) -> None:
     X, y, sex = rows
-    model = make_pipeline(StandardScaler(), FairPrivateClassifier("pf_ld", settings=QUICK, groups=["f", "m"]))
+    model = make_pipeline(StandardScaler(), Hiring("pf_ld", settings=QUICK, groups=["f", "m"]))
     scores = cross_val_score(model, X, y, cv=3, params={"sensitive_features": sex}, error_score="raise")
     assert scores.shape == (3,) and scores.min() > 0.7
     with sklearn.config_context(enable_metadata_routing=False):
@@ -177,7 +186,7 @@ def test_cross_validation_hands_each_fold_its_sensitive_features(rows: Any, rout
 def test_a_grid_search_varies_settings_and_methods(rows: Any, routing: None) -> None:
     X, y, sex = rows
     grid = {"method": ["none", "f_ld"], "settings": [QUICK, {**QUICK, "learning_rate": 1e-5}]}
-    search = GridSearchCV(FairPrivateClassifier(random_state=0), grid, cv=2, error_score="raise")
+    search = GridSearchCV(Hiring(random_state=0), grid, cv=2, error_score="raise")
     search.fit(X, y, sensitive_features=sex)
     assert search.best_params_["settings"] == QUICK
     assert search.best_estimator_.get_params()["epsilon"] == 1.0
@@ -188,7 +197,7 @@ def test_predictions_go_into_fairlearn(rows: Any) -> None:
     gaps = {}
     for method in ("none", "f_ld"):
         settings = {"epochs": 20, "batch_size": 100, "learning_rate": 0.01}
-        model = FairPrivateClassifier(method, settings=settings, random_state=0).fit(X, y, sensitive_features=sex)
+        model = Hiring(method, settings=settings, random_state=0).fit(X, y, sensitive_features=sex)
         predicted = model.predict(X)
         frame = MetricFrame(
             metrics={
@@ -209,7 +218,7 @@ def test_predictions_go_into_fairlearn(rows: Any) -> None:
 
 def test_a_model_that_decides_by_group_is_given_it(rows: Any) -> None:
     X, y, sex = rows
-    model = FairPrivateClassifier("f_ld", settings=QUICK, random_state=0).fit(X, y, sensitive_features=sex)
+    model = Hiring("f_ld", settings=QUICK, random_state=0).fit(X, y, sensitive_features=sex)
     decided = model.predict(X)
     model.network_ = {"kind": "derived", "base": model.network_, "table": [[1.0, 0.0], [0.0, 1.0]]}  # women: reversed
     assert np.array_equal(model.predict(X, sensitive_features=sex) == decided, sex == "m")
@@ -229,7 +238,7 @@ def test_the_readmes_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_fitted_model_survives_pickling_and_clone_forgets_it(rows: Any) -> None:
     X, y, sex = rows
-    model = FairPrivateClassifier("pf_ld", settings=QUICK).fit(X, y, sensitive_features=sex)
+    model = Hiring("pf_ld", settings=QUICK).fit(X, y, sensitive_features=sex)
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X)) and again.record_ == model.record_
     assert list(model.feature_names_in_) == ["test", "club"]
@@ -244,8 +253,156 @@ def test_few_rows_make_steps_enough_for_dp_sgd() -> None:
     draw = np.random.default_rng(2)
     X = (draw.random((1_000, 20)) < 0.2).astype(float)
     y = np.where(X @ draw.normal(size=20) + 0.3 * draw.normal(size=1_000) > 0.1, "yes", "no")
-    model = FairPrivateClassifier("dp_sgd", epsilon=3.0, random_state=0).fit(X, y)
+    model = FairPrivateClassifier("dp_sgd", epsilon=3.0, pos_label="yes", random_state=0).fit(X, y)
     assert model.record_["steps"] == 1_540 and model.record_["config"]["method"]["batch_size"] == 13
     assert model.score(X, y) > max(np.mean(y == "yes"), np.mean(y == "no")) + 0.1
-    given = FairPrivateClassifier("dp_sgd", epsilon=3.0, settings={"batch_size": 500, "epochs": 2}).fit(X, y)
+    given = FairPrivateClassifier(
+        "dp_sgd", epsilon=3.0, pos_label="yes", settings={"batch_size": 500, "epochs": 2}
+    ).fit(X, y)
     assert given.record_["steps"] == 4
+
+
+def test_the_label_that_counts_as_positive_is_said_or_chosen(rows: Any) -> None:
+    X, y, _ = rows
+    with pytest.warns(UserWarning, match="'rejected', counts as positive"):
+        by_order = FairPrivateClassifier("none", settings=QUICK, random_state=0).fit(X, y)
+    hired = Hiring("none", settings=QUICK, random_state=0).fit(X, y)
+    assert (by_order.pos_label_, hired.pos_label_) == ("rejected", "hired")
+    assert hired.record_["data"]["label_names"] == ["rejected", "hired"]
+    for model in (by_order, hired):
+        assert list(model.classes_) == ["hired", "rejected"] and model.score(X, y) > 0.7
+        decided, share = model.decision_function(X) > 0, model.predict_proba(X)
+        assert np.array_equal(model.classes_[decided.astype(int)], model.predict(X))
+        assert np.array_equal(share[:, 1] > 0.5, decided) and np.corrcoef(share[:, 0], y == "hired")[0, 1] > 0.4
+
+
+@pytest.mark.parametrize("chosen", ["hired", "rejected"])
+def test_equal_opportunity_is_about_the_chosen_label(chosen: str, rows: Any) -> None:
+    X, y, sex = rows
+    model = FairPrivateClassifier("f_ld", "equal_opportunity", settings=QUICK, random_state=0)
+    numbers = clone(model).fit(X, (y == chosen).astype(int), sensitive_features=sex)
+    labels = clone(model).set_params(pos_label=chosen).fit(X, y, sensitive_features=sex)
+    assert np.array_equal(labels.parameters_, numbers.parameters_)
+    assert np.array_equal(labels.predict(X) == chosen, numbers.predict(X) == 1)
+
+
+def test_an_epoch_is_told_as_it_ends_and_what_is_raw_stays_here(rows: Any, tmp_path: Path) -> None:
+    X, y, sex = rows
+    told: list[Any] = []
+    model = Hiring("pf_ld", settings=QUICK, callback=told.append).fit(X, y, sensitive_features=sex)
+    assert model.history_ == told and [each["epoch"] for each in told] == [1, 2, 3]
+    assert told[-1]["step"] == model.record_["steps"] and told[-1]["accuracy"] == pytest.approx(model.score(X, y))
+    spent = [each["epsilon"] for each in told]
+    assert 0 < spent[0] <= spent[1] <= spent[2] <= 1.001
+    model.callback = None
+    assert pickle.loads(pickle.dumps(model)).history_ == []
+    assert Hiring("none", settings=QUICK).fit(X, y).history_ == []
+
+    def stop(shown: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Hiring("none", settings=QUICK, callback=stop).fit(X, y)
+
+
+def test_settings_are_parameters_of_their_own(rows: Any) -> None:
+    X, y, _ = rows
+    model = Hiring("none", settings=QUICK, random_state=0)
+    assert model.get_params()["settings__epochs"] == 3 and "settings__epochs" not in model.get_params(deep=False)
+    grid = {"settings__epochs": [1, 5], "settings__learning_rate": [0.01]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, y)
+    assert search.best_estimator_.settings == {
+        **QUICK,
+        **{key[10:]: value for key, value in search.best_params_.items()},
+    }
+    assert model.settings == QUICK
+    with pytest.raises(BadInput, match="unknown parameter of method 'none' 'epoch'"):
+        model.set_params(settings__epoch=3).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["none", "pf_ld", "group_thresholds"])
+def test_a_saved_model_decides_and_says_the_same(method: str, rows: Any, tmp_path: Path) -> None:
+    X, y, sex = rows
+    settings = {} if method == "group_thresholds" else QUICK
+    model = Hiring(method, settings=settings, groups=("m", "f")).fit(X, y, sensitive_features=sex)
+    model.save(tmp_path / "model.zip")
+    again = FairPrivateClassifier.load(tmp_path / "model.zip")
+    assert np.array_equal(again.predict(X, sensitive_features=sex), model.predict(X, sensitive_features=sex))
+    assert np.array_equal(
+        again.decision_function(X, sensitive_features=sex), model.decision_function(X, sensitive_features=sex)
+    )
+    assert (again.epsilon_, again.groups_, again.pos_label_) == (model.epsilon_, ("m", "f"), "hired")
+    assert (
+        again.record_ == json.loads(json.dumps(model.record_))
+        and again.get_params() == clone(model).set_params(groups=["m", "f"]).get_params()
+    )
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(X.rename(columns={"club": "clubs"}), sensitive_features=sex)
+
+
+def test_another_file_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_text("not one")
+    with pytest.raises(BadInput, match=r"a.zip' is no model that fairpriv saved"):
+        FairPrivateClassifier.load(tmp_path / "a.zip")
+
+
+def test_sensitive_columns_of_x_are_no_features_and_several_are_crossed(rows: Any) -> None:
+    X, y, sex = rows
+    old = np.random.default_rng(3).choice(["old", "young"], len(X))
+    table = X.assign(sex=sex, age=old)
+    inside = Hiring("f_ld", settings=QUICK, random_state=0, sensitive_feature_ids=["sex", 3]).fit(table, y)
+    beside = Hiring("f_ld", settings=QUICK, random_state=0).fit(X, y, sensitive_features=table[["sex", "age"]])
+    assert inside.groups_ == beside.groups_ == (("f", "old"), ("f", "young"), ("m", "old"), ("m", "young"))
+    assert np.array_equal(inside.parameters_, beside.parameters_)
+    assert inside.record_["data"]["group_names"][0] == "f, old" and inside.n_features_in_ == 4
+    assert np.array_equal(inside.predict(table), beside.predict(X))
+    by_place = Hiring("f_ld", settings=QUICK, random_state=0, sensitive_feature_ids=[2])
+    numbers = np.column_stack([X, sex == "f"])
+    assert by_place.fit(numbers, y).groups_ == (0.0, 1.0)
+    for wrong in ("gender", 7):
+        with pytest.raises(BadInput, match="sensitive_feature_ids names the column"):
+            Hiring("f_ld", sensitive_feature_ids=[wrong]).fit(table, y)
+
+
+def test_a_method_that_decides_by_group_finds_it_in_x(rows: Any) -> None:
+    X, y, sex = rows
+    table = X.assign(sex=sex)
+    model = Hiring("group_thresholds", sensitive_feature_ids=["sex"]).fit(table, y)
+    assert set(model.predict(table)) <= {"hired", "rejected"}
+    with pytest.raises(BadInput, match="holds 'x', which is none of the groups"):
+        model.predict(table.assign(sex="x"))
+
+
+def test_more_than_two_labels_where_the_method_takes_them(rows: Any) -> None:
+    X, _, sex = rows
+    y = np.digitize(X["test"], [-0.5, 0.5])
+    model = FairPrivateClassifier("none", "accuracy_parity", settings={"epochs": 20, "batch_size": 100}, random_state=0)
+    model.fit(X, y, sensitive_features=sex)
+    assert list(model.classes_) == [0, 1, 2] and model.pos_label_ is None and model.score(X, y) > 0.8
+    assert model.predict_proba(X).shape == model.decision_function(X).shape == (len(X), 3)
+    with pytest.raises(ValueError, match="Only binary classification is supported"):
+        FairPrivateClassifier("pf_ld", settings=QUICK).fit(X, y, sensitive_features=sex)
+    with pytest.raises(BadInput, match="choose from"):
+        FairPrivateClassifier("none", "equal_opportunity", settings=QUICK).fit(X, y, sensitive_features=sex)
+
+
+def test_the_ledger_counts_every_fit_and_a_cap_refuses_one(rows: Any, own_store: Path) -> None:
+    X, y, sex = rows
+    model = Hiring("pf_ld", settings=QUICK, ledger="staff")
+    with pytest.raises(BadInput, match="unknown data set 'staff'; choose from synthetic"):
+        tell_ledger()
+    first = model.fit(X, y, sensitive_features=sex).epsilon_
+    model.fit(X, y, sensitive_features=sex)
+    [ledger] = answer_ledger(None, None, None, None).document["ledgers"]
+    assert (ledger["data"], ledger["protected"]) == ("staff", tell_ledger()["protected"])
+    spent = next(each["epsilon"] for each in ledger["protected"] if each["epsilon"] is not None)
+    assert len(ledger["lines"]) == 2 and first < spent < 2 * first
+    answer_cap("staff", "sensitive_features", record=False, lift=False, epsilon=1.5, delta=1e-5)
+    with pytest.raises(BadInput, match="cap"):
+        model.fit(X, y, sensitive_features=sex)
+    assert len(tell_ledger()["lines"]) == 2
+
+
+def tell_ledger() -> dict[str, Any]:
+    [ledger] = answer_ledger("staff", None, None, None).document["ledgers"]
+    return ledger

@@ -48,6 +48,7 @@ def quick_accounting(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=lambda model: model.method,
 )
 @pytest.mark.usefixtures("quick_accounting")
+@pytest.mark.filterwarnings("ignore:Of the labels:UserWarning")
 def test_scikit_learns_checks_pass_but_for_those_that_cannot(model: FairPrivateClassifier) -> None:
     expected = expected_failed_checks(model)
     found = check_estimator(model, expected_failed_checks=expected, on_fail=None, on_skip=None)
@@ -64,8 +65,17 @@ def test_scikit_learns_checks_pass_but_for_those_that_cannot(model: FairPrivateC
     assert model.method != "none" or not expected
 
 
-def test_scikit_learns_checks_pass_with_groups() -> None:
-    found = check_estimator(Halved("f_ld", settings={"epochs": 5}), on_fail=None, on_skip=None)
+@pytest.mark.parametrize(
+    "model",
+    [
+        Halved("f_ld", settings={"epochs": 5}),
+        FairPrivateClassifier("f_ld", settings={"epochs": 5}, sensitive_feature_ids=[0]),
+    ],
+    ids=["beside", "inside"],
+)
+@pytest.mark.filterwarnings("ignore:Of the labels:UserWarning")
+def test_scikit_learns_checks_pass_with_groups(model: FairPrivateClassifier) -> None:
+    found = check_estimator(model, on_fail=None, on_skip=None)
     failed = [(check["check_name"], check["exception"]) for check in found if check["status"] == "failed"]
     assert [name for name, _ in failed] == [], failed
 

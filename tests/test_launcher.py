@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,8 +20,6 @@ case "$1 ${{{{2:-}}}}" in
     '-m venv') mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; echo made >>"$here/log"; exit ;;
     '-m pip') [ "$3" = --version ] && exit; shift 4; echo "pip $*" >>"$here/log"
         sleep "$(cat "$here/slow" 2>/dev/null || echo 0)"; exit "$(cat "$here/fail" 2>/dev/null || echo 0)" ;;
-    '-m fairpriv_core.runs.supervisor' | '-OO -m') echo "$$ $* in $PWD with $FAIRPRIV_DATA" >>"$here/log"
-        exec {sys.executable} -c 'import time; time.sleep(60)' ;;
 esac
 echo "ran $* in $PWD"
 exit 7
@@ -73,28 +68,10 @@ def test_the_first_start_sets_up_and_the_second_only_starts(checkout, log) -> No
     assert log() == done
 
 
-@pytest.mark.parametrize("said", [["--log-level", "info"], ["--log-level=info"]])
-def test_the_log_level_reaches_both_parts_and_streamlit_gets_the_rest(checkout, log, said) -> None:
-    launch(checkout, "setup")
-    app = subprocess.Popen([checkout / "fairpriv", "app", *said, "--server.port", "9"], env={**os.environ})
-    try:
-        for _ in range(200):
-            started = [line for line in log() if " in " in line]
-            if len(started) == 2:
-                break
-            time.sleep(0.05)
-        assert any("streamlit run app.py --server.port 9 in" in line for line in started)
-        pids = [int(line.split()[0]) for line in started]
-        for pid in pids:
-            assert b"FAIRPRIV_LOG_LEVEL=info" in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    finally:
-        app.terminate()
-        app.wait(20)
-
-
-def test_a_log_level_that_is_missing_is_asked_for(checkout) -> None:
-    run = launch(checkout, "app", "--log-level")
-    assert run.returncode == 1 and run.stderr.endswith("fairpriv: --log-level takes info or warning.\n")
+@pytest.mark.parametrize("command", ["app", "demo"])
+def test_the_dashboard_is_a_command_like_the_others(checkout, log, command: str) -> None:
+    run = launch(checkout, command, "--server.port", "9")
+    assert run.stdout == f"ran -P -m fairpriv_core {command} --server.port 9 in {Path.cwd()}\n"
 
 
 def test_a_link_to_the_launcher_starts_the_same_checkout_in_the_callers_folder(checkout, log, tmp_path) -> None:
@@ -173,67 +150,4 @@ def test_no_fitting_python_is_one_sentence(checkout, monkeypatch) -> None:
     monkeypatch.setenv("PYTHON", "/no/such/python")
     run = launch(checkout, "app")
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 1)
-    assert "needs Python 3.11, 3.12 or 3.13" in run.stderr
-
-
-def listen_to_signals() -> None:
-    """Undo what a parent may have set: a shell cannot trap a signal that was ignored when it started."""
-    for each in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_DFL)
-
-
-def start_app(checkout: Path, log: Callable[[], list[str]]) -> tuple[subprocess.Popen[str], list[int]]:
-    """Start the app; return its process and the ids of the two that it started, the supervisor first."""
-    launch(checkout, "setup")
-    environment = os.environ | {"FAIRPRIV_DATA": "some/data"}
-    command = [checkout / "fairpriv", "app", "--server.port", "8599"]
-    app = subprocess.Popen(
-        command,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=checkout.parent,
-        env=environment,
-        preexec_fn=listen_to_signals,
-    )
-    deadline = time.monotonic() + 20
-    while len(started := [line for line in log() if " in " in line]) < 2 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    supervisor, pages = sorted(started, key=lambda line: "streamlit" in line)
-    suffix = f" in {checkout} with {checkout.parent}/some/data"
-    assert supervisor.endswith(f"-m fairpriv_core.runs.supervisor{suffix}")
-    assert pages.endswith(f"-OO -m streamlit run app.py --server.port 8599{suffix}")
-    return app, [int(line.split()[0]) for line in (supervisor, pages)]
-
-
-def is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
-def test_a_signal_stops_both_parts_of_the_app(checkout, log, sent: signal.Signals, code: int) -> None:
-    app, parts = start_app(checkout, log)
-    app.send_signal(sent)
-    app.communicate(timeout=20)
-    assert app.returncode == code
-    assert not [part for part in parts if is_alive(part)]
-
-
-@pytest.mark.parametrize("dead", [0, 1])
-def test_the_app_ends_when_one_part_dies(checkout, log, dead: int) -> None:
-    app, parts = start_app(checkout, log)
-    os.kill(parts[dead], signal.SIGKILL)
-    _, messages = app.communicate(timeout=20)
-    assert app.returncode == 137
-    assert ("the process that trains ended with exit code 137" in messages) == (dead == 0)
-    assert not [part for part in parts if is_alive(part)]
-
-
-def test_a_killed_launcher_takes_both_parts_with_it(checkout, log) -> None:
-    app, parts = start_app(checkout, log)
-    app.kill()
-    app.communicate(timeout=20)  # not before all that it started has closed its end
-    assert not [part for part in parts if is_alive(part)]
+    assert "needs Python 3.11 to 3.14" in run.stderr

@@ -1,4 +1,4 @@
-"""What the project says of itself holds: pins, versions, the README's tables and commands, and no stray words."""
+"""What the project says of itself holds: pins, versions, tables, commands, and no stray words."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from pathlib import Path
 
 import click
 import pytest
+from packaging.requirements import Requirement
 
 from fairpriv_core.cli.main import cli
-from tests import readme
+from tests import tables
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -34,19 +35,29 @@ def read_commands(name: str) -> list[list[str]]:
     return [line[1:] for line in lines if line and line[0] == "./fairpriv"]
 
 
-COMMANDS = [command for command in read_commands("README.md") if command[0] not in ("app", "test", "setup")]
+COMMANDS = [
+    command
+    for page in ("README.md", "docs/guide.md")
+    for command in read_commands(page)
+    if command[0] not in ("app", "test", "setup", "demo")
+]
 
 
-def test_pins_are_exact_and_agree() -> None:
+def test_pins_are_exact_and_within_what_the_package_takes() -> None:
     constraints = read_lines("constraints.txt")
-    extras = [
-        pin for pins in PROJECT["optional-dependencies"].values() for pin in pins if not pin.startswith("fairpriv[")
-    ]
-    pins = read_lines("requirements.txt") + [pin.replace("[binary]", "") for pin in extras]
     assert not [
         pin for pin in constraints if not re.fullmatch(r'[a-z0-9.-]+==[\w.]+(; python_version (<|>=) "3\.12")?', pin)
     ]
-    assert not [pin for pin in pins if pin not in constraints]
+    assert not [pin for pin in read_lines("requirements.txt") if pin not in constraints]
+    pinned = {pin.split(";")[0] for pin in constraints}
+    extras = [each for listed in PROJECT["optional-dependencies"].values() for each in listed]
+    taken = [Requirement(each) for each in (*PROJECT["dependencies"], *extras) if not each.startswith("fairpriv[")]
+    versions = {(name, version) for name, version in (pin.split("==") for pin in pinned)}
+    for each in taken:
+        found = [version for name, version in versions if name == each.name]
+        assert found and all(each.specifier.contains(version) for version in found), each
+    direct = {pin.split("==")[0] for pin in read_lines("requirements.txt")}
+    assert direct == {Requirement(each).name for each in PROJECT["dependencies"]}
 
 
 def test_what_is_installed_is_what_is_pinned() -> None:
@@ -60,16 +71,31 @@ def test_what_is_installed_is_what_is_pinned() -> None:
 def test_versions_agree() -> None:
     newest = re.search(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert newest is not None
+    cited = re.search(r"^version: (\S+)\ndate-released: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     assert newest.group(1) == PROJECT["version"] == version("fairpriv")
+    assert cited is not None and f"## {cited.group(1)} - {cited.group(2)}" == newest.group(0)
 
 
 def test_the_tables_follow_from_the_catalogues() -> None:
-    text = readme.README.read_text("utf-8")
-    assert readme.fill(text) == text, "run: python -m tests.readme"
+    text = tables.PAGE.read_text("utf-8")
+    assert tables.fill(text) == text, "run: python -m tests.tables"
+
+
+def test_the_readmes_result_is_one_of_the_results() -> None:
+    row = re.compile(r"^\| `(\w+)`.*?\| (\d[\d.]*)[^|]*\| (\d[\d.]*)", re.MULTILINE)
+    shown = {
+        name: (float(right), float(gap)) for name, right, gap in row.findall((ROOT / "README.md").read_text("utf-8"))
+    }
+    found: dict[str, tuple[float, float]] = {}
+    for name, right, gap in row.findall(
+        (ROOT / "docs/results.md").read_text("utf-8")
+    ):  # the first section has the means
+        found.setdefault(name, (round(100 * float(right), 2), round(100 * float(gap), 2)))
+    assert len(shown) == 4 and shown == {name: found[name] for name in shown}
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_the_readmes_commands_are_understood(command: list[str]) -> None:
+def test_the_guides_commands_are_understood(command: list[str]) -> None:
     name, *arguments = command
     context = click.Context(cli, **cli.context_settings)
     known = cli.get_command(context, name)
@@ -78,7 +104,7 @@ def test_the_readmes_commands_are_understood(command: list[str]) -> None:
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command[0] in QUICK], ids=" ".join)
-def test_the_readmes_quick_commands_run(command: list[str]) -> None:
+def test_the_guides_quick_commands_run(command: list[str]) -> None:
     run = subprocess.run([sys.executable, "-m", "fairpriv_core", *command], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
 

@@ -69,24 +69,24 @@ def answer_ledger(dataset: str | None, file: str | None, sensitive: str | None, 
         with open_store() as store:
             found = report_ledgers(store, delta=delta)
     else:
-        data = _find_data(dataset, file)
-        columns = () if sensitive is None else name_columns(data, sensitive)
         with open_store() as store:
+            data = _find_data(store, dataset, file)
+            columns = () if sensitive is None else name_columns(data, sensitive)
             found = [report_ledger(store, _find_page(store, data), call_data(data), delta=delta, columns=columns)]
     return Answer({"ledgers": found}, describe_ledgers(found))
 
 
 def answer_cap(name: str, column: str | None, *, record: bool, lift: bool, **limit: Any) -> Answer:
     """Set or lift the cap on one column, or on whole records, of the data set or file `name`; tell its ledger then."""
-    data = _find_data(name, None) if name in problems() else _find_data(None, name)
     if (column is None) != record:
         raise BadInput("say what the cap is on: --sensitive COLUMN, or --record for whole records.", field="sensitive")
     if lift == (limit["epsilon"] is not None):
         raise BadInput("give either --epsilon, to set the cap, or --lift, to remove it.", field="epsilon")
     delta = DEFAULT_DELTA if limit["delta"] is None else limit["delta"]
     wanted = None if lift else Cap(limit["epsilon"], delta)
-    protected = None if column is None else _name_one(data, column)
     with open_store() as store:
+        data = _find_data(store, name, None) if name in _list_names(store) else _find_data(store, None, name)
+        protected = None if column is None else _name_one(data, column)
         page = identify_data(data, None if data["file"] is None else store.files.identify(data["file"]))
         store.ledger.set_cap(page, protected, wanted, where=call_data(data))
         found = report_ledger(store, page, call_data(data), delta=delta, columns=(protected,))
@@ -100,15 +100,26 @@ def answer_selection(keys: Sequence[str], criterion: Criterion, *, again: bool) 
     return Answer(found, describe_selection(found))
 
 
-def _find_data(dataset: str | None, file: str | None) -> Data:
-    """Return a config's `data`; BadInput unless it names one data set of the catalogue or one file that is there."""
+def _list_names(store: RunStore) -> list[str]:
+    """Return the data sets of the catalogue, and what a program calls the rows that it counts in this ledger."""
+    called = [name for data, name in store.ledger.data_sets().items() if data == _name_page(name)]
+    return list(dict.fromkeys([*problems(), *called]))
+
+
+def _name_page(name: str) -> str:
+    return identify_data({"dataset": name, "file": None}, None)
+
+
+def _find_data(store: RunStore, dataset: str | None, file: str | None) -> Data:
+    """Return a config's `data`; BadInput unless it names one data set that is known or one file that is there."""
     if dataset is not None and file is not None:
         raise BadInput("give either a data set or a file, not both.", field="dataset")
-    if dataset is not None and dataset not in problems():
-        raise BadInput(f"unknown data set '{dataset}'; choose from {', '.join(problems())}.", field="dataset")
+    names = _list_names(store)
+    if dataset is not None and dataset not in names:
+        raise BadInput(f"unknown data set '{dataset}'; choose from {', '.join(names)}.", field="dataset")
     path = None if file is None else read_path(file)
     if path is not None and not path.is_file():
-        raise BadInput(f"'{file}' is neither a data set ({', '.join(problems())}) nor a file.", field="dataset")
+        raise BadInput(f"'{file}' is neither a data set ({', '.join(names)}) nor a file.", field="dataset")
     return {"dataset": dataset, "file": None if path is None else str(path)}
 
 

@@ -23,11 +23,13 @@ FAULT = 70
 # Each command, where it is: a module of this folder and a name in it.
 _COMMANDS = {
     "account": "runs:account_command",
+    "app": "app:app",
     "audit": "audit:audit",
     "certificate": "runs:certificate",
     "check": "runs:check",
     "confirm": "catalogue:confirm_command",
     "datasets": "catalogue:datasets",
+    "demo": "app:demo",
     "export": "export:export",
     "health": "health:health",
     "ledger": "ledger:ledger",
@@ -41,6 +43,7 @@ _COMMANDS = {
     "schema": "schema:schema",
     "select": "ledger:select",
     "sweep": "sweep:sweep",
+    "test": "selftest:selftest",
     "train": "runs:train",
 }
 

@@ -15,7 +15,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from fairlearn.reductions import ClassificationMoment, ErrorRate, ExponentiatedGradient, UtilityParity
-from pandas.errors import Pandas4Warning
 from sklearn.linear_model import LogisticRegression
 
 from fairpriv_core.data.dataset import Dataset
@@ -44,7 +43,8 @@ def reduce(
     """Return the classifier of least error among those that keep `moment`'s constraints between the groups (n,)."""
     reduction = ExponentiatedGradient(Learner(answers), moment, max_iter=iterations)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Pandas4Warning)  # fairlearn 0.15 writes Series in a way that pandas deprecates
+        # fairlearn writes Series in a way that pandas 3 deprecates, by a class that pandas 2 does not have
+        warnings.simplefilter("ignore", DeprecationWarning)
         reduction.fit(train.X, train.y, sensitive_features=group)
     weights = reduction.weights_.sort_index()
     members = [_parameters(reduction.predictors_[index], train.d) for index in weights.index]

@@ -2,31 +2,72 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.engine.training import Training, Unwatched
+from fairpriv_core.engine.predict import evaluate
+from fairpriv_core.engine.training import Snapshot, Training, Unwatched
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.privacy.curve import LiveEpsilon
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.ledger_entry import identify_data, record_posting
 from fairpriv_core.records.plan import calibrate_method
-from fairpriv_core.records.record import draft_record, finished_record
+from fairpriv_core.records.record import RunRecord, draft_record, finished_record
 from fairpriv_core.runs.execute import UNSTORED, Outcome
 from fairpriv_core.runs.session import MemoryJournal
+from fairpriv_core.store.identity import draw_id
+from fairpriv_core.store.runs import open_store
 from fairpriv_core.text import epsilon_text
 
 #: what the config of such a run has in place of a data set
 IN_MEMORY = DataSpec(dataset="in memory", sensitive="sensitive_features")
+#: takes the end of an epoch: "epoch", "step", "loss", "epsilon" spent by then (None where none is proved), and every
+#: single number of `measure`, such as "accuracy" and "demographic_parity_gap", on the rows that it trains on
+Watch = Callable[[Mapping[str, Any]], None]
 
 
-def run_in_memory(config: RunConfig, train: Dataset) -> Outcome:
-    """Train on all of `train`; errors as `execute`. The record's metrics are None; its noise cannot be repeated."""
+class _Watched(Unwatched):
+    """The observer of a fit that somebody watches. What it shows is raw: computed on protected rows, without noise."""
+
+    watches = True
+
+    def __init__(self, watch: Watch, train: Dataset, mechanism: Mechanism, live: LiveEpsilon | None) -> None:
+        self._watch, self._train, self._mechanism, self._live = watch, train, mechanism, live
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Measure the end of an epoch and hand it on."""
+        spent = math.inf if self._live is None else self._live.epsilon_at(self._mechanism.events)
+        measured = evaluate(snapshot.network, snapshot.parameters, self._train)
+        single = {name: value for name, value in measured.items() if value is None or isinstance(value, int | float)}
+        shown = {"epoch": snapshot.epoch, "step": snapshot.step, "loss": snapshot.scalars["loss"]}
+        self._watch({**shown, "epsilon": spent if math.isfinite(spent) else None, **single})
+
+
+def run_in_memory(
+    config: RunConfig, train: Dataset, *, watch: Watch | None = None, ledger: str | None = None
+) -> Outcome:
+    """Train on all of `train`; errors as `execute`. The record's metrics are None; its noise cannot be repeated.
+
+    `watch` is called at the end of each epoch; what it raises ends the fit. The default store's ledger counts what is
+    planned against the data called `ledger`: BadInput, and nothing is trained, where that is beyond a cap.
+    """
     method = calibrate_method(config, train.n)
     journal = MemoryJournal()
     nobody = train.take(train.y[:0])
     draft = draft_record(key=UNSTORED, config=config, method=method, train=train, test=nobody)
-    training = Training(notions()[config.notion], config.seed, Mechanism(Randomness.fresh()), Unwatched())
+    if ledger is not None:
+        _count(draft, ledger)
+    mechanism = Mechanism(Randomness.fresh())
+    live = LiveEpsilon(method.event(train.n), config.delta) if watch is not None and draft.epsilon else None
+    observer = Unwatched() if watch is None else _Watched(watch, train, mechanism, live)
+    training = Training(notions()[config.notion], config.seed, mechanism, observer)
     try:
         fitted = method.fit(train, training)
     except RunFailed as error:
@@ -36,3 +77,11 @@ def run_in_memory(config: RunConfig, train: Dataset) -> Outcome:
         raise
     made = {"metrics": None, "steps": fitted.steps, "notes": dict(fitted.notes), **journal.spent(0)}
     return Outcome(finished_record(draft, method, events=fitted.events, **made), fitted, train)
+
+
+def _count(draft: RunRecord, name: str) -> None:
+    """Write what a fit will release into the ledger of the data called `name`, where runs on them count too."""
+    posting = record_posting(draft.to_json()).named(f"fit-{draw_id()}")
+    page = identify_data({"dataset": name, "file": None}, None)
+    with open_store() as store:
+        store.ledger.pay(replace(posting, data=page, name=name), {"fit": draft.config["method"]["name"]}, store.payer)

@@ -1,14 +1,15 @@
 """The process that trains: claims queued runs and previews, and gives each a process of its own.
 
-`python -m fairpriv_core.runs.supervisor` is started beside the pages. It holds nothing that the store does not: kill
-it, and its children end with it; the next one goes on from their last checkpoints. `run_here` works on a sweep's chunks
-by the same processes, in the foreground.
+It is started beside the pages (`runs/beside.py`), or by `python -m fairpriv_core.runs.supervisor`. It holds nothing
+that the store does not: kill it, and its children end with it; the next one goes on from their last checkpoints.
+`run_here` works on a sweep's chunks by the same processes, in the foreground.
 """
 
 from __future__ import annotations
 
 import fcntl
 import logging
+import os
 import signal
 import sys
 import threading
@@ -152,11 +153,17 @@ class Supervisor:
             note("preview_cancelled", preview=key)
 
 
-def main() -> int:
-    """Serve the default store until told to end; where another process of this host does, first wait for its end."""
+def main(lifeline: int | None = None) -> int:
+    """Serve the default store until told to end; where another process of this host does, first wait for its end.
+
+    With a `lifeline`, the descriptor of a pipe that nobody writes to, it also ends when the other end is closed.
+    Returns the exit code.
+    """
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopping.set())
+    if lifeline is not None:
+        threading.Thread(target=_stop_with, args=(lifeline, stopping), daemon=True).start()
     try:
         set_up_log()
         with serving(stopping):
@@ -169,6 +176,11 @@ def main() -> int:
         print(f"fairpriv: {error}", file=sys.stderr)
         return error.exit_code
     return 0
+
+
+def _stop_with(lifeline: int, stopping: threading.Event) -> None:
+    os.read(lifeline, 1)
+    stopping.set()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
+from fairpriv_core.store.database import Database
 from fairpriv_core.store.rows import is_lost, lease_over
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.tables import run
@@ -46,10 +47,10 @@ def look_after(store: RunStore) -> Health:
         held = select(run.c.status, run.c.worker, lease_over(run)).where(run.c.status == "running")
         running = [is_lost(stored) for stored in connection.execute(held).mappings()]
     database.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    free, trains, lost = shutil.disk_usage(database.folder).free, _is_served(store), sum(running)
+    free, trains, lost = shutil.disk_usage(database.folder).free, is_served(database), sum(running)
     troubles = {
         f"the store {database.where} can only be read.": database.writable,
-        "no process of this host trains what is launched; './fairpriv app' starts one.": trains,
+        "no process of this host trains what is launched; 'fairpriv app' starts one.": trains,
         f"the disk of {database.folder} has {free / 1e6:,.0f} MB left.": free >= _LEAST_FREE,
     }
     return Health(
@@ -63,9 +64,9 @@ def look_after(store: RunStore) -> Health:
     )
 
 
-def _is_served(store: RunStore) -> bool:
+def is_served(database: Database) -> bool:
     """Return whether a supervisor of this host holds the store's place; one that asks in this moment waits a second."""
-    with store.database.open_lock("supervisor") as place:
+    with database.open_lock("supervisor") as place:
         try:
             fcntl.flock(place, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:

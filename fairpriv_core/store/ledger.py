@@ -120,6 +120,11 @@ class LedgerStore:
                     posting = _read_stone(stored)
                 if posting.name in problems() or self._may_name(stored["owner"]):
                     found.setdefault(posting.data, posting.name)
+            for stored in connection.execute(select(charge)).mappings():
+                with _naming(stored):
+                    posting = _read_charge(stored)
+                if posting.name in problems() or self._may_name(stored["owner"]):
+                    found.setdefault(posting.data, posting.name)
             for data in connection.scalars(select(cap.c.data)) if self._owner is None else ():
                 found.setdefault(data, data)
             first: dict[str, str] = {}

@@ -46,7 +46,7 @@ def test_how_the_rows_are_written_makes_no_difference(tmp_path: Path, monkeypatc
     table.to_csv(tmp_path / "indexed.csv")
     table[table.columns[::-1]].to_csv(tmp_path / "turned.csv", index=False, na_rep="NA")
     table.set_index(np.arange(ROWS) + 5).to_parquet(tmp_path / "rows.parquet")
-    pd.read_csv(plain).to_parquet(tmp_path / "again.parquet")
+    pd.read_csv(plain, engine="pyarrow").to_parquet(tmp_path / "again.parquet")
     table.assign(over=table["over"].astype(str).str.upper()).to_csv(tmp_path / "loud.csv", index=False)
     table.assign(count=table["count"].astype(float)).to_csv(tmp_path / "saved.csv", index=False)
     for path in sorted(tmp_path.iterdir()):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
+
+from fairpriv_core.store.runs import open_store
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
@@ -22,7 +26,7 @@ DESKTOP: ViewportSize = {"width": 1440, "height": 1500}
 
 
 class Site:
-    """The two siblings that `./fairpriv app` starts, on a free port; without `trains`, the pages alone."""
+    """The pages on a free port, and the process that trains, which without `trains` the pages start themselves."""
 
     def __init__(self, folder: Path, *, trains: bool = True, base: str = "", **environment: str) -> None:
         self.store = folder / "runs.db"
@@ -35,11 +39,28 @@ class Site:
         self.log = (folder / "log.txt").open("wb")
         self.pages = self.start_pages()
         self.supervisor = self.start_supervisor() if trains else None
+        self.place: IO[bytes] | None = None
 
     def start_supervisor(self) -> subprocess.Popen[bytes]:
         """Start the process that trains."""
         self.supervisor = self._start("-m", "fairpriv_core.runs.supervisor")
         return self.supervisor
+
+    def end_training(self) -> None:
+        """Kill the process that trains and take its place, so that the pages start no other until it is free."""
+        assert self.supervisor is not None
+        with open_store(str(self.store)) as store:
+            self.place = store.database.open_lock("supervisor")
+        next_one = threading.Thread(target=fcntl.flock, args=(self.place, fcntl.LOCK_EX))
+        next_one.start()
+        self.supervisor.kill()
+        self.supervisor.wait()
+        next_one.join()
+
+    def free_place(self) -> None:
+        """Let whoever looks first train again."""
+        if self.place is not None:
+            self.place.close()
 
     def start_pages(self) -> subprocess.Popen[bytes]:
         """Start the pages, on the same port each time."""
@@ -60,6 +81,7 @@ class Site:
 
     def stop(self) -> None:
         """End both processes."""
+        self.free_place()
         started = [process for process in (self.pages, self.supervisor) if process is not None]
         for process in started:
             process.terminate()

@@ -40,8 +40,7 @@ def test_the_page_goes_on_after_the_server_and_after_the_store_come_back(
         arg=reached,
         timeout=40_000,
     )
-    own_site.supervisor.kill()
-    own_site.supervisor.wait()
+    own_site.end_training()
     wait_for_state(tab, "lost", 40)
     move_store(own_site.store, tmp_path / "moved.db")
     expect(tab.locator(ALERT).first).to_contain_text("is gone; put it back", timeout=40_000)

@@ -110,12 +110,11 @@ def test_the_page_survives_a_killed_worker_and_its_run_goes_on(tab: Page, own_si
     launch(tab, own_site, seed=9)
     keyed(tab, "run_quality", CHART).wait_for()
     reached = read_step(tab)
-    own_site.supervisor.kill()
-    own_site.supervisor.wait()
+    own_site.end_training()
     wait_for_state(tab, "lost", 30)
     assert read_step(tab) >= reached
     expect(keyed(tab, "do_resume", "button")).to_be_enabled()
-    own_site.start_supervisor()
+    own_site.free_place()  # the pages start another one
     keyed(tab, "do_resume", "button").click()
     wait_for_state(tab, "training", 30)
     keyed(tab, "do_stop", "button").click()

@@ -16,7 +16,6 @@ from fairlearn.reductions import (
     FalsePositiveRateParity,
     TruePositiveRateParity,
 )
-from pandas.errors import Pandas4Warning
 from sklearn.linear_model import LogisticRegression
 
 from fairpriv_core.engine.predict import predict_proba
@@ -63,7 +62,7 @@ def test_it_is_fairlearns_reduction(notion: str) -> None:
     own = _fit(data, notion, 0.02)
     theirs = ExponentiatedGradient(Learner(Unwatched()), FAIRLEARN[notion](difference_bound=0.02), max_iter=ROUNDS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Pandas4Warning)
+        warnings.simplefilter("ignore", DeprecationWarning)
         theirs.fit(data.X, data.y, sensitive_features=data.group)
     expected = theirs._pmf_predict(data.X)[:, 1]  # fairlearn's only reader of the chances
     assert np.allclose(predict_proba(own.network, own.parameters, data.X)[:, 1], expected, atol=1e-6)
@@ -104,7 +103,7 @@ def test_the_gap_aimed_at_bounds_every_two_groups(notion: str, groups: int) -> N
     assert errors[0] <= errors[1] + 0.01
 
 
-@pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:fairlearn")
 @pytest.mark.parametrize("notion", list(notions()))
 def test_a_pairs_constraint_is_the_difference_of_two_groups(notion: str) -> None:
     data, draw = make_data(n=300, groups=3), np.random.default_rng(5)

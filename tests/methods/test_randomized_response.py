@@ -80,7 +80,7 @@ def test_sums_by_group_are_estimated_without_bias(groups: int) -> None:
     assert (np.abs(np.mean(each, axis=0) - truth) < 4.5 * error).all()
 
 
-@pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # of fairlearn
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:fairlearn")  # of fairlearn
 @pytest.mark.parametrize("notion", list(notions()))
 @pytest.mark.parametrize("groups", [2, 3])
 def test_the_corrected_bound_shrinks_as_the_gap_of_the_answers_does(notion: str, groups: int) -> None:

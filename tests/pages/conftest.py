@@ -13,6 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.records.config import build_config
+from fairpriv_core.runs import beside
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
@@ -26,6 +27,12 @@ FEW = {"epochs": 3}
 def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give `__main__` back after a page, which Streamlit puts there: children of later tests would open that page."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+@pytest.fixture(autouse=True)
+def nothing_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the frame from starting a process that trains: it would outlive its test."""
+    monkeypatch.setattr(beside, "train_beside", lambda: None)
 
 
 @pytest.fixture(scope="session")

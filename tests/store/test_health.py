@@ -45,7 +45,7 @@ def test_runs_whose_process_is_gone_are_not_at_work(default: RunStore, configure
 def test_where_nothing_trains_the_exit_is_a_failure(default: RunStore) -> None:
     answer = answer_health()
     assert answer.failed and answer.error == (
-        "no process of this host trains what is launched; './fairpriv app' starts one."
+        "no process of this host trains what is launched; 'fairpriv app' starts one."
     )
 
 

@@ -119,7 +119,7 @@ def _wait(store: RunStore, key: str) -> None:
     if found["status"] not in _WAITING:
         st.rerun()
     if found["status"] == "queued":
-        st.info("Waiting for a worker; `./fairpriv app` starts one.", icon=":material/hourglass_empty:")
+        st.info("Waiting for a worker.", icon=":material/hourglass_empty:")
     else:
         st.info(
             "A worker is attacking: it trains this method again and again on made-up data, then questions the model. "

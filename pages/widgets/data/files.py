@@ -23,10 +23,11 @@ from fairpriv_core.data.profile import FileReport
 from fairpriv_core.data.reader_process import READER
 from fairpriv_core.data.several import join_files, name_joined
 from fairpriv_core.errors import FairprivError
+from fairpriv_core.runs.beside import is_demo
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.uploads import Upload
 from pages.widgets.shared.access import find_store
-from pages.widgets.shared.demo import SENTENCE, is_demo
+from pages.widgets.shared.demo import SENTENCE
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.reference import write_file
 from pages.widgets.shared.sentences import attempt, plain, sentence

@@ -84,8 +84,8 @@ def _draw_state(store: RunStore, row: RunRow) -> None:
         _offer(store, row, "stop", disabled=row.ended or row.status == "stopping")
     if row.status == "queued" and time.time() - row.created > _QUEUE_PATIENCE:
         st.warning(
-            "No worker has taken this run yet. Others may be ahead of it; if nothing moves, start the dashboard with "
-            "`./fairpriv app`, which starts the worker too.",
+            "No worker has taken this run yet. Others may be ahead of it; if nothing moves, the terminal where the "
+            "dashboard was started says why.",
             icon=":material/hourglass_empty:",
         )
 

@@ -7,10 +7,11 @@ import os
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError, StoreError
+from fairpriv_core.runs.beside import is_demo
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
-from pages.widgets.shared.demo import DATA, SENTENCE, is_demo
+from pages.widgets.shared.demo import DATA, SENTENCE
 from pages.widgets.shared.person import find_person
 from pages.widgets.shared.sentences import attempt
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 import streamlit as st
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.beside import is_demo
 
 SENTENCE = "this is a demonstration: nothing can be uploaded, launched, changed or deleted here."
 DATA = ("synthetic", "adult")
-
-
-def is_demo() -> bool:
-    """Return whether this dashboard is a demonstration."""
-    return os.environ.get("FAIRPRIV_DEMO", "") not in ("", "0")
 
 
 def offered_problems() -> dict[str, Problem]:

@@ -197,7 +197,7 @@ def _draw(sweep: _Sweep, state: _State) -> None:
     if state.asking:
         st.info(
             "A worker is working out what this costs: it times a few steps of each kind of run, which takes some "
-            "seconds. `./fairpriv app` starts the worker.",
+            "seconds.",
             icon=":material/hourglass_empty:",
         )
         if st.button("Cancel", key=f"{sweep.own_key}_cancel_cost", icon=":material/stop:"):
@@ -274,7 +274,7 @@ def _say_left(sweep: _Sweep, state: _State, total: int) -> str:
     begun, at_first = st.session_state.setdefault(f"{sweep.own_key}_seen", (time.monotonic(), state.made))
     spent, gained = time.monotonic() - begun, state.made - at_first
     if not gained and not state.counts.get("running") and spent > _QUEUE_PATIENCE:
-        return ". No worker has taken them yet: others may be ahead, or start it with ./fairpriv app"
+        return ". No worker has taken them yet: others may be ahead"
     if gained <= 0 or spent < _SILENT_SECONDS:
         return ""
     return f"; about {say_seconds(spent * (total - state.made) / gained)} left"

@@ -1,4 +1,4 @@
-"""The README's tables, made from the catalogues. `python -m tests.readme` writes them; a test compares."""
+"""The tables of docs/catalogue.md, made from the catalogues. `python -m tests.tables` writes them; a test compares."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 
-README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent / "docs" / "catalogue.md"
 PROTECTS = {"attribute": "the sensitive attribute", "record": "the whole record", None: "nothing"}
 
 
@@ -43,7 +43,7 @@ def fill(text: str) -> str:
         pattern = re.compile(f"{start}\n.*?{end}", re.DOTALL)
         text, found = pattern.subn(lambda _, filled=f"{start}\n{table}{end}": filled, text)
         if found != 1:
-            raise ValueError(f"README.md must hold the marks of '{name}' once, found {found}.")
+            raise ValueError(f"docs/catalogue.md must hold the marks of '{name}' once, found {found}.")
     return text
 
 
@@ -53,4 +53,4 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(fill(README.read_text("utf-8")), "utf-8")
+    PAGE.write_text(fill(PAGE.read_text("utf-8")), "utf-8")

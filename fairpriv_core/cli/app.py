@@ -1,0 +1,60 @@
+"""`fairpriv app` and `fairpriv demo`: the dashboard, which Streamlit serves and has a process that trains beside it.
+
+The dashboard is `app.py` and `pages/` of a checkout. A package holds copies of both (pyproject.toml says where).
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+import fairpriv_core
+from fairpriv_core.errors import BadInput
+from fairpriv_core.runs.beside import train_beside
+from fairpriv_core.runs.log import LEVELS, VARIABLE
+
+# One heap for all threads, which gives back what was held for one moment: the pages stay small.
+_MEMORY = {"MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "1000000", "MALLOC_MMAP_THRESHOLD_": "65536"}
+_PASSED_ON = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
+
+
+@click.command(context_settings=_PASSED_ON)
+@click.option("--log-level", type=click.Choice(list(LEVELS)), help="Write what becomes of runs to standard error.")
+@click.argument("options", metavar="[STREAMLIT OPTIONS]...", nargs=-1, type=click.UNPROCESSED)
+def app(log_level: str | None, options: tuple[str, ...]) -> NoReturn:
+    """Serve the dashboard, and train what is launched there; other options go to Streamlit, as --server.port 8600."""
+    _serve(options, {VARIABLE: log_level} if log_level else {})
+
+
+@click.command(context_settings=_PASSED_ON)
+@click.argument("options", metavar="[STREAMLIT OPTIONS]...", nargs=-1, type=click.UNPROCESSED)
+def demo(options: tuple[str, ...]) -> NoReturn:
+    """Serve the dashboard to look at alone: nothing can be launched or changed."""
+    _serve(options, {"FAIRPRIV_DEMO": "1"})
+
+
+def find_dashboard() -> Path:
+    """Return the script that Streamlit runs. Raises BadInput where neither a checkout nor a package has it."""
+    package = Path(fairpriv_core.__file__).parent
+    for script in (package / "_dashboard" / "app.py", package.with_name("app.py")):
+        if script.is_file():
+            return script
+    raise BadInput(
+        f"the dashboard is not installed: there is no app.py beside or in {package}; install fairpriv again."
+    )
+
+
+def _serve(options: tuple[str, ...], settings: dict[str, str]) -> NoReturn:
+    """Become the process that serves the pages; without docstrings (-OO), which are 20 MB of the libraries."""
+    command = ["-P", "-OO", "-m", "fairpriv_core.cli.app", "run", str(find_dashboard()), *options]
+    os.execve(sys.executable, [sys.executable, *command], {**os.environ, **_MEMORY, **settings})
+
+
+if __name__ == "__main__":
+    train_beside()
+    runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
