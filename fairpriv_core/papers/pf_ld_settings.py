@@ -39,12 +39,12 @@ class Choice:
 CHOSEN: Mapping[Kind, Choice] = {
     ("accuracy_parity", "loss", "published"): Choice(35, 0.05),
     ("accuracy_parity", "loss", "proved"): Choice(45, 0.05),
-    ("demographic_parity", "logit", "published"): Choice(35, 0.03),
+    ("demographic_parity", "logit", "published"): Choice(45, 0.03),
     ("demographic_parity", "logit", "proved"): Choice(45, 0.05),
-    ("demographic_parity", "probability", "published"): Choice(35, 0.5),
-    ("demographic_parity", "probability", "proved"): Choice(45, 0.5),
-    ("equalized_odds", "logit", "published"): Choice(35, 0.02),
-    ("equalized_odds", "logit", "proved"): Choice(35, 0.1),
+    ("demographic_parity", "probability", "published"): Choice(45, 0.5),
+    ("demographic_parity", "probability", "proved"): Choice(45, 0.7),
+    ("equalized_odds", "logit", "published"): Choice(45, 0.01),
+    ("equalized_odds", "logit", "proved"): Choice(45, 0.01),
     ("equalized_odds", "probability", "published"): Choice(35, 0.5),
     ("equalized_odds", "probability", "proved"): Choice(35, 0.7),
 }
