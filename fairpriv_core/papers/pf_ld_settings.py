@@ -57,9 +57,9 @@ def build_pf_ld(kind: Kind, choice: Choice) -> dict[str, Any]:
     return {"name": "pf_ld", "variant": variant, **NETWORK, **_STEPS, **READINGS[reading], **chosen}
 
 
-def list_pf_ld(notion: str, readings: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return PF-LD's tables for a notion as chosen, in both variants: all readings, or those that are named."""
-    kinds = [(notion, reading, variant) for reading in readings or READINGS_OF[notion] for variant in VARIANTS]
+def list_pf_ld(notion: str, readings: Sequence[str]) -> list[dict[str, Any]]:
+    """Return PF-LD's tables for a notion as chosen, in these readings and both variants."""
+    kinds = [(notion, reading, variant) for reading in readings for variant in VARIANTS]
     return [build_pf_ld(kind, CHOSEN[kind]) for kind in kinds]
 
 
