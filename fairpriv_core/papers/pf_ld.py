@@ -441,13 +441,15 @@ FIGURE_2 = Preset(
     id="pf_ld.figure2",
     title="Figure 2: privacy, fairness and accuracy",
     shows="Accuracy and fairness violation of PF-LD and of M over ε, for three notions; means over 100 runs.",
-    settings=SETTINGS,
+    settings=f"{SETTINGS} The small version begins at ε = 1: at 0.5 PF-LD as published was less accurate than always "
+    "the same answer with these settings (87.5 % for demographic parity and 88.1 % for equalized odds, 5 seeds).",
     full=Version(
         _compare([_M], [0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0], 100, readings=1),
         "100 seeds as in the paper, 7 values of ε",
     ),
     small=Version(
-        _compare([_M], [0.5, 1.0, 2.0, 5.0], 5, readings=1), "5 seeds in place of 100, 4 values of ε in place of 7"
+        (*_compare([_M], [1.0], 10, readings=1), *_compare([_M], [2.0, 5.0], 5, readings=1)),
+        "10 seeds at ε = 1 and 5 seeds at ε = 2 and 5, in place of 100 seeds and 7 values of ε",
     ),
     drawing=Plot("line", EPSILON, (ACCURACY, GAP), (PUBLISHED, PROVED, _RESPONSE), CASES),
     not_printed=NO_NUMBERS,
