@@ -187,7 +187,20 @@ class Reach:
     as_ratio: bool = False
 
 
-Check = Compare | Trend | Best | Reach
+@dataclass(frozen=True)
+class Differ:
+    """That the means of `one` and `other` differ at each value of the setting `along`.
+
+    A paired t test over seeds has a p below `below` there. A larger p settles nothing.
+    """
+
+    one: Quantity
+    other: Quantity
+    along: Value
+    below: float
+
+
+Check = Compare | Trend | Best | Reach | Differ
 
 
 @dataclass(frozen=True)

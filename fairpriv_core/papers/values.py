@@ -13,6 +13,7 @@ from fairpriv_core.papers.preset import (
     ACCURACY,
     Best,
     Check,
+    Differ,
     Json,
     Part,
     Plot,
@@ -80,6 +81,8 @@ def check_at(check: Check, case: Part) -> Check:
     if isinstance(check, Trend | Best):
         return replace(check, what=_quantity_at(check.what, case))
     one = _quantity_at(check.one, case)
+    if isinstance(check, Differ):
+        return replace(check, one=one, other=_quantity_at(check.other, case))
     if isinstance(check, Reach):
         return replace(check, one=one, other=_quantity_at(check.other, case), level=value_at(check.level, case))
     other = _quantity_at(check.other, case) if isinstance(check.other, Quantity) else check.other

@@ -2,9 +2,9 @@
 
 A difference is taken seed by seed where both sides ran the same seeds. A case agrees where the 95 % interval lies
 within the bounds, differs where it lies outside, and is open where it reaches across: the seeds do not settle it, and
-how many would is said. Runs that are less accurate than always the same answer test nothing. A number that has no
-interval by its nature, such as a time, is judged by itself. What the paper had is judged apart from our proved
-variants, which it never had.
+how many would is said. Runs that are less accurate than always the same answer test nothing, but that they are less
+accurate than others, and none of them is the best. A number that has no interval by its nature, such as a time, is
+judged by itself. What the paper had is judged apart from our proved variants, which it never had.
 """
 
 from __future__ import annotations
@@ -15,8 +15,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from fairpriv_core.papers.differences import compare, list_differences, reach, used_by
-from fairpriv_core.papers.preset import Best, Check, Claim, Compare, Preset, Quantity, Reach, Trend, Value
+from fairpriv_core.papers.differences import compare, list_differences, list_pairs, reach, used_by
+from fairpriv_core.papers.paired import count_pairs_needed, find_p
+from fairpriv_core.papers.preset import (
+    ACCURACY,
+    Best,
+    Check,
+    Claim,
+    Compare,
+    Differ,
+    Preset,
+    Quantity,
+    Reach,
+    Trend,
+    Value,
+)
 from fairpriv_core.papers.printed import note_unlike
 from fairpriv_core.papers.status import TITLES, Status, count_seeds_needed, find_unlearned, say_needed, stand
 from fairpriv_core.papers.values import (
@@ -47,16 +60,23 @@ def name_subject(check: Check, cases: Sequence[Runs]) -> str:
         text = _say_spread(check, cases) + _name_difference(check)
     elif isinstance(check, Trend):
         text = _name_trend(check)
+    elif isinstance(check, Differ):
+        text = _name_test(check)
     else:
         text = _name_best(check)
     return text[:1].upper() + text[1:]
 
 
 def _name_trend(check: Trend) -> str:
-    value, along = check.what.value, check.along.title.partition(",")[0]
+    value, along = check.what.value, _short(check.along)
     allowed = f"a step back of up to {amount(check.slack)}{f' {value.unit}' if value.unit else ''} is allowed by us"
     way = "rise" if check.way == "up" else "fall"
     return f"{_inside(value)}{_unit(value)} of {check.what.name}, expected to {way} with {along}; {allowed}"
+
+
+def _name_test(check: Differ) -> str:
+    what = f"{_inside(check.one.value)} of {check.one.name} and of {check.other.name}"
+    return f"p of a paired t test over seeds of {what}, below {check.below:g} expected at each {_short(check.along)}"
 
 
 def _name_best(check: Best) -> str:
@@ -97,6 +117,10 @@ def _bounds(check: Compare | Reach) -> str:
     if check.high is not None:
         return f", at most {amount(check.high)} expected"
     return "" if check.low is None else f", at least {amount(check.low)} expected"
+
+
+def _short(value: Value) -> str:
+    return value.title.partition(",")[0]
 
 
 def _inside(value: Value) -> str:
@@ -194,12 +218,24 @@ def _look(check: Check, case: str, runs: Runs) -> Finding:
         found = _look_at_difference(check, case, runs)
     elif isinstance(check, Reach):
         found = _look_at_reach(check, case, runs)
+    elif isinstance(check, Differ):
+        found = _look_at_test(check, case, runs)
     else:
         found = _look_at_trend(check, case, runs) if isinstance(check, Trend) else _look_at_best(check, case, runs)
-    unlearned = find_unlearned(found.runs, check.one.value if isinstance(check, Compare | Reach) else check.what.value)
-    if unlearned:
+    value = check.what.value if isinstance(check, Trend | Best) else check.one.value
+    if unlearned := find_unlearned(_list_learners(check, found.runs), value):
         found = replace(found, status="not_tested", words=unlearned)
+    elif unlearned := find_unlearned(found.runs, value):
+        found = replace(found, words=f"{found.words}, and the first is {unlearned}")
     return found if found.status == "open" else replace(found, seeds_needed=None)
+
+
+def _list_learners(check: Check, runs: Runs) -> Runs:
+    """Return the runs that must have learned: where one side is said to be less accurate, those of the other."""
+    if not isinstance(check, Compare) or not isinstance(check.other, Quantity):
+        return runs
+    is_lower = check.one.value == ACCURACY and check.one.of == "mean" and check.low is None
+    return choose(runs, check.other.where) if is_lower else runs
 
 
 def _tell(check: Check, found: Sequence[Finding]) -> str:
@@ -307,20 +343,42 @@ def _look_at_trend(check: Trend, case: str, runs: Runs) -> Finding:
     return Finding(case, status, holds, words, whole.n, needed, used)
 
 
+def _look_at_test(check: Differ, case: str, runs: Runs) -> Finding:
+    sides = Compare(check.one, check.other)
+    used = used_by(runs, sides)
+    points = [(x, list_pairs(at, at, sides)) for x, at in by_setting(used, check.along)]
+    found = [(p, x, pairs) for x, pairs in points if (p := find_p(pairs)) is not None]
+    if not found:
+        return Finding(case, "open")
+    p, x, _ = max(found, key=lambda point: point[0])
+    words = f"p is at most {p:.2g}, at {_short(check.along)} = {x:g}"
+    seeds = min(len(pairs) for _, _, pairs in found)
+    if p < check.below:
+        return Finding(case, "agrees", True, words, seeds, runs=used)
+    waits = [count_pairs_needed(pairs, check.below) for _, _, pairs in found]
+    known = [one for one in waits if one is not None]
+    return Finding(case, "open", False, words, seeds, max(known) if len(known) == len(waits) else None, used)
+
+
 def _look_at_best(check: Best, case: str, runs: Runs) -> Finding:
     used = measure(runs, check.what)[1]
-    points = [(x, fold(at, check.what.value).mean, at) for x, at in by_setting(used, check.along) if x is not None]
+    settings = [(x, at) for x, at in by_setting(used, check.along) if x is not None]
+    unlearned = [x for x, at in settings if find_unlearned(at, check.what.value)]
+    points = [(x, fold(at, check.what.value).mean, at) for x, at in settings if x not in unlearned]
     sign = 1.0 if check.want == "smallest" else -1.0
     known = [(sign * mean, x, at) for x, mean, at in points if mean is not None]
     inside = [point for point in known if check.low <= point[1] <= check.high]
     outside = [point for point in known if point not in inside]
     if not inside or not outside:
-        return Finding(case, "open")
+        return Finding(case, "open", runs=used)
     best, first, second = (min(part, key=lambda point: point[0]) for part in (known, inside, outside))
     ahead = _signed(check.what, second[2], first[2], sign)
     words = f"{amount(abs(best[0]))} at {check.along.title} = {best[1]:g}"
+    if unlearned:
+        words += f", {' and '.join(f'{x:g}' for x in unlearned)} left out: less accurate than always the same answer"
     needed = count_seeds_needed(ahead, 0.0, math.inf)
-    return Finding(case, stand(ahead, 0.0, math.inf), best in inside, words, ahead.n, needed, used)
+    learned = [run for _, _, at in known for run in at]
+    return Finding(case, stand(ahead, 0.0, math.inf), best in inside, words, ahead.n, needed, learned)
 
 
 def _signed(what: Quantity, one: Runs, other: Runs, sign: float) -> Mean:

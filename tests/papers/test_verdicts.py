@@ -8,6 +8,8 @@ from statistics import stdev
 from typing import Any
 
 import pytest
+from scipy.special import stdtr
+from scipy.stats import ttest_1samp
 
 from fairpriv_core.papers.differences import compare
 from fairpriv_core.papers.preset import (
@@ -19,6 +21,7 @@ from fairpriv_core.papers.preset import (
     Check,
     Claim,
     Compare,
+    Differ,
     Part,
     Printed,
     Quantity,
@@ -275,6 +278,49 @@ def test_runs_that_are_less_accurate_than_one_answer_test_nothing() -> None:
     assert statuses(look(times, runs)) == ["agrees"], "a time does not depend on what was learned"
     (beside,) = set_beside(replace(tiny.TABLE, printed=(Printed("gap", 3.6, "Table 1", PF_LD),)), runs)
     assert beside.status == "not_tested" and beside.verdict.startswith("not tested: less accurate")
+
+
+def test_a_paired_t_test_agrees_at_every_budget_or_stays_open_and_never_differs() -> None:
+    found = look(Differ(PF_LD, M, EPSILON, 0.001), make_runs())
+    assert statuses(found) == ["agrees"] and "p is at most 0.0" in found.sentence
+    runs = make_runs(fair=0.07)
+    for run in runs:
+        if run["config"]["method"]["name"] == "pf_ld" and run["config"]["epsilon"] == 0.5:
+            run["metrics"]["demographic_parity_gap"] += 0.02 * run["config"]["seed"]
+    (case,) = look(Differ(PF_LD, M, EPSILON, 0.001), runs).cases
+    assert case.status == "open" and "at ε = 0.5" in case.words and case.seeds == 3
+    differences = [0.03, 0.008, -0.014]
+    assert case.words.startswith(f"p is at most {ttest_1samp(differences, 0.0).pvalue:.2g}")
+    assert case.seeds_needed is not None
+    spread, mean = stdev(differences), sum(differences) / 3
+    own = [2 * stdtr(n - 1, -mean / spread * n**0.5) for n in (case.seeds_needed - 1, case.seeds_needed)]
+    assert own[0] >= 0.001 > own[1]
+
+
+def test_that_a_setting_is_less_accurate_is_tested_by_one_that_has_learned_less_than_one_answer() -> None:
+    runs = make_runs()
+    for run in runs:
+        run["metrics"]["constant_accuracy"] = 0.88  # above M's accuracy, below PF-LD's
+    less, more = (Quantity(one.name, ACCURACY, one.where) for one in (M, PF_LD))
+    found = look(Compare(less, more, high=0.0), runs)
+    assert statuses(found) == ["agrees"]
+    assert "and the first is less accurate than always the same answer (2 of 4 settings" in found.sentence
+    for check in (Compare(less, more, low=-5.0), Compare(more, less, high=9.0), LOWER):
+        assert statuses(look(check, runs)) == ["not_tested"]
+    spreads = Compare(replace(less, of="spread"), replace(more, of="spread"), high=0.0)
+    assert statuses(look(spreads, runs)) == ["not_tested"], "a spread of what was not learned says nothing"
+
+
+def test_a_setting_that_has_not_learned_is_not_the_best() -> None:
+    runs = [
+        make_record("pf_ld", seed=seed, accuracy=accuracy, gap=gap + 0.001 * seed, epsilon=1.0, clip_primal=clip)
+        for clip, accuracy, gap in ((1.0, 0.9, 0.10), (10.0, 0.9, 0.02), (100.0, 0.7, 0.0))
+        for seed in range(3)
+    ]
+    found = look(Best(PF_LD, CLIP, "smallest", 10.0, 20.0), runs)
+    assert statuses(found) == ["agrees"]
+    assert "2.10 at C_p = 10, 100 left out: less accurate than always the same answer" in found.sentence
+    assert statuses(look(Best(PF_LD, CLIP, "smallest", 50.0, 100.0), runs)) == ["not_tested"]
 
 
 def test_models_that_answer_alike_are_counted() -> None:
