@@ -136,6 +136,7 @@ def _metrics(named: dict[str, str]) -> dict[str, Any]:
         "true_positive_rate": RAW["true_positive_rate"],
         "false_positive_rate": RAW["false_positive_rate"],
         "accuracy": RAW["group_accuracy"],
+        **{"positives": 12000, "selected": 20000, "correct": 38000},
     }
     single = {name: RAW[name] for name in ("accuracy", "balanced_accuracy", "equalized_odds_gap", "theil")}
     single["constant_accuracy"] = RAW["constant"]
