@@ -84,12 +84,12 @@ def read_about(record: Mapping[str, Any]) -> About:
 
 
 def write_headline(
-    settings: Sequence[Measured], about: About, *, before: Measured | None = None, more: Sequence[str] = ()
+    settings: Sequence[Measured], about: About, *, before: Measured | None = None, more: Sequence[str | None] = ()
 ) -> Headline:
     """Return the headline on one setting or several that answer one question.
 
     `before` is what they are held against, such as training without privacy and fairness; None takes it from among
-    several settings. `more` are further reasons.
+    several settings. `more` are further reasons, None for none.
     """
     before = before or _find_before(settings)
     told = [each for each in settings if each is not before] or list(settings)
@@ -192,8 +192,8 @@ def _say_several(settings: Sequence[Measured], about: About, before: Measured | 
     budgets = sorted({each.epsilon for each in settings if each.epsilon is not None})
     ends = list(dict.fromkeys(map(_show_epsilon, budgets[:1] + budgets[-1:])))
     at = f" at ε = {' to '.join(ends)}" if budgets else ""
-    said = [f"{len(settings)} settings{at}:"]
-    said.append(f"{_say_range(settings, 'gap', about.gap)}; {_say_range(settings, 'accuracy', 'accuracy')}.")
+    ranges = (_say_range(settings, "gap", about.gap), _say_range(settings, "accuracy", "accuracy"))
+    said = [f"{len(settings)} settings{at}.", *(f"{each[0].upper()}{each[1:]}." for each in ranges)]
     if before is not None and before.gap.mean is not None and before.accuracy.mean is not None:
         plain = before.method == REFERENCE_METHOD
         start = "Without privacy and fairness" if plain else f"Without fairness ({before.name})"
@@ -211,9 +211,9 @@ def _say_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], 
     if low is high:
         return f"{name} is {spread(getattr(low, which))} {unit} in {low.name}"
     moved = difference(high, low, which)
-    alike = " with no clear difference" if moved.low is not None and moved.low <= 0 else ""
+    alike = ", with no clear difference" if moved.low is not None and moved.low <= 0 else ""
     ends = [f"{spread(getattr(each, which))} {unit} in {each.name}" for each in (low, high)]
-    return f"{name} lies between {' and '.join(ends)}{alike}"
+    return f"{name} goes from {' to '.join(ends)}{alike}"
 
 
 def _say_people(each: Measured, about: About) -> str | None:

@@ -10,9 +10,8 @@ import pytest
 from fairpriv_core.report.headline import About, read_about, write_headline
 from fairpriv_core.report.measured import GroupShare, Measured, difference, measure
 from fairpriv_core.stats import Mean
-from tests.report.made_up import PAID, RAW, tell_run
+from tests.report.made_up import ADULT, PAID, RAW, tell_run
 
-OWN = {"dataset": None, "file": "people.csv", "label": "income", "positive": ">50K", "sensitive": "sex"}
 PLAIN = Measured(
     "Run 1", "none", False, None, False, "public", Mean(0.858, 0.85, 0.866, 1), Mean(0.176, 0.16, 0.19, 1), {}, (), 0.75
 )
@@ -30,12 +29,12 @@ FAIR = replace(
 @pytest.fixture
 def about() -> About:
     """Return what headlines on Adult speak of."""
-    return read_about(tell_run().record)
+    return read_about(tell_run(data=ADULT).record)
 
 
 def own(**given: Any) -> dict[str, Any]:
     """Return the record of a run on a file of somebody's own."""
-    return {**tell_run(**given).record, "config": {**tell_run(**given).record["config"], "data": OWN}}
+    return dict(tell_run(**given).record)
 
 
 def test_what_falls_is_said_with_its_interval(about: About) -> None:
@@ -86,9 +85,9 @@ def test_among_several_the_one_for_accuracy_alone_is_the_before(about: About) ->
     assert "falls from 17.6" in write_headline([FAIR, PLAIN], about).sentence
     other = replace(FAIR, name="Run 3", epsilon=4.0, gap=Mean(0.09, 0.08, 0.1, 1))
     said = write_headline([PLAIN, FAIR, other], about).sentence
-    assert said.startswith("2 settings at ε = 1 to 4: the gap between women and men lies between 3.4 ± 1.5 points in")
-    assert "9.0 ± 1.0 points in Run 3; accuracy lies between" in said and "with no clear difference" in said
-    assert said.endswith("Without privacy and fairness they are 17.6 ± 1.6 points and 85.8 ± 0.8 %.")
+    assert said.startswith("2 settings at ε = 1 to 4. The gap between women and men goes from 3.4 ± 1.5 points in Ru")
+    assert "to 9.0 ± 1.0 points in Run 3. Accuracy goes from" in said and "with no clear difference" in said
+    assert said.endswith("Without privacy and fairness they are 17.6 (16.0 to 19.0) points and 85.8 ± 0.8 %.")
 
 
 def test_people_are_counted_as_finely_as_is_known(about: About) -> None:
@@ -109,7 +108,7 @@ def test_the_claim_of_a_paper_and_no_proof_are_said(about: About) -> None:
 
 
 def test_numbers_are_public_paid_or_raw() -> None:
-    public = measure([tell_run().record])
+    public = measure([tell_run(data=ADULT).record])
     assert (public.source, public.gap.mean) == ("public", RAW["gap"])
     paid = measure([own(method="dp_sgd", threat_model="record")])
     assert (paid.source, paid.gap.mean, paid.accuracy.mean) == ("paid", PAID["gap"], PAID["accuracy"])

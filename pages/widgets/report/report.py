@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.report.document import Audience, Bullets, Cell, Code, Document, Part, Table, show_cell
+from fairpriv_core.report.document import DETAILS, Audience, Bullets, Cell, Code, Document, Part, Table, show_cell
 from fairpriv_core.report.export import find_browser
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.forms import NO_BROWSER, Form, Report, forms_of, open_report
@@ -51,10 +51,15 @@ def show_document(document: Document) -> None:
     """Draw the report as it will be, chapter by chapter."""
     st.divider()
     st.subheader(_line(document.title), anchor=False)
+    place = st.container()
     for number, section in enumerate(document.sections):
-        st.markdown(f"{'#' * (section.level + 2)} {_line(section.title)}")
-        for index, part in enumerate(section.parts):
-            _show_part(part, f"report_{number}_{index}")
+        if section.title == DETAILS:
+            place = st.expander(DETAILS, key="report_details")
+            continue
+        with place:
+            st.markdown(f"{'#' * (section.level + 2)} {_line(section.title)}")
+            for index, part in enumerate(section.parts):
+                _show_part(part, f"report_{number}_{index}")
 
 
 def _show_part(part: Part, key: str) -> None:
