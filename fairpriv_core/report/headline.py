@@ -96,11 +96,13 @@ def write_headline(
     source = max((each.source for each in told), key=SOURCES.index)
     if before is not None and (before in told or SOURCES.index(before.source) > SOURCES.index(source)):
         before = None  # its numbers are for fewer people than those of the others
-    sentence = _say_one(told[0], about, before) if len(told) == 1 else _say_several(told, about, before)
-    reasons = [_say_people(told[0], about) if len(told) == 1 else None, *more]
-    shown = tuple(reason for reason in reasons if reason)
+    if len(told) == 1:
+        said = [_say_one(told[0], about, before), _say_people(told[0], about)]
+    else:
+        said = _say_several(told, about, before)
+    sentence, *reasons = [each for each in (*said, *more) if each]
     note = " ".join((_FROM[source].format(title=about.title), *_say_spread(told)))
-    return Headline(sentence, shown, source, note)
+    return Headline(sentence, tuple(reasons), source, note)
 
 
 def number(share: float) -> str:
@@ -187,18 +189,20 @@ def _show_epsilon(epsilon: float) -> str:
     return short if float(short) == epsilon else epsilon_text(epsilon)
 
 
-def _say_several(settings: Sequence[Measured], about: About, before: Measured | None) -> str:
-    """Return between which settings gap and accuracy lie."""
+def _say_several(settings: Sequence[Measured], about: About, before: Measured | None) -> list[str | None]:
+    """Return between which settings the gap lies, then the accuracy, then what both are without fairness."""
     budgets = sorted({each.epsilon for each in settings if each.epsilon is not None})
     ends = list(dict.fromkeys(map(_show_epsilon, budgets[:1] + budgets[-1:])))
     at = f" at ε = {' to '.join(ends)}" if budgets else ""
-    ranges = (_say_range(settings, "gap", about.gap), _say_range(settings, "accuracy", "accuracy"))
-    said = [f"{len(settings)} settings{at}.", *(f"{each[0].upper()}{each[1:]}." for each in ranges)]
+    said: list[str | None] = [
+        f"{len(settings)} settings{at}: {_say_range(settings, 'gap', about.gap)}.",
+        f"{_say_range(settings, 'accuracy', 'Accuracy')}.",
+    ]
     if before is not None and before.gap.mean is not None and before.accuracy.mean is not None:
         plain = before.method == REFERENCE_METHOD
         start = "Without privacy and fairness" if plain else f"Without fairness ({before.name})"
         said.append(f"{start} they are {spread(before.gap)} points and {spread(before.accuracy)} %.")
-    return " ".join(said)
+    return said
 
 
 def _say_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], name: str) -> str:
@@ -209,10 +213,10 @@ def _say_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], 
     ordered = sorted(known, key=lambda each: float(getattr(each, which).mean))
     low, high = ordered[0], ordered[-1]
     if low is high:
-        return f"{name} is {spread(getattr(low, which))} {unit} in {low.name}"
+        return f"{name} is {spread(getattr(low, which))} {unit} ({low.name})"
     moved = difference(high, low, which)
     alike = ", with no clear difference" if moved.low is not None and moved.low <= 0 else ""
-    ends = [f"{spread(getattr(each, which))} {unit} in {each.name}" for each in (low, high)]
+    ends = [f"{spread(getattr(each, which))} {unit} ({each.name})" for each in (low, high)]
     return f"{name} goes from {' to '.join(ends)}{alike}"
 
 
