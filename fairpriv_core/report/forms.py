@@ -35,6 +35,8 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 PRINT_SECONDS = 60.0
 _PATIENCE = 10_000  # milliseconds of the page's own time in which its figures are drawn
 NO_BROWSER = "A PDF needs Chromium on this machine: take the HTML file, and print it from your own browser."
+#: the forms of a report's story
+OF_STORY = ("story", "summary", "pptx")
 Say = Callable[[str], None]
 
 

@@ -150,7 +150,10 @@ def _draw_curve(curve: Curve) -> str:
         f"{_draw_point(line, scale, '', str(index))}</g>"
         for index, line in enumerate(curve.lines, 1)
     )
-    said = "".join(f'<li class="line" style="{_color(line)}">{html.escape(line.sentence)}</li>' for line in curve.lines)
+    said = "".join(
+        f'<li class="line" value="{index}">{html.escape(line.sentence)}</li>'
+        for index, line in enumerate(curve.lines, 1)
+    )
     base = "" if curve.before is None else f'<p class="base">0: {html.escape(_say_start(curve.before))}</p>'
     alt = html.escape(" ".join(line.sentence for line in curve.lines))
     return (

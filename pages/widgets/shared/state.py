@@ -49,6 +49,7 @@ DEFAULTS: dict[str, Any] = {
     "only.method": (),
     "only.protects": (),
     "audience": "analyst",
+    "decided": "",
     "of_data": "",
     "of_notion": "",
     "of_method": (),
