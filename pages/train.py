@@ -86,7 +86,8 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
             offer_inverse(data, kind.info)
     fairness = st.container()  # beside the budget; what it offers depends on the accounting, which is drawn below
     if kind.info.threat_model is not None:
-        raw["private_evaluation"] = _choose_evaluation(slots, always=kind.info.certifies)
+        switch = "private_evaluation" if raw["reuse"] is None else "reuse_evaluation"
+        raw["private_evaluation"] = _choose_evaluation(switch, slots, always=kind.info.certifies)
     values: dict[str, Any] = {}
     if len(kind.info.variants) > 1:
         values["variant"] = _choose_variant(kind.info.variants)
@@ -127,11 +128,12 @@ def _choose_budget(*, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[
     return raw | {"delta": value("delta")}
 
 
-def _choose_evaluation(slots: dict[str, Any], *, always: bool) -> bool:
-    chosen = st.toggle("Private evaluation", **mount("private_evaluation"), help=_EVALUATION)
+def _choose_evaluation(name: str, slots: dict[str, Any], *, always: bool) -> bool:
+    """Return the choice called `name`; a run that pays for itself makes an evaluation unless it is switched off."""
+    chosen = st.toggle("Private evaluation", **mount(name), help=_EVALUATION)
     st.caption(f"{_EVALUATION_COST} {_ALWAYS}" if always else _EVALUATION_COST)
     slots["private_evaluation"] = st.container()
-    return bool(keep("private_evaluation", chosen))
+    return bool(keep(name, chosen))
 
 
 def _choose_variant(variants: tuple[str, ...]) -> str:

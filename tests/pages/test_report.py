@@ -49,7 +49,9 @@ def test_policy_sees_the_headline_first_and_the_rest_on_request(with_runs: Path,
     page = open_page("report", runs=list_keys(with_runs), audience="policy")
     assert not page.exception
     text = read(page).replace("\\", "")
-    assert "At ε = 1 the gap between A and B does not clearly change" in text and "Synthetic is a public data set" in text
+    assert (
+        "At ε = 1 the gap between A and B does not clearly change" in text and "Synthetic is a public data set" in text
+    )
     [details] = [each for each in page.expander if each.label == "Details"]
     assert "What is left out, and why" in "".join(item.value for item in details.markdown)
     assert "What was asked" not in text.partition("What is not promised")[0]
