@@ -24,7 +24,7 @@ from fairpriv_core.stats import Mean, mean_interval, wilson_interval
 Source = Literal["public", "paid", "raw"]
 SOURCES: tuple[Source, ...] = ("public", "paid", "raw")
 Record = Mapping[str, Any]
-_NOTHING = mean_interval(())
+_NOTHING = Mean(None, None, None, 0)
 _OF_EVERYBODY = ("accuracy", "constant_accuracy")
 
 
