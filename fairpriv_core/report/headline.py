@@ -217,7 +217,7 @@ def _say_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], 
     moved = difference(high, low, which)
     alike = ", with no clear difference" if moved.low is not None and moved.low <= 0 else ""
     ends = [f"{spread(getattr(each, which))} {unit} ({each.name})" for each in (low, high)]
-    return f"{name} goes from {' to '.join(ends)}{alike}"
+    return f"{name} ranges from {' to '.join(ends)}{alike}"
 
 
 def _say_people(each: Measured, about: About) -> str | None:

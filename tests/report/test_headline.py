@@ -85,10 +85,10 @@ def test_among_several_the_one_for_accuracy_alone_is_the_before(about: About) ->
     assert "falls from 17.6" in write_headline([FAIR, PLAIN], about).sentence
     other = replace(FAIR, name="Run 3", epsilon=4.0, gap=Mean(0.09, 0.08, 0.1, 1))
     found = write_headline([PLAIN, FAIR, other], about)
-    gap = "the gap between women and men goes from 3.4 ± 1.5 points (Run 2) to 9.0 ± 1.0 points (Run 3)"
+    gap = "the gap between women and men ranges from 3.4 ± 1.5 points (Run 2) to 9.0 ± 1.0 points (Run 3)"
     assert found.sentence == f"2 settings at ε = 1 to 4: {gap}."
     accuracy, plain = found.reasons
-    assert accuracy.startswith("Accuracy goes from") and accuracy.endswith("with no clear difference.")
+    assert accuracy.startswith("Accuracy ranges from") and accuracy.endswith("with no clear difference.")
     assert plain == "Without privacy and fairness they are 17.6 (16.0 to 19.0) points and 85.8 ± 0.8 %."
 
 
