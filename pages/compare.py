@@ -22,6 +22,7 @@ def show() -> None:
     if opened is None:
         return
     store, rows = opened
+    top = st.container()  # the headline, on what is chosen below
     choose_usual(rows)
     settle_runs(rows, MOST_CHOSEN)
     shown = choose_rows(rows)
@@ -32,7 +33,7 @@ def show() -> None:
     if len(chosen) < 2:
         st.info(f"Choose 2 to {MOST_CHOSEN} runs to lay them over each other.", icon=":material/compare:")
     else:
-        show_comparison(store, chosen, rows)
+        show_comparison(store, chosen, rows, top)
     publish(("runs", *FILTERS, "reference", "rate"))
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from fairpriv_core.report.frontier import find_best
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
+from pages.widgets.shared.headline import show_points_headline
 from pages.widgets.shared.state import enter, publish
 from pages.widgets.tradeoffs.points import ask_for_epsilon, show_picked
 from pages.widgets.tradeoffs.questions import Answers, choose_claims, choose_topic, find_answers
@@ -38,7 +39,7 @@ def show() -> None:
     if store is None or found is None:
         return
     if found:
-        _show_found(found)
+        _show_found(store, found)
     else:
         st.info(
             "No finished run yet. A sweep makes many at once: fill in the form below.", icon=":material/scatter_plot:"
@@ -49,15 +50,18 @@ def show() -> None:
     st.fragment(_watch, run_every=_POLL_SECONDS)(store, store.stamp())
 
 
-def _show_found(found: dict[str, dict[str, Answers]]) -> None:
+def _show_found(store: RunStore, found: dict[str, dict[str, Answers]]) -> None:
     """Draw what was found: the filters, the chosen view, the picked points, the inverse question."""
+    top = st.container()  # the headline, on what is chosen below
     topic, answers = choose_topic(found)
     claims = choose_claims(answers)
     if not claims:
         st.info("No setting is left to show: let more of them pass.", icon=":material/filter_alt:")
         return
-    show_view(topic, claims, answers)
     rows = [row for own in claims.values() for row in own]
+    with top:
+        show_points_headline(store, rows)
+    show_view(topic, claims, answers)
     best = [row for own in claims.values() for row in find_best(own)]
     show_picked(rows, best, answers.details)
     show_list(claims, best, answers)

@@ -89,7 +89,8 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
         with _fold_rare(kind.info, expert=expert):
             if raw["reuse"] is None:
                 offer_inverse(data, kind.info)
-            raw["private_evaluation"] = _choose_evaluation(slots, always=kind.info.certifies)
+            switch = "private_evaluation" if raw["reuse"] is None else "reuse_evaluation"
+            raw["private_evaluation"] = _choose_evaluation(switch, slots, always=kind.info.certifies)
             if len(kind.info.variants) > 1:
                 values["variant"] = _choose_variant(kind.info.variants)
     network, separate = choose_network(kind, dataset)
@@ -115,7 +116,7 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
 
 def _fold_rare(info: MethodInfo, *, expert: bool) -> DeltaGenerator:
     """Return the container of what few change; it is open where something in it is not as usual."""
-    changed = value("inverse") or value("private_evaluation") or value("variant") in info.variants[1:]
+    changed = value("inverse") or value("variant") in info.variants[1:]
     return st.expander("More choices", expanded=bool(expert or changed), key="more_choices")
 
 
@@ -135,12 +136,13 @@ def _choose_budget(*, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[
     return raw | {"delta": value("delta")}
 
 
-def _choose_evaluation(slots: dict[str, Any], *, always: bool) -> bool:
-    chosen = st.toggle("Private evaluation", **mount("private_evaluation"), help=_EVALUATION)
+def _choose_evaluation(name: str, slots: dict[str, Any], *, always: bool) -> bool:
+    """Return the choice called `name`; a run that pays for itself makes an evaluation unless it is switched off."""
+    chosen = st.toggle("Private evaluation", **mount(name), help=_EVALUATION)
     if always:
         st.caption(_ALWAYS)
     slots["private_evaluation"] = st.container()
-    return bool(keep("private_evaluation", chosen))
+    return bool(keep(name, chosen))
 
 
 def _choose_variant(variants: tuple[str, ...]) -> str:

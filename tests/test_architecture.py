@@ -50,6 +50,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "PIL": ("fairpriv_core/data/*", "examples/*"),
     "opacus": ("fairpriv_core/engine/torch/*", "benchmarks/*"),
     "plotly": ("fairpriv_core/report/draw.py",),
+    "pptx": ("fairpriv_core/report/slides.py",),
     "pooch": ("fairpriv_core/data/*",),
     "psycopg": ("fairpriv_core/store/*",),
     "pyarrow": ("fairpriv_core/data/*", "benchmarks/files.py"),
@@ -71,6 +72,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 LATE = (
     "dp_accounting",
     "pooch",
+    "pptx",
     "pyarrow.parquet",
     "scipy.optimize",
     "scipy.stats",

@@ -16,14 +16,16 @@ from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.export import ImageFormat
 from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.report_data import gather_report
+from fairpriv_core.report.slides import NO_SLIDES
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.text import write_lines
 
 _OF_A_RUN = ("json", "csv")
-_FORMATS = (*_OF_A_RUN, "html", "pdf", "png", "svg", "zip", "toml", "ipynb", "md")
+_FORMATS = (*_OF_A_RUN, "html", "pdf", "png", "svg", "zip", "toml", "ipynb", "md", "story", "summary", "pptx")
 _HELP = (
     "json: one run's record. csv: one run's curves, or the table of several. html, pdf: the report. png, svg: its "
-    "first figure. toml: configs. ipynb: a notebook that repeats the runs. md: model cards. zip: everything."
+    "first figure. toml: configs. ipynb: a notebook that repeats the runs. md: model cards. zip: everything. "
+    "story: a presentation in HTML, moved by the arrow keys. summary: it on one page of PDF. pptx: it as slides."
 )
 
 
@@ -63,7 +65,10 @@ def _write_form(report: Report, form: str) -> bytes:
         return write_runs(report.chosen, report.audience).encode()
     if form in ("png", "svg"):
         return write_image(report, cast(ImageFormat, form))
-    return forms_of(report)[form].make(report, say)
+    forms = forms_of(report)
+    if form not in forms:
+        raise BadInput(NO_SLIDES, field="format")
+    return forms[form].make(report, say)
 
 
 def _export_run(key: str, form: str) -> str:

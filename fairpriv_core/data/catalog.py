@@ -54,6 +54,7 @@ _ADULT = Problem(
     licence="CC BY 4.0",
     labels=(Label(Categorical("income", ("<=50K", ">50K"), (("<=50K.", "<=50K"), (">50K.", ">50K"))), ">50K"),),
     sensitive=("sex", "race", "sex+race"),
+    spoken=(("Female", "women"), ("Male", "men"), (">50K", "predicted to earn above 50,000 dollars a year")),
     schema=ADULT,
     groupings=(Grouping("race", values=("White", "Black"), rest="Other"),),
     editions=(
@@ -86,6 +87,7 @@ _BANK = Problem(
     licence="CC BY 4.0",
     labels=(Label(Categorical("y", ("no", "yes")), "yes"),),
     sensitive=("age", "marital", "age+marital"),
+    spoken=(("yes", "predicted to subscribe"),),
     schema=BANK,
     groupings=(Grouping("age", edges=(60,)),),
     editions=(
@@ -123,6 +125,7 @@ _COMPAS = Problem(
     licence="none given; court records gathered by ProPublica",
     labels=(Label(Categorical("two_year_recid", _YES_NO), "1"), Label(Categorical("is_violent_recid", _YES_NO), "1")),
     sensitive=("race", "sex", "sex+race"),
+    spoken=(("1", "predicted to be arrested again"),),
     schema=COMPAS,
     groupings=(Grouping("race", values=("African-American", "Caucasian"), rest="Other"),),
     editions=(
@@ -158,6 +161,7 @@ _CREDIT = Problem(
     licence="CC BY 4.0",
     labels=(Label(Categorical("default", _YES_NO), "1"),),
     sensitive=("SEX", "EDUCATION", "MARRIAGE"),
+    spoken=(("female", "women"), ("male", "men"), ("1", "predicted to default")),
     schema=CREDIT,
     editions=(
         (
@@ -192,6 +196,11 @@ _DUTCH = Problem(
         ),
     ),
     sensitive=("sex",),
+    spoken=(
+        ("female", "women"),
+        ("male", "men"),
+        ("high-level", "predicted to have a high-level profession"),
+    ),
     schema=DUTCH,
     editions=(
         (
@@ -243,6 +252,7 @@ _ACS = Problem(
     licence="public use, under the US Census Bureau's terms; folktables and aequitas: MIT",
     labels=(Label(Categorical("income", ("<=50K", ">50K"), (("0", "<=50K"), ("1", ">50K"))), ">50K"),),
     sensitive=("sex", "race", "sex+race"),
+    spoken=(("Female", "women"), ("Male", "men"), (">50K", "predicted to earn above 50,000 dollars a year")),
     schema=ACS,
     coded=("OCCP", "POBP"),
     groupings=(Grouping("race", values=("White", "Black", "Asian"), rest="Other"),),

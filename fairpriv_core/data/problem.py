@@ -213,7 +213,8 @@ class Problem:
     "official" is then the only one. `terms` is what has to be confirmed before the data is read, "" for nothing; models
     of such data stay here. `coded` are the columns of numbers that are codes, whose bins are groups of the code book.
     `people` names whom the data is about where no file of its own does and another benchmark
-    is about the same.
+    is about the same. `spoken` are pairs of a group, or a label, and how a sentence speaks of it: ("Female", "women"),
+    (">50K", "predicted to earn above 50,000 dollars a year").
     """
 
     name: str
@@ -241,6 +242,7 @@ class Problem:
     terms: str = ""
     people: str = ""
     coded: tuple[str, ...] = ()
+    spoken: tuple[tuple[str, str], ...] = ()
 
     @property
     def one_split(self) -> bool:

@@ -24,7 +24,19 @@ from fairpriv_core.report.audits import (
 )
 from fairpriv_core.report.card import tell_card
 from fairpriv_core.report.chosen import Chosen
-from fairpriv_core.report.document import NOTICES, Audience, Bullets, Cell, Code, Document, Part, Section, Table, Text
+from fairpriv_core.report.document import (
+    DETAILS,
+    NOTICES,
+    Audience,
+    Bullets,
+    Cell,
+    Code,
+    Document,
+    Part,
+    Section,
+    Table,
+    Text,
+)
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.figures import epsilon_dots
 from fairpriv_core.report.report_data import AboutData, ReportData, Spent
@@ -39,6 +51,7 @@ from fairpriv_core.report.report_numbers import (
     run_rows,
     tell_classes,
 )
+from fairpriv_core.report.summary import tell_summary
 from fairpriv_core.report.tables import REPLAYED
 from fairpriv_core.text import at_least_text, delta_text, epsilon_text
 
@@ -52,21 +65,18 @@ _LEDGER = (
     "What all runs on the same people have cost up to {day} (UTC), those that are not in this report, wait or still "
     "run included:"
 )
-_GUESSED = (
-    "Other columns may give the protected attribute away: what they tell of it about people in general, ε does not "
-    "limit."
-)
+_GUESSED = "Other columns may give the protected attribute away; ε does not limit that."
 _NOT_FAIR = (
-    "ε does not say that the model is fair, nor that its decisions are right: it says how little the model tells about "
-    "one person."
+    "ε does not say that the model is fair, nor that its decisions are right: it limits what the model tells about one "
+    "person."
 )
+_PRIVACY_HEAD = ("run", "protects", "budget asked for", "ε proved", "δ", "ε by the paper's accounting")
 _SEEDS = ("seed", "replay_noise")
 _APPENDIX = "From here on: for whoever checks the runs or repeats them. It uses the methods' own terms."
 _NOT_SHOWN = "A run without privacy and fairness is not shown: no ε covers its numbers."
 _NO_GAP = (
-    "No fairness number of {runs} may be shown: launched without a private evaluation. To have one, launch again with "
-    "private evaluation: the switch on Train, or fairpriv train with --private-evaluation. A run's ε is the same with "
-    "it; but another run costs its own ε, in the ledger too."
+    "No fairness number of {runs} may be shown: private evaluation was off. Launch again with it, by the switch on "
+    "Train or --private-evaluation; another run costs its own ε."
 )
 
 
@@ -99,25 +109,34 @@ def tell_data(chosen: Sequence[Chosen]) -> Section:
 def tell_privacy(chosen: Sequence[Chosen], beside: ReportData, *, plainly: bool) -> Section:
     """Return every ε with δ, what is protected and how it was accounted, in odds; and what all runs cost together.
 
-    `plainly`: the proved ε alone, with a line on what the methods' papers claim.
+    `plainly`: without table and dots, which stand before; the proved ε alone, with a line on what papers claim.
     """
-    head = ("run", "protects", "budget asked for", "ε proved", "δ", "ε by the paper's accounting")
     rows = tuple(_list_privacy(each) for each in chosen)
-    table = Table(head[:-1], tuple(row[:-1] for row in rows)) if plainly else Table(head, rows)
-    parts: list[Part] = [table]
+    parts: list[Part] = [] if plainly else [Table(_PRIVACY_HEAD, rows)]
     for each in chosen:
         record = {**each.record, "epsilon_published": None} if plainly else each.record
         parts.append(Text(f"{each.mark}, {_title(each)}: {wording.epsilon_line(record)} {each.first.odds.sentence}"))
     if plainly:
         parts += [Text(sentence) for sentence in mark_runs(_compare_claims(chosen), len(chosen))]
-    known = [(each.record["epsilon"], each.first.odds.sure) for each in chosen]
-    proved = [(epsilon, sure) for epsilon, sure in known if epsilon is not None and sure is not None]
-    if proved:
-        parts.append(epsilon_dots(*max(proved)))
+    else:
+        parts += _draw_dots(chosen)
     parts.append(Text(_ALONE, strong=True))
     if len({shown.record["key"] for each in chosen for shown in each.runs}) > 1:
         parts += _list_totals(_TOGETHER, beside.together)
     return Section("What privacy promises", (*parts, *_list_totals(_LEDGER.format(day=beside.day), beside.ledger)))
+
+
+def _tell_protected(chosen: Sequence[Chosen]) -> Section:
+    """Return the proved ε of each run in a row, and the largest as dots."""
+    head, *rows = ((row[0], row[1], *row[3:5]) for row in (_PRIVACY_HEAD, *map(_list_privacy, chosen)))
+    return Section("What is protected", (Table(tuple(map(str, head)), tuple(rows)), *_draw_dots(chosen)))
+
+
+def _draw_dots(chosen: Sequence[Chosen]) -> tuple[Part, ...]:
+    """Return what the largest proved ε lets an attacker learn as dots; () where none is proved."""
+    known = [(each.record["epsilon"], each.first.odds.sure) for each in chosen]
+    proved = [(epsilon, sure) for epsilon, sure in known if epsilon is not None and sure is not None]
+    return (epsilon_dots(*max(proved)),) if proved else ()
 
 
 def tell_limits(chosen: Sequence[Chosen]) -> Section:
@@ -404,6 +423,7 @@ def _tell_analyst(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section
     table = run_rows(chosen)
     table = replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(beside.references)))
     return (
+        tell_summary(chosen, beside.references),
         tell_question(chosen, plainly=False),
         tell_data(chosen),
         tell_privacy(chosen, beside, plainly=False),
@@ -429,11 +449,14 @@ def _tell_policy(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section,
             missing.setdefault(reason, []).append(each.mark)
     always = "Curves while training, raw group sizes, and attacks on the trained models: nobody paid for these numbers."
     return (
+        tell_summary(chosen, beside.references),
+        _tell_costs(chosen, beside),
+        _tell_protected(chosen),
+        tell_limits(chosen),
+        Section(DETAILS, ()),
         tell_question(chosen, plainly=True),
         tell_data(chosen),
         tell_privacy(chosen, beside, plainly=True),
-        tell_limits(chosen),
-        _tell_costs(chosen, beside),
         *_tell_paid(chosen),
         Section("What is left out, and why", (Bullets((*mark_runs(missing, len(chosen)), always)),)),
         Section("Appendix", (Text(_APPENDIX),)),
@@ -447,11 +470,12 @@ def _tell_policy(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section,
 def _tell_costs(chosen: Sequence[Chosen], beside: ReportData) -> Section:
     """Return accuracy and gap as they may be published, what they are held against, and why a gap is missing."""
     table = paid_rows(chosen)
-    parts: list[Part] = [replace(table, rows=(*table.rows, *constant_rows(chosen)))]
-    if beside.references:
-        keys = ", ".join(each.key for each in beside.references)
+    shown = [each for each in beside.references if each.accuracy is not None]
+    parts: list[Part] = [replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(shown)))]
+    if hidden := [each for each in beside.references if each.accuracy is None]:
+        keys = ", ".join(each.key for each in hidden)
         parts.append(Text(f"{_NOT_SHOWN} The store holds one, which an analyst can read: {keys}."))
-    unpaid = [each.mark for each in chosen if is_covered(each.record) and not each.record["metrics_private"]]
+    unpaid = [each.mark for each in chosen if each.first.missing and is_covered(each.record)]
     if unpaid:
         parts.append(Text(_NO_GAP.format(runs=", ".join(unpaid)), strong=True))
     parts += _one(chosen_trade_off(chosen, paid=True))

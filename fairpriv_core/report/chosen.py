@@ -1,5 +1,7 @@
 """The runs of a report: seeds folded and numbered, and of them only what the audience may see.
 
+The rows of a benchmark are public, and so is what is measured on them; of any other data only what ε covers is shown.
+
 For the audience "policy" a run is copied field by field into a new one, by the table of `records/release.py`, so that
 what nobody thought of stays out.
 """
@@ -13,9 +15,9 @@ from pathlib import PurePath
 from fairpriv_core.errors import BadInput
 from fairpriv_core.records.record import accuracy_is_public, is_covered
 from fairpriv_core.records.release import without_raw
-from fairpriv_core.records.source import name_file, without_folders
+from fairpriv_core.records.source import is_published, name_file, without_folders
 from fairpriv_core.report.document import Audience
-from fairpriv_core.report.report_data import Json, ReportData, ReportRun
+from fairpriv_core.report.report_data import Json, Reference, ReportData, ReportRun
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import REPLAYED, TableRow, run_table
 from fairpriv_core.stats import mean_interval
@@ -91,7 +93,7 @@ def cut_beside(data: ReportData, audience: Audience) -> ReportData:
     """Return what stands beside the runs of `data`, as `audience` may see it; the runs are `choose_runs`'s to show."""
     shown = data.references
     if audience == "policy":
-        shown = tuple(replace(each, accuracy=None, gap=None) for each in shown)
+        shown = tuple(Reference(_publish_record(each.record, public=None)) for each in shown)
     return replace(data, runs=(), references=shown)
 
 
@@ -108,8 +110,10 @@ def has_public_accuracy(run: ReportRun) -> bool:
 
 
 def name_missing(run: ReportRun) -> tuple[str, ...]:
-    """Return the reasons why numbers of a run are kept from the audience "policy", one sentence each."""
+    """Return why numbers of a run are kept from the audience "policy", a sentence each; () where the data is public."""
     record, reasons = run.record, []
+    if is_published(record["config"]["data"]):
+        return ()
     if not is_covered(record):
         return ("No ε is proved, so none covers what was measured: no number is shown.",)
     if record.get("metrics_private") is None:
@@ -124,15 +128,11 @@ def name_missing(run: ReportRun) -> tuple[str, ...]:
 
 def _publish(run: ReportRun) -> ReportRun:
     record, covered = run.record, is_covered(run.record)
-    selected = {name: value for name, value in without_raw(record, covered=covered).items() if name not in _UNTOLD}
     data = record["config"]["data"]
-    selected["config"] = without_folders(record["config"])
-    selected["data"] = {name: record["data"].get(name) for name in _PUBLIC_DATA}
     public = {name: record["metrics"].get(name) for name in _PUBLIC_METRICS} if has_public_accuracy(run) else None
-    selected |= {"metrics": public, "metrics_are_raw": False}
     audit = run.audit
     return ReportRun(
-        record=selected,
+        record=_publish_record(record, public=public),
         curves=(),
         audit=None if audit is None else {"made": audit["made"], "code": audit["code"], "model": None},
         certificates=run.certificates if covered else (),
@@ -143,6 +143,16 @@ def _publish(run: ReportRun) -> ReportRun:
         odds=run.odds,
         missing=name_missing(run),
     )
+
+
+def _publish_record(record: Json, *, public: Json | None) -> Json:
+    """Return a record's JSON as it may leave: with all its metrics where the data is public, else with `public`."""
+    told = without_raw(record, covered=is_covered(record))
+    selected = {name: value for name, value in told.items() if name not in _UNTOLD}
+    selected["config"] = without_folders(record["config"])
+    selected["data"] = {name: record["data"].get(name) for name in _PUBLIC_DATA}
+    shown = record["metrics"] if is_published(record["config"]["data"]) else public
+    return {**selected, "metrics": shown, "metrics_are_raw": False}
 
 
 def _hide_path(config: str, data: Json) -> str:

@@ -12,9 +12,10 @@ Audience = Literal["analyst", "policy"]
 AUDIENCES: tuple[Audience, ...] = ("analyst", "policy")
 NOTICES: dict[Audience, str] = {
     "analyst": "For the analyst: it holds numbers computed on protected data without noise. Do not publish it.",
-    "policy": "In plain words: it holds no number computed on protected data but those that were made noisy and paid "
-    "for, or that follow from what is public anyway. What is missing is said.",
+    "policy": "In plain words. Every number is public, or carries noise that ε covers; what is missing is said.",
 }
+#: the title of the section from which on a report goes into detail: what comes after is shown on request
+DETAILS = "Details"
 Cell = str | int | float | None
 
 

@@ -26,11 +26,17 @@ from fairpriv_core.report.html import write_html
 from fairpriv_core.report.notebook import write_notebook
 from fairpriv_core.report.report_data import ReportData
 from fairpriv_core.report.report_numbers import class_rows, group_rows, paid_rows, run_rows
+from fairpriv_core.report.slides import MIME as SLIDES_MIME
+from fairpriv_core.report.slides import can_write_slides, write_slides
+from fairpriv_core.report.story import Story, tell_story
+from fairpriv_core.report.story_page import write_story
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 PRINT_SECONDS = 60.0
 _PATIENCE = 10_000  # milliseconds of the page's own time in which its figures are drawn
 NO_BROWSER = "A PDF needs Chromium on this machine: take the HTML file, and print it from your own browser."
+#: the forms of a report's story
+OF_STORY = ("story", "summary", "pptx")
 Say = Callable[[str], None]
 
 
@@ -119,11 +125,15 @@ def _command(browser: str, source: Path, target: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Report:
-    """A report as data: for whom, on which runs, what it says; `sweep` is the TOML of a sweep of just these runs."""
+    """A report as data: for whom, on which runs, what it says; `sweep` is the TOML of a sweep of just these runs.
+
+    `story` is for stakeholders whatever the audience: its numbers are public or paid for.
+    """
 
     audience: Audience
     chosen: tuple[Chosen, ...]
     document: Document
+    story: Story
     sweep: str | None = None
 
 
@@ -141,14 +151,20 @@ class Form:
     browser: bool = False
 
 
-def open_report(data: ReportData, audience: Audience) -> Report:
-    """Return the report on the runs of `data`; BadInput for too many runs."""
+def open_report(data: ReportData, audience: Audience, *, choice: int = 1) -> Report:
+    """Return the report on the runs of `data`; `choice` is the number of the one that its story says was chosen.
+
+    Raises:
+        BadInput: too many runs.
+    """
     chosen = choose_runs(data, audience)
-    return Report(audience, chosen, build_document(chosen, cut_beside(data, audience), audience), data.sweep)
+    document = build_document(chosen, cut_beside(data, audience), audience)
+    story = tell_story(choose_runs(data, "policy"), cut_beside(data, "policy"), choice)
+    return Report(audience, chosen, document, story, data.sweep)
 
 
 def forms_of(report: Report) -> dict[str, Form]:
-    """Return every form that `report` can take, by name; "figures" only where it has one."""
+    """Return every form that `report` can take, by name; "figures" only where it has one, "pptx" with python-pptx."""
     configs = _list_configs(report)
     several = len(configs) > 1
     config = Form("Configs (ZIP of TOML)" if several else "Config (TOML)", "zip", "application/zip", _write_configs)
@@ -157,6 +173,9 @@ def forms_of(report: Report) -> dict[str, Form]:
     forms = {
         "html": Form("Report (HTML, one file)", "html", "text/html", _write_html),
         "pdf": Form("Report (PDF)", "pdf", "application/pdf", _write_pdf, browser=True),
+        "story": Form("Presentation (HTML, arrow keys)", "html", "text/html", _write_story),
+        "summary": Form("Summary, one page (PDF)", "pdf", "application/pdf", _write_summary, browser=True),
+        "pptx": Form("Slides (PowerPoint)", "pptx", SLIDES_MIME, _write_slides),
         "figures": Form("Figures (PNG, SVG, PDF)", "zip", "application/zip", _write_figures, browser=True),
         "tables": Form("Tables and figures' numbers (CSV)", "zip", "application/zip", _write_tables),
         "toml": config,
@@ -164,7 +183,8 @@ def forms_of(report: Report) -> dict[str, Form]:
         "md": Form("Model card (Markdown)", "md", "text/markdown", _write_card),
         "zip": Form("Everything (ZIP)", "zip", "application/zip", _write_all, browser=True),
     }
-    return {name: form for name, form in forms.items() if name != "figures" or report.document.figures}
+    absent = {"figures": not report.document.figures, "pptx": not can_write_slides()}
+    return {name: form for name, form in forms.items() if not absent.get(name)}
 
 
 def write_image(report: Report, image_format: ImageFormat) -> bytes:
@@ -182,6 +202,19 @@ def _write_html(report: Report, say: Say) -> bytes:
 def _write_pdf(report: Report, say: Say) -> bytes:
     say("printing the report")
     return print_pdf(write_html(report.document))
+
+
+def _write_story(report: Report, say: Say) -> bytes:
+    return write_story(report.story).encode()
+
+
+def _write_summary(report: Report, say: Say) -> bytes:
+    say("printing the summary")
+    return print_pdf(write_story(report.story, theme="light"))
+
+
+def _write_slides(report: Report, say: Say) -> bytes:
+    return write_slides(report.story)
 
 
 def _write_figures(report: Report, say: Say) -> bytes:
@@ -214,6 +247,7 @@ def _write_all(report: Report, say: Say) -> bytes:
     files = {"report.html": page.encode(), **list_tables(report.document, report.chosen, report.audience)}
     files |= {**_list_configs(report), "notebook.ipynb": _write_notebook(report, say)}
     files["model_card.md"] = _write_card(report, say)
+    files["presentation.html"] = _write_story(report, say)
     try:
         find_browser()
     except BadInput as error:

@@ -7,7 +7,7 @@ import json
 import re
 from importlib.resources import files
 
-from fairpriv_core.report.document import Bullets, Code, Document, Part, Section, Table, Text, show_cell
+from fairpriv_core.report.document import DETAILS, Bullets, Code, Document, Part, Section, Table, Text, show_cell
 from fairpriv_core.report.draw import CONFIG, draw
 from fairpriv_core.report.figure import FigureData, list_columns, list_rows
 from fairpriv_core.report.styles import THEMES, ThemeName
@@ -59,11 +59,13 @@ figure { margin: 1.2rem 0 0.4rem; break-inside: avoid; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 0.8rem; border: 1px solid; padding: 0.6rem; }
 nav ol { columns: 2; font-size: 0.9rem; }
 .note { font-size: 0.85rem; }
+.more { color: inherit; margin-top: 2.2rem; }
+.more > summary { font-size: 1.3rem; font-weight: bold; cursor: pointer; }
 @media (max-width: 600px) { nav ol { columns: 1; } .wide th, .wide td { padding: 0.1rem 0.3rem; } }
 @page { size: A4; margin: 14mm 12mm; }
 @media print {
   body { margin: 0; padding: 0; font-size: 10.5pt; }
-  details, nav, .modebar-container { display: none; }
+  figure + details, nav, .more > summary, .modebar-container { display: none; }
   .wide { overflow: visible; background: none; }
   .wide table { font-size: 8pt; }
   td { overflow-wrap: anywhere; }
@@ -73,13 +75,16 @@ nav ol { columns: 2; font-size: 0.9rem; }
 """
 _DRAW = """const drawOne = async (place) => {
   const figure = JSON.parse(place.nextElementSibling.textContent)
-  const layout = { ...figure.layout, width: place.clientWidth, autosize: false }
+  const layout = { ...figure.layout, width: place.clientWidth || ROOM, autosize: false }
   await Plotly.newPlot(place, figure.data, layout, CONFIG)
   new ResizeObserver(() => {
     const width = place.clientWidth
     if (width && Math.abs(width - place._fullLayout.width) > 1) Plotly.relayout(place, { width })
   }).observe(place)
 }
+window.addEventListener("beforeprint", () => {
+  for (const more of document.querySelectorAll(".more")) more.open = true
+})
 Promise.all([...document.querySelectorAll(".plot")].map(drawOne)).then(() => {
   document.documentElement.dataset.drawn = "yes"
 })
@@ -128,21 +133,26 @@ def _cell(value: object) -> str:
 def write_html(document: Document) -> str:
     """Return the report as one HTML file: it opens from a disk, asks no server for anything, and prints on A4."""
     library = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
-    sections = "\n".join(_write_section(section, index) for index, section in enumerate(document.sections))
+    sections = [_write_section(section, index) for index, section in enumerate(document.sections)]
+    first = next((index for index, section in enumerate(document.sections, 1) if section.title == DETAILS), 0)
+    rest = "\n".join([_write_contents(document, first), *sections[first:]])
+    details = f'<details class="more"><summary>{DETAILS}</summary>\n{rest}\n</details>'
     body = (
         f"<h1>{html.escape(document.title)}</h1>\n"
         f'<p class="notice">{html.escape(document.notice)}</p>\n'
-        f"{_write_contents(document)}\n{sections}\n"
-        f"<script>{library}</script>\n<script>const CONFIG = {json.dumps(CONFIG)}\n{_DRAW}</script>"
+        + "\n".join([*sections[: max(0, first - 1)], details if first else rest])
+        + "\n"
+        f"<script>{library}</script>\n<script>const CONFIG = {json.dumps(CONFIG)}, ROOM = {WIDTH}\n{_DRAW}</script>"
     )
     return write_document(document.title, body, theme="light", style=_STYLE)
 
 
-def _write_contents(document: Document) -> str:
+def _write_contents(document: Document, first: int) -> str:
+    """Return links to the chapters from the section number `first` on."""
     items = [
         f'<li><a href="#part-{index}">{html.escape(section.title)}</a></li>'
         for index, section in enumerate(document.sections)
-        if section.level == 2
+        if section.level == 2 and index >= first
     ]
     return f'<nav aria-label="Contents"><ol>{"".join(items)}</ol></nav>'
 

@@ -114,12 +114,33 @@ class Spent:
 
 @dataclass(frozen=True)
 class Reference:
-    """A run without privacy and fairness on the same question; its shares are None for the audience "policy"."""
+    """A run without privacy and fairness on the same question: its record's JSON, as the audience may see it."""
 
-    key: str
-    seed: int
-    accuracy: float | None
-    gap: float | None
+    record: Json
+
+    @property
+    def key(self) -> str:
+        """The run's key."""
+        return str(self.record["key"])
+
+    @property
+    def seed(self) -> int:
+        """The run's seed."""
+        return int(self.record["config"]["seed"])
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share of test rows decided rightly; None where it may not be shown."""
+        return self._read("accuracy")
+
+    @property
+    def gap(self) -> float | None:
+        """The gap of its notion; None where it may not be shown."""
+        return self._read(f"{self.record['config']['notion']}_gap")
+
+    def _read(self, name: str) -> float | None:
+        found: float | None = (self.record["metrics"] or {}).get(name)
+        return found
 
 
 @dataclass(frozen=True)
@@ -127,7 +148,7 @@ class ReportData:
     """All that a report tells: of each run, and of what stands beside them.
 
     `together` is what all of them spent, for each thing that is protected; `ledger` what everything on the same people
-    has spent and will, as the ledger's gauge says it, on `day` (UTC). `references` are raw. `sweep` is the TOML of the
+    has spent and will, as the ledger's gauge says it, on `day` (UTC). `sweep` is the TOML of the
     sweep that trains exactly these runs; None where they are none.
     """
 
@@ -258,14 +279,9 @@ def _find_references(store: RunStore, records: Sequence[RunRecord]) -> list[Refe
         if row.status == "finished" and row.config["method"]["name"] == REFERENCE_METHOD and question in asked:
             found.setdefault(question, row.key)
     others = store.records([key for key in found.values() if key not in {record.key for record in records}])
-    return [_tell_reference(record) for record in others.values()]
+    return [Reference(record.to_document()) for record in others.values()]
 
 
 def _name_question(config: Json) -> str:
     split = key_split(config["split"], config["data"]["dataset"])
     return repr([split, *(config.get(name) for name in ("data", "file_id", "notion", "seed"))])
-
-
-def _tell_reference(record: RunRecord) -> Reference:
-    metrics, gap = record.metrics or {}, f"{record.config['notion']}_gap"
-    return Reference(record.key, record.config["seed"], metrics.get("accuracy"), metrics.get(gap))

@@ -16,6 +16,7 @@ from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
 from fairpriv_core.report.figure import Reference as Mark
 from fairpriv_core.report.figures import ACCURACY, EPSILON_AXIS, GroupRates, group_bars
 from fairpriv_core.report.live import fold_curves
+from fairpriv_core.report.measured import measure
 from fairpriv_core.report.report_data import Reference, ReportRun
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import number_text, percent_text
@@ -28,7 +29,7 @@ RATES = {
 }
 Point = tuple[Chosen, Mean, Mean]
 _HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
-_PAID_HEAD = ("run", "accuracy %", "± acc.", "gap pp, with noise", "± gap", "seeds")
+_PAID_HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
 CONSTANT = "always the same answer"
 _CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
 
@@ -60,19 +61,21 @@ def run_rows(chosen: Sequence[Chosen]) -> Table:
 def paid_rows(chosen: Sequence[Chosen]) -> Table:
     """Return what may be published of each run: accuracy and gap, public or covered by ε; of several seeds their mean.
 
-    An accuracy is exact where it is public; a noisy one says so.
+    A number is exact on the test rows where it is public; a noisy one says so.
     """
     rows = []
     for each in chosen:
-        accuracy = _ends(mean_interval(read_paid(run, "accuracy") for run in each.runs))
-        gap = _ends(mean_interval(read_paid(run, _gap(each)) for run in each.runs))
-        share, half = _own(each, "accuracy", accuracy)
-        noisy = share is not None and is_noisy(each.first, "accuracy")
-        shown: Cell = f"{number_text(share)} with noise" if noisy else share
-        rows.append((each.name, shown, half, *_own(each, _gap(each), gap), len(each.runs)))
-    words = "±: half of the 95 % interval, over seeds, or of one run over the noise and the sampling of its test rows."
-    exact = "An accuracy without the words “with noise” is exact on the test rows. "
-    return Table(_PAID_HEAD, tuple(rows), f"{exact}{words} A dash: no number that may be shown, or no interval.")
+        found = measure([run.record for run in each.runs])
+        cells = (*_show_paid(each, "accuracy", found.accuracy), *_show_paid(each, _gap(each), found.gap))
+        rows.append((each.name, *cells, len(each.runs)))
+    words = "±: half of the 95 % interval, over seeds, or of one run over the sampling of its test rows and the noise."
+    return Table(_PAID_HEAD, tuple(rows), f"Numbers without the words “with noise” are exact. {words}")
+
+
+def _show_paid(each: Chosen, name: str, found: Mean) -> tuple[Cell, Value]:
+    """Return a number that may be published, and half of its interval."""
+    share, half = _ends(found)
+    return f"{number_text(share)} with noise" if is_noisy(each.first, name) else share, half
 
 
 def constant_rows(chosen: Sequence[Chosen]) -> tuple[tuple[Cell, ...], ...]:
@@ -218,9 +221,9 @@ def _say_whiskers(points: Sequence[Point], *, paid: bool) -> str:
     several = any(len(each.runs) > 1 for each, _, _ in points)
     if paid:
         drawn = any(mean.low is not None for _, accuracy, at in points for mean in (accuracy, at))
-        words = "95 % over the noise and the sampling of the test rows" + ("; of several seeds, over these" * several)
-        whiskers = f"Whiskers: {words}. " if drawn else "No whiskers: these accuracies carry no noise. "
-        return f"{whiskers}From numbers that ε covers or that are public, and from no others."
+        words = "95 % over the sampling of the test rows and the noise" + ("; of several seeds, over these" * several)
+        whiskers = f"Whiskers: {words}. " if drawn else ""
+        return f"{whiskers}From numbers that are public or that ε covers."
     seeds = "Whiskers: 95 % interval of the mean over seeds." if several else wording.ONE_SEED
     return f"{seeds} {_say_raw([each for each, _, _ in points])}"
 
@@ -244,26 +247,9 @@ def _find_constants(chosen: Sequence[Chosen]) -> dict[float, list[str]]:
 
 
 def _point(each: Chosen, name: str, paid: bool) -> Mean:
-    """Return a metric's mean over seeds; of one paid run, the interval of its own noise."""
-    if not paid:
-        return each.row.accuracy if name == "accuracy" else each.row.gap
-    mean = mean_interval(read_paid(run, name) for run in each.runs)
-    ends = _interval(each, name)
-    return mean if mean.n != 1 or ends is None else Mean(mean.mean, *ends, 1)
-
-
-def _own(each: Chosen, name: str, found: tuple[Value, Value]) -> tuple[Value, Value]:
-    """Return mean and half; of one paid run, half of its own interval."""
-    ends = _interval(each, name)
-    return found if len(each.runs) > 1 or ends is None else (found[0], 50 * (ends[1] - ends[0]))
-
-
-def _interval(each: Chosen, name: str) -> tuple[float, float] | None:
-    """Return the interval of a paid run's own noise; None of what is exact."""
-    if not is_noisy(each.first, name):
-        return None
-    ends: tuple[float, float] | None = each.record["metrics_private"].get(f"{name}_interval")
-    return ends
+    """Return a metric's mean over seeds; of one run that may be shown, with the interval of its rows and noise."""
+    found = measure([run.record for run in each.runs]) if paid else each.row
+    return found.accuracy if name == "accuracy" else found.gap
 
 
 def _gap(each: Chosen) -> str:

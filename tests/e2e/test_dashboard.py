@@ -12,7 +12,10 @@ from playwright.sync_api import Page, expect
 from tests.e2e.steps import CHART, keyed, open_page, submit, wait_for_runs
 
 PAGES = {"": "What privacy and fairness cost in accuracy", "tradeoffs": "Trade-offs"}  # address -> heading
-PAGES |= {page: page.capitalize() for page in ("data", "train", "run", "compare", "papers", "audit", "report", "learn")}
+PAGES |= {
+    page: page.capitalize()
+    for page in ("data", "train", "run", "compare", "papers", "audit", "report", "present", "learn")
+}
 #: to another page as the browser's Back does, without loading the library for charts anew
 WALK = "address => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')) }"
 

@@ -14,6 +14,7 @@ from fairpriv_core.store.runs import open_store
 from tests.e2e.steps import assert_keeps_to_itself, keyed, open_page, submit, wait_for_runs
 
 SEED = 77
+MEMBERS = [(row, "ABBA"[row % 4]) for row in range(800)]
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +22,21 @@ def keys(site: Any) -> list[str]:
     """Return the keys of a private run with a private evaluation and of one without any privacy."""
     private = submit(site, {"name": "pf_ld", "epochs": 4}, seed=SEED, private_evaluation=True)
     keys = [*private, *submit(site, {"name": "none", "epochs": 4}, seed=SEED, epsilon=None)]
+    wait_for_runs(site, keys)
+    return keys
+
+
+@pytest.fixture(scope="module")
+def own_keys(site: Any, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Return the keys of two such runs on a file of somebody's own, whose numbers are public to nobody."""
+    rows = (
+        f"{team},{row % 7},{row % 11},{'yes' if row % 7 + 2 * (team == 'A') > 4 else 'no'}" for row, team in MEMBERS
+    )
+    file = tmp_path_factory.mktemp("own") / "people.csv"
+    file.write_text("\n".join(["team,first,second,hired", *rows]), encoding="utf-8")
+    data = {"file": str(file), "label": "hired", "positive": "yes", "sensitive": "team"}
+    private = submit(site, {"name": "pf_ld", "epochs": 4}, seed=SEED, private_evaluation=True, data=data)
+    keys = [*private, *submit(site, {"name": "none", "epochs": 4}, seed=SEED, epsilon=None, data=data)]
     wait_for_runs(site, keys)
     return keys
 
@@ -50,6 +66,8 @@ def read_offline(browser: Browser, path: Path, look: Callable[[Page], None], wid
     context.route(lambda url: not url.startswith(("file:", "data:", "blob:")), refuse)
     page.goto(path.as_uri())
     page.wait_for_selector("html[data-drawn=yes]")
+    for details in page.locator(".more").all():
+        details.locator("summary").first.click()
     look(page)
     page.set_viewport_size({"width": 600, "height": 900})
     page.wait_for_function("() => [...document.querySelectorAll('.plot')].every(p => p._fullLayout.width < 600)")
@@ -77,7 +95,7 @@ def check_figures(page: Page) -> None:
 
 
 def test_both_files_open_without_a_network_and_policys_holds_no_raw_number(
-    tab: Page, site: Any, browser: Browser, keys: list[str], tmp_path: Path
+    tab: Page, site: Any, browser: Browser, keys: list[str], own_keys: list[str], tmp_path: Path
 ) -> None:
     open_page(tab, site, "report?" + "&".join(f"runs={key}" for key in keys))
     tab.get_by_text("How to repeat it").wait_for()
@@ -93,12 +111,12 @@ def test_both_files_open_without_a_network_and_policys_holds_no_raw_number(
         *keys,
     ):
         assert said in text, said
-    tab.get_by_text("Policy: to hand on").click()
-    tab.get_by_text("What is left out, and why").wait_for()
+    open_page(tab, site, "report?audience=policy&" + "&".join(f"runs={key}" for key in own_keys))
+    tab.get_by_text("In short").wait_for()
     path = save(tab, "report_html", tmp_path)
     text = read_offline(browser, path, check_figures)
     with open_store(str(site.store)) as store:
-        raw, paid = [store.records(keys)[key] for key in keys], store.record(keys[0])
+        raw, paid = [store.records(own_keys)[key] for key in own_keys], store.record(own_keys[0])
     whole = path.read_text(encoding="utf-8")
     for record in raw:
         found = record.metrics or {}
@@ -106,6 +124,24 @@ def test_both_files_open_without_a_network_and_policys_holds_no_raw_number(
             assert f"{value:.6g}" not in whole and str(100 * value)[:9] not in whole
     assert paid is not None and paid.metrics_private is not None
     assert f"{100 * paid.metrics_private['demographic_parity_gap']:.2f}" in text
+
+
+def test_a_presentation_is_moved_by_arrow_keys_on_the_page_and_offline(
+    tab: Page, site: Any, browser: Browser, keys: list[str], tmp_path: Path
+) -> None:
+    open_page(tab, site, "present?" + "&".join(f"runs={key}" for key in keys))
+    frame = tab.frame_locator("iframe")
+    frame.locator("#on").click()
+    tab.keyboard.press("ArrowRight")
+    expect(frame.locator("#place")).to_have_text("3 of 5")
+    path = save(tab, "report_story", tmp_path)
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".step:visible h2")).to_have_text("The gap today")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()
 
 
 def test_the_pdf_and_the_figures_are_made_on_a_click(tab: Page, site: Any, keys: list[str], tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_launch_adds_to_what_is_spent(with_runs: Path, open_page: Open) -> Non
 
 def test_settings_that_have_run_add_nothing(with_runs: Path, open_page: Open) -> None:
     asked = {"expert": "True", "set_lambda": "True", "p__epochs": "3", "p__multiplier_max": "2", "epsilon": "1"}
-    page = open_page("train", **asked)
+    page = open_page("train", **asked, private_evaluation="False")
     assert any("nothing runs twice" in item.value for item in page.caption)
     assert "with this launch" not in lines_of(page)["group"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.report import chosen, measured
 from fairpriv_core.report.document import NOTICES
 from fairpriv_core.report.forms import NO_BROWSER
 from fairpriv_core.store.runs import open_store
@@ -44,7 +45,23 @@ def test_the_analyst_sees_raw_numbers_marked_as_such(with_runs: Path, open_page:
     assert {"Report (HTML, one file)", "Notebook that repeats the runs", "Model card (Markdown)"} <= offered
 
 
-def test_policy_sees_no_raw_number(with_runs: Path, open_page: Open, charts_of: Charts) -> None:
+def test_policy_sees_the_headline_first_and_the_rest_on_request(with_runs: Path, open_page: Open) -> None:
+    page = open_page("report", runs=list_keys(with_runs), audience="policy")
+    assert not page.exception
+    text = read(page).replace("\\", "")
+    assert (
+        "At ε = 1 the gap between A and B does not clearly change" in text and "Synthetic is a public data set" in text
+    )
+    [details] = [each for each in page.expander if each.label == "Details"]
+    assert "What is left out, and why" in "".join(item.value for item in details.markdown)
+    assert "What was asked" not in text.partition("What is not promised")[0]
+
+
+def test_policy_sees_no_raw_number_of_data_that_are_not_public(
+    with_runs: Path, open_page: Open, charts_of: Charts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (chosen, measured):
+        monkeypatch.setattr(module, "is_published", lambda data: False)
     keys = list_keys(with_runs)
     page = open_page("report", runs=keys, audience="policy")
     assert not page.exception

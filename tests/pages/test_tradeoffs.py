@@ -39,7 +39,7 @@ def test_the_frontier_stands_with_its_claim_and_its_caveat(with_runs: Path, open
     [chart] = charts_of(page)
     titles = " ".join(note["text"] for note in chart["figure"]["layout"]["annotations"])
     assert "Attribute · proved · δ = 1e-05" in titles
-    assert "PF-LD, ε = 1" in chart["alt"] and "Raw, for the analyst" in page.caption[0].value.replace("\\", "")
+    assert "PF-LD, ε = 1" in chart["alt"] and "Raw, for the analyst" in page.caption[1].value.replace("\\", "")
     assert chart["pick"] and [trace["customdata"] for trace in chart["figure"]["data"] if "customdata" in trace]
 
 

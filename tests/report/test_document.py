@@ -63,7 +63,8 @@ def titles(report: Report) -> list[str]:
 def test_a_report_holds_everything_that_belongs_to_a_result() -> None:
     report = report_on(tell_run())
     text = read_form(report, "html")
-    assert titles(report)[:13] == [
+    assert titles(report)[:14] == [
+        "In short",
         "What was asked",
         "The data",
         "What privacy promises",
@@ -83,7 +84,7 @@ def test_a_report_holds_everything_that_belongs_to_a_result() -> None:
         "CC BY 4.0",
         "sex: Female; Male",
         "δ = 1 in 100,000",
-        "the sensitive attribute of each person",
+        "the sensitive attribute of each row",
         "the paper&#x27;s accounting claims 0.92",
         "74 in 100",
         "The list of groups is public.",

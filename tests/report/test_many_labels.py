@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,15 @@ def report_on(store: RunStore, keys: list[str], audience: Audience = "analyst") 
     return open_report(gather_report(store, keys), audience)
 
 
+def report_own(store: RunStore, keys: list[str], audience: Audience) -> Report:
+    """Return the report as if the rows were somebody's own and not a benchmark's."""
+    data = gather_report(store, keys)
+    own = {"dataset": None, "file": "own.csv", "label": "age", "positive": None, "sensitive": "sex"}
+    records = [{**run.record, "config": {**run.record["config"], "data": own}} for run in data.runs]
+    runs = (replace(run, record=record) for run, record in zip(data.runs, records, strict=True))
+    return open_report(replace(data, runs=tuple(runs), references=()), audience)
+
+
 def metrics_of(store: RunStore, key: str) -> dict[str, Any]:
     return dict(store.records([key])[key].metrics or {})
 
@@ -81,7 +91,7 @@ def test_policy_sees_no_raw_share_of_a_class_or_group(store: RunStore, add: Any)
     exact = [f"{share:.9f}"[:-1] for share in raw if 0.0 < share < 1.0]
     text, all_of_it = (
         "\n".join([repr(report), *(read_form(report, name) for name in NOISY if name != "html")])
-        for report in (report_on(store, keys, audience) for audience in AUDIENCES[::-1])
+        for report in (report_own(store, keys, audience) for audience in AUDIENCES[::-1])
     )
     assert sum(share in all_of_it for share in exact) > 20, "the search finds them where they are"
     assert not [share for share in exact if re.search(rf"(?<!\d){re.escape(share)}", text)]

@@ -13,7 +13,7 @@ from fairpriv_core.report.document import Audience
 from fairpriv_core.report.forms import open_report
 from fairpriv_core.report.notebook import write_notebook
 from fairpriv_core.report.report_data import ReportRun
-from tests.report.made_up import PAID, RAW, make_data, tell_run
+from tests.report.made_up import ADULT, PAID, RAW, make_data, tell_run
 
 GAP = "demographic_parity_gap"
 
@@ -58,13 +58,13 @@ def test_texts_of_a_config_stay_data() -> None:
         (tell_run(paid=False), "policy", (RAW["accuracy"],), [], False),
         (tell_run(threat_model="record", paid=False), "policy", (), [], False),
         (
-            tell_run(method="none", threat_model=None, epsilon=None),
+            tell_run(method="none", threat_model=None, epsilon=None, data=ADULT),
             "analyst",
             (RAW["accuracy"], RAW["gap"]),
             [],
             True,
         ),
-        (tell_run(epsilon=None, replay_noise=3), "analyst", (RAW["accuracy"], RAW["gap"]), [], True),
+        (tell_run(epsilon=None, replay_noise=3, data=ADULT), "analyst", (RAW["accuracy"], RAW["gap"]), [], True),
     ],
 )
 def test_it_compares_with_the_numbers_that_its_reader_may_see(

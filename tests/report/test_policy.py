@@ -11,12 +11,13 @@ from importlib.resources import files
 import pytest
 
 from fairpriv_core.records import record
-from fairpriv_core.report.document import AUDIENCES, Audience, Bullets, Table, Text, show_cell
+from fairpriv_core.report.document import AUDIENCES, DETAILS, Audience, Bullets, Part, Table, show_cell
+from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.markdown import escape, write_markdown
-from fairpriv_core.report.report_data import ReportRun
+from fairpriv_core.report.report_data import Reference, ReportRun
 from fairpriv_core.report.report_numbers import read_paid
-from tests.report.made_up import PAID, RAW, SIZE, make_data, tell_run
+from tests.report.made_up import ADULT, PAID, RAW, SIZE, make_data, tell_run
 
 LIBRARY = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
 NOISY = ("html", "tables", "toml", "ipynb", "md")
@@ -71,6 +72,41 @@ def test_no_raw_number_reaches_policy_in_any_form() -> None:
     assert find_raw(text) == PUBLIC
     assert not re.search(r"0\.[56]\d371|[56]\d\.37", text)
     assert f"{100 * PAID['gap']:.2f}" in text and f"{100 * PAID['accuracy']:.2f}" in text
+
+
+def test_of_a_public_data_set_policy_sees_exact_numbers_and_what_they_were_without_fairness() -> None:
+    runs = [
+        tell_run("a" * 16, data=ADULT, paid=False),
+        tell_run("b" * 16, data=ADULT, method="dp_sgd", epsilon=None, paid=False),
+    ]
+    found = make_data(*runs)
+    plain = Reference({**found.references[0].record, "config": runs[0].record["config"] | {"epsilon": None}})
+    text = read_all(open_report(replace(found, references=(plain,)), "policy"))
+    shown = find_raw(text)
+    assert shown >= {"accuracy", "gap", "reference_gap"} and not shown & {"curve", "membership", "inferred"}
+    assert "No fairness number" not in text and "is a public data set" in text
+
+
+def test_six_settings_take_at_most_600_words_before_the_details() -> None:
+    runs = [
+        tell_run("a" * 16),
+        tell_run("b" * 16, method="dp_sgd", threat_model="record"),
+        tell_run("c" * 16, method="dp_sgd", threat_model="record", paid=False, delta=1e-6),
+        tell_run("d" * 16, method="none", threat_model=None, epsilon=None, paid=False),
+        tell_run("e" * 16, method="pf_ld", epsilon=None, split="official"),
+        tell_run("f" * 16, method="pf_ld", epsilon=None, replay_noise=3),
+    ]
+    document = report_on(*runs).document
+    first = [section.title for section in document.sections].index(DETAILS)
+    said = [document.title, document.notice, *(section.title for section in document.sections[:first])]
+    said += [text for section in document.sections[:first] for part in section.parts for text in read_part(part)]
+    assert 200 < len(" ".join(said).split()) <= 600
+
+
+def test_the_details_are_folded_on_the_screen() -> None:
+    text = read_form(report_on(tell_run()), "html")
+    assert text.index("In short") < text.index('<details class="more">') < text.index("What was asked")
+    assert 'class="more"' not in read_form(report_on(tell_run(), audience="analyst"), "html")
 
 
 def test_the_search_finds_raw_numbers_where_they_are() -> None:
@@ -148,15 +184,16 @@ def test_a_files_place_is_not_told() -> None:
 def list_texts(report: Report, title: str) -> list[str]:
     """Return the sentences and cells of one section."""
     section = next(each for each in report.document.sections if each.title == title)
-    texts: list[str] = []
-    for part in section.parts:
-        if isinstance(part, Text):
-            texts.append(part.text)
-        elif isinstance(part, Bullets):
-            texts += part.items
-        elif isinstance(part, Table):
-            texts += [" ".join(map(show_cell, row)) for row in part.rows] + [part.note]
-    return texts
+    return [text for part in section.parts if not isinstance(part, FigureData) for text in read_part(part)]
+
+
+def read_part(part: Part) -> list[str]:
+    """Return the sentences and rows of one part, of a figure its caption."""
+    if isinstance(part, Bullets):
+        return list(part.items)
+    if isinstance(part, Table):
+        return [*(" ".join(map(show_cell, row)) for row in part.rows), part.note]
+    return [part.caption if isinstance(part, FigureData) else part.text]
 
 
 COSTS = "What it costs in accuracy, and how fair it is"
@@ -169,9 +206,9 @@ def test_accuracies_are_exact_where_public_and_say_so_where_they_carry_noise() -
         tell_run("c" * 16, method="dp_sgd", threat_model="record"),
     ]
     first, second, third, *_ = list_texts(report_on(*twins), COSTS)
-    exact, noisy = f"{100 * RAW['accuracy']:.2f} –", f"{100 * PAID['accuracy']:.2f} with noise"
+    exact, noisy = f"{100 * RAW['accuracy']:.2f} 2.29", f"{100 * PAID['accuracy']:.2f} with noise"
     assert exact in first and exact in second and noisy in third
-    assert "with noise" not in first + second
+    assert "with noise" not in second and first.count("with noise") == 1
 
 
 def test_the_analyst_is_warned_of_what_may_not_be_published_and_of_nothing_else() -> None:
@@ -224,11 +261,11 @@ def test_accuracy_has_something_to_be_held_against_and_a_missing_gap_its_reason(
     assert any("for reference" in text and f"{100 * RAW['reference_gap']:.2f}" in text for text in shown)
 
 
-def test_a_caption_tells_of_no_whiskers_where_none_are_drawn() -> None:
-    for paid, said in ((False, "No whiskers: these accuracies carry no noise."), (True, "Whiskers: 95 %")):
+def test_an_exact_accuracy_has_whiskers_over_the_test_rows() -> None:
+    for paid in (False, True):
         [figure] = [each for each in report_on(tell_run(paid=paid)).document.figures if each.name == "chosen_trade_off"]
-        assert said in figure.caption and bool(figure.series[0].x_low) is paid
-        assert not figure.series[0].low
+        assert "Whiskers: 95 %" in figure.caption and bool(figure.series[0].x_low) is paid
+        assert figure.series[0].low[0] == pytest.approx(81.3, abs=0.1)
 
 
 def test_the_methods_own_terms_and_listings_stand_in_the_appendix() -> None:

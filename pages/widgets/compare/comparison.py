@@ -19,6 +19,7 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.compare.differences import show_differences, show_indices, show_tests
 from pages.widgets.compare.overlays import show_classes, show_curves, show_groups, show_points
+from pages.widgets.shared.headline import show_rows_headline
 from pages.widgets.shared.heights import list_heights
 from pages.widgets.shared.ledger import show_spent
 from pages.widgets.shared.run_table import name_row, name_short
@@ -65,8 +66,10 @@ def _say(found: dict[str, Any]) -> None:
     st.info(f"{chosen} {cost}, proved: it covers all candidates and the choice.", icon=":material/how_to_reg:")
 
 
-def show_comparison(store: RunStore, rows: Sequence[TableRow], known: Sequence[TableRow]) -> None:
-    """Draw the chosen rows over each other; `known` are all rows that there are."""
+def show_comparison(
+    store: RunStore, rows: Sequence[TableRow], known: Sequence[TableRow], top: st.delta_generator.DeltaGenerator
+) -> None:
+    """Draw the chosen rows over each other, and in `top` what they come to; `known` are all rows that there are."""
     compared = _read(store, rows)
     if len(compared) < 2:
         return
@@ -76,7 +79,12 @@ def show_comparison(store: RunStore, rows: Sequence[TableRow], known: Sequence[T
         st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(say_claim(one.row))}]")
     _warn(rows)
     about = {(row.data, row.notion) for row in rows}
-    show_points(compared, find_plain(row for row in known if {(row.data, row.notion)} == about))
+    plain_row = find_plain(row for row in known if {(row.data, row.notion)} == about)
+    if len(about) == 1:
+        named = [(one.label.partition(":")[0], one.row, one.records) for one in compared]
+        with top:
+            show_rows_headline(named, plain_row, compared[0].records[0])
+    show_points(compared, plain_row)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
         for said in list_heights(store, one.records[0]):
             st.caption(plain(f"{letter}: {said} Raw, for the analyst."))

@@ -8,10 +8,10 @@ from functools import partial
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.report.document import Audience, Bullets, Cell, Code, Document, Part, Table, show_cell
+from fairpriv_core.report.document import DETAILS, Audience, Bullets, Cell, Code, Document, Part, Table, show_cell
 from fairpriv_core.report.export import find_browser
 from fairpriv_core.report.figure import FigureData
-from fairpriv_core.report.forms import NO_BROWSER, Form, Report, forms_of, open_report
+from fairpriv_core.report.forms import NO_BROWSER, OF_STORY, Form, Report, forms_of, open_report
 from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.store.runs import RunStore
@@ -22,15 +22,21 @@ from pages.widgets.shared.sentences import attempt, plain
 _MADE = "report_made"
 
 
-def find_report(store: RunStore, rows: Sequence[TableRow], audience: Audience) -> Report | None:
-    """Return the report on all seeds of `rows`; None after showing why there is none."""
+def find_report(store: RunStore, rows: Sequence[TableRow], audience: Audience, choice: int = 1) -> Report | None:
+    """Return the report on all seeds of `rows`; None after showing why there is none.
+
+    `choice` is the number, from 1, of the row that its story says was chosen.
+    """
     keys = [key for row in rows for key in row.keys]
-    return attempt(lambda: open_report(gather_report(store, keys, find_spent=find_spent), audience))
+    return attempt(lambda: open_report(gather_report(store, keys, find_spent=find_spent), audience, choice=choice))
 
 
-def offer_forms(report: Report) -> None:
-    """Draw a button for each form; what takes a browser is made on a first click and saved with a second."""
-    forms = forms_of(report)
+def offer_forms(report: Report, *, of_story: bool = False) -> None:
+    """Draw a button for each form of the report, or of its story alone.
+
+    What takes a browser is made on a first click and saved with a second.
+    """
+    forms = {name: form for name, form in forms_of(report).items() if (name in OF_STORY) is of_story}
     slow = {name: form for name, form in forms.items() if form.browser}
     with st.container(horizontal=True, key="report_forms"):
         for name, form in forms.items():
@@ -39,7 +45,8 @@ def offer_forms(report: Report) -> None:
     if not _has_browser():
         st.caption(NO_BROWSER)
         with st.container(horizontal=True, key="report_slow"):
-            _offer_quick(report, "zip", forms["zip"])
+            for name in forms.keys() & {"zip"}:  # it leaves out what needs a browser
+                _offer_quick(report, name, forms[name])
         return
     with st.container(horizontal=True, key="report_slow"):
         clicked = [name for name, form in slow.items() if _offer_slow(report, name, form)]
@@ -51,10 +58,15 @@ def show_document(document: Document) -> None:
     """Draw the report as it will be, chapter by chapter."""
     st.divider()
     st.subheader(_line(document.title), anchor=False)
+    place = st.container()
     for number, section in enumerate(document.sections):
-        st.markdown(f"{'#' * (section.level + 2)} {_line(section.title)}")
-        for index, part in enumerate(section.parts):
-            _show_part(part, f"report_{number}_{index}")
+        if section.title == DETAILS:
+            place = st.expander(DETAILS, key="report_details")
+            continue
+        with place:
+            st.markdown(f"{'#' * (section.level + 2)} {_line(section.title)}")
+            for index, part in enumerate(section.parts):
+                _show_part(part, f"report_{number}_{index}")
 
 
 def _show_part(part: Part, key: str) -> None:
@@ -102,7 +114,7 @@ def _offer_quick(report: Report, name: str, form: Form) -> None:
 def _offer_slow(report: Report, name: str, form: Form) -> bool:
     """Draw the button of a form that takes a browser; return whether it is to be made now."""
     made = st.session_state.get(_MADE, {}).get(name)
-    if made is None or made[0] != hash(report.document):
+    if made is None or made[0] != _seal(report):
         return st.button(form.title, key=f"report_{name}", icon=":material/print:")
     st.download_button(
         f"Save: {plain(form.title)}",
@@ -122,12 +134,17 @@ def _make(report: Report, name: str, form: Form) -> None:
     with st.status(f"{plain(form.title)}: a browser on this machine draws it, some seconds.") as status:
         content = attempt(lambda: form.make(report, lambda said: status.update(label=f"{form.title}: {said} …")))
     if content is not None:
-        st.session_state[_MADE] = {**st.session_state.get(_MADE, {}), name: (hash(report.document), content)}
+        st.session_state[_MADE] = {**st.session_state.get(_MADE, {}), name: (_seal(report), content)}
         st.rerun()
 
 
+def _seal(report: Report) -> int:
+    return hash((report.document, report.story))
+
+
 def _name_file(report: Report, name: str, form: Form) -> str:
-    part = "report" if name in ("html", "pdf", "zip") else {"md": "model-card", "ipynb": "notebook"}.get(name, name)
+    named = {"md": "model-card", "ipynb": "notebook", "story": "presentation", "pptx": "slides"}
+    part = "report" if name in ("html", "pdf", "zip") else named.get(name, name)
     return f"fairpriv-{part}-{report.audience}-{report.chosen[0].row.keys[0]}.{form.ending}"
 
 

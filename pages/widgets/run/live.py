@@ -19,6 +19,7 @@ from fairpriv_core.text import count_text
 from pages.widgets.run.outcome import show_outcome
 from pages.widgets.run.run_numbers import draw_budget, draw_numbers
 from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.headline import show_run_headline
 from pages.widgets.shared.history import find_history
 from pages.widgets.shared.left_out import offer_left_out
 from pages.widgets.shared.sentences import attempt, plain
@@ -47,6 +48,8 @@ def draw_run(store: RunStore, row: RunRow) -> None:
     """Draw everything about one run."""
     record = attempt(lambda: store.record(row.key))
     history = find_history(store, row.key, try_number=row.attempt)
+    if record is not None and record.status == "finished":
+        show_run_headline(store, record.to_json())
     _draw_state(store, row)
     draw_numbers(store, row, history, record)
     draw_budget(row, record)

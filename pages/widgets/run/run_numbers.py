@@ -12,7 +12,7 @@ from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.reached import judge_aim
 from fairpriv_core.records.record import RAW, RunRecord
-from fairpriv_core.records.source import key_split, name_unit
+from fairpriv_core.records.source import is_published, key_split, name_unit
 from fairpriv_core.report import live, wording
 from fairpriv_core.report.tables import run_table
 from fairpriv_core.store.rows import RunRow
@@ -69,8 +69,8 @@ def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: Ru
             st.metric(name, short, width=150, help=title if short != text else None)
     if accuracy is not None or gap is not None:
         raw = RAW if record is None or record.metrics is None else say_raw(record)
-        about = f"Accuracy and fairness gap: {plain(raw[0].lower() + raw[1:])}"
-        st.caption(f"{plain(say_reference(store, row.config))} {about}")
+        about = "" if is_published(row.config["data"]) else f" Accuracy and fairness gap: {raw[0].lower()}{raw[1:]}"
+        st.caption(plain(f"{say_reference(store, row.config)}{about}"))
     if row.ended and record is not None:
         _say_reached(record)
         for said in list_heights(store, record.to_json()):

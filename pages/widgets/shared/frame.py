@@ -20,6 +20,7 @@ _PAGES = {
     "tradeoffs": ("Trade-offs", ":material/scatter_plot:"),
     "papers": ("Papers", ":material/menu_book:"),
     "audit": ("Audit", ":material/policy:"),
+    "present": ("Present", ":material/slideshow:"),
     "report": ("Report", ":material/description:"),
     "learn": ("Learn", ":material/school:"),
 }

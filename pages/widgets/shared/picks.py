@@ -66,5 +66,32 @@ def choose_runs(rows: Sequence[TableRow], shown: Sequence[TableRow], varied: Var
     return [by_key[key] for key in keep("runs", tuple(picked))]
 
 
+def choose_told(rows: Sequence[TableRow], label: str) -> list[TableRow]:
+    """Draw the choice of what is told of, and return it; what was chosen on Compare is chosen here too."""
+    settle_runs(rows, MOST_CHOSEN)
+    by_key = {row.keys[0]: row for row in rows}
+    _offer_newest(rows)
+    picked = st.multiselect(
+        f"{plain(label)} (1 to {MOST_CHOSEN}; all seeds of each)",
+        list(by_key),
+        **mount_several("runs", by_key, list(by_key)[:1]),
+        max_selections=MOST_CHOSEN,
+        format_func=lambda name: name_row(by_key[name]),
+    )
+    return [by_key[name] for name in keep("runs", picked)]
+
+
+def _offer_newest(rows: Sequence[TableRow]) -> None:
+    """Draw a button that adds the newest finished run, where another one is chosen and there is room."""
+    chosen, newest = tuple(value("runs")), rows[0]
+    if chosen and newest.keys[0] not in chosen and len(chosen) < MOST_CHOSEN:
+        st.button(
+            f"Add the newest finished run: {plain(name_row(newest))}",
+            key="report_newest",
+            icon=":material/add:",
+            on_click=lambda: choose("runs", (*chosen, newest.keys[0])),
+        )
+
+
 def _question(row: TableRow) -> tuple[object, str]:
     return row.data, row.notion

@@ -1,0 +1,245 @@
+"""The first sentence on a result: what changed, or what is, with its interval; then two or three reasons.
+
+Everything here is said of numbers that `measured.py` reads. A "before" is compared only with an "after" of numbers
+that may be shown to the same people, and a difference whose interval includes 0 is said to be none that can be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.notion import Notion
+from fairpriv_core.report.measured import SOURCES, Measured, Source, difference
+from fairpriv_core.stats import Mean
+from fairpriv_core.text import epsilon_text
+
+_FEW, _MANY = 100, 10_000  # of so many people a share is told, by how sure it is
+_SURE = 0.01  # half an interval of a share that is told of many people
+_TENTH = 0.0015  # of a point, as rounded
+_FROM: dict[Source, str] = {
+    "public": "{title} is a public data set, so these are exact numbers of its test rows.",
+    "paid": "From noisy counts that ε covers.",
+    "raw": "Raw, for the analyst: no ε covers these numbers. Do not publish them.",
+}
+
+
+@dataclass(frozen=True)
+class About:
+    """What a headline speaks of: groups and the positive label as sentences call them."""
+
+    title: str
+    attribute: str
+    groups: tuple[str, ...]
+    names: Mapping[str, str]
+    predicted: str | None
+    positive: str | None
+    notion: Notion
+
+    @property
+    def gap(self) -> str:
+        """The gap by name: "the gap between women and men"."""
+        plain = self.notion.conditions == (None,) and self.notion.target == "score"
+        kind = "gap" if plain else f"{self.notion.title.lower()} gap"
+        if len(self.groups) == 2:
+            return f"the {kind} between {self.call(self.groups[0])} and {self.call(self.groups[1])}"
+        return f"the largest {kind} between two groups of {self.attribute}"
+
+    def call(self, group: str) -> str:
+        """Return how a sentence calls a group."""
+        return self.names.get(group, group)
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The sentence, the reasons below it, where the numbers are from, and `note`, which says so."""
+
+    sentence: str
+    reasons: tuple[str, ...]
+    source: Source
+    note: str
+
+
+def read_about(record: Mapping[str, Any]) -> About:
+    """Return what a run's headline speaks of; `record` is a record's JSON."""
+    asked, data = record["config"]["data"], record["data"]
+    problem = problems().get(asked.get("dataset") or "")
+    names = dict(problem.spoken) if problem else {}
+    positive = data["label_names"][-1] if len(data["label_names"]) == 2 else None
+    usual = problem is not None and asked.get("label") in (None, problem.labels[0].column.name)
+    predicted = f"predicted '{positive}'"
+    return About(
+        title="The file" if problem is None else problem.title,
+        attribute=str(data["sensitive"]),
+        groups=tuple(data["group_names"]),
+        names=names,
+        predicted=None if positive is None else names.get(positive, predicted) if usual else predicted,
+        positive=positive,
+        notion=notions()[record["config"]["notion"]],
+    )
+
+
+def write_headline(
+    settings: Sequence[Measured], about: About, *, before: Measured | None = None, more: Sequence[str | None] = ()
+) -> Headline:
+    """Return the headline on one setting or several that answer one question.
+
+    `before` is what they are held against, such as training without privacy and fairness; None takes it from among
+    several settings. `more` are further reasons, None for none.
+    """
+    before = before or _find_before(settings)
+    told = [each for each in settings if each is not before] or list(settings)
+    source = max((each.source for each in told), key=SOURCES.index)
+    if before is not None and (before in told or SOURCES.index(before.source) > SOURCES.index(source)):
+        before = None  # its numbers are for fewer people than those of the others
+    if len(told) == 1:
+        said = [_say_one(told[0], about, before), _say_people(told[0], about)]
+    else:
+        said = _say_several(told, about, before)
+    sentence, *reasons = [each for each in (*said, *more) if each]
+    note = " ".join((_FROM[source].format(title=about.title), *_say_spread(told)))
+    return Headline(sentence, tuple(reasons), source, note)
+
+
+def number(share: float) -> str:
+    """Return a share in per cent, or a gap in percentage points, with one decimal.
+
+    >>> number(0.1757), number(-0.004)
+    ('17.6', '−0.4')
+    """
+    return f"{100 * share:.1f}".replace("-", "−")
+
+
+def spread(mean: Mean) -> str:
+    """Return a mean with its interval: ± where both sides are as long to a tenth, else its two ends.
+
+    >>> spread(Mean(0.034, 0.019, 0.049, 3)), spread(Mean(0.034, 0.0, 0.09, 1)), spread(Mean(0.034, None, None, 1))
+    ('3.4 ± 1.5', '3.4 (0.0 to 9.0)', '3.4')
+    """
+    if mean.mean is None:
+        return "–"
+    if mean.low is None or mean.high is None or mean.half is None:
+        return number(mean.mean)
+    down, up = mean.mean - mean.low, mean.high - mean.mean
+    alike = abs(up - down) < _TENTH
+    ends = f" ± {number(max(down, up))}" if alike else f" ({number(mean.low)} to {number(mean.high)})"
+    return f"{number(mean.mean)}{ends}"
+
+
+def call_people(group: str, about: About) -> str:
+    """Return whom a group's share is of: "women", or "women whose true label is '1'"."""
+    people = about.names.get(group) or f"people in group '{group}'"
+    label = about.notion.conditions[-1]  # the positive label's, where it is among them
+    if label is None or about.notion.target == "loss" or about.positive is None:
+        return people
+    return f"{people} whose true label is {'' if label else 'not '}'{about.positive}'"
+
+
+def say_outcome(about: About) -> str:
+    """Return what is counted of people: "are predicted to earn above 50,000 dollars a year"."""
+    return "are predicted rightly" if about.notion.target == "loss" else f"are {about.predicted}"
+
+
+def _find_before(settings: Sequence[Measured]) -> Measured | None:
+    """Return the one setting among several that is trained for accuracy alone, the plain one first; None without."""
+    found = [each for each in settings if not each.pursues] if len(settings) > 1 else []
+    return next((each for each in found if each.method == REFERENCE_METHOD), found[0] if found else None)
+
+
+def _say_one(after: Measured, about: About, before: Measured | None) -> str:
+    """Return what changed, or without a `before` what is."""
+    gap = _say_move(after, before, "gap", about.gap)
+    accuracy = _say_move(after, before, "accuracy", "accuracy")
+    parts = [gap or f"no number of {about.gap} may be shown", accuracy or "no accuracy may be shown"]
+    said = f"{_say_budget(after)}{'; '.join(parts)}."
+    return said[0].upper() + said[1:]
+
+
+def _say_move(after: Measured, before: Measured | None, which: Literal["accuracy", "gap"], name: str) -> str | None:
+    now: Mean = getattr(after, which)
+    was: Mean | None = None if before is None else getattr(before, which)
+    unit = "%" if which == "accuracy" else "points"
+    if now.mean is None:
+        return None
+    if was is None or was.mean is None or before is None:
+        none = which == "gap" and now.low is not None and now.low <= 0
+        return f"{name} is {spread(now)} {unit}{', which may be none at all' if none else ''}"
+    moved = difference(after, before, which)
+    if moved.low is None or moved.high is None:
+        return f"{name} goes from {number(was.mean)} to {spread(now)} {unit}"
+    if moved.low <= 0 <= moved.high:
+        return f"{name} does not clearly change: it was {number(was.mean)} and is {spread(now)} {unit}"
+    return f"{name} {'falls' if moved.high < 0 else 'rises'} from {number(was.mean)} to {spread(now)} {unit}"
+
+
+def _say_budget(each: Measured) -> str:
+    """Return the words before a sentence that say at which ε."""
+    if each.epsilon is None:
+        return "" if methods()[each.method].info.threat_model is None else "With no proved ε, "
+    claim = " as published, not proved," if each.published else ""
+    return f"At ε = {_show_epsilon(each.epsilon)}{claim} "
+
+
+def _show_epsilon(epsilon: float) -> str:
+    short = f"{epsilon:.3g}"
+    return short if float(short) == epsilon else epsilon_text(epsilon)
+
+
+def _say_several(settings: Sequence[Measured], about: About, before: Measured | None) -> list[str | None]:
+    """Return between which settings the gap lies, then the accuracy, then what both are without fairness."""
+    budgets = sorted({each.epsilon for each in settings if each.epsilon is not None})
+    ends = list(dict.fromkeys(map(_show_epsilon, budgets[:1] + budgets[-1:])))
+    at = f" at ε = {' to '.join(ends)}" if budgets else ""
+    said: list[str | None] = [
+        f"{len(settings)} settings{at}: {_say_range(settings, 'gap', about.gap)}.",
+        f"{_say_range(settings, 'accuracy', 'Accuracy')}.",
+    ]
+    if before is not None and before.gap.mean is not None and before.accuracy.mean is not None:
+        plain = before.method == REFERENCE_METHOD
+        start = "Without privacy and fairness" if plain else f"Without fairness ({before.name})"
+        said.append(f"{start} they are {spread(before.gap)} points and {spread(before.accuracy)} %.")
+    return said
+
+
+def _say_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], name: str) -> str:
+    known = [each for each in settings if getattr(each, which).mean is not None]
+    unit = "%" if which == "accuracy" else "points"
+    if not known:
+        return f"no number of {name} may be shown"
+    ordered = sorted(known, key=lambda each: float(getattr(each, which).mean))
+    low, high = ordered[0], ordered[-1]
+    if low is high:
+        return f"{name} is {spread(getattr(low, which))} {unit} ({low.name})"
+    moved = difference(high, low, which)
+    alike = ", with no clear difference" if moved.low is not None and moved.low <= 0 else ""
+    ends = [f"{spread(getattr(each, which))} {unit} ({each.name})" for each in (low, high)]
+    return f"{name} ranges from {' to '.join(ends)}{alike}"
+
+
+def _say_people(each: Measured, about: About) -> str | None:
+    """Return the shares that the gap is between in people: of two groups both, of more the smallest and largest."""
+    if len(each.groups) < 2 or about.predicted is None:
+        return None
+    pair = each.groups
+    if len(pair) > 2:
+        pair = min(pair, key=lambda group: group.share), max(pair, key=lambda group: group.share)
+    sure = all(group.interval and group.interval[1] - group.interval[0] < 2 * _SURE for group in pair)
+    of, places = (_MANY, -1) if sure else (_FEW, 0)
+    first, second = (
+        f"f {of:,} {call_people(group.name, about)} about {round(group.share * of, places):,.0f}" for group in pair
+    )
+    return f"O{first} {say_outcome(about)}, o{second}."
+
+
+def _say_spread(settings: Sequence[Measured]) -> tuple[str, ...]:
+    """Return what the intervals are over; () where there is none."""
+    counts = {each.gap.n for each in settings if each.gap.low is not None}
+    counts |= {each.accuracy.n for each in settings if each.accuracy.low is not None}
+    noise = " and the noise" if any(each.source == "paid" for each in settings) else ""
+    words = [f"the sampling of the test rows{noise}"] if 1 in counts else []
+    words += ["seeds"] if max(counts, default=0) > 1 else []
+    return (f"±: 95 % interval, over {' or over '.join(words)}.",) if words else ()

@@ -1,0 +1,180 @@
+"""One setting's accuracy, gap and groups with their 95 % intervals, from the best numbers that may be shown.
+
+A number is taken from where it says most to most people: public (a benchmark's rows, or an accuracy that follows from
+what ε takes as public), else paid for (noisy counts that ε covers), else raw, which only an analyst's records hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.noisy import gap_interval
+from fairpriv_core.notions.notion import Notion
+from fairpriv_core.records.reached import count_decisions
+from fairpriv_core.records.record import accuracy_is_public, is_covered
+from fairpriv_core.records.source import is_published
+from fairpriv_core.report.tables import TableRow, read_outcome
+from fairpriv_core.stats import Mean, mean_interval, wilson_interval
+
+Source = Literal["public", "paid", "raw"]
+SOURCES: tuple[Source, ...] = ("public", "paid", "raw")
+Record = Mapping[str, Any]
+_NOTHING = Mean(None, None, None, 0)
+_OF_EVERYBODY = ("accuracy", "constant_accuracy")
+
+
+@dataclass(frozen=True)
+class GroupShare:
+    """Of a group, `size` of its rows and the `share` of them that its notion compares, with a 95 % interval or None."""
+
+    name: str
+    size: float
+    share: float
+    interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one setting came to; shares in [0, 1].
+
+    Attributes:
+        name: how a sentence calls it, "" where it is alone.
+        method: its method's id.
+        pursues: whether it was trained for a small gap.
+        epsilon: the budget asked for, else the one proved; None without one.
+        published: whether that ε is the paper's claim.
+        source: of the number that may be shown to the fewest people.
+        accuracy, gap: means over seeds with 95 % t intervals, or one seed's over its test rows (and noise).
+        by_seed: accuracy and gap of each seed that has both.
+        groups: of the first seed, under the first condition of the notion.
+        constant: the accuracy of the same answer for everybody.
+    """
+
+    name: str
+    method: str
+    pursues: bool
+    epsilon: float | None
+    published: bool
+    source: Source
+    accuracy: Mean
+    gap: Mean
+    by_seed: Mapping[int, tuple[float, float]]
+    groups: tuple[GroupShare, ...]
+    constant: float | None
+
+
+def measure(records: Sequence[Record], name: str = "") -> Measured:
+    """Return what one setting came to; `records` are its seeds' records, as JSON, whole or cut down for policy."""
+    first, outcome = records[0], read_outcome(records[0])
+    notion, info = notions()[first["config"]["notion"]], methods()[outcome.method].info
+    found = {metric: [_read(record, metric) for record in records] for metric in ("accuracy", notion.metric)}
+    accuracy, gap = (_fold(records, metric, found[metric]) for metric in found)
+    pairs = zip(records, *found.values(), strict=True)
+    constant = mean_interval(value[1] for record in records if (value := _read(record, "constant_accuracy"))).mean
+    sources = [each[0] for values in (found[notion.metric], found["accuracy"]) for each in values if each]
+    return Measured(
+        name=name,
+        method=outcome.method,
+        pursues=info.pursues_notion,
+        epsilon=outcome.epsilon if outcome.epsilon is not None else first.get("epsilon"),
+        published=outcome.variant == "published",
+        source=max(sources, key=SOURCES.index, default="public"),
+        accuracy=accuracy,
+        gap=gap,
+        by_seed={record["config"]["seed"]: (a[1], g[1]) for record, a, g in pairs if a and g},
+        groups=tuple(_list_groups(first, notion)),
+        constant=constant,
+    )
+
+
+def measure_row(row: TableRow, name: str = "") -> Measured:
+    """Return what a row of the run table came to, from the exact numbers that it holds."""
+    return Measured(
+        name=name,
+        method=row.method,
+        pursues=methods()[row.method].info.pursues_notion,
+        epsilon=row.epsilon,
+        published=row.variant == "published",
+        source="public" if is_published(row.asked) else "raw",
+        accuracy=row.accuracy,
+        gap=row.gap,
+        by_seed={},
+        groups=(),
+        constant=row.constant,
+    )
+
+
+def difference(after: Measured, before: Measured, which: Literal["accuracy", "gap"]) -> Mean:
+    """Return how far `which` moved, with a 95 % interval: paired over common seeds, else of two independent numbers.
+
+    The interval is None where one of the two has none and fewer than two seeds are common. Two settings on the same
+    test rows agree on much, so that the second interval is rather too wide.
+    """
+    index = 0 if which == "accuracy" else 1
+    seeds = after.by_seed.keys() & before.by_seed.keys()
+    if len(seeds) > 1:
+        return mean_interval(after.by_seed[seed][index] - before.by_seed[seed][index] for seed in seeds)
+    one, other = getattr(after, which), getattr(before, which)
+    if one.mean is None or other.mean is None:
+        return _NOTHING
+    value = one.mean - other.mean
+    if None in (one.low, one.high, other.low, other.high):
+        return Mean(value, None, None, 1)
+    down = math.hypot(one.mean - one.low, other.high - other.mean)
+    up = math.hypot(one.high - one.mean, other.mean - other.low)
+    return Mean(value, value - down, value + up, 1)
+
+
+def _sources(record: Record) -> Iterator[tuple[Source, Mapping[str, Any]]]:
+    """Yield where a record's numbers may be read, the widest shown first."""
+    exact, raw = record.get("metrics") or {}, record.get("metrics_are_raw", True)
+    looks = methods()[record["config"]["method"]["name"]].info.needs_group_at_prediction
+    if is_published(record["config"]["data"]) or not raw:
+        yield "public", exact
+    elif accuracy_is_public(record, uses_group=looks):
+        yield "public", {name: exact.get(name) for name in _OF_EVERYBODY}
+    if is_covered(record):
+        yield "paid", record.get("metrics_private") or {}
+    if raw:
+        yield "raw", exact
+
+
+def _read(record: Record, name: str) -> tuple[Source, float] | None:
+    return next(((source, found[name]) for source, found in _sources(record) if found.get(name) is not None), None)
+
+
+def _fold(records: Sequence[Record], name: str, found: Sequence[tuple[Source, float] | None]) -> Mean:
+    """Return the mean over seeds; of one seed with the interval that its own rows and noise give it."""
+    mean = mean_interval(None if each is None else each[1] for each in found)
+    if mean.n != 1 or mean.mean is None:
+        return mean
+    at = next(index for index, each in enumerate(found) if each)
+    source = found[at][0]  # type: ignore[index]
+    metrics = dict(_sources(records[at]))[source]
+    ends = metrics.get(f"{name}_interval") if source == "paid" else _measure_interval(records[at], metrics, name)
+    return mean if ends is None else Mean(mean.mean, min(ends[0], mean.mean), max(ends[1], mean.mean), 1)
+
+
+def _measure_interval(record: Record, metrics: Mapping[str, Any], name: str) -> tuple[float, float] | None:
+    """Return the 95 % interval of an exact number for the population that the test rows were drawn from."""
+    if name == "accuracy":
+        rows = record["data"]["n_test"]
+        return wilson_interval(round(metrics[name] * rows), rows)
+    if not metrics.get("groups"):
+        return None
+    found = gap_interval(count_decisions(metrics), notions()[record["config"]["notion"]])
+    return None if found is None else (found.low, found.high)
+
+
+def _list_groups(record: Record, notion: Notion) -> Iterator[GroupShare]:
+    """Yield the groups with the first rate that the notion compares; nothing where none may be told."""
+    rate = notion.rates[0]
+    listed = (found["groups"] for _, found in _sources(record) if found.get("groups"))
+    for group in next(listed, ()):
+        if group.get(rate) is not None:
+            yield GroupShare(str(group["name"]), group["size"], group[rate], group.get(f"{rate}_interval"))

@@ -1,0 +1,272 @@
+"""The story of finished runs in five steps, for people who decide: on numbers that are paid for or public alone.
+
+Who is decided about, the gap today, what privacy means, what it costs, and what was chosen. Each step has one number,
+one sentence, a picture as data, and notes for whoever presents it. How it is shown comes after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
+from fairpriv_core.records.source import name_unit
+from fairpriv_core.report.chosen import Chosen
+from fairpriv_core.report.headline import About, call_people, number, read_about, say_outcome, spread, write_headline
+from fairpriv_core.report.measured import Measured, difference, measure
+from fairpriv_core.report.report_data import ReportData, Spent
+from fairpriv_core.report.summary import find_before, name_question, say_privacy
+from fairpriv_core.stats import Mean
+from fairpriv_core.text import delta_text, epsilon_text
+
+_NONE = "–"
+_OF = 100
+_UNPAID = "No fairness number may be shown: private evaluation was off, so ε covers none."
+_UNKNOWN = "How many people belong to which group may not be shown: no ε covers it."
+_NOT_FAIR = "ε does not say that the model is fair or right: it limits what the model tells about one person."
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """A hundred people as dots, `filled` of them marked; `label` says who they are and how many are marked."""
+
+    label: str
+    filled: int
+
+
+@dataclass(frozen=True)
+class Odds:
+    """The largest proved ε as dots: how `sure` an attacker who began at even odds can end, in 100."""
+
+    epsilon: float
+    sure: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """One setting in the curve: its name and style, gap in points and accuracy in % with their ends, and a sentence."""
+
+    name: str
+    style: str
+    gap: tuple[float, float, float]
+    accuracy: tuple[float, float, float]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What settings trade: a line from `before` (None where it may not be shown) to each of `lines`."""
+
+    before: Line | None
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Short lists under their heads."""
+
+    lists: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+Picture = tuple[Crowd, ...] | Odds | Curve | Lists | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: a title, one number with its unit, one sentence, a picture, and notes."""
+
+    title: str
+    number: str
+    unit: str
+    sentence: str
+    picture: Picture
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Story:
+    """Five steps on the runs of one question; `source` says where the numbers are from."""
+
+    title: str
+    headline: str
+    source: str
+    steps: tuple[Step, ...]
+
+
+def tell_story(chosen: Sequence[Chosen], beside: ReportData, chosen_number: int = 1) -> Story:
+    """Return the story of `chosen`, runs as policy may see them; those on another question than its run are left out.
+
+    `chosen_number` is the number of the run that was chosen; another number stands for the first one.
+    """
+    run = next((each for each in chosen if each.number == chosen_number), chosen[0])
+    same = [each for each in chosen if name_question(each.record) == name_question(run.record)]
+    measured = {each.number: measure([one.record for one in each.runs], _call(each)) for each in same}
+    unfair = [one for one in measured.values() if not one.pursues]
+    plain = [one for one in unfair if methods()[one.method].info.threat_model is None]
+    known = [
+        one for one in (*plain, find_before([run], beside.references), *unfair) if one and one.gap.mean is not None
+    ]
+    before = known[0] if known else None
+    about, told = read_about(run.record), measured[run.number]
+    others = [one for one in measured.values() if one is not before]
+    headline = write_headline([told], about, before=None if told is before else before)
+    steps = (
+        _tell_people(run, about, told),
+        _tell_gap(run, about, told, before),
+        _tell_privacy(run),
+        _tell_costs(others or [told], before),
+        _tell_choice(run, about, told, None if told is before else before, beside.ledger),
+    )
+    return Story(run.first.data.title.removeprefix("an own file, "), headline.sentence, headline.note, steps)
+
+
+def _call(each: Chosen) -> str:
+    return each.name.partition(": ")[2]
+
+
+def _tell_people(run: Chosen, about: About, told: Measured) -> Step:
+    """Return who is decided about, and how; the groups as people out of 100."""
+    data, words = run.record["data"], run.first.data
+    total = sum(group.size for group in told.groups)
+    crowds = [Crowd(about.call(group.name), round(_OF * group.size / total)) for group in told.groups] if total else []
+    unit = f"{name_unit(run.record['config']['data'])}s".replace("persons", "people")
+    decided = f"who is {about.predicted}" if about.predicted else f"which {words.label} is theirs"
+    label = f" ({words.label})" if words.own_file and about.predicted else ""
+    return Step(
+        "Who is decided about, and how",
+        f"{data['n_train'] + data['n_test']:,}",
+        unit,
+        f"A model decides {decided}{label}. We ask how it treats the groups of {about.attribute}.",
+        tuple(Crowd(f"{each.filled} of 100: {each.label}", each.filled) for each in crowds) or None,
+        (
+            f"Data: {words.title}. {words.summary}",
+            f"The model learned from {data['n_train']:,} {unit} and was measured on {data['n_test']:,} others.",
+            *(() if total else (_UNKNOWN,)),
+            *words.caveats,
+        ),
+    )
+
+
+def _tell_gap(run: Chosen, about: About, told: Measured, before: Measured | None) -> Step:
+    """Return the gap without fairness where it is known, else that of what was chosen."""
+    shown, known = before or told, before is not None
+    crowds = tuple(
+        Crowd(f"{round(_OF * each.share)} of 100 {call_people(each.name, about)}", round(_OF * each.share))
+        for each in shown.groups
+    )
+    notes = [run.first.notion.asks, f"When it misleads: {run.first.notion.misleads}"]
+    if not known:
+        notes.insert(0, "Without fairness the gap may not be shown: no ε covers it. This is the gap of what we chose.")
+    if shown.gap.mean is None:
+        return Step("The gap", _NONE, "points", _UNPAID, None, tuple(notes))
+    plain = shown.method == REFERENCE_METHOD
+    without = "Without privacy and fairness" if plain else f"Without fairness ({shown.name})"
+    said = f"{without if known else 'With what we chose'}, {about.gap} is {spread(shown.gap)} points."
+    counted = f" Marked: those who {say_outcome(about)}." if crowds and about.predicted else ""
+    title = ("The gap today" if plain else "The gap without fairness") if known else "The gap"
+    picture = crowds if about.predicted else None
+    return Step(title, number(shown.gap.mean), "points", said + counted, picture, tuple(notes))
+
+
+def _tell_privacy(run: Chosen) -> Step:
+    """Return what privacy means, as dots."""
+    record, sure, title = run.record, run.first.odds.sure, "What privacy means"
+    if sure is None or record["epsilon"] is None:
+        return Step(title, _NONE, "", run.first.odds.sentence, None, ("No ε is proved of this run.",))
+    what = f"a person's {record['data']['sensitive']}" if record["threat_model"] == "attribute" else "a person's record"
+    return Step(
+        title,
+        f"{sure}",
+        "in 100 sure, at most",
+        f"At ε = {epsilon_text(record['epsilon'])}, whoever guesses {what} at even odds ends no surer than that.",
+        Odds(record["epsilon"], sure),
+        (
+            f"It is proved, and can fail with a chance of {delta_text(record['delta'])}.",
+            "Move the slider: a smaller ε protects more, and adds more noise.",
+            run.first.odds.sentence,
+        ),
+    )
+
+
+def _tell_costs(settings: Sequence[Measured], before: Measured | None) -> Step:
+    """Return what each setting costs: accuracy against the gap."""
+    lines = tuple(line for each in settings if (line := _draw(each, before)) is not None)
+    start = None if before is None else _draw(before, None)
+    title = "What it costs"
+    notes = ("Each arrow lights one setting.", "Up and to the left is better. Whiskers: 95 % intervals.")
+    if not lines:
+        return Step(title, _NONE, "", _UNPAID, None, notes)
+    drawn = [each for each in settings if _draw(each, before) is not None]
+    spent = [difference(each, before, "accuracy") for each in drawn] if before is not None else []
+    known = [moved.mean for moved in spent if moved.mean is not None]
+    if not known:
+        shares = [each.accuracy.mean for each in settings if each.accuracy.mean is not None]
+        said = "Each point is a setting: how often it is right, and how large its gap is."
+        return Step(title, number(max(shares)), "% accuracy at best", said, Curve(start, lines), notes)
+    low, high = -max(known), -min(known)
+    shown = number(low) if number(low) == number(high) else f"{number(low)} to {number(high)}"
+    said = "So much accuracy is given up to close the gap and to add noise."
+    if all(map(_may_be_none, spent)):
+        said += " No loss is clear: each interval includes none."
+    return Step(title, shown, "points of accuracy", said, Curve(start, lines), notes)
+
+
+def _draw(each: Measured, before: Measured | None) -> Line | None:
+    gap, accuracy = each.gap, each.accuracy
+    if gap.mean is None or accuracy.mean is None:
+        return None
+    said = f"{each.name}: gap {spread(gap)} points, accuracy {spread(accuracy)} %"
+    moved = None if before is None else difference(each, before, "accuracy")
+    if moved is not None and _may_be_none(moved):
+        said += ", no clear loss of accuracy"
+    ends = [
+        tuple(100 * (one if one is not None else mean.mean or 0.0) for one in (mean.mean, mean.low, mean.high))
+        for mean in (gap, accuracy)
+    ]
+    return Line(each.name or "without privacy and fairness", each.method, _three(ends[0]), _three(ends[1]), f"{said}.")
+
+
+def _may_be_none(moved: Mean) -> bool:
+    """Return whether the interval of a difference includes 0."""
+    return moved.low is not None and moved.high is not None and moved.low <= 0 <= moved.high
+
+
+def _three(ends: tuple[float, ...]) -> tuple[float, float, float]:
+    value, low, high = ends
+    return value, low, high
+
+
+def _tell_choice(run: Chosen, about: About, told: Measured, before: Measured | None, ledger: Sequence[Spent]) -> Step:
+    """Return what was chosen, what it gives up, and what is not covered."""
+    headline = write_headline([told], about, before=before)
+    gives = []
+    moved = None if before is None else difference(told, before, "accuracy")
+    if moved is not None and moved.mean is not None:
+        unsure = ", no clear change" if _may_be_none(moved) else ""
+        gives.append(f"Accuracy: {number(moved.mean)} points{unsure}.")
+    if told.gap.mean is not None:
+        gives.append(f"A gap of {spread(told.gap)} points is left.")
+    else:
+        gives.append(_UNPAID)
+    lists = (("What it gives up", tuple(gives)), ("What is not covered", _list_uncovered(run)))
+    privacy = say_privacy(run.first)
+    notes = (*(() if privacy is None else (privacy,)), headline.note, *map(_say_spent, ledger))
+    shown = _NONE if told.gap.mean is None else number(told.gap.mean)
+    return Step(f"What we chose: {told.name}", shown, "points of gap", headline.sentence, Lists(lists), notes)
+
+
+def _list_uncovered(run: Chosen) -> tuple[str, ...]:
+    record = run.record
+    if record["epsilon"] is None:
+        return ("Nothing is protected: no ε is proved.", _NOT_FAIR)
+    if record["threat_model"] == "attribute":
+        name = record["data"]["sensitive"]
+        unit = name_unit(record["config"]["data"])
+        return (f"Only {name} is protected, nothing else of a {unit}.", f"Other columns may tell {name}.", _NOT_FAIR)
+    return ("What the data says of people in general.", _NOT_FAIR)
+
+
+def _say_spent(one: Spent) -> str:
+    what = "whole records" if one.column is None else one.column
+    cost = "without a bound" if one.epsilon is None else f"ε = {epsilon_text(one.epsilon)}"
+    return f"All {one.runs:,} runs on {one.data} together have spent, of {what}: {cost}."

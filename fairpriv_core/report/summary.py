@@ -1,0 +1,67 @@
+"""What a report says first: a headline for each question that its runs answer, and two or three reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairpriv_core.records.record import is_covered
+from fairpriv_core.records.source import key_split
+from fairpriv_core.report.chosen import Chosen
+from fairpriv_core.report.document import Bullets, Part, Section, Text
+from fairpriv_core.report.headline import Headline, read_about, write_headline
+from fairpriv_core.report.measured import Measured, measure
+from fairpriv_core.report.report_data import Json, Reference, ReportRun
+from fairpriv_core.text import delta_text, epsilon_text, percent_text
+
+
+def find_headlines(chosen: Sequence[Chosen], references: Sequence[Reference]) -> list[Headline]:
+    """Return the headline of each question (data, groups, label, notion) that the runs answer, in their order."""
+    questions: dict[str, list[Chosen]] = {}
+    for each in chosen:
+        questions.setdefault(name_question(each.record), []).append(each)
+    return [_write(own, references) for own in questions.values()]
+
+
+def find_before(chosen: Sequence[Chosen], references: Sequence[Reference]) -> Measured | None:
+    """Return runs without privacy and fairness on the question of `chosen`, from beside them; None without."""
+    wanted = name_question(chosen[0].record)
+    found = [each.record for each in references if name_question(each.record) == wanted]
+    return measure(found) if found else None
+
+
+def name_question(record: Json) -> str:
+    """Return what two runs share whose gaps may stand side by side; `record` is a record's JSON."""
+    config = record["config"]
+    return repr([config["data"], config["notion"], key_split(config["split"], config["data"]["dataset"])])
+
+
+def tell_summary(chosen: Sequence[Chosen], references: Sequence[Reference]) -> Section:
+    """Return the headlines with their reasons."""
+    parts: list[Part] = []
+    for found in find_headlines(chosen, references):
+        parts += [Text(found.sentence, strong=True), Bullets((*found.reasons, found.note))]
+    return Section("In short", tuple(parts))
+
+
+def say_privacy(run: ReportRun) -> str | None:
+    """Return what a proved ε of a run lets an attacker learn, in one or two sentences; None without one."""
+    record, sure = run.record, run.odds.sure
+    if not is_covered(record) or sure is None:
+        return None
+    what = f"anyone's {record['data']['sensitive']}" if record["threat_model"] == "attribute" else "anyone's record"
+    ends = "almost certain" if sure > 99 else f"at most {sure} in 100 sure"
+    return (
+        f"From even odds, an attacker ends {ends} of {what}: ε = {epsilon_text(record['epsilon'])}, proved; this can "
+        f"fail with a chance of {delta_text(record['delta'])}."
+    )
+
+
+def _write(chosen: Sequence[Chosen], references: Sequence[Reference]) -> Headline:
+    one = len(chosen) == 1
+    settings = [measure([run.record for run in each.runs], "" if one else each.mark) for each in chosen]
+    worst = max(chosen, key=lambda each: each.first.odds.sure or 0)
+    known = [each.constant for each in settings if each.constant is not None]
+    constant = f"The same answer for everybody would be right for {percent_text(known[0])}." if known else None
+    privacy = say_privacy(worst.first)
+    more = [privacy and (privacy if one else f"{worst.mark}: {privacy}"), constant]
+    return write_headline(settings, read_about(chosen[0].record), before=find_before(chosen, references), more=more)

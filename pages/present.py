@@ -1,0 +1,64 @@
+"""Present: a story of five steps for people who decide, on numbers that are public or paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.report.slides import NO_SLIDES, can_write_slides
+from fairpriv_core.report.story_page import write_story
+from fairpriv_core.report.tables import TableRow
+from pages.widgets.report.report import find_report, offer_forms
+from pages.widgets.shared.finished import open_rows
+from pages.widgets.shared.picks import choose_told
+from pages.widgets.shared.run_table import MOST_CHOSEN, name_row
+from pages.widgets.shared.sentences import plain
+from pages.widgets.shared.session import theme_name
+from pages.widgets.shared.state import enter, keep, mount_index, publish
+
+_HEIGHT = 640
+
+
+def show() -> None:
+    """Draw the page."""
+    enter("present")
+    st.header("Present", anchor=False)
+    opened = open_rows("it can be presented")
+    if opened is None:
+        return
+    store, rows = opened
+    place = st.container()  # the story, above the choices that it is made of
+    chosen = choose_told(rows, "Runs to present")
+    choice = _choose_one(chosen) if chosen else 0
+    publish(("runs", "decided"))
+    if not chosen:
+        st.info(f"Choose 1 to {MOST_CHOSEN} runs to present.", icon=":material/slideshow:")
+        return
+    report = find_report(store, chosen, "policy", choice + 1)
+    if report is None:
+        return
+    with place:
+        st.caption(
+            "Click into the picture, then → and ←. N shows notes, F fills the screen. Numbers: public or paid for."
+        )
+        alt = f"A presentation in five steps. {report.story.headline}"
+        st.iframe(write_story(report.story, theme=theme_name()), height=_HEIGHT, alt=alt)
+    offer_forms(report, of_story=True)
+    if not can_write_slides():
+        st.caption(plain(NO_SLIDES[0].upper() + NO_SLIDES[1:]))
+
+
+def _choose_one(chosen: Sequence[TableRow]) -> int:
+    """Return the place among `chosen` of the row that was decided for; nothing is asked where there is one."""
+    by_key = {row.keys[0]: row for row in chosen}
+    if len(by_key) == 1:
+        return 0
+    fair = [key for key, row in by_key.items() if methods()[row.method].info.pursues_notion]
+    mounted = mount_index("decided", by_key, (fair or list(by_key))[0])
+    picked = st.selectbox("What we chose", list(by_key), **mounted, format_func=lambda key: name_row(by_key[key]))
+    return list(by_key).index(keep("decided", picked))
+
+
+show()

@@ -1,0 +1,64 @@
+"""The headline on a page: one sentence in large type, its reasons below, and where its numbers are from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.report.headline import Headline, read_about, write_headline
+from fairpriv_core.report.measured import measure, measure_row
+from fairpriv_core.report.mixing import find_plain
+from fairpriv_core.report.tables import TableRow
+from fairpriv_core.runs.plain_run import find_plain_run
+from fairpriv_core.store.runs import RunStore
+from pages.widgets.shared.run_table import name_short
+from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.state import value
+
+Record = Mapping[str, Any]
+
+
+def show_headline(found: Headline) -> None:
+    """Draw a headline."""
+    with st.container(key="headline", gap="small"):
+        whole = found.sentence.replace(" ± ", "\u00a0±\u00a0").replace(" %", "\u00a0%")  # no line ends inside a number
+        st.markdown(f"#### {plain(whole)}")
+        if found.reasons:
+            st.markdown("\n".join(f"- {plain(reason)}" for reason in found.reasons))
+        st.caption(plain(found.note))
+
+
+def show_run_headline(store: RunStore, record: Record) -> None:
+    """Draw the headline of one finished run, against training without privacy and fairness on the same test rows."""
+    reference = attempt(lambda: find_plain_run(store, record["config"]))
+    own = reference is None or reference.key == record["key"]
+    before = None if own or reference is None else measure([{**reference.to_json(), "config": _ask(reference, record)}])
+    show_headline(write_headline([measure([record])], read_about(record), before=before))
+
+
+def show_rows_headline(
+    named: Sequence[tuple[str, TableRow, Sequence[Record]]], plain_row: TableRow | None, about: Record
+) -> None:
+    """Draw the headline of settings on one question: (how a sentence calls it, its row, its records or none).
+
+    `about` is the record of a run on that question, `plain_row` a setting without privacy and fairness.
+    """
+    settings = [measure(records, name) if records else measure_row(row, name) for name, row, records in named]
+    before = None if plain_row is None or plain_row in (row for _, row, _ in named) else measure_row(plain_row)
+    show_headline(write_headline(settings, read_about(about), before=before))
+
+
+def show_points_headline(store: RunStore, rows: Sequence[TableRow]) -> None:
+    """Draw the headline of `rows`, which answer one question: of those that are picked, else of all."""
+    about = attempt(lambda: store.record(rows[0].keys[0]))
+    if about is None:
+        return
+    picked = [row for row in rows if row.keys[0] in value("points")] or rows
+    show_rows_headline([(name_short(row, {}), row, ()) for row in picked], find_plain(rows), about.to_json())
+
+
+def _ask(reference: Any, record: Record) -> dict[str, Any]:
+    """Return the config of a reference, asked of the run's own notion: plain training pursues none."""
+    return {**reference.config, "notion": record["config"]["notion"]}

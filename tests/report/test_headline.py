@@ -1,0 +1,131 @@
+"""The headline: what changed or what is, with its interval, from numbers that may be shown and from no others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fairpriv_core.report.headline import About, read_about, write_headline
+from fairpriv_core.report.measured import GroupShare, Measured, difference, measure
+from fairpriv_core.stats import Mean
+from tests.report.made_up import ADULT, PAID, RAW, tell_run
+
+PLAIN = Measured(
+    "Run 1", "none", False, None, False, "public", Mean(0.858, 0.85, 0.866, 1), Mean(0.176, 0.16, 0.19, 1), {}, (), 0.75
+)
+FAIR = replace(
+    PLAIN,
+    name="Run 2",
+    method="pf_ld",
+    pursues=True,
+    epsilon=1.0,
+    accuracy=Mean(0.844, 0.84, 0.848, 1),
+    gap=Mean(0.034, 0.019, 0.049, 1),
+)
+
+
+@pytest.fixture
+def about() -> About:
+    """Return what headlines on Adult speak of."""
+    return read_about(tell_run(data=ADULT).record)
+
+
+def own(**given: Any) -> dict[str, Any]:
+    """Return the record of a run on a file of somebody's own."""
+    return dict(tell_run(**given).record)
+
+
+def test_what_falls_is_said_with_its_interval(about: About) -> None:
+    found = write_headline([FAIR], about, before=PLAIN)
+    gap = "At ε = 1 the gap between women and men falls from 17.6 to 3.4 ± 1.5 points"
+    assert found.sentence == f"{gap}; accuracy falls from 85.8 to 84.4 ± 0.4 %."
+
+
+def test_without_a_before_it_says_what_is(about: About) -> None:
+    said = write_headline([FAIR], about).sentence
+    assert said == "At ε = 1 the gap between women and men is 3.4 ± 1.5 points; accuracy is 84.4 ± 0.4 %."
+
+
+def test_a_change_within_the_interval_is_said_to_be_none(about: About) -> None:
+    wide = replace(FAIR, accuracy=Mean(0.844, 0.82, 0.868, 1))
+    said = write_headline([wide], about, before=PLAIN).sentence
+    assert said.endswith("accuracy does not clearly change: it was 85.8 and is 84.4 ± 2.4 %.")
+    none = replace(FAIR, gap=Mean(0.01, 0.0, 0.03, 1))
+    assert "is 1.0 (0.0 to 3.0) points, which may be none at all" in write_headline([none], about).sentence
+
+
+def test_what_has_no_interval_is_not_judged(about: About) -> None:
+    bare = replace(FAIR, gap=Mean(0.034, None, None, 1))
+    assert "goes from 17.6 to 3.4 points" in write_headline([bare], about, before=PLAIN).sentence
+
+
+def test_a_rise_is_called_so(about: About) -> None:
+    worse = replace(FAIR, gap=Mean(0.3, 0.28, 0.32, 1))
+    assert "women and men rises from 17.6 to 30.0" in write_headline([worse], about, before=PLAIN).sentence
+
+
+def test_seeds_that_both_ran_are_compared_in_pairs() -> None:
+    shares = {0: (0.85, 0.17), 1: (0.86, 0.18), 2: (0.87, 0.19)}
+    lower = {seed: (accuracy - 0.001, gap - 0.1) for seed, (accuracy, gap) in shares.items()}
+    moved = difference(replace(FAIR, by_seed=lower), replace(PLAIN, by_seed=shares), "accuracy")
+    assert moved.mean == pytest.approx(-0.001) and moved.high is not None and moved.high < 0
+
+
+def test_a_before_for_fewer_people_is_left_out(about: About) -> None:
+    paid, raw = replace(FAIR, source="paid"), replace(PLAIN, source="raw")
+    found = write_headline([paid], about, before=raw)
+    assert " is 3.4 " in found.sentence and found.source == "paid" and "noisy counts" in found.note
+    both = write_headline([replace(FAIR, source="raw")], about, before=raw)
+    assert "falls from" in both.sentence and "Do not publish" in both.note
+
+
+def test_among_several_the_one_for_accuracy_alone_is_the_before(about: About) -> None:
+    assert "falls from 17.6" in write_headline([FAIR, PLAIN], about).sentence
+    other = replace(FAIR, name="Run 3", epsilon=4.0, gap=Mean(0.09, 0.08, 0.1, 1))
+    found = write_headline([PLAIN, FAIR, other], about)
+    gap = "the gap between women and men ranges from 3.4 ± 1.5 points (Run 2) to 9.0 ± 1.0 points (Run 3)"
+    assert found.sentence == f"2 settings at ε = 1 to 4: {gap}."
+    accuracy, plain = found.reasons
+    assert accuracy.startswith("Accuracy ranges from") and accuracy.endswith("with no clear difference.")
+    assert plain == "Without privacy and fairness they are 17.6 (16.0 to 19.0) points and 85.8 ± 0.8 %."
+
+
+def test_people_are_counted_as_finely_as_is_known(about: About) -> None:
+    groups = (GroupShare("Female", 900.0, 0.143, (0.138, 0.148)), GroupShare("Male", 2000.0, 0.152, (0.147, 0.157)))
+    [said] = write_headline([replace(FAIR, groups=groups)], about).reasons
+    assert said.startswith(
+        "Of 10,000 women about 1,430 are predicted to earn above 50,000 dollars a year, of 10,000 men"
+    )
+    rough = (groups[0], GroupShare("Male", 200.0, 0.152, (0.1, 0.2)))
+    [said] = write_headline([replace(FAIR, groups=rough)], about).reasons
+    assert said.startswith("Of 100 women about 14 ") and said.endswith("of 100 men about 15.")
+
+
+def test_the_claim_of_a_paper_and_no_proof_are_said(about: About) -> None:
+    assert write_headline([replace(FAIR, published=True)], about).sentence.startswith("At ε = 1 as published, not prov")
+    assert write_headline([replace(FAIR, epsilon=None)], about).sentence.startswith("With no proved ε, the gap")
+    assert write_headline([PLAIN], about).sentence.startswith("The gap")
+
+
+def test_numbers_are_public_paid_or_raw() -> None:
+    public = measure([tell_run(data=ADULT).record])
+    assert (public.source, public.gap.mean) == ("public", RAW["gap"])
+    paid = measure([own(method="dp_sgd", threat_model="record")])
+    assert (paid.source, paid.gap.mean, paid.accuracy.mean) == ("paid", PAID["gap"], PAID["accuracy"])
+    assert paid.gap.low == 0.21
+    raw = measure([own(method="dp_sgd", threat_model="record", paid=False)])
+    assert (raw.source, raw.gap.mean) == ("raw", RAW["gap"])
+    exact = measure([own()])
+    assert (exact.source, exact.accuracy.mean, exact.gap.mean) == ("paid", RAW["accuracy"], PAID["gap"])
+
+
+def test_what_no_epsilon_covers_is_not_read_as_paid() -> None:
+    assert measure([own(epsilon=None)]).source == "raw"
+
+
+def test_a_record_for_policy_without_numbers_has_none(about: About) -> None:
+    bare = {**own(paid=False), "metrics": None, "metrics_are_raw": False}
+    said = write_headline([measure([bare])], about).sentence
+    assert said == "At ε = 1 no number of the gap between women and men may be shown; no accuracy may be shown."

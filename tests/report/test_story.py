@@ -1,0 +1,147 @@
+"""The story for stakeholders: five steps on numbers that are public or paid for, as a page, a sheet and slides."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from fairpriv_core.report.chosen import choose_runs, cut_beside
+from fairpriv_core.report.forms import OF_STORY, forms_of, open_report
+from fairpriv_core.report.report_data import ReportRun
+from fairpriv_core.report.slides import can_write_slides, write_slides
+from fairpriv_core.report.story import Crowd, Curve, Lists, Odds, Story, tell_story
+from fairpriv_core.report.story_page import write_story
+from tests.report.made_up import ADULT, PAID, make_data, tell_run
+from tests.report.test_policy import find_raw
+
+RUNS = (
+    tell_run("a" * 16, method="none", threat_model=None, epsilon=None, paid=False, data=ADULT),
+    tell_run("b" * 16, data=ADULT),
+    tell_run("c" * 16, method="dp_sgd", threat_model="record", data=ADULT),
+)
+
+
+def story_of(*runs: ReportRun, choice: int = 1) -> Story:
+    """Return the story of runs that are told of."""
+    data = make_data(*runs)
+    return tell_story(choose_runs(data, "policy"), cut_beside(data, "policy"), choice)
+
+
+def test_it_has_five_steps_with_one_number_and_one_picture_each() -> None:
+    people, gap, privacy, costs, choice = story_of(*RUNS, choice=2).steps
+    assert (people.number, people.unit) == ("4,000", "people")
+    assert people.picture == (Crowd("50 of 100: women", 50), Crowd("50 of 100: men", 50))
+    assert gap.title == "The gap today" and gap.number == "27.4"
+    assert gap.picture == (Crowd("42 of 100 women", 42), Crowd("42 of 100 men", 42))
+    assert isinstance(privacy.picture, Odds) and privacy.picture.sure == 74 and privacy.number == "74"
+    assert isinstance(costs.picture, Curve) and [line.name for line in costs.picture.lines] == [
+        "PF-LD, ε = 1",
+        "DP-SGD, ε = 1",
+    ]
+    assert choice.title == "What we chose: PF-LD, ε = 1" and isinstance(choice.picture, Lists)
+    assert "Only sex is protected, nothing else of a person." in dict(choice.picture.lists)["What is not covered"]
+    assert all(step.notes for step in (people, gap, privacy, costs, choice))
+
+
+def test_no_raw_number_of_own_data_is_in_it() -> None:
+    runs = [tell_run("a" * 16), tell_run("b" * 16, method="none", threat_model=None, epsilon=None, paid=False)]
+    for choice in (1, 2):
+        text = repr(story := story_of(*runs, choice=choice)) + write_story(story)
+        assert find_raw(text) <= {"accuracy", "constant"}
+    gap = story_of(*runs).steps[1]
+    assert gap.title == "The gap" and gap.number == f"{100 * PAID['gap']:.1f}" and "may not be shown" in gap.notes[0]
+
+
+def test_what_may_not_be_shown_is_said_and_not_drawn() -> None:
+    people, gap, privacy, costs, choice = story_of(tell_run(epsilon=None, paid=False)).steps
+    assert people.picture is None and any("may not be shown" in note for note in people.notes)
+    assert (gap.number, gap.picture) == ("–", None) and "private evaluation was off" in gap.sentence
+    assert privacy.picture is None and costs.picture is None
+    assert isinstance(choice.picture, Lists) and "Nothing is protected" in choice.picture.lists[1][1][0]
+
+
+def test_a_paid_run_without_fairness_is_the_gap_before() -> None:
+    unfair = tell_run("b" * 16, method="dp_sgd", threat_model="record")
+    gap = story_of(tell_run(), unfair).steps[1]
+    assert gap.title == "The gap without fairness" and gap.sentence.startswith(
+        "Without fairness (DP-SGD, ε = 1), the gap"
+    )
+
+
+def test_names_stay_text() -> None:
+    words = {"group": "<img src=x onerror=alert(1)>", "label": "</script><b>", "positive": "<i>yes"}
+    page = write_story(story_of(tell_run(words=words)))
+    assert "<img" not in page and "<i>yes" not in page and "</script><b>" not in page and "&lt;img" in page
+
+
+@pytest.fixture
+def page(chromium: str, tmp_path: Path) -> Page:
+    """Open the story from a disk, offline."""
+    file = tmp_path / "story.html"
+    file.write_text(write_story(story_of(*RUNS, choice=2)), encoding="utf-8")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        opened = browser.new_page(offline=True)
+        opened.goto(file.as_uri())
+        yield opened
+        browser.close()
+
+
+def shown(page: Page) -> str:
+    return page.locator(".step:visible h2").inner_text()
+
+
+def test_arrow_keys_move_it_and_light_one_line_at_a_time(page: Page) -> None:
+    titles = [shown(page)]
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+        titles.append(shown(page))
+    assert titles == ["Who is decided about, and how", "The gap today", "What privacy means", "What it costs"]
+    for lit in (1, 2):
+        page.keyboard.press("ArrowRight")
+        assert shown(page) == "What it costs"
+        assert page.locator("g.line.on .mark").all_text_contents() == [str(lit)]
+        assert page.locator("li.line:visible").count() == 1
+    page.keyboard.press("ArrowRight")
+    assert shown(page).startswith("What we chose")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#place").inner_text() == "5 of 5"
+    page.keyboard.press("ArrowLeft")
+    assert shown(page) == "What it costs" and page.locator("g.line.on").count() == 0
+
+
+def test_notes_show_with_n_and_the_slider_moves_the_dots(page: Page) -> None:
+    assert page.locator(".notes:visible").count() == 0
+    page.keyboard.press("n")
+    assert "The model learned from 3,000 people" in page.locator(".notes:visible").inner_text()
+    page.locator("#on").click()
+    page.locator("#on").click()
+    before = page.locator("#odds .lit").count()
+    page.locator("#slider").fill("0.7")
+    assert (before, page.locator("#odds .lit").count()) == (24, 50)
+    assert page.locator("#epsilon").inner_text() == "5.01" and page.locator("#sure").inner_text() == "100"
+
+
+def test_the_summary_is_one_page(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+    report = open_report(make_data(*RUNS), "policy", choice=2)
+    content = forms_of(report)["summary"].make(report, lambda said: None)
+    assert content.startswith(b"%PDF") and re.findall(rb"/Type /Pages\s*/Count (\d+)", content) == [b"1"]
+
+
+def test_its_forms_are_named_together() -> None:
+    forms = forms_of(open_report(make_data(*RUNS), "analyst"))
+    assert set(OF_STORY) - set(forms) <= {"pptx"}
+    assert ("pptx" in forms) == can_write_slides()
+
+
+def test_slides_have_shapes_and_notes() -> None:
+    pptx = pytest.importorskip("pptx")
+    slides = list(pptx.Presentation(io.BytesIO(write_slides(story_of(*RUNS, choice=2)))).slides)
+    texts = [" ".join(shape.text_frame.text for shape in slide.shapes if shape.has_text_frame) for slide in slides]
+    assert len(slides) == 5 and "45" not in texts[0] and "4,000" in texts[0] and "What is not covered" in texts[4]
+    assert any(shape.has_chart for shape in slides[3].shapes) and slides[0].notes_slide.notes_text_frame.text
