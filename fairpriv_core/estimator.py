@@ -6,6 +6,8 @@ lists of labels and groups are public is what epsilon takes as given; `record_["
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,12 +17,13 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, check_random_state, validate_data
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.modules import Held, hold, name_held
 from fairpriv_core.engine.predict import decision_thresholds, predict_proba
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.methods.fields import find_fitting_batch
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
-from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.config import OF_MLP, RunConfig, build_config
 from fairpriv_core.runs.in_memory import IN_MEMORY, run_in_memory
 
 _EVERYONE = "everyone"
@@ -63,6 +66,11 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     settings : mapping or None
         The method's further hyper-parameters by name, such as {"epochs": 10}. A default batch size is at most the
         number of rows; of DP-SGD and its relatives it makes 1,500 steps or more.
+    module : torch.nn.Module, callable, str or None
+        A network of your own, in place of `settings`' hidden layers: a module, which stays as it is and starts training
+        from a copy; a function of (size, outputs) that builds one; or "package:function". It takes rows (n, d) and
+        gives (n, 1), the logit of the second label, or (n, 2). Epsilon takes the module's parameters as public, and
+        that it treats each record by itself (docs/modules.md).
     groups : sequence or None
         All values that `sensitive_features` may have. None reads them from the rows, which epsilon then takes as given.
     random_state : int, RandomState or None
@@ -110,6 +118,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         delta: float = 1e-5,
         variant: str | None = None,
         settings: Any = None,
+        module: Any = None,
         groups: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -119,6 +128,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.delta = delta
         self.variant = variant
         self.settings = settings
+        self.module = module
         self.groups = groups
         self.random_state = random_state
 
@@ -131,6 +141,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """
         rows, y = validate_data(self, X, y, dtype=np.float32)
         self.classes_, labels = _read_labels(y)
+        self._network, self._held = _read_module(self.module)
         config = self._build_config(len(rows))
         if sensitive_features is None and config.method.info.uses_groups:
             raise BadInput(
@@ -138,7 +149,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
                 field="sensitive_features",
             )
         group, listed = self._read_groups(sensitive_features, rows)
-        outcome = run_in_memory(config, self._build_dataset(rows, labels, group, listed))
+        with self._hold_module():
+            outcome = run_in_memory(config, self._build_dataset(rows, labels, group, listed))
         self.network_, self.parameters_ = dict(outcome.fitted.network), outcome.fitted.parameters
         self.epsilon_, self.epsilon_reason_ = outcome.record.epsilon, outcome.record.epsilon_reason
         self.record_ = outcome.record.to_json()
@@ -175,6 +187,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         seed = given if isinstance(given, int | np.integer) else check_random_state(given).randint(2**31 - 1)
         settings = dict(self.settings or {})
         raw = {"notion": self.notion, "epsilon": self.epsilon, "delta": self.delta, "seed": int(seed)}
+        if self._network is not None:
+            _refuse_two(settings)
+            settings["network"] = self._network
         named = {**settings, "name": self.method, "variant": self.variant}
         config = build_config({**raw, "method": named}, data=IN_MEMORY)
         usual = getattr(config.method, "batch_size", None) or 0
@@ -237,7 +252,17 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         group = None
         if sensitive_features is not None and len(self.groups_) > 1:
             group = self._find_groups(_read_column(sensitive_features, rows))
-        return rows, predict_proba(self.network_, self.parameters_, rows, group)
+        with self._hold_module():
+            return rows, predict_proba(self.network_, self.parameters_, rows, group)
+
+    @contextmanager
+    def _hold_module(self) -> Iterator[None]:
+        """Let the fit's network mean the module that was given, where one was."""
+        if self._held is None:
+            yield
+        else:
+            with hold(str(self._network), self._held):
+                yield
 
 
 def expected_failed_checks(estimator: FairPrivateClassifier) -> dict[str, str]:
@@ -250,6 +275,23 @@ def expected_failed_checks(estimator: FairPrivateClassifier) -> dict[str, str]:
     grouped = "Fits without sensitive_features, which this method needs."
     failed = dict.fromkeys(_TWICE_FITTED, private) if info.threat_model else {}
     return {**failed, **(dict.fromkeys((*_TWICE_FITTED, *_FITTED), grouped) if info.uses_groups else {})}
+
+
+def _refuse_two(settings: Mapping[str, Any]) -> None:
+    """Raise BadInput where settings describe a network beside a module."""
+    for name in ("network", *OF_MLP):
+        if name in settings:
+            raise BadInput(
+                f"module and {name} exclude each other, got {name}={settings[name]!r}: the module is the network.",
+                field="module",
+            )
+
+
+def _read_module(module: Any) -> tuple[str | None, Held | None]:
+    """Return what `network` is to be and, of a module in memory, what it means; BadInput for what is none."""
+    if module is None:
+        return None, None
+    return (module, None) if isinstance(module, str) else name_held(module)
 
 
 def _read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:

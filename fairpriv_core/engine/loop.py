@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from fairpriv_core.engine.kernel import Kernel, Pass
 from fairpriv_core.engine.layers import LayeredShape
+from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.networks import Shape
 from fairpriv_core.engine.optimizers import build_optimizer
 from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
@@ -29,6 +30,7 @@ from fairpriv_core.seeds import public_generator
 
 _ELSEWHERE = "fairpriv_core.engine.torch.device"  # these need torch, which takes seconds to load
 _LAYERED = "fairpriv_core.engine.torch.kernel"
+_OWN = "fairpriv_core.engine.torch.module_kernel"
 
 
 def steps_per_epoch(n: int, batch_size: int) -> int:
@@ -292,6 +294,8 @@ def open_kernel(shape: Shape, parameters: np.ndarray, device: str) -> Kernel:
     kernel: Kernel
     if isinstance(shape, LayeredShape):
         kernel = import_module(_LAYERED).LayeredKernel(shape, parameters, device)
+    elif isinstance(shape, ModuleShape):
+        kernel = import_module(_OWN).ModuleKernel(shape, parameters, device)
     elif device == "cpu":
         kernel = Kernel(shape, parameters)
     else:

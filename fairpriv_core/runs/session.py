@@ -16,6 +16,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Observer, Snapshot, Training, Unwatched
 from fairpriv_core.errors import BadInput, Damaged, RunFailed, StoreError
@@ -24,7 +25,7 @@ from fairpriv_core.privacy.curve import LiveEpsilon
 from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import Plan
 from fairpriv_core.records.record import RunRecord
@@ -200,12 +201,14 @@ class RunSession:
         self._start: Mapping[str, Any] = {}
 
     def bind(self, plan: Plan, seal: Callable[[str], str]) -> None:
-        """Take the run's plan; RunFailed where its checkpoint is damaged or of something else.
+        """Take the run's plan, and open its network where that is a person's own: BadInput where it cannot be trained.
 
-        `seal` keys the digest of its data. A run never begins anew by itself: it would release all once more, at its
-        price.
+        RunFailed where its checkpoint is damaged or of something else. `seal` keys the digest of its data. A run never
+        begins anew by itself: it would release all once more, at its price.
         """
-        self._binding = bind(settings=self.claim.config, data=seal(plan.train.digest))
+        shape = build_shape(plan.method, plan.train)
+        own = shape.to_json() if isinstance(shape, ModuleShape) else None
+        self._binding = bind(settings=self.claim.config, data=seal(plan.train.digest), network=own)
         self.watch = FitObserver(plan, alone=self.watches)
         if self._damaged:
             raise RunFailed(_DAMAGED.format(key=self.claim.key))

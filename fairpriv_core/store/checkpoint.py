@@ -23,7 +23,7 @@ from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.record import library_versions
 
 _HEAD = 4  # bytes that hold the header's length
-_VERSIONS = {"code", "libraries"}
+_VERSIONS = {"network", "code", "libraries"}
 
 
 class OtherVersion(RunFailed):
@@ -57,10 +57,14 @@ def pack(arrays: Mapping[str, np.ndarray]) -> bytes:
     return len(head).to_bytes(_HEAD, "little") + head + b"".join(array.tobytes() for array in plain.values())
 
 
-def bind(*, settings: Mapping[str, Any], data: str) -> dict[str, Any]:
-    """Return what a checkpoint made now is bound to: settings, data (a keyed digest), code and library versions."""
+def bind(*, settings: Mapping[str, Any], data: str, network: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what a checkpoint made now is bound to: settings, data (a keyed digest), code and library versions.
+
+    `network` describes one of a person's own, with the hashes of its sources and of what it does not train.
+    """
     asked = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    return {"settings": asked, "data": data, "code": hash_code(), "libraries": library_versions()}
+    own = None if network is None else dict(network)
+    return {"settings": asked, "data": data, "network": own, "code": hash_code(), "libraries": library_versions()}
 
 
 def check_binding(checkpoint: Checkpoint, now: Mapping[str, Any], key: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.networks import count_known
 from fairpriv_core.ledger.launch import foresee_launch
 from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
@@ -54,10 +55,17 @@ def show_costs(config: RunConfig, plan: Plan) -> None:
 
 def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
     """Say how long the run may take; `rows` are the store's, newest first."""
-    seconds, known = expect_seconds(config, n_train=plan.n_train, shape=plan.shape, rows=rows)
+    sizes = f"{plan.n_train:,} training rows · {plan.steps:,} steps"
+    parameters = count_known(plan.shape)
+    expected = expect_seconds(config, n_train=plan.n_train, shape=plan.shape, rows=rows)
+    if parameters is not None:
+        sizes += f" · {parameters:,} parameters"
+    if expected is None:
+        st.caption(f"Expected time: not known before the first run of this network · {sizes}")
+        return
+    seconds, known = expected
     words = f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
     time = f"about {words}" if known else f"roughly {words}, the first run of its kind"
-    sizes = f"{plan.n_train:,} training rows · {plan.steps:,} steps · {plan.shape.size:,} parameters"
     st.caption(f"Expected time: {time} · {sizes}")
 
 
@@ -70,7 +78,7 @@ def warn_of_idling(plan: Plan) -> None:
 
 def warn_of_noise(config: RunConfig, plan: Plan) -> None:
     """Warn where public numbers say that next to nothing can be learned."""
-    little = forecast(config, plan.method, n_train=plan.n_train, parameters=plan.shape.size)
+    little = forecast(config, plan.method, n_train=plan.n_train, parameters=count_known(plan.shape))
     if little is not None:
         st.warning(plain(little), icon=":material/grain:")
 
