@@ -20,6 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module, metadata
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -107,21 +108,20 @@ def find_held(reference: str) -> Held | None:
 
 
 def hash_sources(reference: str) -> str:
-    """Return a SHA-256 of all Python sources of the package that a reference names; nothing is imported.
+    """Return a SHA-256 of all Python sources of the package that a reference names; nothing of it is run.
 
     BadInput where the package is not installed, or has no sources that can be read. "" of a network that is held.
     """
     if find_held(reference) is not None:
         return ""
-    package = reference.partition(":")[0].partition(".")[0]
-    spec = _find_package(reference, package)
+    spec = _find_package(reference)
     roots = [Path(place) for place in spec.submodule_search_locations or ()]
     files = [(root, path) for root in roots for path in sorted(root.rglob("*.py"))]
     if not roots and spec.origin is not None and spec.origin.endswith(".py"):
         files = [(Path(spec.origin).parent, Path(spec.origin))]
     if not files:
         raise BadInput(
-            f"network '{reference}': package '{package}' has no Python sources to tell it by.", field="network"
+            f"network '{reference}' is in '{spec.name}', which has no Python sources to tell it by.", field="network"
         )
     digest = hashlib.sha256()
     for root, path in files:
@@ -130,18 +130,24 @@ def hash_sources(reference: str) -> str:
     return digest.hexdigest()
 
 
-def _find_package(reference: str, package: str) -> Any:
-    try:
-        spec = find_spec(package)
-    except (ImportError, ValueError):
-        spec = None
-    if spec is None:
-        raise BadInput(_say_missing(reference, package), field="network")
+def _find_package(reference: str) -> ModuleSpec:
+    """Return the outermost package that a reference names and that has code; namespaces around it have none to run."""
+    parts = reference.partition(":")[0].split(".")
+    for count in range(1, len(parts) + 1):
+        name = ".".join(parts[:count])
+        try:
+            spec = find_spec(name)
+        except (ImportError, ValueError):
+            spec = None
+        if spec is None:
+            raise BadInput(
+                f"network '{reference}' is not installed here: there is no package '{name}'; install it where runs "
+                "train.",
+                field="network",
+            )
+        if spec.origin is not None:
+            break
     return spec
-
-
-def _say_missing(reference: str, package: str) -> str:
-    return f"network '{reference}' is not installed here: there is no package '{package}'; install it where runs train."
 
 
 def import_build(reference: str) -> Callable[[tuple[int, ...], int], Any]:
@@ -150,7 +156,7 @@ def import_build(reference: str) -> Callable[[tuple[int, ...], int], Any]:
     if held is not None:
         return held.build
     module, _, name = reference.partition(":")
-    _find_package(reference, module.partition(".")[0])
+    _find_package(reference)
     try:
         found: Any = import_module(module)
         for part in name.split("."):

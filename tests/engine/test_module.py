@@ -318,7 +318,7 @@ def test_a_model_predicts_with_the_sources_that_it_was_trained_with_alone(packag
     [
         ("nowhere_at_all:build", "is not installed here: there is no package 'nowhere_at_all'"),
         ("tests.modules:nothing", "cannot be imported: .*nothing"),
-        ("tests.nomodule:build", "cannot be imported: No module named 'tests.nomodule'"),
+        ("tests.nomodule:build", "is not installed here: there is no package 'tests.nomodule'"),
         ("tests.modules:math", "must be a function that builds a module, got module"),
         ("sys:path", "no Python sources to tell it by|must be a function"),
     ],

@@ -43,7 +43,7 @@ def open_module(shape: ModuleShape, device: str) -> OpenModule:
     """
     held = find_held(shape.reference)
     if held is None:
-        return _open(shape, device)
+        return open_installed(shape, device)
     if (shape, device) not in held.opened:
         held.opened[shape, device] = OpenModule(shape, device)
     opened: OpenModule = held.opened[shape, device]
@@ -51,7 +51,8 @@ def open_module(shape: ModuleShape, device: str) -> OpenModule:
 
 
 @lru_cache(maxsize=8)
-def _open(shape: ModuleShape, device: str) -> OpenModule:
+def open_installed(shape: ModuleShape, device: str) -> OpenModule:
+    """Return the module of an installed package, opened once in a process."""
     return OpenModule(shape, device)
 
 
