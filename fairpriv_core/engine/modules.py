@@ -132,9 +132,8 @@ def hash_sources(reference: str) -> str:
 
 def _find_package(reference: str) -> ModuleSpec:
     """Return the outermost package that a reference names and that has code; namespaces around it have none to run."""
-    parts = reference.partition(":")[0].split(".")
-    for count in range(1, len(parts) + 1):
-        name = ".".join(parts[:count])
+    name, _, rest = reference.partition(":")[0].partition(".")
+    while True:
         try:
             spec = find_spec(name)
         except (ImportError, ValueError):
@@ -145,9 +144,10 @@ def _find_package(reference: str) -> ModuleSpec:
                 "train.",
                 field="network",
             )
-        if spec.origin is not None:
-            break
-    return spec
+        if spec.origin is not None or not rest:
+            return spec
+        inner, _, rest = rest.partition(".")
+        name = f"{name}.{inner}"
 
 
 def import_build(reference: str) -> Callable[[tuple[int, ...], int], Any]:

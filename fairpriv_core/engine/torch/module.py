@@ -29,6 +29,7 @@ from fairpriv_core.engine.torch.device import open_device
 from fairpriv_core.engine.torch.model import Learnt, Seed
 from fairpriv_core.engine.torch.module_checks import check_layers, check_module
 from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.privacy.sums import BLOCK
 from fairpriv_core.seeds import public_generator
 
 _WIDE = 512  # values whose squares are added in their own precision (privacy/sums.py counts on no more than 4,096)
@@ -136,7 +137,7 @@ class OpenModule:
             finally:
                 self._clear()
         self._require_unchanged()
-        cache = [Gradients.of(gradients[first:stop], len(rows)) for first, stop in self._places]
+        cache = [Gradients.of(gradients[first:stop]) for first, stop in self._places]
         return Learnt(scores.detach(), values, list(cache))
 
     @property
@@ -185,32 +186,46 @@ class Gradients:
     parts: list[Tensor]
 
     @classmethod
-    def of(cls, parts: list[Tensor], count: int) -> Gradients:
-        """Return the gradients of `count` records with their squared norms."""
-        total = torch.zeros(count, dtype=torch.float64, device=parts[0].device)
-        for part in parts:
-            total += measure_squares(part)
-        return cls(total.float(), parts)
+    def of(cls, parts: list[Tensor]) -> Gradients:
+        """Return the gradients with their squared norms."""
+        return cls(sum(map(measure_squares, parts), torch.tensor(0.0)).float(), parts)
 
     def sum(self, weights: Tensor, rows: slice, chosen: Tensor | None) -> Tensor:
         """Return the sum over `rows` of weight times gradient, flat; what is not `chosen` contributes nothing."""
-        sums = []
-        for part in self.parts:
-            own = part[rows]
-            sums.append(weights @ (own if chosen is None else torch.where(chosen[:, None], own, 0.0)))
-        return torch.cat(sums)
+        each = (part[rows] for part in self.parts)
+        if chosen is not None:
+            each = (torch.where(chosen[:, None], part, 0.0) for part in each)
+        return torch.cat([add_blocks(weights, part) for part in each])
+
+
+def add_blocks(weights: Tensor, values: Tensor) -> Tensor:
+    """Return weights (b,) @ values (b, n), float64 (n,): BLOCK rows at a time in float32 (privacy/sums.py)."""
+    whole = len(weights) - len(weights) % BLOCK
+    if not whole:
+        return (weights @ values).double()
+    blocks = weights[:whole].view(-1, 1, BLOCK) @ values[:whole].view(-1, BLOCK, values.shape[1])
+    total = blocks.sum(dim=(0, 1), dtype=torch.float64)
+    if whole < len(weights):
+        total += weights[whole:] @ values[whole:]
+    return total
 
 
 def measure_squares(values: Tensor) -> Tensor:
     """Return the squared L2 norm of each of `values` (b, n), (b,) float64: _WIDE squares at a time in float32."""
-    count, size = values.shape
+    size = values.shape[1]
     whole = size - size % _WIDE
-    parts = [values[:, :whole].reshape(count, -1, _WIDE), values[:, None, whole:]]
+    total = _square(values[:, whole:]).double()
+    if whole:
+        total += _square(values[:, :whole].reshape(len(values), -1, _WIDE)).sum(dim=1, dtype=torch.float64)
+    return total
+
+
+def _square(values: Tensor) -> Tensor:
+    """Return the sum of squares along the last axis; NumPy's product takes a tenth of the time on a processor."""
     if values.device.type == "cpu":
-        found = [np.vecdot(part.numpy(), part.numpy()).sum(axis=1, dtype=np.float64) for part in parts]
-        return torch.from_numpy(found[0] + found[1])
-    each = [part.square().sum(dim=2).sum(dim=1, dtype=torch.float64) for part in parts]
-    return each[0] + each[1]
+        own = values.numpy()
+        return torch.from_numpy(np.vecdot(own, own))
+    return values.square().sum(dim=-1)
 
 
 def build_module(shape: ModuleShape, seed: int) -> nn.Module:

@@ -1,7 +1,7 @@
 """The kernel for a person's own modules: as that for networks of layers, with Opacus' per-record gradients.
 
 Gradients of single records are kept as they are, and norms are those of the very numbers that are summed. Records are
-taken BLOCK at a time at most, which are added in float32, and the parts in float64 (privacy/sums.py).
+taken some at a time; of these BLOCK are added in float32, and all else in float64 (privacy/sums.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fairpriv_core.engine.torch.module import OpenModule, open_module
 from fairpriv_core.errors import BadInput, FairprivError, RunFailed
 from fairpriv_core.privacy.sums import BLOCK
 
-_AT_ONCE = 2**26  # numbers of records' gradients that are made at once: 256 MiB
+_AT_ONCE, _MOST = 2**24, 8 * BLOCK  # numbers of records' gradients that are made at once, 64 MiB, and records
 _OF_PARAMETER, _OF_GRADIENT = 90, 12  # bytes: of a parameter's states, and of a record's gradient as it is made
 _GIB = 2**30
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class ModuleKernel(LayeredKernel):
 
     def _count_rows(self, numbers: int) -> int:
         room = max(_AT_ONCE // self._opened.size, 1)
-        return min(1 << (room.bit_length() - 1), BLOCK)
+        return min(1 << (room.bit_length() - 1), _MOST)
 
     def _count_cached(self) -> int:
         return self._opened.size
