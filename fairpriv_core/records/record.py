@@ -19,6 +19,7 @@ from fairpriv_core.data.roles import Groups
 from fairpriv_core.data.schema import read_schema
 from fairpriv_core.engine.modules import hash_sources, is_module
 from fairpriv_core.engine.networks import count_known
+from fairpriv_core.engine.training import CPU, find_device
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.fields import network_of
@@ -229,7 +230,7 @@ def draft_record(
         assumptions=(*assumed, *method.assumptions(), *((SPLIT_ASSUMED,) if evaluation else ())),
         calibrated=method_to_json(method),
         data=_describe(config, train, test),
-        versions={**library_versions(), **_name_sources(network_of(method))},
+        versions={**library_versions(), **_name_sources(network_of(method)), **_name_device()},
         warnings=_warn(config, method, train),
     )
     return _state(draft, method, with_evaluation(method.event(train.n), evaluation))
@@ -343,6 +344,11 @@ def _name_sources(network: str) -> dict[str, str]:
     """Return {"network": a SHA-256 of its package's sources} of a person's own; BadInput where it is not installed."""
     sources = hash_sources(network) if is_module(network) else ""
     return {"network": sources} if sources else {}
+
+
+def _name_device() -> dict[str, str]:
+    """Return {"device": its name} where runs do not multiply on the processor."""
+    return {} if find_device() == CPU else {"device": find_device()}
 
 
 def _warn(config: RunConfig, method: Method, train: Dataset) -> tuple[str, ...]:

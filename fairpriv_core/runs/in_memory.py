@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.engine.training import Training, Unwatched
+from fairpriv_core.engine.training import Training, Unwatched, find_device
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -26,7 +26,8 @@ def run_in_memory(config: RunConfig, train: Dataset) -> Outcome:
     journal = MemoryJournal()
     nobody = train.take(train.y[:0])
     draft = draft_record(key=UNSTORED, config=config, method=method, train=train, test=nobody)
-    training = Training(notions()[config.notion], config.seed, Mechanism(Randomness.fresh()), Unwatched())
+    notion, mechanism = notions()[config.notion], Mechanism(Randomness.fresh())
+    training = Training(notion, config.seed, mechanism, Unwatched(), device=find_device())
     try:
         fitted = method.fit(train, training)
     except RunFailed as error:

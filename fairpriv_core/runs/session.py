@@ -18,7 +18,7 @@ from typing import Any
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.predict import evaluate
-from fairpriv_core.engine.training import Observer, Snapshot, Training, Unwatched
+from fairpriv_core.engine.training import Observer, Snapshot, Training, Unwatched, find_device
 from fairpriv_core.errors import BadInput, Damaged, RunFailed, StoreError
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
@@ -109,6 +109,7 @@ class FitObserver:
             mechanism=mechanism,
             observer=observer,
             checkpoint=None if checkpoint is None or is_start(checkpoint) else checkpoint,
+            device=find_device(),
         )
 
     def show(self, snapshot: Snapshot) -> None:
@@ -208,7 +209,8 @@ class RunSession:
         """
         shape = build_shape(plan.method, plan.train)
         own = shape.to_json() if isinstance(shape, ModuleShape) else None
-        self._binding = bind(settings=self.claim.config, data=seal(plan.train.digest), network=own)
+        settings, data = self.claim.config, seal(plan.train.digest)
+        self._binding = bind(settings=settings, data=data, network=own, device=find_device())
         self.watch = FitObserver(plan, alone=self.watches)
         if self._damaged:
             raise RunFailed(_DAMAGED.format(key=self.claim.key))

@@ -188,3 +188,30 @@ def test_settings_of_an_mlp_do_not_go_with_it() -> None:
     method = {"name": "dp_sgd", "network": "a:b", "hidden_layers": 2}
     with pytest.raises(BadInput, match="hidden_layers is of network mlp, and a:b has layers of its own"):
         build_config({"data": data, "method": method, "epsilon": 1})
+
+
+@pytest.mark.parametrize("network", ["tests.modules:normed", "mlp"])
+def test_a_machine_says_on_which_device_its_runs_multiply(
+    network: str, local: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyTorch's CPU device, under a name that is not the kernel's own."""
+    monkeypatch.setenv("FAIRPRIV_DEVICE", "cpu:0")
+    data = {"dataset": "synthetic", "sensitive": "group"}
+    config = build_config({"data": data, "method": {"name": "dp_sgd", "network": network, "epochs": 1}, "epsilon": 2})
+    key = local.submit(config).key
+    finish(local, key)
+    record = local.record(key)
+    assert record is not None and record.versions["device"] == "cpu:0"
+    assert checkpoint.bind(settings={}, data="", device="cpu:0")["device"] == "cpu:0"
+    assert checkpoint.bind(settings={}, data="", device="cpu")["device"] is None
+
+
+def test_a_device_that_is_not_there_ends_a_run_with_a_sentence(
+    local: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRPRIV_DEVICE", "cuda:99")
+    key = local.submit(ask("normed")).key
+    work = WorkStore(local.database)
+    work_on(work, work.claim(key))
+    row = local.row(key)
+    assert row.status == "failed" and "device 'cuda:99' cannot be used here" in (row.error or "")
