@@ -67,11 +67,16 @@ def test_a_strangers_module_trains_fair_and_private_and_stays_as_it_is(method: s
     assert np.array_equal(again.predict_proba(X[:50]), model.predict_proba(X[:50])), "what was trained is what predicts"
 
 
-@pytest.mark.parametrize("module", [build, partial(build), "tests.test_estimator_modules:build", Normed])
+def build_stranger(size: tuple[int, ...], outputs: int) -> nn.Module:
+    """Build the stranger's module."""
+    return Normed(*size)
+
+
+@pytest.mark.parametrize(
+    "module", [build, partial(build), "tests.test_estimator_modules:build_stranger", build_stranger]
+)
 def test_a_module_may_be_built_for_the_rows(module: Any) -> None:
     X, y, _ = make_rows(400)
-    if module is Normed:
-        module = lambda size, outputs: Normed(*size)  # noqa: E731
     model = FairPrivateClassifier("dp_sgd", epsilon=5.0, module=module, settings={"epochs": 2})
     assert model.fit(X, y).predict(X).shape == (400,)
 

@@ -75,7 +75,7 @@ NETWORK_ASSUMED = (
     "Network {} gives each record an output and a gradient that depend on that record alone, which was tried on "
     "made-up rows; the parameters that it was built with are public."
 )
-_LIBRARIES = ("fairpriv", "numpy", "torch", "opacus", "scikit-learn", "dp-accounting", "randomgen")
+_LIBRARIES = ("fairpriv", "numpy", "torch", "scikit-learn", "dp-accounting", "randomgen")
 
 
 def plan_evaluation(config: RunConfig, method: Method, n_train: int) -> Events:
@@ -230,7 +230,7 @@ def draft_record(
         assumptions=(*assumed, *method.assumptions(), *((SPLIT_ASSUMED,) if evaluation else ())),
         calibrated=method_to_json(method),
         data=_describe(config, train, test),
-        versions={**library_versions(), **_name_sources(network_of(method)), **_name_device()},
+        versions={**library_versions(), **name_sources(network_of(method)), **_name_device()},
         warnings=_warn(config, method, train),
     )
     return _state(draft, method, with_evaluation(method.event(train.n), evaluation))
@@ -340,10 +340,12 @@ def _assume_of_network(method: Method) -> tuple[str, ...]:
     return (NETWORK_ASSUMED.format(network),) if private and is_module(network) else ()
 
 
-def _name_sources(network: str) -> dict[str, str]:
-    """Return {"network": a SHA-256 of its package's sources} of a person's own; BadInput where it is not installed."""
-    sources = hash_sources(network) if is_module(network) else ""
-    return {"network": sources} if sources else {}
+def name_sources(network: str) -> dict[str, str]:
+    """Return a SHA-256 of the sources of a person's own network, and the version of what gives its gradients.
+
+    {} for the project's own; BadInput where its package is not installed.
+    """
+    return {"network": hash_sources(network), "opacus": metadata.version("opacus")} if is_module(network) else {}
 
 
 def _name_device() -> dict[str, str]:

@@ -28,7 +28,7 @@ from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import Plan
-from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.record import RunRecord, name_sources
 from fairpriv_core.records.reuse import count_shared, name_stream
 from fairpriv_core.store.checkpoint import Checkpoint, bind, check_binding, pack
 from fairpriv_core.store.claim import LEASE_SECONDS, Beginning, Claim, LeaseLost, Progress
@@ -208,7 +208,7 @@ class RunSession:
         begins anew by itself: it would release all once more, at its price.
         """
         shape = build_shape(plan.method, plan.train)
-        own = shape.to_json() if isinstance(shape, ModuleShape) else None
+        own = {**shape.to_json(), **name_sources(shape.reference)} if isinstance(shape, ModuleShape) else None
         settings, data = self.claim.config, seal(plan.train.digest)
         self._binding = bind(settings=settings, data=data, network=own, device=find_device())
         self.watch = FitObserver(plan, alone=self.watches)
