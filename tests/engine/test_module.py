@@ -233,7 +233,7 @@ WRONG: dict[str, tuple[Build, str]] = {
         lambda size, outputs: Sums(7, lambda _, rows: nn.functional.dropout(rows, 0.5)),
         "draws at random in forward",
     ),
-    "running mean": (lambda size, outputs: Sums(7, _remember), "changes a parameter or buffer in forward"),
+    "running mean": (lambda size, outputs: Sums(7, _remember), "changed a parameter or buffer in forward"),
     "weights": (lambda size, outputs: Sums(7, _rescale), "draws at random|changes a parameter or buffer in forward"),
     "outputs": (lambda size, outputs: nn.Linear(7, 3), r"must give \(8, 1\) for 8 rows, got \(8, 3\)"),
     "no tensor": (lambda size, outputs: nn.LSTM(7, 1), "has LSTM .* take DPLSTM"),
@@ -267,8 +267,11 @@ def test_a_buffer_that_changes_on_protected_rows_ends_the_run() -> None:
     with _hold(lambda size, outputs: Sums(7, _remember_far)):
         shape = ModuleShape(HELD, (7,), 2)
         kernel = ModuleKernel(shape, shape.initial(0)[None])
-        with pytest.raises(RunFailed, match="changed a buffer or frozen parameter in forward"):
-            kernel.run(-np.ones((1, 3, 7), dtype=np.float32))
+        rows = -np.ones((3, 7), dtype=np.float32)
+        with pytest.raises(RunFailed, match="changed a parameter or buffer in forward"):
+            kernel.run(rows[None])
+        with pytest.raises(RunFailed, match="changed a parameter or buffer in forward"):
+            kernel.score(slice(0, 1), rows)
 
 
 def test_what_a_module_says_of_protected_rows_is_not_passed_on() -> None:

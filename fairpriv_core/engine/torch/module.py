@@ -74,9 +74,9 @@ class OpenModule:
         self.layers = _divide(self.trained)
         with _unwarned():
             self._gradients = GradSampleModule(module, loss_reduction="sum", strict=False).to(self.place)
-        self._unchanging = [each for each in (*module.parameters(), *module.buffers()) if not each.requires_grad]
+        self._held = [*module.parameters(), *module.buffers()]
         self._owner: object = None
-        self._versions = [each._version for each in self._unchanging]
+        self._versions = self._read_versions()
         check_module(self)
 
     def initial(self, seed: int) -> np.ndarray:
@@ -100,6 +100,7 @@ class OpenModule:
         for _, each in self.trained:
             each.copy_(flat[start : start + each.numel()].view(each.shape))
             start += each.numel()
+        self._versions = self._read_versions()
 
     def read(self) -> Tensor:
         """Return the parameters (P,) that are in the module."""
@@ -112,7 +113,9 @@ class OpenModule:
     def score(self, rows: Tensor) -> Tensor:
         """Return the outputs (b, outputs) of `rows` (b, d)."""
         with torch.no_grad():
-            return self._forward(rows)
+            scores = self._forward(rows)
+        self._require_unchanged()
+        return scores
 
     def differentiate(self, row: Tensor, delta: Tensor) -> Tensor:
         """Return the gradient (P,) of sum(delta * outputs) of one row (1, d), by autograd without Opacus."""
@@ -170,12 +173,15 @@ class OpenModule:
             each.grad = each.grad_sample = None
 
     def _require_unchanged(self) -> None:
-        """Stop where a frozen parameter or buffer was written to: what one record left there, others would see."""
-        if [each._version for each in self._unchanging] != self._versions:
+        """Stop where a parameter or buffer was written to in forward: what one record left there, others would see."""
+        if self._read_versions() != self._versions:
             raise RunFailed(
-                f"network '{self.shape.reference}' changed a buffer or frozen parameter in forward: records would not "
-                "stay apart."
+                f"network '{self.shape.reference}' changed a parameter or buffer in forward: records would not stay "
+                "apart."
             )
+
+    def _read_versions(self) -> list[int]:
+        return [each._version for each in self._held]
 
 
 @dataclass

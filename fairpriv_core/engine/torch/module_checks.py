@@ -21,7 +21,7 @@ from torch.nn.parameter import is_lazy
 
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.torch.model import Learnt, Seed
-from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.seeds import public_generator
 
 _BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
@@ -93,8 +93,10 @@ def check_module(opened: Opened) -> None:
         _require(opened, opened.hash_state() == before, "changes a parameter or buffer in forward, such as a mean")
         _check_others(opened, rows, delta)
         _check_alone(opened, rows, delta)
-    except FairprivError:
+    except BadInput:
         raise
+    except RunFailed as error:
+        raise BadInput(str(error), field="network") from error
     except Exception as error:
         reference, size = opened.shape.reference, opened.shape.size_in
         raise BadInput(
