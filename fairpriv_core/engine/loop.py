@@ -25,7 +25,6 @@ from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.engine.watch import build_snapshot
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.privacy.sums import BLOCK
 from fairpriv_core.seeds import public_generator
 
 _ELSEWHERE = "fairpriv_core.engine.torch.device"  # these need torch, which takes seconds to load
@@ -215,8 +214,8 @@ class _Loop:
         assert batch is not None, "a rule draws batches, samples or both"
         if sample is None:
             return self._learn_publicly(batch)
-        alone = len(batch[0]) % BLOCK == 0  # then nothing of a batch's rows depends on how many are in the sample
-        if alone and len(batch) == len(sample) and not isinstance(self._rule, Seeding):
+        apart = self._kernel.parts_at(len(batch[0]))  # no bit of the batch's rows tells how many are in the sample
+        if apart and len(batch) == len(sample) and not isinstance(self._rule, Seeding):
             return self._learn_together(batch, sample)
         update = self._learn_publicly(batch).copy()
         update += self._learn_secretly(sample, losses=not isinstance(self._rule, Seeding))

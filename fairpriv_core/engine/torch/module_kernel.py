@@ -46,6 +46,10 @@ class ModuleKernel(LayeredKernel):
                 field="network",
             )
 
+    def parts_at(self, count: int) -> bool:
+        """Return whether a pass takes the first `count` rows without any that come after; see `Kernel.parts_at`."""
+        return count % self._length == 0
+
     def _count_rows(self, numbers: int) -> int:
         room = max(_AT_ONCE // self._opened.size, 1)
         return min(1 << (room.bit_length() - 1), _MOST)
