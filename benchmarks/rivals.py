@@ -17,6 +17,7 @@ from torch import nn
 
 from benchmarks.measuring import read_clock, unwarned
 from benchmarks.shapes import CLIP, NOISE, RATE, Work
+from fairpriv_core.engine.modules import import_build
 
 
 class Rival:
@@ -62,6 +63,10 @@ def measure_loss(out: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
 
 def build_network(work: Work) -> nn.Sequential:
     """Return the work's network with PyTorch's own start; for images that of MNIST (`build_cnn_small`)."""
+    outputs = work.data.labels if work.data.labels > 2 else 1
+    if work.module:
+        size = work.data.image or (work.data.d,)
+        return nn.Sequential(nn.Unflatten(1, size), import_build(work.module)(size, outputs)).to(work.device)
     if work.data.image is not None:
         filters = (nn.Conv2d(1, 16, 8, stride=2, padding=3), nn.ReLU(), nn.MaxPool2d(2, stride=1))
         more = (nn.Conv2d(16, 32, 4, stride=2), nn.ReLU(), nn.MaxPool2d(2, stride=1), nn.Flatten())

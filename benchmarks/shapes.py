@@ -15,13 +15,14 @@ RATE, CLIP, NOISE = 0.002, 1.0, 2.0  # a step so short that noise never makes a 
 
 @dataclass(frozen=True)
 class Work:
-    """The data and the network that all the contenders train; `layers` hidden ones of `width` units."""
+    """The data and the network that all the contenders train; `layers` hidden ones of `width` units, or a `module`."""
 
     data: Dataset
     layers: int
     batch: int
     width: int = 64
     device: str = "cpu"
+    module: str = ""
 
 
 def build_data(shape: str, *, rows: int | None = None) -> Dataset:

@@ -7,7 +7,8 @@ lists of labels and groups are public is what epsilon takes as given; `record_["
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -25,6 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.modules import Held, hold, name_held
 from fairpriv_core.engine.predict import decision_thresholds, needs_group, predict_proba
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
@@ -32,7 +34,7 @@ from fairpriv_core.methods.fields import find_fitting_batch
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.notions.rates import TWO, decide
 from fairpriv_core.records.archive import read_archive, write_archive
-from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.config import OF_MLP, RunConfig, build_config
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import check_notion
 from fairpriv_core.runs.in_memory import IN_MEMORY, run_in_memory
@@ -83,6 +85,11 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         The method's further hyper-parameters by name, such as {"epochs": 10}. A default batch size is at most the
         number of rows; of DP-SGD and its relatives it makes 1,500 steps or more. In a grid each is a parameter of its
         own, such as `settings__epochs`.
+    module : torch.nn.Module, callable, str or None
+        A network of your own, in place of `settings`' hidden layers: a module, which stays as it is and starts training
+        from a copy; a function of (size, outputs) that builds one; or "package:function". It takes rows (n, d) and
+        gives (n, 1), the logit of the second label, or (n, 2). Epsilon takes the module's parameters as public, and
+        that it treats each record by itself (docs/modules.md).
     groups : sequence or None
         All values that `sensitive_features` may have, tuples where it has several columns. None reads them from the
         rows, which epsilon then takes as given.
@@ -149,6 +156,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         delta: float = 1e-5,
         variant: str | None = None,
         settings: Any = None,
+        module: Any = None,
         groups: Any = None,
         pos_label: Any = None,
         sensitive_feature_ids: Any = None,
@@ -162,6 +170,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.delta = delta
         self.variant = variant
         self.settings = settings
+        self.module = module
         self.groups = groups
         self.pos_label = pos_label
         self.sensitive_feature_ids = sensitive_feature_ids
@@ -177,6 +186,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         cannot, RunFailed where training cannot go on (what was released by then is spent).
         """
         rows, y, values = self._read_rows(X, y, sensitive_features)
+        self._network, self._held = _read_module(self.module)
         config = self._build_config(len(rows))
         labels = self._read_labels(y, config)
         if values is None and config.method.info.uses_groups:
@@ -187,9 +197,10 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         group, listed = self._read_groups(values, len(rows))
         self.history_: list[dict[str, Any]] = []
         watch = None if self.callback is None else self._note
-        outcome = run_in_memory(
-            config, self._build_dataset(rows, labels, group, listed), watch=watch, ledger=self.ledger
-        )
+        with self._hold_module():
+            outcome = run_in_memory(
+                config, self._build_dataset(rows, labels, group, listed), watch=watch, ledger=self.ledger
+            )
         self.network_, self.parameters_ = dict(outcome.fitted.network), outcome.fitted.parameters
         self.epsilon_, self.epsilon_reason_ = outcome.record.epsilon, outcome.record.epsilon_reason
         self.record_ = outcome.record.to_json()
@@ -226,8 +237,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file, which holds numbers and JSON and runs nothing when it is read.
 
-        Of the rows it holds what the model and its record hold. Raises BadInput where it cannot be written, or labels
-        or groups are neither texts nor numbers.
+        Of the rows it holds what the model and its record hold. Raises BadInput where it cannot be written, labels or
+        groups are neither texts nor numbers, or `module` is no "package:function".
         """
         check_is_fitted(self)
         names = tuple(map(str, self._in_order(self.classes_))), tuple(getattr(self, "feature_names_in_", ()))
@@ -247,6 +258,7 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """Return the model that `save` wrote; BadInput for another file."""
         model, fitted = read_archive(path)
         loaded = cls(**fitted["parameters"])
+        loaded._network, loaded._held = _read_module(loaded.module)
         loaded.network_, loaded.parameters_ = dict(model.network), model.parameters
         loaded.classes_ = np.array(fitted["classes"], dtype=fitted["dtype"])
         loaded.pos_label_ = loaded._find_positive() if len(loaded.classes_) == TWO else None
@@ -291,6 +303,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         seed = given if isinstance(given, int | np.integer) else check_random_state(given).randint(2**31 - 1)
         settings = dict(self.settings or {})
         raw = {"notion": self.notion, "epsilon": self.epsilon, "delta": self.delta, "seed": int(seed)}
+        if self._network is not None:
+            _refuse_two(settings)
+            settings["network"] = self._network
         named = {**settings, "name": self.method, "variant": self.variant}
         config = build_config({**raw, "method": named}, data=IN_MEMORY)
         usual = getattr(config.method, "batch_size", None) or 0
@@ -420,7 +435,17 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             rest, values = self._take_sensitive(X, reset=False)
             rows, values = check_array(rest, dtype=np.float32), values if needs_group(self.network_) else None
         group = None if values is None else self._find_groups(values)
-        return rows, predict_proba(self.network_, self.parameters_, rows, group)
+        with self._hold_module():
+            return rows, predict_proba(self.network_, self.parameters_, rows, group)
+
+    @contextmanager
+    def _hold_module(self) -> Iterator[None]:
+        """Let the fit's network mean the module that was given, where one was."""
+        if self._held is None:
+            yield
+        else:
+            with hold(str(self._network), self._held):
+                yield
 
 
 def expected_failed_checks(estimator: FairPrivateClassifier) -> dict[str, str]:
@@ -434,6 +459,23 @@ def expected_failed_checks(estimator: FairPrivateClassifier) -> dict[str, str]:
     needed = "Fits without sensitive_features, which this method needs."
     failed = dict.fromkeys(_TWICE_FITTED, private) if info.threat_model else {}
     return {**failed, **(dict.fromkeys((*_TWICE_FITTED, *_FITTED), needed) if grouped else {})}
+
+
+def _refuse_two(settings: Mapping[str, Any]) -> None:
+    """Raise BadInput where settings describe a network beside a module."""
+    for name in ("network", *OF_MLP):
+        if name in settings:
+            raise BadInput(
+                f"module and {name} exclude each other, got {name}={settings[name]!r}: the module is the network.",
+                field="module",
+            )
+
+
+def _read_module(module: Any) -> tuple[str | None, Held | None]:
+    """Return what `network` is to be and, of a module in memory, what it means; BadInput for what is none."""
+    if module is None:
+        return None, None
+    return (module, None) if isinstance(module, str) else name_held(module)
 
 
 def _read_values(given: Any, rows: Any) -> list[Hashable]:

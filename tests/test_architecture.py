@@ -48,7 +48,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "fairlearn": ("fairpriv_core/methods/*", "fairpriv_core/audit/*"),
     "kaleido": ("fairpriv_core/report/*",),
     "PIL": ("fairpriv_core/data/*", "examples/*"),
-    "opacus": ("fairpriv_core/engine/torch/*", "benchmarks/*"),
+    "opacus": ("fairpriv_core/engine/torch/*", "benchmarks/*", "examples/own_network.py"),
     "plotly": ("fairpriv_core/report/draw.py",),
     "pptx": ("fairpriv_core/report/slides.py",),
     "pooch": ("fairpriv_core/data/*",),
@@ -62,11 +62,17 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
         "fairpriv_core/methods/*",
         "fairpriv_core/audit/*",
         "fairpriv_core/estimator.py",
+        "examples/own_network.py",  # its digits
     ),
     "sqlalchemy": ("fairpriv_core/store/*",),
     "streamlit": ("app.py", "pages/*", "benchmarks/viewing.py"),
     "threadpoolctl": ("fairpriv_core/engine/loop.py", "fairpriv_core/methods/public_score.py"),
-    "torch": ("fairpriv_core/engine/torch/*", "fairpriv_core/privacy/normals.py", "benchmarks/*"),
+    "torch": (
+        "fairpriv_core/engine/torch/*",
+        "fairpriv_core/privacy/normals.py",
+        "benchmarks/*",
+        "examples/own_network.py",
+    ),
 }
 # What may be loaded inside a function, where it is first used: it takes up to a second, and most commands never do.
 LATE = (

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import accounting, images, report, sweep, table1
+from benchmarks import accounting, gpu, images, modules, report, sweep, table1
 from benchmarks.contenders import Case
 from benchmarks.measuring import build_parser, start, write_result
 from benchmarks.shapes import SHAPES, Work, build_data
@@ -48,6 +48,19 @@ def test_memory_is_measured_in_another_process() -> None:
     (line,) = table1.collect_memory((Case("dp_sgd"),), rows=TINY)
     assert (line["method"], line["layers"], line["batch"]) == ("dp_sgd", 10, 1024)
     assert line["mib"] > 0
+
+
+@pytest.mark.parametrize("name", ["mlp", "module normed"])
+def test_a_device_gives_the_same_bits_twice_and_nearly_those_of_the_processor(name: str) -> None:
+    """On PyTorch's CPU device."""
+    _, case, layers = gpu.CASES[name]
+    found = gpu.compare(case, build_data("bank", rows=TINY), layers=layers, device="cpu:0")
+    assert found["same_bits"] and found["events_alike"] and found["apart"] < 1e-4
+
+
+def test_modules_are_measured_against_opacus_own_loop() -> None:
+    found = modules.measure_alone("ours", "normed", batch=256, rows=TINY)
+    assert all(math.isfinite(value) and value > 0 for value in found.values())
 
 
 @pytest.mark.long

@@ -155,6 +155,10 @@ class Kernel:
         self._turned = np.empty((len(self.parameters), size), dtype=self.parameters.dtype)
         self._memory = self._new_memory(0)
 
+    def parts_at(self, count: int) -> bool:
+        """Return whether the first `count` rows of a pass give the same bits however many rows come after them."""
+        return count % BLOCK == 0
+
     def take(self, batch: Batch) -> Pass:
         """Return the pass over a batch."""
         return self.run(batch.features, batch.squares)

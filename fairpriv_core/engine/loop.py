@@ -18,17 +18,18 @@ from threadpoolctl import threadpool_limits
 
 from fairpriv_core.engine.kernel import Kernel, Pass
 from fairpriv_core.engine.layers import LayeredShape
+from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.networks import Shape
 from fairpriv_core.engine.optimizers import build_optimizer
 from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.engine.watch import build_snapshot
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.privacy.sums import BLOCK
 from fairpriv_core.seeds import public_generator
 
 _ELSEWHERE = "fairpriv_core.engine.torch.device"  # these need torch, which takes seconds to load
 _LAYERED = "fairpriv_core.engine.torch.kernel"
+_OWN = "fairpriv_core.engine.torch.module_kernel"
 
 
 def steps_per_epoch(n: int, batch_size: int) -> int:
@@ -213,8 +214,8 @@ class _Loop:
         assert batch is not None, "a rule draws batches, samples or both"
         if sample is None:
             return self._learn_publicly(batch)
-        alone = len(batch[0]) % BLOCK == 0  # then nothing of a batch's rows depends on how many are in the sample
-        if alone and len(batch) == len(sample) and not isinstance(self._rule, Seeding):
+        apart = self._kernel.parts_at(len(batch[0]))  # no bit of the batch's rows tells how many are in the sample
+        if apart and len(batch) == len(sample) and not isinstance(self._rule, Seeding):
             return self._learn_together(batch, sample)
         update = self._learn_publicly(batch).copy()
         update += self._learn_secretly(sample, losses=not isinstance(self._rule, Seeding))
@@ -292,6 +293,8 @@ def open_kernel(shape: Shape, parameters: np.ndarray, device: str) -> Kernel:
     kernel: Kernel
     if isinstance(shape, LayeredShape):
         kernel = import_module(_LAYERED).LayeredKernel(shape, parameters, device)
+    elif isinstance(shape, ModuleShape):
+        kernel = import_module(_OWN).ModuleKernel(shape, parameters, device)
     elif device == "cpu":
         kernel = Kernel(shape, parameters)
     else:

@@ -26,6 +26,7 @@ from fairpriv_core.engine.layers import (
     MeanPool,
     Relu,
 )
+from fairpriv_core.engine.modules import MODULE_KIND, ModuleShape, is_module
 from fairpriv_core.engine.products import multiply
 from fairpriv_core.errors import BadInput
 from fairpriv_core.seeds import public_generator
@@ -69,6 +70,11 @@ class NetworkShape:
     def __post_init__(self) -> None:
         checks.whole(low=1, inputs=self.inputs, width=self.width)
         checks.whole(low=0, high=10, hidden_layers=self.hidden_layers)
+
+    @property
+    def outputs(self) -> int:
+        """The number of outputs: 1, the logit."""
+        return 1
 
     @property
     def layers(self) -> tuple[tuple[int, int], ...]:
@@ -165,7 +171,16 @@ def _forward(
     return scores
 
 
-AnyShape = NetworkShape | LayeredShape
+def check_name(network: str) -> None:
+    """Raise BadInput unless `network` is one of NETWORKS or a reference to a person's own."""
+    if network not in NETWORKS and not is_module(network):
+        raise BadInput(
+            f"network must be one of {', '.join(NETWORKS)}, or package:function of your own, got '{network}'.",
+            field="network",
+        )
+
+
+AnyShape = NetworkShape | LayeredShape | ModuleShape
 
 
 def build_network(
@@ -173,8 +188,11 @@ def build_network(
 ) -> AnyShape:
     """Return the network `name` for rows of `inputs` values, images or not; `hidden_layers` and `width` are an mlp's.
 
-    `outputs` is 1 for the logit of label 1, or the number of labels. BadInput where it does not fit the rows.
+    `outputs` is 1 for the logit of label 1, or the number of labels. BadInput where it does not fit the rows; whether a
+    person's own does is found out when it is opened.
     """
+    if is_module(name):
+        return ModuleShape(name, image or (inputs,), max(outputs, 2))
     if name != MLP:
         return build_image_network(name, image, outputs)
     return build_mlp(inputs, hidden_layers, width, outputs=outputs)
@@ -234,7 +252,13 @@ def build_vgg9(image: Image, outputs: int) -> LayeredShape:
 
 def read_shape(network: Mapping[str, Any]) -> AnyShape:
     """Return the network that is stored with a trained model."""
-    return (LayeredShape if network["kind"] == LAYERED_KIND else NetworkShape).from_json(network)
+    kinds: dict[str, type[LayeredShape | ModuleShape]] = {LAYERED_KIND: LayeredShape, MODULE_KIND: ModuleShape}
+    return kinds.get(network["kind"], NetworkShape).from_json(network)
+
+
+def count_known(shape: AnyShape) -> int | None:
+    """Return how many parameters a network has; None of a person's own, which only those open who train with it."""
+    return None if isinstance(shape, ModuleShape) else shape.size
 
 
 def estimate_memory(shape: AnyShape, batch_size: int) -> int:

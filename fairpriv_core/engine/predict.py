@@ -4,6 +4,8 @@ A model is a network's description (JSON) and flat parameters (P,). Its kinds:
 
 * "mlp": what `NetworkShape.to_json` gives; the score is the probability of label 1.
 * "layers": what `LayeredShape.to_json` gives; a probability for each of l labels.
+* "module": what `ModuleShape.to_json` gives; a probability for each of l labels. The only kind that loads torch, and
+  the package that its reference names.
 * "mixture": `members` are networks, `weights` (m,) sum to 1, the parameters lie one after the other. The score is the
   mean of the members' scores; with `randomised`, of their decisions: the chance that a member drawn at random says 1.
 * "joint": `base` gives the chances of k groups' two labels, code 2 group + label; the score is the share of those with
@@ -25,6 +27,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -42,6 +45,7 @@ from fairpriv_core.engine.layers import (
     MeanPool,
     Place,
 )
+from fairpriv_core.engine.modules import MODULE_KIND
 from fairpriv_core.engine.networks import MLP, NetworkShape, logits
 from fairpriv_core.engine.trees import TREES_KIND, Trees, count_trees
 from fairpriv_core.errors import BadInput
@@ -50,7 +54,18 @@ from fairpriv_core.notions.rates import decide
 
 _NUMBERS = 2**23  # that a chunk of rows may take at its largest layer
 MIXTURE_KIND, JOINT_KIND, DERIVED_KIND, THRESHOLDS_KIND = "mixture", "joint", "derived", "thresholds"
-_KINDS = (MLP, LAYERED_KIND, TREES_KIND, CORRECTED_KIND, THRESHOLDS_KIND, MIXTURE_KIND, JOINT_KIND, DERIVED_KIND)
+_KINDS = (
+    MLP,
+    LAYERED_KIND,
+    MODULE_KIND,
+    TREES_KIND,
+    CORRECTED_KIND,
+    THRESHOLDS_KIND,
+    MIXTURE_KIND,
+    JOINT_KIND,
+    DERIVED_KIND,
+)
+_OWN = "fairpriv_core.engine.torch.module_kernel"  # it needs torch, which takes seconds to load
 THRESHOLD = 0.5  # of a model that is not randomised
 _CHUNK = 16384
 
@@ -65,11 +80,28 @@ def predict_layers(shape: LayeredShape, parameters: np.ndarray, rows: np.ndarray
     for start in range(0, len(rows), chunk):
         part = slice(start, start + chunk)
         scores[part] = _forward(shape, own, np.asarray(rows[part], dtype=np.float32))
-    if shape.outputs == 1:
+    return _as_chances(scores)
+
+
+def predict_module(network: Mapping[str, Any], parameters: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the chances (n, l) of the labels of `rows` (n, d), float64, by a person's own PyTorch module.
+
+    BadInput for rows of another width, where the module is not installed, and where it is not the one it was.
+    """
+    wide = int(np.prod(network["size"]))
+    if rows.shape[1] != wide:
+        raise BadInput(f"the model takes {wide} encoded columns, got {rows.shape[1]}.")
+    scores: np.ndarray = import_module(_OWN).score_module(network, parameters, rows)
+    return _as_chances(scores)
+
+
+def _as_chances(scores: np.ndarray) -> np.ndarray:
+    """Return the chances (n, l) of the labels from outputs (n, 1) or (n, l), which are used up."""
+    if scores.shape[1] == 1:
         positive = 0.5 * (1.0 + np.tanh(0.5 * scores))
         return np.concatenate([1.0 - positive, positive], axis=1)
     scores -= scores.max(axis=1, keepdims=True)
-    probabilities = np.exp(scores)
+    probabilities: np.ndarray = np.exp(scores)
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     return probabilities
 
@@ -189,6 +221,8 @@ def count_parameters(network: Mapping[str, Any]) -> int:
         return count_parameters(network["score"])
     if network["kind"] == LAYERED_KIND:
         return LayeredShape.from_json(network).size
+    if network["kind"] == MODULE_KIND:
+        return int(network["parameters"])
     if network["kind"] == TREES_KIND:
         return count_trees(network)
     if network["kind"] == CORRECTED_KIND:
@@ -200,6 +234,8 @@ def count_labels(network: Mapping[str, Any]) -> int:
     """Return how many labels l the network tells apart."""
     if network["kind"] == MIXTURE_KIND:
         return count_labels(network["members"][0])
+    if network["kind"] == MODULE_KIND:
+        return int(network["labels"])
     return LayeredShape.from_json(network).labels if network["kind"] == LAYERED_KIND else 2
 
 
@@ -232,7 +268,9 @@ def _scores(
     """Return the scores (n, l) of a chunk of rows."""
     if network["kind"] == LAYERED_KIND:
         return predict_layers(LayeredShape.from_json(network), parameters, rows)
-    if network["kind"] == MIXTURE_KIND and network["members"][0]["kind"] == LAYERED_KIND:
+    if network["kind"] == MODULE_KIND:
+        return predict_module(network, parameters, rows)
+    if network["kind"] == MIXTURE_KIND and network["members"][0]["kind"] in (LAYERED_KIND, MODULE_KIND):
         each = parameters.reshape(len(network["members"]), -1)  # copies of one network, whose scores are averaged
         parts = zip(network["members"], network["weights"], each, strict=True)
         mean: np.ndarray = np.sum([w * _scores(member, own, rows, group) for member, w, own in parts], axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +14,15 @@ from fairpriv_core.privacy.event import Events
 
 if TYPE_CHECKING:  # it needs torch
     from fairpriv_core.privacy.mechanism import Mechanism
+
+
+DEVICE = "FAIRPRIV_DEVICE"  # of the environment: where this machine's runs multiply
+CPU = "cpu"
+
+
+def find_device() -> str:
+    """Return the device that this machine's runs multiply on: "cpu", or what the environment names, such as "cuda"."""
+    return os.environ.get(DEVICE, "").strip() or CPU
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,7 @@ class Training:
     observer: Observer
     checkpoint: Mapping[str, np.ndarray] | None = None
     given: Mapping[str, Any] | None = None
-    device: str = "cpu"
+    device: str = CPU
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ class MethodInfo:
 class Parameter:
     """How a form shows one hyper-parameter: its help, valid range (inclusive), scale and the paper's value.
 
+    Where it is `open`, values beside `choices` may do: the method checks them.
     `fairer` is for the one that trades accuracy against fairness: whether "more" or "less" of it is fairer. One that
     came later is `unsaid` while it has its default, so that runs from before it keep their names. Those that it
     `replaces` do not apply where it is set.
@@ -82,6 +83,7 @@ class Parameter:
     high: float | None = None
     log: bool = False
     choices: tuple[str, ...] = ()
+    open: bool = False
     paper: str | None = None
     expert: bool = False
     unit: str = ""

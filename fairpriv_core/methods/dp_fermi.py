@@ -28,7 +28,6 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_factors
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.loop import OneSum, Sampled, Seeding
 from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.engine.training import Fitted, Training
@@ -230,7 +229,7 @@ class DpFermi(FitsMany):
         """Train K models in one loop; RunFailed where a group has too few noisy records or training diverges."""
 
         setting = Setting(methods, trains, trainings)
-        rules = _OF_CLASSES if isinstance(setting.shape, LayeredShape) else _OF_A_LOGIT
+        rules = _OF_CLASSES if setting.shape.outputs > 1 else _OF_A_LOGIT
         return setting.run(rules[methods[0].variant](setting))
 
     def _claim(self, n_train: int, delta: float) -> float:

@@ -77,6 +77,7 @@ class DpFermiRecord(NoisySums):
     multiplier: float = fields.fixed_multiplier(5.0)
     gap_target: float | None = fields.penalty_gap_target()
     dual_step: float = fields.adversary_step(0.1)
+    network: str = fields.network()
     dual_norm: float = fields.adversary_norm(5.0)
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")
     noise_gap: float | None = fields.noise_gap()

@@ -23,7 +23,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.networks import AnyShape
+from fairpriv_core.engine.networks import NETWORKS, AnyShape
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
@@ -114,6 +114,7 @@ class FairDpCertified(NoisySums):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.one_of(("sgd",), optimizer=self.optimizer)
+        checks.one_of(NETWORKS, network=self.network)  # the certificate is one of the scoring layer, which they end in
         checks.one_of(fields.VARIANTS, variant=self.variant)
         checks.positive(weight_bound=self.weight_bound)
         checks.whole(low=2, ensemble=self.ensemble)

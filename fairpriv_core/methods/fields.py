@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Protocol, cast
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import steps_per_epoch
-from fairpriv_core.engine.networks import MLP, NETWORKS
+from fairpriv_core.engine.networks import MLP, NETWORKS, check_name
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import Method, MethodInfo, Variant, parameter
 from fairpriv_core.notions.cells import LABELS
@@ -78,8 +78,10 @@ def network() -> Any:
     return parameter(
         MLP,
         "Network",
-        "mlp: hidden layers and width as set. For images: cnn_small, 2 convolutions and 2 dense layers; vgg9, 9.",
+        "mlp: hidden layers and width as set. For images: cnn_small, 2 convolutions and 2 dense layers; vgg9, 9. "
+        "Your own: package:function of an installed package, which builds a PyTorch module.",
         choices=NETWORKS,
+        open=True,
         unsaid=True,
     )
 
@@ -428,7 +430,7 @@ def check_layers(method: HasLayers) -> None:
     checks.whole(low=0, high=10, hidden_layers=method.hidden_layers)
     checks.positive(learning_rate=method.learning_rate)
     checks.one_of(OPTIMIZERS, optimizer=method.optimizer)
-    checks.one_of(NETWORKS, network=network_of(method))
+    check_name(network_of(method))
 
 
 def surrogate_of(method: object, target: Target) -> Surrogate:

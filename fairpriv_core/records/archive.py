@@ -23,7 +23,9 @@ def write_archive(path: str | Path, model: Model, fitted: Mapping[str, Any]) -> 
             for name, content in {**model.write(), ESTIMATOR: text.encode()}.items():
                 archive.writestr(name, content)
     except (TypeError, ValueError) as error:
-        raise BadInput(f"only labels, groups and settings that are texts or numbers are saved: {error}.") from error
+        raise BadInput(
+            f"only labels, groups, settings and a module that are texts or numbers are saved: {error}."
+        ) from error
     except OSError as error:
         raise BadInput(f"the model cannot be written: {path} ({error.strerror}).", field="path") from error
 

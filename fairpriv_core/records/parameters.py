@@ -65,7 +65,7 @@ def build_method(kind: type[Method], given: Mapping[str, Any]) -> Method:
     hints = typing.get_type_hints(kind)
     values = {name: _coerce(name, value, hints[name]) for name, value in given.items()}
     for name, (shown, _) in parameters(kind).items():
-        if shown.choices and name in values and values[name] is not None:
+        if shown.choices and not shown.open and name in values and values[name] is not None:
             checks.one_of(shown.choices, **{name: values[name]})
     return kind(**values)
 

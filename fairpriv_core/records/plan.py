@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
-from fairpriv_core.engine.networks import AnyShape, estimate_memory, find_memory
+from fairpriv_core.engine.networks import AnyShape, count_known, estimate_memory, find_memory
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.base import Method, MethodInfo
 from fairpriv_core.methods.catalog import methods
@@ -153,8 +153,13 @@ def check_notion(name: str, info: MethodInfo, labels: int) -> None:
 
 
 def check_network(method: Method, data: Dataset) -> AnyShape:
-    """Return a method's network; BadInput where it does not fit the rows, or would not fit into memory."""
+    """Return a method's network; BadInput where it does not fit the rows, or would not fit into memory.
+
+    One of a person's own is not opened here, as its code runs where runs train alone.
+    """
     shape = build_shape(method, data)
+    if count_known(shape) is None:
+        return shape  # it is held against memory when it is opened
     drawn = (getattr(method, "sampling_rate", None) or 0.0) * data.n
     rows = count_batch(cast(TrainsNetwork, method), data.n) if hasattr(method, "batch_size") else int(drawn)
     needed = estimate_memory(shape, rows or 1)

@@ -17,8 +17,12 @@ from typing import Any
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.roles import Groups
 from fairpriv_core.data.schema import read_schema
+from fairpriv_core.engine.modules import hash_sources, is_module
+from fairpriv_core.engine.networks import count_known
+from fairpriv_core.engine.training import CPU, find_device
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
@@ -66,6 +70,11 @@ PLANNED_SENTENCE = (
     "The run was stopped by hand while raw curves could be watched: epsilon and event are those of its planned length."
 )
 FAILED_SENTENCE = "The run broke off by itself: epsilon and event are those planned; the ledger counts what left."
+#: of a person's own network; its name goes in
+NETWORK_ASSUMED = (
+    "Network {} gives each record an output and a gradient that depend on that record alone, which was tried on "
+    "made-up rows; the parameters that it was built with are public."
+)
 _LIBRARIES = ("fairpriv", "numpy", "torch", "scikit-learn", "dp-accounting", "randomgen")
 
 
@@ -202,7 +211,7 @@ def draft_record(
 
     `evaluation` is what its private evaluation will release on the test rows.
     """
-    assumed = train.assumptions.get(method.info.threat_model or "", ())
+    assumed = (*train.assumptions.get(method.info.threat_model or "", ()), *_assume_of_network(method))
     if config.share_samples:
         assumed = (*assumed, SHARED_SAMPLES_ASSUMED)
     draft = RunRecord(
@@ -221,7 +230,7 @@ def draft_record(
         assumptions=(*assumed, *method.assumptions(), *((SPLIT_ASSUMED,) if evaluation else ())),
         calibrated=method_to_json(method),
         data=_describe(config, train, test),
-        versions=library_versions(),
+        versions={**library_versions(), **name_sources(network_of(method)), **_name_device()},
         warnings=_warn(config, method, train),
     )
     return _state(draft, method, with_evaluation(method.event(train.n), evaluation))
@@ -324,15 +333,41 @@ def list_columns(train: Dataset) -> list[str] | None:
     return [column.name for column in read_schema(train.encoder)] if train.encoder else None
 
 
+def _assume_of_network(method: Method) -> tuple[str, ...]:
+    """Return what an epsilon takes as given of a person's own network."""
+    network = network_of(method)
+    private = method.info.threat_model is not None
+    return (NETWORK_ASSUMED.format(network),) if private and is_module(network) else ()
+
+
+def name_sources(network: str) -> dict[str, str]:
+    """Return a SHA-256 of the sources of a person's own network, and the version of what gives its gradients.
+
+    {} for the project's own; BadInput where its package is not installed.
+    """
+    return {"network": hash_sources(network), "opacus": metadata.version("opacus")} if is_module(network) else {}
+
+
+def _name_device() -> dict[str, str]:
+    """Return {"device": its name} where runs do not multiply on the processor."""
+    return {} if find_device() == CPU else {"device": find_device()}
+
+
 def _warn(config: RunConfig, method: Method, train: Dataset) -> tuple[str, ...]:
     idle, private = method.idle_reason(), method.info.threat_model is not None
     large = warn_of_delta(config.delta, train.n) if private else None
-    little = forecast(config, method, n_train=train.n, parameters=build_shape(method, train).size) if private else None
+    size = count_known(build_shape(method, train))
+    little = forecast(config, method, n_train=train.n, parameters=size) if private else None
     return tuple(warning for warning in (idle, large, little) if warning is not None)
 
 
-def forecast(config: RunConfig, method: Method, *, n_train: int, parameters: int) -> str | None:
-    """Return the sentence on a run of `method` (calibrated) that can learn next to nothing; None where it can."""
+def forecast(config: RunConfig, method: Method, *, n_train: int, parameters: int | None) -> str | None:
+    """Return the sentence on a run of `method` (calibrated) that can learn next to nothing.
+
+    None where it can, and where nobody has counted the network's parameters.
+    """
+    if parameters is None:
+        return None
     signal = measure_signal(method.event(n_train), n_train=n_train, parameters=parameters)
     return say_little(signal, n_train=n_train, epsilon=config.epsilon, delta=config.delta)
 

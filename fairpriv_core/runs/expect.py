@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from fairpriv_core.engine.layers import LayeredShape
+from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.networks import AnyShape
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.fields import TrainsNetwork, count_batch
@@ -20,16 +21,20 @@ _PASSES = 50  # over all rows, where a step is a whole fit of a learner
 _SHOWN = 0.2  # of the training rows: about how many are predicted at the end of an epoch
 
 
-def expect_seconds(config: RunConfig, *, n_train: int, shape: AnyShape, rows: Iterable[RunRow]) -> tuple[float, bool]:
+def expect_seconds(
+    config: RunConfig, *, n_train: int, shape: AnyShape, rows: Iterable[RunRow]
+) -> tuple[float, bool] | None:
     """Return the seconds, and whether a run of the same method on the same data told them (`rows`, newest first).
 
-    `shape` is the network that is trained.
+    `shape` is the network that is trained. None where it is a person's own that no such run has trained.
     """
     steps, asked = config.method.steps(n_train), config.to_json()
     for row in rows:
         made = row.steps if row.status == "finished" and row.steps else row.step  # a search may end early
         if _name_kind(row.config) == _name_kind(asked) and made > 0 and row.seconds > 0:
             return row.seconds / made * steps, True
+    if isinstance(shape, ModuleShape):
+        return None
     layered = isinstance(shape, LayeredShape)
     row_seconds = shape.operations / (_LAYERED_PER_SECOND if layered else _PER_SECOND)
     step = _STEP + 6 * _count_rows(config.method, n_train) * row_seconds

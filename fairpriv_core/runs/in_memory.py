@@ -10,7 +10,7 @@ from typing import Any
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.predict import evaluate
-from fairpriv_core.engine.training import Snapshot, Training, Unwatched
+from fairpriv_core.engine.training import Snapshot, Training, Unwatched, find_device
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
@@ -67,7 +67,7 @@ def run_in_memory(
     mechanism = Mechanism(Randomness.fresh())
     live = LiveEpsilon(method.event(train.n), config.delta) if watch is not None and draft.epsilon else None
     observer = Unwatched() if watch is None else _Watched(watch, train, mechanism, live)
-    training = Training(notions()[config.notion], config.seed, mechanism, observer)
+    training = Training(notions()[config.notion], config.seed, mechanism, observer, device=find_device())
     try:
         fitted = method.fit(train, training)
     except RunFailed as error:

@@ -16,18 +16,19 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.predict import evaluate
-from fairpriv_core.engine.training import Observer, Snapshot, Training, Unwatched
+from fairpriv_core.engine.training import Observer, Snapshot, Training, Unwatched, find_device
 from fairpriv_core.errors import BadInput, Damaged, RunFailed, StoreError
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
 from fairpriv_core.privacy.event import Events, from_json
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import Plan
-from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.record import RunRecord, name_sources
 from fairpriv_core.records.reuse import count_shared, name_stream
 from fairpriv_core.store.checkpoint import Checkpoint, bind, check_binding, pack
 from fairpriv_core.store.claim import LEASE_SECONDS, Beginning, Claim, LeaseLost, Progress
@@ -108,6 +109,7 @@ class FitObserver:
             mechanism=mechanism,
             observer=observer,
             checkpoint=None if checkpoint is None or is_start(checkpoint) else checkpoint,
+            device=find_device(),
         )
 
     def show(self, snapshot: Snapshot) -> None:
@@ -200,12 +202,15 @@ class RunSession:
         self._start: Mapping[str, Any] = {}
 
     def bind(self, plan: Plan, seal: Callable[[str], str]) -> None:
-        """Take the run's plan; RunFailed where its checkpoint is damaged or of something else.
+        """Take the run's plan, and open its network where that is a person's own: BadInput where it cannot be trained.
 
-        `seal` keys the digest of its data. A run never begins anew by itself: it would release all once more, at its
-        price.
+        RunFailed where its checkpoint is damaged or of something else. `seal` keys the digest of its data. A run never
+        begins anew by itself: it would release all once more, at its price.
         """
-        self._binding = bind(settings=self.claim.config, data=seal(plan.train.digest))
+        shape = build_shape(plan.method, plan.train)
+        own = {**shape.to_json(), **name_sources(shape.reference)} if isinstance(shape, ModuleShape) else None
+        settings, data = self.claim.config, seal(plan.train.digest)
+        self._binding = bind(settings=settings, data=data, network=own, device=find_device())
         self.watch = FitObserver(plan, alone=self.watches)
         if self._damaged:
             raise RunFailed(_DAMAGED.format(key=self.claim.key))

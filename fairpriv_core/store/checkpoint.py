@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 import fairpriv_core
+from fairpriv_core.engine.training import CPU
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.record import library_versions
 
 _HEAD = 4  # bytes that hold the header's length
-_VERSIONS = {"code", "libraries"}
+_VERSIONS = {"network", "device", "code", "libraries"}
 
 
 class OtherVersion(RunFailed):
@@ -57,14 +58,21 @@ def pack(arrays: Mapping[str, np.ndarray]) -> bytes:
     return len(head).to_bytes(_HEAD, "little") + head + b"".join(array.tobytes() for array in plain.values())
 
 
-def bind(*, settings: Mapping[str, Any], data: str) -> dict[str, Any]:
-    """Return what a checkpoint made now is bound to: settings, data (a keyed digest), code and library versions."""
+def bind(
+    *, settings: Mapping[str, Any], data: str, network: Mapping[str, Any] | None = None, device: str = CPU
+) -> dict[str, Any]:
+    """Return what a checkpoint made now is bound to: settings, data (a keyed digest), code and library versions.
+
+    `network` describes one of a person's own, with the hashes of its sources and of what it does not train. On another
+    `device` sums have other bits.
+    """
     asked = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    return {"settings": asked, "data": data, "code": hash_code(), "libraries": library_versions()}
+    where = {"network": None if network is None else dict(network), "device": None if device == CPU else device}
+    return {"settings": asked, "data": data, **where, "code": hash_code(), "libraries": library_versions()}
 
 
 def check_binding(checkpoint: Checkpoint, now: Mapping[str, Any], key: str) -> None:
-    """Raise RunFailed where a checkpoint was made from other data or settings, OtherVersion for code or libraries.
+    """Raise RunFailed where a checkpoint was made from other data or settings, OtherVersion for all that runs them.
 
     Going on would draw the same noise for another computation, and the difference of the two would show what the
     noise hides.

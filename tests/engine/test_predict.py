@@ -101,7 +101,7 @@ def test_rows_are_scored_chunk_by_chunk(monkeypatch: pytest.MonkeyPatch, *, rand
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    kinds = "mlp, layers, trees, corrected, thresholds, mixture, joint, derived"
+    kinds = "mlp, layers, module, trees, corrected, thresholds, mixture, joint, derived"
     with pytest.raises(BadInput, match=f"network kind must be one of {kinds}, got 'forest'"):
         count_parameters({"kind": "forest"})
 

@@ -16,9 +16,11 @@ from fairpriv_core.engine import kernel as kernel_module
 from fairpriv_core.engine import products
 from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.layers import Dense, LayeredShape
+from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.networks import NetworkShape
 from fairpriv_core.engine.torch.device import DeviceKernel
 from fairpriv_core.engine.torch.kernel import LayeredKernel
+from fairpriv_core.engine.torch.module_kernel import ModuleKernel
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy import sums
@@ -126,8 +128,11 @@ def test_a_sum_in_few_digits_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _largest_move("8192", 2) > 1.0
 
 
+MODULE = ModuleShape("tests.modules:normed", (64,), 2)
+
+
 def _kernels(models: int) -> dict[str, Kernel]:
-    logistic, deep = NetworkShape(64, 0, 1), NetworkShape(64, 2, 16)
+    logistic, deep, module = NetworkShape(64, 0, 1), NetworkShape(64, 2, 16), MODULE
     images = LayeredShape((1, 8, 8), (*SMALL.layers[:7], Dense(1)))
     start = {shape: np.stack([shape.initial(seed) for seed in range(models)]) for shape in (logistic, deep, images)}
     for own in start.values():
@@ -137,6 +142,7 @@ def _kernels(models: int) -> dict[str, Kernel]:
         "deep": Kernel(deep, start[deep]),
         "device": DeviceKernel(deep, start[deep], "cpu"),
         "images": LayeredKernel(images, start[images]),
+        "module": ModuleKernel(module, np.stack([module.initial(seed) for seed in range(models)]) + np.float32(0.01)),
     }
 
 
@@ -162,16 +168,23 @@ def test_no_row_changes_what_another_gives(name: str, n: int, streams: int, valu
         assert np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("name", ["logistic", "deep", "images"])
+@pytest.mark.parametrize("name", ["logistic", "deep", "images", "module"])
 @pytest.mark.parametrize("models", [1, 2])
 def test_a_batch_in_whole_blocks_does_not_depend_on_how_many_rows_follow(name: str, models: int) -> None:
     """Batch and secret sample pass through as one: the public update must not tell the sample's size."""
-    rows = np.random.default_rng(5).normal(size=(1, 700, 64)).astype(np.float32)
-    kernel, weights = _kernels(models)[name], np.full((models, 256), 0.5, dtype=np.float32)
-    found = []
+    kernel = _kernels(models)[name]
+    count = next(size for size in (256, 1_024) if kernel.parts_at(size))
+    rows = np.random.default_rng(5).normal(size=(1, count + 444, 64)).astype(np.float32)
+    weights, found = np.full((models, count), 0.5, dtype=np.float32), []
     for more in (0, 1, 3, 100, 128, 444):
-        passed = kernel.run(rows[:, : 256 + more])
-        total = kernel.weighted_sum(passed, weights, slice(0, 256)).copy()
-        found.append((passed.logits[:, :256].copy(), passed.norms[:, :256].copy(), total))
+        passed = kernel.run(rows[:, : count + more])
+        total = kernel.weighted_sum(passed, weights, slice(0, count)).copy()
+        found.append((passed.logits[:, :count].copy(), passed.norms[:, :count].copy(), total))
     for other in found[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
+
+
+def test_a_pass_of_which_that_is_not_known_takes_batch_and_sample_apart() -> None:
+    kernels = _kernels(1)
+    assert not any(kernels["device"].parts_at(count) for count in (128, 256, 1_024))
+    assert not kernels["module"].parts_at(256) and not kernels["deep"].parts_at(200)

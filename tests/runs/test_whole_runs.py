@@ -51,7 +51,7 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps.launch import request_cost
-from tests.methods.examples.catalog import EXAMPLES, labels_of, on_images, takes_images
+from tests.methods.examples.catalog import EXAMPLES, labels_of, on_images, takes_images, with_module
 from tests.methods.harness import RecordingMechanism, Release
 
 pytestmark = pytest.mark.usefixtures("browser_that_hands_back")
@@ -61,6 +61,10 @@ PROVED = [
     for name, examples in EXAMPLES.items()
     for place, method in enumerate(examples)
     if method.info.threat_model and method.unproved_reason() is None
+]
+PROVED += [
+    pytest.param(with_module(EXAMPLES[name][0], "normed"), id=f"{name}-module")
+    for name in ("dp_sgd", "pf_ld", "pf_ld_record")
 ]
 FOR_GROUPS = [case for case in PROVED if case.values[0].info.threat_model == "attribute"]
 FOR_RECORDS = [case for case in PROVED if case.values[0].info.threat_model == "record"]

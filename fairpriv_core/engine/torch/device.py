@@ -89,6 +89,10 @@ class DeviceKernel(Kernel):
         super().__post_init__()
         self._place = open_device(self.device)
 
+    def parts_at(self, count: int) -> bool:
+        """Nothing is known of how a device divides its products: batch and sample pass apart; see `Kernel.parts_at`."""
+        return False
+
     def run(self, rows: np.ndarray, squares: np.ndarray | None = None) -> DevicePass:
         """Return the pass over `rows` (S, B, d); see `Kernel.run`."""
         layers: list[list[Any]] = [

@@ -12,9 +12,10 @@ Where parts begin follows from the network alone, so that a resumed fit gives th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -22,9 +23,18 @@ from torch import Tensor
 
 from fairpriv_core.engine.kernel import Batch, Kernel, Pass, SeededPass
 from fairpriv_core.engine.layers import LayeredShape
+from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.torch.device import exactly, open_device
 from fairpriv_core.engine.torch.layers import LayerCache, Outer, Scratch
-from fairpriv_core.engine.torch.model import LayeredModel, Seed, count_cached, count_working, seed_logit, seed_losses
+from fairpriv_core.engine.torch.model import (
+    LayeredModel,
+    Learnt,
+    Seed,
+    count_cached,
+    count_working,
+    seed_logit,
+    seed_losses,
+)
 from fairpriv_core.privacy.sums import BLOCK
 
 _WORKING = 4 * 2**20  # bytes of activations at once: what a processor's cache holds
@@ -34,6 +44,16 @@ _HELD = 31 * 2**20  # bytes: Linux' allocator gives back at once what is above t
 # that has to ask for its memory anew takes a third longer
 
 Seeds = Callable[[int, slice], Seed]  # of a model and some of the records
+
+
+class Learner(Protocol):
+    """One model, with parameters of its own."""
+
+    def score(self, rows: Tensor) -> Tensor:
+        """Return the scores (b, l) of `rows` (b, d)."""
+
+    def learn(self, rows: Tensor, seed: Seed) -> Learnt:
+        """Return what `rows` (b, d) give when `seed` of their scores is propagated back."""
 
 
 @dataclass
@@ -88,7 +108,7 @@ class LayeredPass(SeededPass):
 class LayeredKernel(Kernel):
     """K networks of layers over a flat array (K, P) that is updated in place and read at every pass."""
 
-    shape: LayeredShape
+    shape: LayeredShape | ModuleShape
     device: str = "cpu"
     _place: torch.device = field(init=False)
     _length: int = field(init=False)
@@ -98,8 +118,7 @@ class LayeredKernel(Kernel):
         self._place = open_device(self.device)
         self._total, self._exact = np.empty_like(self.parameters), np.empty(self.parameters.shape)
         working = _WORKING if self._place.type == "cpu" else _WORKING_ELSEWHERE
-        room = max(working // (self.parameters.itemsize * count_working(self.shape)), 1)
-        self._length = min(2 ** (room.bit_length() - 1), BLOCK)
+        self._length = self._count_rows(working // self.parameters.itemsize)
         torch.empty(_HELD, dtype=torch.uint8)  # never written: freeing it is what counts
 
     def take(self, batch: Batch) -> LayeredPass:
@@ -123,11 +142,11 @@ class LayeredKernel(Kernel):
 
     def score(self, models: slice, rows: np.ndarray) -> np.ndarray:
         """Return the outputs of some of the models on `rows` (n, d): (models, n) or (models, n, l)."""
-        return LayeredKernel(self.shape, self.parameters[models], self.device)._score(rows[None]).logits
+        return type(self)(self.shape, self.parameters[models], self.device)._score(rows[None]).logits
 
     def alone(self, model: int) -> LayeredKernel:
         """Return a kernel of one of the models, over the same parameters."""
-        return LayeredKernel(self.shape, self.parameters[model : model + 1], self.device)
+        return type(self)(self.shape, self.parameters[model : model + 1], self.device)
 
     @torch.inference_mode()
     def embed(self, passed: LayeredPass) -> np.ndarray:
@@ -173,9 +192,19 @@ class LayeredKernel(Kernel):
                 among = slice(start - rows.start, stop - rows.start)
                 inside = slice(start - part.start, stop - part.start)
                 by = factors[:, among].expand(len(cache), -1)
+                if not passed.cache:
+                    by = by * self._shrink(passed.each[:, model, start:stop], cache, inside)
                 mask = None if chosen is None else chosen[among]
                 total += torch.cat([layer.sum(own, inside, mask) for layer, own in zip(cache, by, strict=True)])
         return total
+
+    def _shrink(self, each: np.ndarray, cache: Sequence[LayerCache], rows: slice) -> Tensor:
+        """Return what keeps gradients that were made again as short as those that were clipped: 1 where they are.
+
+        They have the same bits on a processor; on other devices what is added in no fixed order may come out longer.
+        """
+        before, again = self._send(each), torch.stack([layer.squares[rows] for layer in cache])
+        return torch.where(again > before, (before / again).sqrt(), 1.0)
 
     def _caches(self, passed: LayeredPass, model: int) -> Iterator[tuple[slice, list[LayerCache]]]:
         """Yield each part of the records with its cache by layer, held since the forward pass or made again."""
@@ -192,7 +221,7 @@ class LayeredKernel(Kernel):
     def derive(self, rows: np.ndarray, seeds: Seeds, *, of_losses: bool = False) -> LayeredPass:
         """Return the pass over `rows` (S, B, d) with the gradients of what `seeds` derive of their scores."""
         passed = self._begin(rows, seeds, of_losses=of_losses)
-        keeps = passed.values.size * count_cached(self.shape) * self.parameters.itemsize <= _CACHED
+        keeps = passed.values.size * self._count_cached() * self.parameters.itemsize <= _CACHED
         with exactly(self._place):
             for model in range(len(self.parameters)):
                 network, held = self._open(model), list[list[LayerCache]]()
@@ -233,7 +262,19 @@ class LayeredKernel(Kernel):
     def _parts(self, count: int) -> list[slice]:
         return [slice(start, min(start + self._length, count)) for start in range(0, count, self._length)]
 
-    def _open(self, model: int) -> LayeredModel:
+    def _count_rows(self, numbers: int) -> int:
+        """Return how many records to take at once where so many numbers are to be at hand: a power of two."""
+        assert isinstance(self.shape, LayeredShape)
+        room = max(numbers // count_working(self.shape), 1)
+        return min(1 << (room.bit_length() - 1), BLOCK)
+
+    def _count_cached(self) -> int:
+        """Return how many numbers of a record are cached until its weight is known."""
+        assert isinstance(self.shape, LayeredShape)
+        return count_cached(self.shape)
+
+    def _open(self, model: int) -> Learner:
+        assert isinstance(self.shape, LayeredShape)
         own = self._send(self.parameters[model])
         return LayeredModel(self.shape, own, self._scratch, multiple=max(self._length // 4, 1))
 

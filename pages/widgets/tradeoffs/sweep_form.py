@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.engine.modules import ENTRY_POINTS, is_module, list_installed
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Parameter, parameters
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
@@ -131,7 +132,23 @@ def paste_sweep() -> dict[str, Any]:
     text = st.text_area("The file", height=330, **mount("sweep.text", default=_EXAMPLE), help="As for fairpriv sweep.")
     raw = read_toml(str(keep("sweep.text", text)), what="this")
     refuse_files(raw)
+    refuse_code(raw)
     return raw
+
+
+def refuse_code(raw: Any, name: str = "") -> None:
+    """Raise BadInput where a pasted sweep names a network that no installed package offers: its code would be run."""
+    if isinstance(raw, Mapping):
+        for key, part in raw.items():
+            refuse_code(part, str(key).rpartition(".")[2])
+    if isinstance(raw, list):
+        for part in raw:
+            refuse_code(part, name)
+    if name == "network" and is_module(str(raw)) and raw not in list_installed().values():
+        raise BadInput(
+            f"network '{raw}' is not one that an installed package offers ({ENTRY_POINTS}); for it run fairpriv sweep.",
+            field="network",
+        )
 
 
 def refuse_files(raw: Any) -> None:

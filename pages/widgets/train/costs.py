@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.networks import count_known
 from fairpriv_core.ledger.launch import foresee_launch
 from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
@@ -55,11 +56,18 @@ def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
 
 def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
     """Say how long the run may take; `rows` are the store's, newest first."""
-    seconds, known = expect_seconds(config, n_train=plan.n_train, shape=plan.shape, rows=rows)
+    sizes = f"{plan.n_train:,} training rows, {plan.steps:,} steps"
+    parameters = count_known(plan.shape)
+    expected = expect_seconds(config, n_train=plan.n_train, shape=plan.shape, rows=rows)
+    if parameters is not None:
+        sizes += f", {parameters:,} parameters"
+    if expected is None:
+        st.caption("Expected time: not known before the first run of this network", help=sizes)
+        return
+    seconds, known = expected
     words = f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
     time = f"about {words}" if known else f"roughly {words}"
     first = "" if known else "No run of this kind is known yet. "
-    sizes = f"{plan.n_train:,} training rows, {plan.steps:,} steps, {plan.shape.size:,} parameters."
     st.caption(f"Expected time: {time}", help=first + sizes)
 
 
@@ -72,7 +80,7 @@ def warn_of_idling(plan: Plan) -> None:
 
 def warn_of_noise(config: RunConfig, plan: Plan) -> bool:
     """Warn where public numbers say that next to nothing can be learned; return whether they do."""
-    little = forecast(config, plan.method, n_train=plan.n_train, parameters=plan.shape.size)
+    little = forecast(config, plan.method, n_train=plan.n_train, parameters=count_known(plan.shape))
     if little is not None:
         st.warning(plain(little), icon=":material/grain:")
     return little is not None

@@ -12,12 +12,13 @@ from typing import Any, cast, get_args, get_type_hints
 import streamlit as st
 
 from fairpriv_core.data.dataset import TEST_SHARE, Dataset
-from fairpriv_core.engine.networks import FOR_IMAGES, MLP, NETWORKS
+from fairpriv_core.engine.modules import list_installed
+from fairpriv_core.engine.networks import FOR_IMAGES, MLP
 from fairpriv_core.methods.base import Method, Parameter, parameters
 from fairpriv_core.methods.fields import find_fitting_batch
 from fairpriv_core.records.config import OF_MLP
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import forget, keep, mount, mount_index, mount_number, value
+from pages.widgets.shared.state import forget, keep, mount, mount_index, mount_number, tell_apart, value
 
 _STEPS_A_DECADE = 12
 _WIDEST_SLIDER = 100
@@ -26,7 +27,7 @@ _TITLES = {
     "cnn_small": "Small: 2 convolutions, 2 dense layers",
     "vgg9": "Large: 6 convolutions, 3 dense layers",
 }
-_HELP = "More layers see more in an image; noise grows with the number of parameters."
+_HELP = "More layers see more; noise grows with the number of parameters."
 
 
 def choose_parameters(
@@ -204,7 +205,7 @@ def _unit(shown: Parameter) -> str:
 
 
 def choose_network(kind: type[Method], dataset: Dataset) -> tuple[str | None, tuple[str, ...]]:
-    """Draw the choice where rows are images and `kind` leaves it.
+    """Draw the choice where `kind` leaves it: rows are images, or an installed package offers a network.
 
     Returns the network's name, or None where there is no choice, and the parameters that the form has to leave out.
     """
@@ -212,9 +213,12 @@ def choose_network(kind: type[Method], dataset: Dataset) -> tuple[str | None, tu
         if dataset.image is not None:
             st.caption(f"This method takes no convolutions: it trains on the {dataset.features:,} pixels as columns.")
         return None, ()
-    if dataset.image is None:
+    own = {} if kind.info.certifies else {reference: name for name, reference in list_installed().items()}
+    if dataset.image is None and not own:
         return None, ("network",)
-    mounted = mount_index("p.network", NETWORKS, FOR_IMAGES)
-    chosen = st.selectbox("Network", NETWORKS, **mounted, format_func=_TITLES.__getitem__, help=_HELP)
+    shipped = _TITLES if dataset.image is not None else {MLP: "Hidden layers and width as set"}
+    titles = tell_apart({**shipped, **{reference: f"{name}, installed" for reference, name in own.items()}})
+    mounted = mount_index("p.network", titles, FOR_IMAGES if dataset.image is not None else MLP)
+    chosen = st.selectbox("Network", list(titles), **mounted, format_func=titles.__getitem__, help=_HELP)
     network = str(keep("p.network", chosen))
     return network, ("network",) if network == MLP else ("network", *OF_MLP)

@@ -42,6 +42,17 @@ def on_images(method: Any) -> Any:
     return dataclasses.replace(_with_large_batches(method), network="cnn_small", **fixed)
 
 
+def with_module(method: Any, network: str) -> Any:
+    """Return `method` with a PyTorch module of `tests.modules`."""
+    fixed = {name: parameters(method)[name][1].default for name in ("hidden_layers", "width")}
+    return dataclasses.replace(_with_large_batches(method), network=f"tests.modules:{network}", **fixed)
+
+
+def takes_modules(method: Method) -> bool:
+    """Return whether a method trains modules: one that certifies knows the layers that it certifies."""
+    return takes_images(method) and trains_network(method) and not method.info.certifies
+
+
 def labels_of(method: Method | type[Method]) -> int:
     """Return how many labels the method's images have: three where it tells more than two apart."""
     return 3 if method.info.max_labels is None else 2
@@ -55,6 +66,9 @@ def cases() -> Iterator[ParameterSet]:
             make: Make = partial(make_images, labels=labels_of(each[0]))
             convolved = dict.fromkeys(on_images(method) for method in each if trains_network(method))
             yield from (pytest.param(method, make, id=f"{name}-images-{i}") for i, method in enumerate(convolved))
+        if takes_modules(each[0]):
+            yield pytest.param(with_module(each[0], "block"), make_data, id=f"{name}-block")
+            yield pytest.param(with_module(each[0], "cnn"), make, id=f"{name}-cnn")
         if each[0].info.max_labels is None:
             deep = dataclasses.replace(_with_large_batches(each[0]), hidden_layers=2, width=6)
             yield pytest.param(deep, make_three, id=f"{name}-three-labels")

@@ -1,0 +1,319 @@
+"""A person's own PyTorch module with per-record gradients by Opacus' hooks: built, opened once, and used by kernels.
+
+Opacus gives gradients and nothing else: clipping, sums, noise and counting are this project's. What is not trained
+(frozen parameters, buffers) never changes, so that a module is its trainable parameters, one flat vector, and what it
+was built with. Parts without trainable parameters are used as in evaluation: dropout does nothing, and frozen batch
+norm divides by what it holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, groupby
+from threading import RLock
+from typing import Any
+
+import numpy as np
+import torch
+from opacus import GradSampleModule
+from torch import Tensor, nn
+
+from fairpriv_core.engine.modules import ModuleShape, find_held, hash_sources, import_build
+from fairpriv_core.engine.torch.device import open_device
+from fairpriv_core.engine.torch.model import Learnt, Seed
+from fairpriv_core.engine.torch.module_checks import check_layers, check_module
+from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.privacy.sums import BLOCK
+from fairpriv_core.seeds import public_generator
+
+_WIDE = 512  # values whose squares are added in their own precision (privacy/sums.py counts on no more than 4,096)
+_CHUNK = 1024
+
+
+def open_module(shape: ModuleShape, device: str) -> OpenModule:
+    """Return the module of `shape` on `device`, built and checked; once in a process.
+
+    BadInput, in a sentence, where it is not installed, cannot be built for these rows, gives something else than one
+    output a record and label, is not what a stored model was trained with, or where no record has a part of its own.
+    """
+    held = find_held(shape.reference)
+    if held is None:
+        return open_installed(shape, device)
+    if (shape, device) not in held.opened:
+        held.opened[shape, device] = OpenModule(shape, device)
+    opened: OpenModule = held.opened[shape, device]
+    return opened
+
+
+@lru_cache(maxsize=8)
+def open_installed(shape: ModuleShape, device: str) -> OpenModule:
+    """Return the module of an installed package, opened once in a process."""
+    return OpenModule(shape, device)
+
+
+class OpenModule:
+    """A module that has passed all checks. Several models take turns in it: each puts its parameters in first."""
+
+    def __init__(self, shape: ModuleShape, device: str) -> None:
+        self.shape, self.place, self.lock = shape, open_device(device), RLock()
+        self.code = hash_sources(shape.reference)
+        if shape.expected is not None and self.code != shape.expected[0]:
+            raise BadInput(_say_changed(shape.reference, "its package's sources are"), field="network")
+        module = build_module(shape, 0)
+        self.fixed = hash_fixed(module)
+        if shape.expected is not None and self.fixed != shape.expected[1]:
+            raise BadInput(_say_changed(shape.reference, "its frozen parameters and buffers are"), field="network")
+        self.trained = [(name, each) for name, each in module.named_parameters() if each.requires_grad]
+        self.size = sum(each.numel() for _, each in self.trained)
+        self.layers = _divide(self.trained)
+        with _unwarned():
+            self._gradients = GradSampleModule(module, loss_reduction="sum", strict=False).to(self.place)
+        self._held = [*module.parameters(), *module.buffers()]
+        self._owner: object = None
+        self._versions = self._read_versions()
+        check_module(self)
+
+    def initial(self, seed: int) -> np.ndarray:
+        """Return the trainable parameters (P,) float32 that the module is built with; BadInput if others change too."""
+        module = build_module(self.shape, seed)
+        if hash_fixed(module) != self.fixed:
+            raise BadInput(
+                f"network '{self.shape.reference}' has frozen parameters or buffers that differ from one build to "
+                "another; load them from a file, or train them.",
+                field="network",
+            )
+        parts = [each.detach().numpy().ravel() for each in module.parameters() if each.requires_grad]
+        return np.concatenate(parts).astype(np.float32)
+
+    @torch.no_grad()
+    def load(self, flat: Tensor, owner: object) -> None:
+        """Put parameters (P,) into the module, unless `owner` was the last to do so."""
+        if owner is self._owner:
+            return
+        self._owner, start = owner, 0
+        for _, each in self.trained:
+            each.copy_(flat[start : start + each.numel()].view(each.shape))
+            start += each.numel()
+        self._versions = self._read_versions()
+
+    def read(self) -> Tensor:
+        """Return the parameters (P,) that are in the module."""
+        return torch.cat([each.detach().reshape(-1).clone() for _, each in self.trained])
+
+    def hash_state(self) -> str:
+        """Return a SHA-256 of all that the module holds."""
+        return hash_values(self._gradients.named_parameters(), self._gradients.named_buffers())
+
+    def score(self, rows: Tensor) -> Tensor:
+        """Return the outputs (b, outputs) of `rows` (b, d)."""
+        with torch.no_grad():
+            scores = self._forward(rows)
+        self._require_unchanged()
+        return scores
+
+    def differentiate(self, row: Tensor, delta: Tensor) -> Tensor:
+        """Return the gradient (P,) of sum(delta * outputs) of one row (1, d), by autograd without Opacus."""
+        self._gradients.disable_hooks()
+        try:
+            with torch.inference_mode(False), torch.enable_grad(), _unwarned():
+                total = (delta * self._forward(row.clone())).sum()
+                wanted = [each for _, each in self.trained]
+                found = torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True)
+        finally:
+            self._gradients.enable_hooks()
+        return torch.cat([each.reshape(-1) for each in found])
+
+    def learn(self, rows: Tensor, seed: Seed) -> Learnt:
+        """Return what `rows` (b, d) give when `seed` of their outputs is propagated back."""
+        with torch.inference_mode(False), torch.enable_grad(), _unwarned():
+            scores = self._forward(rows.clone())
+            delta, values = seed(scores.detach())
+            try:
+                torch.autograd.backward(scores, delta)
+                gradients = [self._take(each, len(rows)) for _, each in self.trained]
+            finally:
+                self._clear()
+        self._require_unchanged()
+        cache = [Gradients.of(gradients[first:stop]) for first, stop in self._places]
+        return Learnt(scores.detach(), values, list(cache))
+
+    @property
+    def _places(self) -> Iterator[tuple[int, int]]:
+        """Yield which of the trained parameters each layer has."""
+        first = 0
+        for _, group in groupby(self.trained, key=_name_layer):
+            count = len(list(group))
+            yield first, first + count
+            first += count
+
+    def _forward(self, rows: Tensor) -> Tensor:
+        found = self._gradients(rows.view(-1, *self.shape.size_in))
+        return as_outputs(found, self.shape, len(rows))
+
+    def _take(self, parameter: Any, count: int) -> Tensor:
+        """Return each record's gradient (count, n) of one parameter; 0 of one that no output came through."""
+        found = parameter.grad_sample
+        if found is None:
+            return torch.zeros(count, parameter.numel(), device=self.place)
+        if not isinstance(found, Tensor) or found.shape != (count, *parameter.shape):
+            raise RunFailed(
+                f"network '{self.shape.reference}' gave no gradient of {count} records' own: stopped before a sum."
+            )
+        return found.detach().reshape(count, -1)
+
+    def _clear(self) -> None:
+        each: Any
+        for _, each in self.trained:
+            each.grad = each.grad_sample = None
+
+    def _require_unchanged(self) -> None:
+        """Stop where a parameter or buffer was written to in forward: what one record left there, others would see."""
+        if self._read_versions() != self._versions:
+            raise RunFailed(
+                f"network '{self.shape.reference}' changed a parameter or buffer in forward: records would not stay "
+                "apart."
+            )
+
+    def _read_versions(self) -> list[int]:
+        return [each._version for each in self._held]
+
+
+@dataclass
+class Gradients:
+    """The gradients of one layer's parameters, each (b, n), as they are; a sum adds these very numbers up."""
+
+    squares: Tensor
+    parts: list[Tensor]
+
+    @classmethod
+    def of(cls, parts: list[Tensor]) -> Gradients:
+        """Return the gradients with their squared norms."""
+        return cls(sum(map(measure_squares, parts), torch.tensor(0.0)).float(), parts)
+
+    def sum(self, weights: Tensor, rows: slice, chosen: Tensor | None) -> Tensor:
+        """Return the sum over `rows` of weight times gradient, flat; what is not `chosen` contributes nothing."""
+        each = (part[rows] for part in self.parts)
+        if chosen is not None:
+            each = (torch.where(chosen[:, None], part, 0.0) for part in each)
+        return torch.cat([add_blocks(weights, part) for part in each])
+
+
+def add_blocks(weights: Tensor, values: Tensor) -> Tensor:
+    """Return weights (b,) @ values (b, n), float64 (n,): BLOCK rows at a time in float32 (privacy/sums.py)."""
+    whole = len(weights) - len(weights) % BLOCK
+    if not whole:
+        return (weights @ values).double()
+    blocks = weights[:whole].view(-1, 1, BLOCK) @ values[:whole].view(-1, BLOCK, values.shape[1])
+    total = blocks.sum(dim=(0, 1), dtype=torch.float64)
+    if whole < len(weights):
+        total += weights[whole:] @ values[whole:]
+    return total
+
+
+def measure_squares(values: Tensor) -> Tensor:
+    """Return the squared L2 norm of each of `values` (b, n), (b,) float64: _WIDE squares at a time in float32."""
+    size = values.shape[1]
+    whole = size - size % _WIDE
+    total = _square(values[:, whole:]).double()
+    if whole:
+        total += _square(values[:, :whole].reshape(len(values), -1, _WIDE)).sum(dim=1, dtype=torch.float64)
+    return total
+
+
+def _square(values: Tensor) -> Tensor:
+    """Return the sum of squares along the last axis; NumPy's product takes a tenth of the time on a processor."""
+    if values.device.type == "cpu":
+        own = values.numpy()
+        return torch.from_numpy(np.vecdot(own, own))
+    return values.square().sum(dim=-1)
+
+
+def build_module(shape: ModuleShape, seed: int) -> nn.Module:
+    """Return a module that was built under the public `seed`, in float32, ready to train; BadInput where it cannot."""
+    reference, build = shape.reference, import_build(shape.reference)
+    draw = int(public_generator(seed, "initialisation").integers(2**62))
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(draw)
+            module = build(shape.size_in, shape.outputs)
+    except Exception as error:
+        raise BadInput(
+            f"network '{reference}' could not be built for rows of size {shape.size_in} and {shape.outputs} outputs: "
+            f"{type(error).__name__}: {error}",
+            field="network",
+        ) from error
+    if not isinstance(module, nn.Module):
+        raise BadInput(
+            f"network '{reference}' must build a torch.nn.Module, got {type(module).__name__}.", field="network"
+        )
+    module = deepcopy(module).float()  # whoever builds it may hold on to it
+    for part in module.modules():
+        part.training = any(each.requires_grad for each in part.parameters())
+    check_layers(shape.reference, module)
+    return module
+
+
+def hash_fixed(module: nn.Module) -> str:
+    """Return a SHA-256 of all that is not trained: names and values of frozen parameters and buffers."""
+    frozen = ((name, each) for name, each in module.named_parameters() if not each.requires_grad)
+    return hash_values(frozen, module.named_buffers())
+
+
+def hash_values(*named: Iterable[tuple[str, Tensor]]) -> str:
+    """Return a SHA-256 of names and values."""
+    digest = hashlib.sha256()
+    for name, each in chain(*named):
+        values = each.detach().cpu().contiguous()
+        digest.update(f"{name}\0{values.dtype}\0{tuple(values.shape)}\0".encode())
+        digest.update(values.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def as_outputs(found: Any, shape: ModuleShape, count: int) -> Tensor:
+    """Return what a module gave as (count, outputs); of two outputs for two labels their difference is the logit."""
+    if isinstance(found, Tensor) and len(found) == count:
+        flat = found.reshape(count, -1)
+        if flat.shape[1] == shape.outputs:
+            return flat
+        if shape.outputs == 1 and flat.shape[1] == shape.labels:
+            return flat[:, 1:] - flat[:, :1]
+    given = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+    raise BadInput(
+        f"network '{shape.reference}' must give ({count}, {shape.outputs}) for {count} rows, got {given}.",
+        field="network",
+    )
+
+
+def _divide(trained: list[tuple[str, nn.Parameter]]) -> list[slice]:
+    """Return where each layer's parameters lie in the flat vector; a layer is the part that they belong to."""
+    layers, start = [], 0
+    for _, group in groupby(trained, key=_name_layer):
+        size = sum(each.numel() for _, each in group)
+        layers.append(slice(start, start + size))
+        start += size
+    return layers
+
+
+def _name_layer(named: tuple[str, nn.Parameter]) -> str:
+    return named[0].rpartition(".")[0]
+
+
+def _say_changed(reference: str, what: str) -> str:
+    return (
+        f"network '{reference}' is not the one that this model was trained with: {what} others; install the version "
+        "that it was trained with."
+    )
+
+
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Keep quiet what PyTorch says of Opacus' hooks, on rows that need no gradient."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,163 @@
+"""What a person's own module must keep to before a protected row is shown to it: each record's part is its own.
+
+A bound on what one record adds holds where its output and gradient depend on that record alone. Layers that are known
+to mix records are refused by name, by Opacus' validator. For all else the module is tried on made-up rows: with one
+row replaced every other row must give the same bits, and a row among others the same gradient as autograd gives it
+alone. That also finds gradients that Opacus' hooks do not know how to make, and numbers drawn in forward.
+
+A trial is no proof for all rows: that is among what epsilon takes as given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from opacus.validators import ModuleValidator
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from fairpriv_core.engine.modules import ModuleShape
+from fairpriv_core.engine.torch.model import Learnt, Seed
+from fairpriv_core.errors import BadInput, RunFailed
+from fairpriv_core.seeds import public_generator
+
+_BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
+_ROWS = 8
+_MOVED = 0.1  # how far parameters are moved: what starts at 0 would hide what is behind it
+_LARGE = 1e3
+_CLOSE = 1e-3  # of a gradient's norm: float32, in products of other sizes
+
+
+class Opened(Protocol):
+    """A module that is to be tried."""
+
+    shape: ModuleShape
+    place: torch.device
+    size: int
+
+    def load(self, flat: Tensor, owner: object) -> None: ...
+    def score(self, rows: Tensor) -> Tensor: ...
+    def learn(self, rows: Tensor, seed: Seed) -> Learnt: ...
+    def differentiate(self, row: Tensor, delta: Tensor) -> Tensor: ...
+    def hash_state(self) -> str: ...
+    def read(self) -> Tensor: ...
+
+
+def check_layers(reference: str, module: nn.Module) -> None:
+    """Raise BadInput for a module that has nothing to train, or a layer that Opacus refuses, with what to take."""
+    if any(is_lazy(each) for each in (*module.parameters(), *module.buffers())):
+        raise BadInput(f"network '{reference}' has a lazy layer; give its number of inputs.", field="network")
+    if not any(each.requires_grad for each in module.parameters()):
+        raise BadInput(f"network '{reference}' has no parameter that requires a gradient.", field="network")
+    for name, part in module.named_modules():
+        own = list(part.parameters(recurse=False))
+        if any(each.requires_grad for each in own) or (isinstance(part, _BATCH_NORMS) and not own):
+            _check_layer(reference, name, part)
+
+
+def _check_layer(reference: str, name: str, part: nn.Module) -> None:
+    validate = ModuleValidator.VALIDATORS.get(type(part))
+    mixes = isinstance(part, _BATCH_NORMS)
+    if not mixes and (validate is None or not validate(part)):
+        return
+    why = "mixes the records of a batch" if mixes else "gives Opacus no gradient of a record's own"
+    fix = ModuleValidator.FIXERS.get(type(part))
+    instead = f"take {_describe(fix(part))}, as Opacus' ModuleValidator.fix does" if fix else "take another layer"
+    raise BadInput(
+        f"network '{reference}' has {type(part).__name__} ('{name}'), which {why}: no record's part can be bounded; "
+        f"{instead}.",
+        field="network",
+    )
+
+
+def _describe(part: nn.Module) -> str:
+    return type(part).__name__ if any(True for _ in part.children()) else repr(part)
+
+
+def check_module(opened: Opened) -> None:
+    """Raise BadInput where an open module does not treat each record by itself; its parameters are as before."""
+    built = opened.read()
+    draw = public_generator(0, "trial of a network")
+    moved = built + torch.from_numpy(draw.uniform(-_MOVED, _MOVED, opened.size).astype(np.float32)).to(opened.place)
+    rows = _make_rows(opened, draw)
+    delta = torch.from_numpy(draw.uniform(0.5, 1.0, (_ROWS, opened.shape.outputs)).astype(np.float32)).to(opened.place)
+    opened.load(moved, moved)
+    try:
+        before = opened.hash_state()
+        first = opened.score(rows)
+        _require(opened, torch.isfinite(first).all(), "gives outputs that are not finite on rows from 0 to 1")
+        _require(opened, torch.equal(first, opened.score(rows)), _RANDOM)
+        _require(opened, opened.hash_state() == before, "changes a parameter or buffer in forward, such as a mean")
+        _check_others(opened, rows, delta)
+        _check_alone(opened, rows, delta)
+    except BadInput:
+        raise
+    except RunFailed as error:
+        raise BadInput(str(error), field="network") from error
+    except Exception as error:
+        reference, size = opened.shape.reference, opened.shape.size_in
+        raise BadInput(
+            f"network '{reference}' does not take rows of size {size} with values from 0 to 1: "
+            f"{type(error).__name__}: {error}",
+            field="network",
+        ) from error
+    opened.load(built, built)
+
+
+_RANDOM = "draws at random in forward, so that no run could go on from a checkpoint; set its dropout to 0"
+
+
+def _make_rows(opened: Opened, draw: np.random.Generator) -> Tensor:
+    """Return rows of numbers from 0 to 1, half of them whole: what a table's columns and numbers of words can be."""
+    rows = draw.uniform(0.0, 1.0, (_ROWS, opened.shape.inputs))
+    rows[::2] = np.rint(rows[::2])
+    return torch.from_numpy(rows.astype(np.float32)).to(opened.place)
+
+
+def _replaced(rows: Tensor) -> Iterator[tuple[int, Tensor]]:
+    """Yield the rows with one of them replaced, and which: by none, by another row, by one far out."""
+    for index in (0, len(rows) // 2, len(rows) - 1):
+        for value in (torch.zeros_like(rows[0]), rows[index - 1], rows[index] * _LARGE + _LARGE):
+            changed = rows.clone()
+            changed[index] = value
+            yield index, changed
+
+
+def _check_others(opened: Opened, rows: Tensor, delta: Tensor) -> None:
+    honest = _learn(opened, rows, delta)
+    for index, changed in _replaced(rows):
+        try:
+            other = _learn(opened, changed, delta)
+        except (IndexError, RuntimeError):  # a number that is no word of its vocabulary
+            continue
+        rest = [place for place in range(_ROWS) if place != index]
+        same = all(torch.equal(one[rest], another[rest]) for one, another in zip(honest, other, strict=True))
+        _require(opened, same, f"mixes the records of a batch: with row {index} replaced, others changed")
+
+
+def _check_alone(opened: Opened, rows: Tensor, delta: Tensor) -> None:
+    scores, *gradients = _learn(opened, rows, delta)
+    together = torch.cat(gradients, dim=1)
+    for index in range(_ROWS):
+        own = opened.differentiate(rows[index : index + 1], delta[index : index + 1])
+        off, length = float((together[index] - own).norm()), float(own.norm())
+        what = "has a layer for which Opacus' gradient of a record is not that of the record alone"
+        _require(opened, off <= _CLOSE * (length + 1e-6), f"{what} (off by {off:.2g} of {length:.2g})")
+        alone = opened.score(rows[index : index + 1])[0]
+        close = torch.allclose(alone, scores[index], rtol=_CLOSE, atol=_CLOSE)
+        _require(opened, close, "gives a row another output alone than among others")
+
+
+def _learn(opened: Opened, rows: Tensor, delta: Tensor) -> list[Tensor]:
+    """Return the outputs (b, outputs), and each parameter's gradients (b, n), of sum(delta * outputs)."""
+    learnt = opened.learn(rows, lambda scores: (delta, scores[:, 0]))
+    caches: list[Any] = learnt.cache
+    return [learnt.scores, *(part for cache in caches for part in cache.parts)]
+
+
+def _require(opened: Opened, holds: Any, otherwise: str) -> None:
+    if not bool(holds):
+        raise BadInput(f"network '{opened.shape.reference}' {otherwise}.", field="network")

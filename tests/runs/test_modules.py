@@ -1,0 +1,217 @@
+"""Runs of a person's own network: killed and gone on with bit for bit, told, predicted with, attacked."""
+
+from __future__ import annotations
+
+import io
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from fairpriv_core.cli.runs import answer_prediction, answer_run
+from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.data.schema import Numeric
+from fairpriv_core.engine import predict
+from fairpriv_core.engine.torch import module as opened
+from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.accountants import epsilon
+from fairpriv_core.privacy.event import from_json
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.model import Model
+from fairpriv_core.records.plan import plan_posting
+from fairpriv_core.runs import session
+from fairpriv_core.runs.audit import audit_model
+from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store import checkpoint
+from fairpriv_core.store.claim import Progress
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.work import WorkStore
+
+_WORK = """
+import os, signal, sys
+from fairpriv_core.runs import session
+from fairpriv_core.store.work import open_work
+from fairpriv_core.runs.worker import work_on
+
+def watch(progress):
+    if progress.step == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+session.COMMIT_SECONDS = 0.0
+work = open_work(None)
+work_on(work, work.claim(sys.argv[1]), on_commit=watch)
+"""
+SETTINGS: dict[str, dict[str, Any]] = {
+    "dp_sgd": {"epochs": 2, "batch_size": 600},
+    "pf_ld_record": {"epochs": 2, "sampling_rate": 0.1},
+}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def ask(network: str, method: str = "dp_sgd", **more: Any) -> RunConfig:
+    named = {"name": method, "network": f"tests.modules:{network}", **SETTINGS[method]}
+    data = {"dataset": "synthetic", "sensitive": "group"}
+    return build_config({"data": data, "notion": "demographic_parity", "method": named, "epsilon": 2, **more})
+
+
+def finish(store: RunStore, key: str) -> np.ndarray:
+    """Work on a run to its end and return its parameters."""
+    work = WorkStore(store.database)
+    work_on(work, work.claim(key))
+    assert store.row(key).status == "finished", store.row(key).error
+    with np.load(io.BytesIO(store.artifact(key, "model.npz"))) as stored:
+        return np.array(stored["parameters"])
+
+
+@pytest.mark.parametrize(("network", "method"), [("block", "dp_sgd"), ("words", "dp_sgd"), ("normed", "pf_ld_record")])
+def test_a_killed_run_goes_on_bit_for_bit(network: str, method: str, tmp_path: Path, local: RunStore) -> None:
+    config = ask(network, method, replay_noise=3)
+    with open_store(str(tmp_path / "other.db")) as other:
+        undisturbed = other.submit(config).key
+        expected = finish(other, undisturbed)
+        record = other.record(undisturbed)
+    key = local.submit(config).key
+    killed = subprocess.run([sys.executable, "-c", _WORK, key, "5"], timeout=120)
+    assert killed.returncode == -signal.SIGKILL and local.row(key).status == "lost"
+    assert WorkStore(local.database).recover() == 1
+    found, again = finish(local, key), local.record(key)
+    assert record is not None and again is not None and again.resumed_from_step >= 5
+    assert np.array_equal(found, expected) and (again.metrics, again.event) == (record.metrics, record.event)
+
+
+def test_a_finished_run_says_what_it_takes_as_given_and_what_it_cost(local: RunStore) -> None:
+    key = local.submit(ask("normed", "pf_ld_record")).key
+    finish(local, key)
+    record = local.record(key)
+    assert record is not None and record.epsilon is not None
+    assert record.epsilon <= 2.0 and epsilon(from_json(record.event), 1e-5) == record.epsilon
+    (assumed,) = [each for each in record.assumptions if "tests.modules:normed" in each]
+    assert "depend on that record alone, which was tried on made-up rows" in assumed
+    assert len(record.versions["network"]) == 64 and record.versions["opacus"]
+    assert "network tests.modules:normed" in answer_run(local.row(key), record).text
+    assert build_config(record.config).key == key
+    found = audit_model(record, Model.read(partial(local.artifact, key)), seed=0)
+    assert len(found["membership"]["attackers"]) == 4
+
+
+def test_a_model_predicts_where_its_network_is_and_says_where_it_is_not(local: RunStore, tmp_path: Path) -> None:
+    key, out, rows = local.submit(ask("normed")).key, tmp_path / "out.csv", tmp_path / "rows.csv"
+    finish(local, key)
+    model = Model.read(partial(local.artifact, key))
+    assert (model.network["kind"], model.network["reference"]) == ("module", "tests.modules:normed")
+    assert b"class" not in local.artifact(key, "model.json")
+    data = _read_synthetic()
+    rows.write_text("\n".join([",".join(data), *(",".join(map(str, row)) for row in zip(*data.values(), strict=True))]))
+    assert answer_prediction(key, str(rows), str(out)).document["rows"] == 3
+    network = {**model.network, "reference": "gone_since:build"}
+    with pytest.raises(BadInput, match="network 'gone_since:build' is not installed here"):
+        predict.predict_proba(network, model.parameters, np.zeros((2, network["size"][0])))
+    with pytest.raises(BadInput, match="is not the one that this model was trained with"):
+        predict.predict_proba({**model.network, "code": "0"}, model.parameters, np.zeros((2, network["size"][0])))
+    with pytest.raises(BadInput, match=r"the model takes .* encoded columns, got 3"):
+        predict.predict_proba(model.network, model.parameters, np.zeros((2, 3)))
+
+
+def _read_synthetic() -> Mapping[str, Any]:
+    columns = problems()["synthetic"].columns
+    return {
+        name: [0, 1, 2] if isinstance(each, Numeric) else [each.categories[0]] * 3 for name, each in columns.items()
+    }
+
+
+def test_a_checkpoint_serves_no_other_network(local: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sources changed, or what it does not train: the run waits for those that began it."""
+    key = local.submit(ask("normed")).key
+    work = WorkStore(local.database)
+    monkeypatch.setattr(session, "COMMIT_SECONDS", 0.0)
+
+    def pause(progress: Progress) -> None:
+        if progress.step == 3:
+            local.request(key, "pause")
+
+    work_on(work, work.claim(key), on_commit=pause)
+    assert local.row(key).status == "paused"
+    local.request(key, "resume")
+    with monkeypatch.context() as later:
+        opened.open_installed.cache_clear()
+        later.setattr(opened, "hash_sources", lambda reference: "another")
+        work_on(work, work.claim(key))
+    row = local.row(key)
+    assert row.status == "paused" and "network changed since its checkpoint. It is paused" in (row.error or "")
+    opened.open_installed.cache_clear()
+    local.request(key, "resume")
+    work_on(work, work.claim(key))
+    assert local.row(key).status == "finished"
+
+
+@pytest.mark.parametrize(
+    ("network", "says"),
+    [("nothing", "cannot be imported"), ("math", "must be a function"), ("Size", "could not be built|must build")],
+)
+def test_a_network_that_is_none_ends_a_run_before_anything_is_released(
+    network: str, says: str, local: RunStore
+) -> None:
+    key = local.submit(ask(network)).key
+    work = WorkStore(local.database)
+    work_on(work, work.claim(key))
+    row = local.row(key)
+    assert row.status == "failed" and row.error is not None and local.record(key) is None
+    assert any(part in row.error for part in says.split("|"))
+
+
+def test_what_pages_ask_of_a_run_runs_no_code_of_its_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairpriv_core.engine.modules.import_build", lambda reference: pytest.fail("it was imported"))
+    config = ask("normed")
+
+    def forget(key: str) -> Mapping[str, Any]:
+        raise AssertionError(key)
+
+    posted = plan_posting(config, find_record=forget)
+    assert posted is not None
+    assert checkpoint.bind(settings={}, data="")["network"] is None
+
+
+def test_settings_of_an_mlp_do_not_go_with_it() -> None:
+    data = DataSpec(dataset="synthetic", sensitive="group").to_json()
+    method = {"name": "dp_sgd", "network": "a:b", "hidden_layers": 2}
+    with pytest.raises(BadInput, match="hidden_layers is of network mlp, and a:b has layers of its own"):
+        build_config({"data": data, "method": method, "epsilon": 1})
+
+
+@pytest.mark.parametrize("network", ["tests.modules:normed", "mlp"])
+def test_a_machine_says_on_which_device_its_runs_multiply(
+    network: str, local: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyTorch's CPU device, under a name that is not the kernel's own."""
+    monkeypatch.setenv("FAIRPRIV_DEVICE", "cpu:0")
+    data = {"dataset": "synthetic", "sensitive": "group"}
+    config = build_config({"data": data, "method": {"name": "dp_sgd", "network": network, "epochs": 1}, "epsilon": 2})
+    key = local.submit(config).key
+    finish(local, key)
+    record = local.record(key)
+    assert record is not None and record.versions["device"] == "cpu:0"
+    assert checkpoint.bind(settings={}, data="", device="cpu:0")["device"] == "cpu:0"
+    assert checkpoint.bind(settings={}, data="", device="cpu")["device"] is None
+
+
+def test_a_device_that_is_not_there_ends_a_run_with_a_sentence(
+    local: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRPRIV_DEVICE", "cuda:99")
+    key = local.submit(ask("normed")).key
+    work = WorkStore(local.database)
+    work_on(work, work.claim(key))
+    row = local.row(key)
+    assert row.status == "failed" and "device 'cuda:99' cannot be used here" in (row.error or "")
