@@ -8,10 +8,10 @@ from fairpriv_core.report.frontier import find_best
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.state import enter, publish
-from pages.widgets.tradeoffs.points import ask_for_epsilon, show_picked
-from pages.widgets.tradeoffs.questions import Answers, choose_claims, choose_topic, find_answers
+from pages.widgets.tradeoffs.points import choose_wanted, show_epsilon, show_picked
+from pages.widgets.tradeoffs.questions import Answers, choose_question, find_answers
 from pages.widgets.tradeoffs.sweep_form import choose_sweep
-from pages.widgets.tradeoffs.views import show_list, show_view
+from pages.widgets.tradeoffs.views import choose_view, show_list, show_view
 
 _POLL_SECONDS = 2.0
 _PUBLISHED = (
@@ -34,11 +34,12 @@ def show() -> None:
     enter("tradeoffs")
     st.header("Trade-offs", anchor=False)
     store = find_store()
+    view = choose_view()
     found = None if store is None else find_answers(store)
     if store is None or found is None:
         return
     if found:
-        _show_found(found)
+        _show_found(view, found)
     else:
         st.info(
             "No finished run yet. A sweep makes many at once: fill in the form below.", icon=":material/scatter_plot:"
@@ -49,19 +50,21 @@ def show() -> None:
     st.fragment(_watch, run_every=_POLL_SECONDS)(store, store.stamp())
 
 
-def _show_found(found: dict[str, dict[str, Answers]]) -> None:
+def _show_found(view: str, found: dict[str, dict[str, Answers]]) -> None:
     """Draw what was found: the filters, the chosen view, the picked points, the inverse question."""
-    topic, answers = choose_topic(found)
-    claims = choose_claims(answers)
+    topic, answers, claims = choose_question(found)
     if not claims:
-        st.info("No setting is left to show: let more of them pass.", icon=":material/filter_alt:")
+        st.info("No run matches these filters. Remove one.", icon=":material/filter_alt:")
         return
-    show_view(topic, claims, answers)
+    charts = st.container()  # what is wanted is asked below them, and shaded in them
     rows = [row for own in claims.values() for row in own]
     best = [row for own in claims.values() for row in find_best(own)]
-    show_picked(rows, best, answers.details)
-    show_list(claims, best, answers)
-    ask_for_epsilon(rows)
+    wanted = choose_wanted()
+    show_epsilon(rows, wanted)
+    with charts:
+        show_view(view, topic, claims, answers, wanted)
+        show_list(claims, best, answers)
+        show_picked(rows, best, answers.details)
 
 
 def _watch(store: RunStore, stamp: Stamp) -> None:
