@@ -8,10 +8,11 @@ from fairpriv_core.report.frontier import find_best
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.state import enter, publish
+from pages.widgets.tradeoffs.explore import show_explore
 from pages.widgets.tradeoffs.points import choose_wanted, show_epsilon, show_picked
 from pages.widgets.tradeoffs.questions import Answers, choose_question, find_answers
 from pages.widgets.tradeoffs.sweep_form import choose_sweep
-from pages.widgets.tradeoffs.views import choose_view, show_list, show_view
+from pages.widgets.tradeoffs.views import EXPLORE, choose_view, show_list, show_view
 
 _POLL_SECONDS = 2.0
 _PUBLISHED = (
@@ -26,6 +27,7 @@ _PUBLISHED = (
     "wish_accuracy",
     "wish_gap",
 )
+_OF_EXPLORE = ("data", "notion", "method", "epsilon", "gap", "set_lambda", "reuse", "explore_automatic")
 _OF_MAPS = ("space_claim", "map_of", "map_quantity", "map_x", "map_y")
 
 
@@ -35,6 +37,10 @@ def show() -> None:
     st.header("Trade-offs", anchor=False)
     store = find_store()
     view = choose_view()
+    if store is not None and view == EXPLORE:
+        show_explore(store)
+        publish((*_PUBLISHED, *_OF_EXPLORE))
+        return
     found = None if store is None else find_answers(store)
     if store is None or found is None:
         return

@@ -147,7 +147,7 @@ def frontier(
         drawn = _Curves(panel, details, numbers, dominated)
         series += drawn.draw(claims[claim], named=len(claims[claim]) <= _MOST_LABELS)
         series += drawn.draw(plain, named=False) if private and plain else []
-        series += _draw_ends(find_plain(plain), panel)
+        series += draw_ends(find_plain(plain), panel)
     best, total = _count(claims)
     mixed = any(one.style == "muted" for one in series)
     said = (
@@ -249,7 +249,7 @@ class _Curves:
         return list(rows)
 
 
-def _draw_ends(plain: TableRow | None, panel: int) -> list[Series]:
+def draw_ends(plain: TableRow | None, panel: int) -> list[Series]:
     """Return the mixing line with names at its ends; [] where there is none."""
     return [
         replace(line, kind="points", text=("constant answer", "no privacy, no fairness"))

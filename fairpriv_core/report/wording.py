@@ -41,12 +41,17 @@ def data_title(data: Mapping[str, Any]) -> str:
     'Adult: income by sex and race'
     >>> data_title({"file": "people.csv", "label": "is_hired", "sensitive": "age:25"})
     'people.csv: is hired by age cut at 25'
+    >>> data_title({"file": "people.csv", "label": "hired", "positive": "yes", "sensitive": "sex"})
+    'people.csv: hired = yes by sex'
     """
     problem = problems().get(data.get("dataset") or "")
     name = str(data.get("file") or data.get("dataset")).rpartition("/")[2] if problem is None else problem.title
     label = data.get("label") or ("" if problem is None else problem.labels[0].column.name)
+    column, positive = str(label).partition(":")[0], str(data.get("positive") or "")
+    numbered = ":" in str(label) and positive.startswith(column)
+    asked = positive if numbered else _name_column(str(label)) + (f" = {positive}" if positive else "")
     groups = " and ".join(_name_column(part) for part in str(data["sensitive"]).split("+"))
-    return f"{name.partition(' (')[0]}: {_name_column(str(label))} by {groups}"
+    return f"{name.partition(' (')[0]}: {asked} by {groups}"
 
 
 def _name_column(text: str) -> str:

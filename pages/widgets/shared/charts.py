@@ -58,7 +58,7 @@ def show_plot(
         "pick": on_pick is not None,
         "drag": on_drag is not None,
     }
-    asked: dict[str, Callable[[], None]] = {}
+    asked: dict[str, Any] = {}
     if on_pick is not None:
         asked["on_picked_change"] = lambda: _report(key, "picked", lambda told: on_pick(str(told)))
     if on_drag is not None:

@@ -83,8 +83,9 @@ def _name_data(row: TableRow, config: Mapping[str, Any]) -> tuple[str, str]:
     encoded = f" · {data['encoding']} encoding" if data.get("encoding") else ""
     split = name_split(config.get("split", "protocol"), data["dataset"])
     drawn = "" if split == default_split(data["dataset"]) else f" · {split} split"
-    rest = f"{positive}{ratio}{small}{encoded}{drawn}"
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{rest}", f"{data_title(data)}{rest}"
+    rest = f"{ratio}{small}{encoded}{drawn}"
+    name = f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}"
+    return f"{name}{rest}", f"{data_title(data)}{rest}"
 
 
 @dataclass(frozen=True)

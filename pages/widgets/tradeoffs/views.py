@@ -20,7 +20,7 @@ from pages.widgets.tradeoffs.points import pick, take_wanted
 from pages.widgets.tradeoffs.questions import Answers, Claims, Topic, find_title
 
 EXPLORE = "explore"
-_VIEWS = {"frontier": "Curves", "space": "In 3-D", "map": "Map of two settings"}
+_VIEWS = {"frontier": "Curves", EXPLORE: "Explore", "space": "In 3-D", "map": "Map of two settings"}
 _QUANTITIES = {"accuracy": "Accuracy", "gap": "Fairness gap"}
 _MOST_ROWS = 500
 _TABLE, _HEIGHT = "tradeoff_rows", 300
@@ -45,7 +45,7 @@ def show_view(view: str, topic: Topic, claims: Claims, answers: Answers, wanted:
 
 def _show_curves(topic: Topic, claims: Claims, answers: Answers, wanted: Wanted) -> None:
     """Draw beside each other accuracy and gap over ε, and accuracy against gap."""
-    titles = {"dataset": topic.data_title, "notion": topic.notion_title}
+    titles: dict[str, Any] = {"dataset": topic.data_title, "notion": topic.notion_title}
     rows = [row for own in claims.values() for row in own]
     over = trade_off(rows, **titles, settings=answers.details, wanted=wanted)
     against = frontier(
