@@ -83,7 +83,6 @@ def draw_explored(
         tuple(100 * each.gap for each in trail),
         tuple(100 * each.accuracy for each in trail),
         style="muted",
-        faint=True,
         hollow=(*(True for _ in before), False),
         hover=tuple(_describe(each) for each in trail),
     )

@@ -62,7 +62,7 @@ class Supervisor:
         self._nursery = ChildProcesses()
         self._jobs: dict[tuple[Claim, ...], Child] = {}
         self._previews: dict[str, Child] = {}
-        self._explorer: Child | None = None
+        self.explorer: Child | None = None
         self._recovered = 0.0
 
     def serve(self, stopping: threading.Event) -> None:
@@ -107,8 +107,8 @@ class Supervisor:
         while len(self._previews) < self._most_previews and (key := self._work.previews.claim()):
             self._previews[key] = self._nursery.start(run_preview, self._place, key)
             note("preview_taken", preview=key)
-        if self._chunks is None and self._explorer is None and self._work.explores():
-            self._explorer = self._nursery.start(run_explorer, self._place)
+        if self._chunks is None and self.explorer is None and self._work.explores():
+            self.explorer = self._nursery.start(run_explorer, self._place)
             note("explorer_started")
         full = len(self._jobs) == self.slots or (self._previews and len(self._previews) == self._most_previews)
         self._seen = None if full else seen  # who is full has not asked what waits
@@ -118,7 +118,7 @@ class Supervisor:
         for claims, child in self._jobs.items():
             self._end(claims, child)
         self._jobs = {}
-        for child in (*self._previews.values(), *([] if self._explorer is None else [self._explorer])):
+        for child in (*self._previews.values(), *([] if self.explorer is None else [self.explorer])):
             child.end()
 
     def _end(self, claims: tuple[Claim, ...], child: Child) -> None:
@@ -138,9 +138,9 @@ class Supervisor:
         for key, child in [job for job in self._previews.items() if not job[1].alive]:
             child.mishap()
             del self._previews[key]
-        if self._explorer is not None and not self._explorer.alive:
-            self._explorer.mishap()  # what it left is found by its lease
-            self._explorer = None
+        if self.explorer is not None and not self.explorer.alive:
+            self.explorer.mishap()  # what it left is found by its lease
+            self.explorer = None
 
     def _hasten(self) -> None:
         """End a child that has not obeyed a pause or a stop for a while: its last checkpoint is what remains.
@@ -154,8 +154,8 @@ class Supervisor:
                 del self._jobs[claims]
                 for claim in claims:
                     note("process_ended", level=logging.WARNING, run=claim.key, because="it did not obey")
-        if self._explorer is not None and self._explorer.patience(self._work.is_superseded()) > PATIENCE_SECONDS:
-            self._explorer.end()
+        if self.explorer is not None and self.explorer.patience(self._work.is_superseded()) > PATIENCE_SECONDS:
+            self.explorer.end()
         wanted = self._work.previews.at_work(self._previews) if self._previews else set()
         for key in [key for key in self._previews if key not in wanted]:
             self._previews.pop(key).end()

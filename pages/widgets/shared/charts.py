@@ -106,7 +106,7 @@ def show_figure(
 
     drag = None if on_drag is None or not figure.regions else tell
     show_plot(draw(figure, theme=theme_name()), key, alt=figure.alt, on_pick=on_pick, on_drag=drag)
-    left, right = st.columns([4, 1], vertical_alignment="top")
+    left, right = st.columns([3, 1], vertical_alignment="top")
     left.caption(plain(figure.own if in_set else figure.caption))
     with right:
         _offer_downloads(figure, key)

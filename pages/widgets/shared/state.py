@@ -62,7 +62,6 @@ DEFAULTS: dict[str, Any] = {
     "map_y": "",
     "wish_accuracy": 80.0,
     "wish_gap": 5.0,
-    "explore_automatic": False,
     "points": (),
     "sweep": "",
     "card": "epsilon",

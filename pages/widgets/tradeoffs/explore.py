@@ -6,6 +6,7 @@ one is kept. The ledger counts all of them. Where a move costs something, its co
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -54,7 +55,10 @@ _POLL_SECONDS = 0.25
 _TRAIL = 8
 _BOUNDS = ("clip_primal", "clip_dual")
 _ASKED, _SHOWN = "explore_asked", "explore_shown"
+_AUTO = "explore.automatic"
 _FREE = "Moves are free: they use a release that is paid for."
+_NOT_PRIVATE = "This method is not private: no ε covers what it tells of these people."
+_NOT_RELEASED = "The groups' rates are not among what was released, so they are not shown."
 _PUBLIC = "Public data: the point follows your moves."
 _AUTOMATIC = "Train at every move"
 _AUTOMATIC_HELP = "Each move that rests is a run. A run that a later move cancels has cost what it released until then."
@@ -80,7 +84,7 @@ def show_explore(store: RunStore) -> None:
         automatic = _show_price(store, move)
     row = attempt(lambda: store.find(move.config.key))
     done = row is not None and row.status in ("finished", "failed")
-    _rest(move.config, automatic=automatic)
+    _rest(move.config, automatic=automatic and store.database.writable)
     with right:
         st.fragment(_follow, run_every=None if done or not _is_asked(move.config) else _POLL_SECONDS)(store, move)
     with left:
@@ -106,7 +110,7 @@ def _choose_move(store: RunStore) -> Move | None:
     plan = None if config is None else attempt(lambda: make_plan(config, dataset, source))
     if config is None or plan is None:
         return None
-    free = reuse is not None or kind.info.threat_model is None or is_published(data)
+    free = reuse is not None or is_published(data)
     return Move(config, plan, dataset, free)
 
 
@@ -153,17 +157,25 @@ def _show_price(store: RunStore, move: Move) -> bool:
     made = row is not None and row.status == "finished"
     effects = find_effects(store, move.config, move.plan, move.dataset, runs_already=made) or []
     for effect in effects:
-        if effect.after != effect.planned or effect.runs:
+        if math.isfinite(effect.after) and (effect.runs or effect.after != effect.planned):
             so_far = f"{name_column(effect)}: ε = {epsilon_text(effect.planned)} so far"
             after = "" if made else f", **{epsilon_text(effect.after)}** after this move"
             st.markdown(f":small[{so_far}{after}]")
     fits = all(effect.fits for effect in effects)
     if not fits:
         st.warning("The cap of this data does not let this move through.", icon=":material/block:")
-    automatic = st.toggle(_AUTOMATIC, **mount("explore_automatic"), help=_AUTOMATIC_HELP)
-    if not keep("explore_automatic", automatic) and not made:
+    if move.plan.method.info.threat_model is None:
+        st.caption(_NOT_PRIVATE)
+    # no link carries this choice: who opens one would spend without having seen the cost
+    automatic = st.toggle(_AUTOMATIC, **mount(_AUTO, default=False), help=_AUTOMATIC_HELP)
+    if not keep(_AUTO, automatic) and not made:
         price = "" if move.config.epsilon is None else f": spends ε = {epsilon_text(move.config.epsilon)}"
-        if st.button(f"Train this point{price}", key="explore_train", type="primary", disabled=not fits):
+        if st.button(
+            f"Train this point{price}",
+            key="explore_train",
+            type="primary",
+            disabled=not fits or not store.database.writable,
+        ):
             _ask(store, move.config)
     return bool(automatic) and fits
 
@@ -228,8 +240,10 @@ def _draw(store: RunStore, move: Move, row: RunRow | None, *, waiting: bool) -> 
     chart, groups = st.columns([3, 2])
     with chart:
         show_figure(figure, "explore_chart", on_drag=take_wanted)
-    if move.dataset.labels == 2:
-        with groups:
+    with groups:
+        if trail[-1].is_released and not is_published(trail[-1].record["config"]["data"]):
+            st.caption(_NOT_RELEASED)
+        elif move.dataset.labels == 2:
             show_figure(draw_groups(trail[-1]), "explore_groups")
 
 
@@ -247,12 +261,14 @@ def _find_trail(store: RunStore, config: RunConfig, row: RunRow | None) -> list[
     ]
     keys = [each.key for each in reversed(same[:_TRAIL]) if each.key != shown]
     keys += [shown] if shown else []
-    found = [attempt(partial(_read, str(store.database.url), key, store)) for key in keys]
-    return [each for each in found if each is not None and _is_alike(each.record["config"], config)]
+    charged = store.stamp()[2]  # a choice by raw numbers takes an epsilon back
+    found = [attempt(partial(_read, str(store.database.url), key, charged, store)) for key in keys]
+    trail = [each for each in found if each is not None and _is_alike(each.record["config"], config)]
+    return [each for each in trail if trail[-1].is_raw or not each.is_raw]  # no raw gap beside released ones
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
-def _read(place: str, key: str, _store: RunStore) -> Explored | None:
+def _read(place: str, key: str, charged: int, _store: RunStore) -> Explored | None:
     record = _store.record(key)
     return None if record is None else read_explored(record.to_json())
 
@@ -270,13 +286,15 @@ def find_reference(store: RunStore, config: RunConfig) -> TableRow | None:
 
 def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
     """Draw what can be done with the point that is shown."""
-    finished = row is not None and row.status == "finished"
+    explored = {each.key for each in attempt(lambda: store.explored(4 * _TRAIL)) or []}
+    finished = row is not None and row.status == "finished" and row.key in explored and store.database.writable
     with st.container(horizontal=True):
         if st.button("Keep", key="explore_keep", icon=":material/bookmark:", disabled=not finished) and row is not None:
             _keep_point(store, move, row)
         if st.button("Open in Train", key="explore_to_train", icon=":material/tune:"):
             go_to("train")
-    if find_reference(store, move.config) is not None or not is_published(move.config.data.to_json()):
+    there = find_reference(store, move.config) is not None
+    if there or not is_published(move.config.data.to_json()) or not store.database.writable:
         return
     if st.button("Add the point without privacy and fairness", key="explore_reference", type="tertiary"):
         raw = {**move.config.to_json(), "method": {"name": REFERENCE_METHOD}, "epsilon": None, "reuse": None}
