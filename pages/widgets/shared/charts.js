@@ -1,7 +1,7 @@
 // Draws a Plotly figure and redraws it in place when it changes, so that a person's zoom, hover and drag stay.
 // A drawing that is out of sight is redrawn when it comes into sight, or a little later.
 // Where the page asks for it, a click on a point reports the key that the point carries, and a region's edges can be
-// dragged, which reports where they are.
+// dragged, which reports where they are. Charts of one page show the same point under the pointer.
 
 const NEAR = "300px" // so far outside the window a drawing counts as in sight
 const EASE = 4 // pixels of empty room around a name's letters
@@ -63,6 +63,23 @@ const unclutter = (host) => {
   }
 }
 
+// What a point under the pointer stands for is shown in the page's other charts too.
+const echo = (from, key) => {
+  if (echo.key === key) return
+  echo.key = key
+  for (const other of document.querySelectorAll(".fairpriv-plot")) {
+    if (other === from || !other.pick || !other._fullLayout || other._dragging) continue
+    const found = other.data.findIndex((trace) => trace.type === "scatter" && trace.customdata?.includes(key))
+    if (found < 0) {
+      window.Plotly.Fx.unhover(other)
+      continue
+    }
+    const { customdata, xaxis, yaxis } = other.data[found]
+    const point = { curveNumber: found, pointNumber: customdata.indexOf(key) }
+    window.Plotly.Fx.hover(other, [point], `${xaxis}${yaxis}`)
+  }
+}
+
 const listen = (host) => {
   if (host.listens || !host.on) return
   host.listens = true
@@ -70,6 +87,11 @@ const listen = (host) => {
     const key = points[0]?.customdata
     if (host.pick && typeof key === "string") host.pick(key)
   })
+  host.on("plotly_hover", ({ points }) => {
+    const key = points[0]?.customdata
+    if (host.pick && typeof key === "string") echo(host, key)
+  })
+  host.on("plotly_unhover", () => echo(host, undefined))
   host.on("plotly_relayout", (change) => {
     const moved = Object.keys(change).map((name) => /^shapes\[(\d+)\]\.[xy][01]$/.exec(name)).find(Boolean)
     if (!moved || !host.drag) return
