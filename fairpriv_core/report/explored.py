@@ -76,47 +76,61 @@ def draw_explored(
     `plain` is a run without privacy and fairness to stand at the mixing line's end; without one the constant answer
     stands alone. `title` and `notion` are titles.
     """
-    *before, newest = trail
-    path = Series(
-        "before",
-        "points",
-        tuple(100 * each.gap for each in trail),
-        tuple(100 * each.accuracy for each in trail),
-        style="muted",
-        hollow=(*(True for _ in before), False),
-        hover=tuple(_describe(each) for each in trail),
-    )
-    errors = None if newest.error is None else (100 * (newest.gap - newest.error), 100 * (newest.gap + newest.error))
-    name = f"{method_style(newest.method).title}{'' if newest.epsilon is None else f', ε = {newest.epsilon:g}'}"
-    point = Series(
-        name,
-        "points",
-        (100 * newest.gap,),
-        (100 * newest.accuracy,),
-        style=newest.method,
-        variation=int(waiting),
-        faint=waiting,
-        text=(f"{'before: ' * waiting}{name}",),
-        hover=(_describe(newest),),
-    )
-    if errors is not None:
-        point = replace(point, x_low=(max(0.0, errors[0]),), x_high=(errors[1],))
-    constant = (newest.record["metrics"] or {}).get("constant_accuracy")
-    ends = draw_ends(plain, 0)
-    if not ends and constant is not None:
-        ends = [Series("constant", "points", (0.0,), (100 * constant,), style="muted", text=("constant answer",))]
+    newest = trail[-1]
     said = _RELEASED if newest.is_released else _TEST if newest.is_raw else f"{_TEST} {_PUBLIC}"
     return FigureData(
         name="explored",
         title=title,
         x=Axis(f"{notion} gap", "percentage points"),
         panels=(Panel(ACCURACY),),
-        series=(*ends, path, point),
+        series=(*_draw_ends(newest, plain), _draw_path(trail), _draw_newest(newest, waiting=waiting)),
         caption=f"{said} {RAW}" if newest.is_raw else said,
-        alt=f"{name}: accuracy {percent_text(newest.accuracy)}, gap {points_text(newest.gap)}.",
+        alt=f"{_name(newest)}: accuracy {percent_text(newest.accuracy)}, gap {points_text(newest.gap)}.",
         raw=newest.is_raw,
         regions=(wanted.shade(),),
     )
+
+
+def _draw_ends(newest: Explored, plain: TableRow | None) -> list[Series]:
+    constant = (newest.record["metrics"] or {}).get("constant_accuracy")
+    ends = draw_ends(plain, 0)
+    if ends or constant is None:
+        return ends
+    return [Series("constant", "points", (0.0,), (100 * constant,), style="muted", text=("constant answer",))]
+
+
+def _draw_path(trail: Sequence[Explored]) -> Series:
+    return Series(
+        "before",
+        "points",
+        tuple(100 * each.gap for each in trail),
+        tuple(100 * each.accuracy for each in trail),
+        style="muted",
+        hollow=(True,) * len(trail),
+        hover=tuple(_describe(each) for each in trail),
+    )
+
+
+def _draw_newest(newest: Explored, *, waiting: bool) -> Series:
+    point = Series(
+        _name(newest),
+        "points",
+        (100 * newest.gap,),
+        (100 * newest.accuracy,),
+        style=newest.method,
+        variation=int(waiting),
+        faint=waiting,
+        text=(f"{'before: ' * waiting}{_name(newest)}",),
+        hover=(_describe(newest),),
+    )
+    if newest.error is None:
+        return point
+    low, high = (100 * (newest.gap + sign * newest.error) for sign in (-1, 1))
+    return replace(point, x_low=(max(0.0, low),), x_high=(high,))
+
+
+def _name(point: Explored) -> str:
+    return f"{method_style(point.method).title}{'' if point.epsilon is None else f', ε = {point.epsilon:g}'}"
 
 
 def draw_groups(point: Explored) -> FigureData:

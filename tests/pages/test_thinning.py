@@ -101,7 +101,7 @@ def test_lists_of_runs_tell_it() -> None:
     assert [name_data(row) for row in rows] == [
         "synthetic:region",
         "synthetic:region · group ratio 0.8",
-        "Synthetic: label by region · group ratio 0.9",
+        "synthetic:region · group ratio 0.9",
     ]
     assert [varied_settings(rows)[row.keys[0]] for row in rows] == [
         {"data.group_ratio": None},

@@ -51,7 +51,7 @@ def test_a_pick_says_that_it_is_not_paid_for(with_runs: Path, open_page: Open) -
     with open_store(str(with_runs)) as store:
         [key] = [row.key for row in store.rows() if row.config["seed"] == 0 and row.config["epsilon"] is not None]
     page.multiselect("points").set_value([key]).run()
-    assert "has no proved ε" in page.warning[0].value
+    assert "its ε no longer covers it" in page.warning[0].value
     assert key in page.query_params["points"]
     assert {"Open in Compare", "Open its run"} <= {button.label for button in page.button}
     assert open_page("tradeoffs", points=key).multiselect("points").value == [key]

@@ -9,17 +9,18 @@ import streamlit as st
 from fairpriv_core.report.figure import Region
 from fairpriv_core.report.frontier import Wanted
 from fairpriv_core.report.inverse import RAW_CHOICE, say_answer, smallest_epsilon
+from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.picks import settle
-from pages.widgets.shared.run_table import MOST_CHOSEN, name_row
+from pages.widgets.shared.run_table import MOST_CHOSEN, name_claim
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, keep, mount_number, mount_several, value
 
 _MOST_OFFERED = 300
 _PICKED = (
-    "A point that is picked by these numbers and published has no proved ε, whatever its own: the picking looked at "
-    "protected data. It has one if the picking is paid for, which Compare offers."
+    "If you choose a model by these numbers, its ε no longer covers it: they look at protected data without noise. "
+    "Compare can choose with noise instead."
 )
 
 
@@ -57,7 +58,10 @@ def show_picked(rows: Sequence[TableRow], best: Sequence[TableRow], details: Map
 
 
 def _name(row: TableRow, details: Mapping[str, str]) -> str:
-    return f"{name_row(row)} · {details[row.keys[0]]}" if details.get(row.keys[0]) else name_row(row)
+    """Return a row as the list names it, by its run's first digits where nothing else tells it from another."""
+    budget = "" if row.epsilon is None else f" · ε = {row.epsilon:g}{name_claim(row)}"
+    settings = f" · {details[row.keys[0]]}" if details.get(row.keys[0]) else ""
+    return f"{method_style(row.method).title}{budget}{settings} · {row.keys[0][:6]}"
 
 
 def choose_wanted() -> Wanted:
