@@ -38,10 +38,12 @@ def _offer_ways(results: StartResults) -> None:
     example = write_config(results.data)
     explore, train, own = st.columns(3)
     with explore.container(border=True, key="way_explore"):
-        st.markdown("**Explore**  \nLook at a benchmark: who is in it, and how groups differ.")
-        if st.button("Explore the data", key="go_explore", icon=":material/table:"):
+        st.markdown("**Explore**  \nMove ε and the gap on this example, and see what each move changes.")
+        if st.button("Drag and see", key="go_explore", icon=":material/tune:"):
             choose("data", example)
-            go_to("data")
+            choose("notion", results.notion)
+            choose("view", "explore")
+            go_to("tradeoffs", view="explore")
     with train.container(border=True, key="way_train"):
         st.markdown("**Train on this example**  \nSee the cost before you launch, then watch it learn.")
         if st.button("Train on this example", key="go_train", type="primary", icon=":material/tune:"):

@@ -9,10 +9,11 @@ from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.headline import show_points_headline
 from pages.widgets.shared.state import enter, publish
-from pages.widgets.tradeoffs.points import ask_for_epsilon, show_picked
-from pages.widgets.tradeoffs.questions import Answers, choose_claims, choose_topic, find_answers
+from pages.widgets.tradeoffs.explore import show_explore
+from pages.widgets.tradeoffs.points import choose_wanted, show_epsilon, show_picked
+from pages.widgets.tradeoffs.questions import Answers, choose_question, find_answers
 from pages.widgets.tradeoffs.sweep_form import choose_sweep
-from pages.widgets.tradeoffs.views import show_list, show_view
+from pages.widgets.tradeoffs.views import EXPLORE, choose_view, show_list, show_view
 
 _POLL_SECONDS = 2.0
 _PUBLISHED = (
@@ -27,6 +28,7 @@ _PUBLISHED = (
     "wish_accuracy",
     "wish_gap",
 )
+_OF_EXPLORE = ("data", "notion", "method", "epsilon", "gap", "set_lambda", "reuse")
 _OF_MAPS = ("space_claim", "map_of", "map_quantity", "map_x", "map_y")
 
 
@@ -35,11 +37,16 @@ def show() -> None:
     enter("tradeoffs")
     st.header("Trade-offs", anchor=False)
     store = find_store()
+    view = choose_view()
+    if store is not None and view == EXPLORE:
+        show_explore(store)
+        publish((*_PUBLISHED, *_OF_EXPLORE))
+        return
     found = None if store is None else find_answers(store)
     if store is None or found is None:
         return
     if found:
-        _show_found(store, found)
+        _show_found(store, view, found)
     else:
         st.info(
             "No finished run yet. A sweep makes many at once: fill in the form below.", icon=":material/scatter_plot:"
@@ -50,22 +57,24 @@ def show() -> None:
     st.fragment(_watch, run_every=_POLL_SECONDS)(store, store.stamp())
 
 
-def _show_found(store: RunStore, found: dict[str, dict[str, Answers]]) -> None:
+def _show_found(store: RunStore, view: str, found: dict[str, dict[str, Answers]]) -> None:
     """Draw what was found: the filters, the chosen view, the picked points, the inverse question."""
     top = st.container()  # the headline, on what is chosen below
-    topic, answers = choose_topic(found)
-    claims = choose_claims(answers)
+    topic, answers, claims = choose_question(found)
     if not claims:
-        st.info("No setting is left to show: let more of them pass.", icon=":material/filter_alt:")
+        st.info("No run matches these filters. Remove one.", icon=":material/filter_alt:")
         return
+    charts = st.container()  # what is wanted is asked below them, and shaded in them
     rows = [row for own in claims.values() for row in own]
     with top:
         show_points_headline(store, rows)
-    show_view(topic, claims, answers)
     best = [row for own in claims.values() for row in find_best(own)]
-    show_picked(rows, best, answers.details)
-    show_list(claims, best, answers)
-    ask_for_epsilon(rows)
+    wanted = choose_wanted()
+    show_epsilon(rows, wanted)
+    with charts:
+        show_view(view, topic, claims, answers, wanted)
+        show_list(claims, best, answers)
+        show_picked(rows, best, answers.details)
 
 
 def _watch(store: RunStore, stamp: Stamp) -> None:

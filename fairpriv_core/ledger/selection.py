@@ -90,17 +90,30 @@ def select_run(store: RunStore, keys: Sequence[str], criterion: Criterion, *, ag
     shown = {"values": {each.record.key: value for each, value in zip(candidates, values, strict=True)}}
     if free:
         return {**_state(candidates, index, criterion.delta, None), **shown, "request": request, "charge": None}
+    return _charge_raw(store, candidates, index, request, **shown)
+
+
+def mark_raw_choice(store: RunStore, key: str, others: Sequence[str], *, delta: float = 1e-5) -> dict[str, Any]:
+    """Write down that a person chose the run `key` among `others` by raw gaps; return the document of `select_run`.
+
+    It has no epsilon from then on. Errors as `select_run`.
+    """
+    candidates = _read(store, [key, *others])
+    metric = notions()[candidates[0].record.config["notion"]].metric
+    request = {"keys": sorted({key, *others}), "by": "raw", "metric": metric, "epsilon": None, "delta": delta}
+    return _charge_raw(store, candidates, 0, request)
+
+
+def _charge_raw(
+    store: RunStore, candidates: Sequence[_Candidate], index: int, request: Mapping[str, Any], **shown: Any
+) -> dict[str, Any]:
     reason = (
-        f"It was chosen among {len(candidates)} runs by raw {metric.replace('_', ' ')}, computed on protected data; "
-        "choose by released or noisy numbers for a proved epsilon."
+        f"It was chosen among {len(candidates)} runs by raw {request['metric'].replace('_', ' ')}, computed on "
+        "protected data; choose by released or noisy numbers for a proved epsilon."
     )
     posting = _posting(candidates, (), reason)
-    found = {
-        **_state(candidates, index, criterion.delta, posting.entry),
-        **shown,
-        "request": request,
-        "charge": posting.entry.key,
-    }
+    stated = _state(candidates, index, request["delta"], posting.entry)
+    found = {**stated, **shown, "request": request, "charge": posting.entry.key}
     found |= {"epsilon": None, "epsilon_reason": reason}
     store.ledger.pay(posting, found, store.payer)
     return found

@@ -101,7 +101,8 @@ def _name_once(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _legend_names(figure: FigureData) -> list[str]:
     unnamed = ("histogram", "arrow")
-    shown = [series.name for series in figure.series if not series.labelled and series.kind not in unnamed]
+    named = [series for series in figure.series if not series.labelled and not series.faint]
+    shown = [series.name for series in named if series.kind not in unnamed]
     return list(dict.fromkeys(shown))
 
 

@@ -49,9 +49,12 @@ class Series:
         style: a method's id, or a role of `report/styles.py` ("total", "group 2", …).
         panel: index of the panel that it is drawn in.
         variation: 0, 1, … tells runs of one method apart.
-        text: what stands beside each point or in each cell, or empty. hover: what a pointer on it is told, or empty.
+        text: what stands beside each point ("" for nothing) or in each cell, or empty. hover: what a pointer on it is
+            told, or empty.
         keys: what each point stands for, such as its runs, given to whoever picks it; or empty.
-        labelled: the name stands at the line's end instead of in the legend. end: what stands there besides.
+        labelled: the name stands at the line's end instead of in the legend.
+        faint: drawn behind the others, without band and legend: there to compare with.
+        hollow: which points are open and faint, or empty.
     """
 
     name: str
@@ -70,7 +73,8 @@ class Series:
     z: tuple[Value, ...] = ()
     hover: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
-    end: str = ""
+    faint: bool = False
+    hollow: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,15 @@ class Reference:
     label: str
     axis: Literal["x", "y"] = "x"
     panel: int | None = None
+
+
+@dataclass(frozen=True)
+class Region:
+    """A shaded part of a panel, from low to high on each axis; None is the panel's edge."""
+
+    panel: int = 0
+    x: tuple[Value, Value] = (None, None)
+    y: tuple[Value, Value] = (None, None)
 
 
 @dataclass(frozen=True)
@@ -104,6 +117,7 @@ class FigureData:
         own: what of the caption is of this figure alone, where a page says once what holds for several.
         alt: what a person who does not see the figure is told.
         raw: computed on protected data without noise; every export says so.
+        regions: what is shaded, behind everything.
     """
 
     name: str
@@ -118,6 +132,7 @@ class FigureData:
     raw: bool = False
     z: Axis | None = None
     own: str = ""
+    regions: tuple[Region, ...] = ()
 
 
 def decimate(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Reference, Series, Value, from_zero, line
-from fairpriv_core.report.styles import method_style
-from fairpriv_core.report.tables import Outcome
-from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import delta_text, epsilon_text, number_text, percent_text
 
 EPSILON_AXIS = Axis("Privacy budget ε", log=True)
@@ -25,32 +22,6 @@ class GroupRates:
     label: str
     method: str
     groups: Sequence[Mapping[str, Any]]
-
-
-def trade_off(outcomes: Iterable[Outcome], *, dataset: str, notion: str, epsilon: float | None = None) -> FigureData:
-    """Accuracy and gap over ε, one line a method, 95 % bands over seeds; methods without ε are level lines.
-
-    `dataset` and `notion` are titles; `epsilon` marks where a slider stands.
-    """
-    rows = [row for row in outcomes if row.accuracy is not None]
-    panels = (Panel(ACCURACY, "Accuracy"), Panel(Axis("Gap", "percentage points"), f"{notion} gap"))
-    span = _epsilon_span(rows)
-    series: list[Series] = []
-    for name, (style, runs) in _by_method(rows).items():
-        for index, field in enumerate(("accuracy", "gap")):
-            series.append(_epsilon_line(name, runs, field, style=style, panel=index, span=span))
-    marks = () if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),)
-    return FigureData(
-        name="trade_off",
-        title=f"Accuracy and gap over ε: {dataset}",
-        x=EPSILON_AXIS,
-        panels=panels,
-        series=tuple(series),
-        caption=f"{_seed_words(rows)} {_threats(rows)}{RAW}",
-        alt=_describe_lines(series, f"Accuracy and {notion.lower()} gap over ε on {dataset}"),
-        references=marks,
-        raw=True,
-    )
 
 
 def group_bars(
@@ -83,7 +54,7 @@ def group_bars(
         panels=(Panel(Axis("")),),
         series=tuple(series),
         caption=wording.PAID if paid else f"Whiskers: 95 % Wilson interval of each {of} on the test split. {RAW}",
-        alt=f"{title} by {of}. " + " ".join(f"{each.name}: {_list_values(each.x, each.y, ' %')}." for each in series),
+        alt=f"{title} by {of}. " + " ".join(f"{each.name}: {list_values(each.x, each.y, ' %')}." for each in series),
         references=marks,
         horizontal=True,
         raw=not paid,
@@ -203,66 +174,7 @@ def _in_percent(share: Value) -> Value:
     return None if share is None else 100 * share
 
 
-def _by_method(rows: Sequence[Outcome]) -> dict[str, tuple[str, list[Outcome]]]:
-    found: dict[str, tuple[str, list[Outcome]]] = {}
-    for row in rows:
-        published = ", as published" if row.variant == "published" else ""
-        name = f"{method_style(row.method).title}{published} ({wording.protection_suffix(row.threat_model)})"
-        found.setdefault(name, (row.method, []))[1].append(row)
-    return found
-
-
-def _by_epsilon(runs: Sequence[Outcome]) -> list[tuple[float | None, list[Outcome]]]:
-    values = sorted({run.epsilon for run in runs}, key=lambda value: float("inf") if value is None else value)
-    return [(value, [run for run in runs if run.epsilon == value]) for value in values]
-
-
-def _epsilon_line(
-    name: str, runs: Sequence[Outcome], field: str, *, style: str, panel: int, span: tuple[float, float]
-) -> Series:
-    found = [(value, mean_interval(getattr(run, field) for run in at)) for value, at in _by_epsilon(runs)]
-    if [value for value, _ in found] == [None]:
-        found = [(end, found[0][1]) for end in span]
-    known = [(value, mean) for value, mean in found if value is not None]
-    low, high = _ends([mean for _, mean in known], 1.0)
-    x, y = [value for value, _ in known], [mean.mean for _, mean in known]
-    variation = int(runs[0].variant == "published")
-    return line(name, x, y, scale=100, low=low, high=high, style=style, panel=panel, variation=variation)
-
-
-def _ends(means: Sequence[Mean], scale: float) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
-    """Return the ends of the intervals, kept within [0, 1] before scaling; empty where none has an interval."""
-    if all(mean.low is None for mean in means):
-        return (), ()
-    low = tuple(None if mean.low is None else scale * max(0.0, mean.low) for mean in means)
-    return low, tuple(None if mean.high is None else scale * min(1.0, mean.high) for mean in means)
-
-
-def _epsilon_span(rows: Sequence[Outcome]) -> tuple[float, float]:
-    values = [row.epsilon for row in rows if row.epsilon is not None]
-    return (min(values), max(values)) if values else (0.1, 10.0)
-
-
-def _seed_words(rows: Sequence[Outcome], mark: str = "Bands") -> str:
-    counts = {len({run.seed for run in at}) for _, runs in _by_method(rows).values() for _, at in _by_epsilon(runs)}
-    if not counts:
-        return "No finished run yet."
-    if counts == {1}:
-        return wording.ONE_SEED
-    n = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    return f"{mark}: 95 % interval of the mean over {n} seeds."
-
-
-def _threats(rows: Sequence[Outcome]) -> str:
-    kinds = {row.threat_model for row in rows if row.threat_model is not None}
-    return "Values of ε of methods that protect different things cannot be compared. " if len(kinds) > 1 else ""
-
-
-def _describe_lines(series: Sequence[Series], what: str) -> str:
-    parts = [f"{each.name}, panel {each.panel + 1}: {_list_values(each.x, each.y, '')}" for each in series]
-    return f"{what}. " + ". ".join(parts) + "."
-
-
-def _list_values(x: Sequence[Any], y: Sequence[Value], unit: str) -> str:
+def list_values(x: Sequence[Any], y: Sequence[Value], unit: str) -> str:
+    """Return values with their places as text; of many the first and the last ones."""
     shown = [f"{number_text(value)}{unit} at {place}" for place, value in zip(x, y, strict=True)]
     return ", ".join(shown if len(shown) <= 8 else [*shown[:4], "…", *shown[-2:]])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report import wording
-from fairpriv_core.report.figure import Axis, FigureData, Panel, Series, Value
+from fairpriv_core.report.figure import Axis, FigureData, Panel, Region, Series, Value
+from fairpriv_core.report.heatmap import find_varying
 from fairpriv_core.report.mixing import CAPTION, draw_mixing_line, find_plain
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import REPLAYED, TableRow
@@ -19,7 +20,8 @@ from fairpriv_core.text import number_text, percent_text, points_text
 Triple = tuple[float, float, float]
 MOST_DOMINATED = 600
 _MOST_WHISKERS = 24
-_MOST_LABELS = 40
+_MOST_LABELS = 60
+_MOST_JOINED = 120
 ACCURACY = Axis("Accuracy", "%")
 
 
@@ -107,37 +109,62 @@ def _best_triples(triples: set[Triple]) -> set[Triple]:
 Claims = Mapping[Claim, Sequence[TableRow]]
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What a person asks of a model: an accuracy of at least, and a gap of at most, both in [0, 1]."""
+
+    accuracy: float
+    gap: float
+
+    def shade(self, panel: int = 0) -> Region:
+        """Return the corner of a chart of accuracy (%) over gap (percentage points) that has both."""
+        return Region(panel, x=(None, 100 * self.gap), y=(100 * self.accuracy, None))
+
+
 def frontier(
-    claims: Claims, *, dataset: str, notion: str, details: Mapping[str, str], dominated: bool = False
+    claims: Claims,
+    *,
+    dataset: str,
+    notion: str,
+    details: Mapping[str, str],
+    numbers: Mapping[str, Mapping[str, float]],
+    dominated: bool = True,
+    wanted: Wanted | None = None,
 ) -> FigureData:
-    """Accuracy against gap: settings that no other of their claim dominates, joined within a method and ε.
+    """Accuracy against gap: the settings of a method at one ε are a curve, and dominated ones are open and faint.
 
     `claims` are rows of one data set, its groups and one notion, as `group_by_claim`; each is a panel, and what is not
-    private stands in all of them for reference. `details` says of a row, by its first key, what else a pointer on it
-    is told; `dataset` and `notion` are titles. `dominated`: with the dominated settings, as open markers. Where the
-    reference method is among what is not private, each panel has the mixing line.
+    private stands in all of them for reference, with the mixing line where the reference method is among it. By a
+    row's first key `details` says what else a pointer on it is told, and `numbers` has its numeric settings: a curve
+    follows the one that varies along it. `dataset` and `notion` are titles. `dominated`: with the dominated settings.
+    `wanted` is the corner that is shaded.
     """
     private = [claim for claim in claims if claim.threat_model is not None]
     plain = [row for claim, rows in claims.items() if claim.threat_model is None for row in rows]
     shown = private or list(claims)
     series: list[Series] = []
     for panel, claim in enumerate(shown):
-        if private and plain:
-            series += _draw_claim(plain, panel, details, dominated=dominated)
-        series += _draw_claim(claims[claim], panel, details, dominated=dominated)
-    lines = [line for panel in range(len(shown)) for line in draw_mixing_line(find_plain(plain), panel)]
+        drawn = _Curves(panel, details, numbers, dominated)
+        series += drawn.draw(claims[claim], named=len(claims[claim]) <= _MOST_LABELS)
+        series += drawn.draw(plain, named=False) if private and plain else []
+        series += draw_ends(find_plain(plain), panel)
     best, total = _count(claims)
+    mixed = any(one.style == "muted" for one in series)
+    said = (
+        f"{_say_best(best, total, dominated=dominated)} Up and to the left is better; a line joins a method's settings "
+        f"at one ε. {f'{CAPTION} ' * mixed}"
+    )
     return FigureData(
         name="frontier",
-        title=f"Accuracy against fairness gap: {dataset}",
+        title=dataset,
         x=Axis(f"{notion} gap", "percentage points"),
         panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
-        series=(*series, *lines),
-        caption=f"{_say_best(best, total, dominated=dominated)} Up and to the left is better; a line joins the "
-        "settings of one method at one ε, those with private evaluation apart. "
-        f"{f'{CAPTION} ' * bool(lines)}{_say_seeds(claims, series)} {RAW}",
+        series=tuple(series),
+        caption=f"{said}{_say_seeds(claims, series)} {RAW}",
+        own=said,
         alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
         raw=True,
+        regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(shown))),
     )
 
 
@@ -178,19 +205,56 @@ def describe_row(row: TableRow, detail: str = "") -> str:
     return "\n".join([*lines, detail] if detail else lines)
 
 
-def _draw_claim(rows: Sequence[TableRow], panel: int, details: Mapping[str, str], *, dominated: bool) -> list[Series]:
-    best = find_best(rows)
-    keys = {row.keys[0] for row in best}
-    beaten = _thin([row for row in rows if row.keys[0] not in keys]) if dominated else []
-    clouds = [_draw(name, own, panel, details) for name, own in _by_method(beaten).items()]
-    series = [replace(one, kind="cloud", name=f"{one.name}, dominated", variation=1) for one in clouds]
-    for name, own in _by_method(best).items():
-        for (budget, evaluated), at in _by_budget(own).items():
-            line = _draw(name, at, panel, details)
-            line = _with_whiskers(line, at) if len(best) <= _MOST_WHISKERS else line
-            label = f"ε = {budget:g}{', evaluated' if evaluated else ''}" if budget else ""
-            series.append(replace(line, end=label) if len(own) <= _MOST_LABELS else line)
-    return series
+@dataclass(frozen=True)
+class _Curves:
+    """The curves of one panel; the fields are `frontier`'s."""
+
+    panel: int
+    details: Mapping[str, str]
+    numbers: Mapping[str, Mapping[str, float]]
+    dominated: bool
+
+    def draw(self, rows: Sequence[TableRow], *, named: bool) -> list[Series]:
+        """Return a curve for each method and ε, its name at the end with the smaller gap where it is `named`."""
+        best = find_best(rows)
+        keys = {row.keys[0] for row in best}
+        beaten = _thin([row for row in rows if row.keys[0] not in keys]) if self.dominated else []
+        joined = [*best, *beaten] if len(best) + len(beaten) <= _MOST_JOINED else best
+        series = []
+        for name, own in _by_method(joined).items():
+            for (budget, evaluated), at in _by_budget(own).items():
+                label = f"ε = {budget:g}{', evaluated' if evaluated else ''}" if budget and named else ""
+                series.append(self._draw_curve(name, self._order(at), keys, label=label, whiskers=len(best)))
+        clouds = [row for row in beaten if len(joined) == len(best)]
+        return series + [
+            replace(_draw(name, own, self.panel, self.details), kind="cloud", variation=1, faint=True)
+            for name, own in _by_method(clouds).items()
+        ]
+
+    def _draw_curve(
+        self, method: str, rows: Sequence[TableRow], best: Collection[str], *, label: str, whiskers: int
+    ) -> Series:
+        line = _draw(method, rows, self.panel, self.details)
+        line = _with_whiskers(line, rows) if whiskers <= _MOST_WHISKERS else line
+        fairest = min(range(len(rows)), key=lambda index: rows[index].gap.mean or 0.0)
+        texts = tuple(label if index == fairest else "" for index in range(len(rows)))
+        hollow = tuple(row.keys[0] not in best for row in rows)
+        return replace(line, text=texts if label and not all(hollow) else (), hollow=hollow, faint=all(hollow))
+
+    def _order(self, rows: Sequence[TableRow]) -> list[TableRow]:
+        """Return rows along the one setting that varies; by their gaps where several do."""
+        varying = find_varying(self.numbers.get(row.keys[0], {}) for row in rows)
+        if len(varying) == 1:
+            return sorted(rows, key=lambda row: self.numbers.get(row.keys[0], {}).get(varying[0], math.inf))
+        return list(rows)
+
+
+def draw_ends(plain: TableRow | None, panel: int) -> list[Series]:
+    """Return the mixing line with names at its ends; [] where there is none."""
+    return [
+        replace(line, kind="points", text=("constant answer", "no privacy, no fairness"))
+        for line in draw_mixing_line(plain, panel)
+    ]
 
 
 def _draw(method: str, rows: Sequence[TableRow], panel: int, details: Mapping[str, str]) -> Series:
@@ -251,16 +315,14 @@ def _count(claims: Claims) -> tuple[int, int]:
     return sum(len(find_best(rows)) for rows in claims.values()), sum(len(rows) for rows in claims.values())
 
 
-def _say_best(best: int, total: int, *, dominated: bool, mark: str = "open") -> str:
-    if best == total:
+def _say_best(best: int, total: int, *, dominated: bool, mark: str = "open and faint") -> str:
+    others = total - best
+    if not others:
         return f"{total} {'setting' if total == 1 else 'settings'}, none dominated by another."
-    drawn = f"drawn {mark}" if dominated else "not drawn"
-    small = f" ({MOST_DOMINATED} of them)" if dominated and total - best > MOST_DOMINATED else ""
-    others = "other is" if total - best == 1 else f"other {total - best} are"
-    return (
-        f"{best} of {total} settings are not dominated: none other is at least as good in ε, accuracy and gap, and "
-        f"better in one. The {others} {drawn}{small}."
-    )
+    drawn = mark if dominated else "hidden"
+    some = f" ({MOST_DOMINATED} of them)" if dominated and others > MOST_DOMINATED else ""
+    are = "is" if others == 1 else "are"
+    return f"{others} of {total} settings {are} {drawn}{some}: another is at least as good in ε, accuracy and gap."
 
 
 def _say_seeds(claims: Claims, series: Sequence[Series]) -> str:

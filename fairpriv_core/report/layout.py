@@ -7,10 +7,12 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
-from fairpriv_core.report.figure import Axis, FigureData, Reference, Series
-from fairpriv_core.report.styles import Theme, fill
+from fairpriv_core.report.figure import Axis, FigureData, Reference, Series, Value
+from fairpriv_core.report.labels import place_labels
+from fairpriv_core.report.styles import COLORS, Theme, fill
 
 Note = dict[str, Any]
 LINE_HEIGHT = 15
@@ -18,6 +20,9 @@ HEADER_ROW = 18
 _ROOM = 0.2  # of the plot's width, for the label of a vertical line
 PANEL_GAP = 44
 MAX_TICKS = 8
+_NARROW = 440.0  # pixels: the narrowest plot beside another one, for which labels are placed
+_PAD = 0.07  # of what is drawn, around it where labels need to know the axes' ends
+_SHADE = "green"
 
 
 def rich(text: str) -> str:
@@ -35,18 +40,46 @@ def axis_suffix(panel: int) -> str:
 
 
 def shorten(name: str) -> str:
-    """Return at most 18 characters of a name, for the end of a line."""
-    return name if len(name) <= 18 else name[:17] + "…"
+    """Return at most 28 characters of a name, for the end of a line."""
+    return name if len(name) <= 28 else name[:27] + "…"
 
 
 def build_shapes(figure: FigureData, theme: Theme) -> list[Note]:
-    """Return the reference lines. On a log axis a line's place is the value itself (a note's is its logarithm)."""
+    """Return regions and reference lines. On a log axis their place is the value itself (a note's is its logarithm)."""
     stroke = {"color": theme.text, "width": 1.5, "dash": "dash"}
-    shapes = []
+    shapes = [shape for place in range(len(figure.regions)) for shape in _shade(figure, place, theme)]
     for reference in figure.references:
         for panel in _panels(figure, reference):
             shapes.append({"type": "line", "line": stroke, **_span(reference, axis_suffix(panel))})
     return shapes
+
+
+def _shade(figure: FigureData, place: int, theme: Theme) -> list[Note]:
+    """Return a rectangle behind the marks, and a line for each edge that is stated, which a page may let drag.
+
+    A side that is not stated is the panel's, or just beyond its axis. An edge's name says whose it is: "edge 0 y 1" is
+    the upper end of the first region.
+    """
+    region = figure.regions[place]
+    color = COLORS[_SHADE][0 if theme.name == "light" else 1]
+    suffix = axis_suffix(region.panel)
+    sides = (("x", region.x, figure.x), ("y", region.y, figure.panels[region.panel].y))
+    at: Note = {}
+    for name, (low, high), axis in sides:
+        whole = low is None and high is None
+        first, last = (0.0, 1.0) if whole else _find_span(figure, axis, name, region.panel)
+        if axis.log and not whole:
+            first, last = 10**first, 10**last
+        at |= {f"{name}ref": f"{name}{suffix}{' domain' * whole}"}
+        at |= {f"{name}0": first if low is None else low, f"{name}1": last if high is None else high}
+    drawn = [{"type": "rect", "layer": "below", "fillcolor": fill(color, 0.13), "line": {"width": 0}, **at}]
+    edge = {"type": "line", "line": {"color": color, "width": 2, "dash": "dot"}}
+    for name, ends, _ in sides:
+        for end, value in enumerate(ends):
+            if value is not None:
+                along = {f"{name}0": value, f"{name}1": value}
+                drawn.append({**edge, **at, **along, "name": f"edge {place} {name} {end}"})
+    return drawn
 
 
 def build_notes(figure: FigureData, theme: Theme, panel_height: float) -> list[Note]:
@@ -56,8 +89,10 @@ def build_notes(figure: FigureData, theme: Theme, panel_height: float) -> list[N
         for index, reference in enumerate(figure.references)
     ]
     titles = [_panel_title(index, panel.title) for index, panel in enumerate(figure.panels) if panel.title]
-    names = [note for index in range(len(figure.panels)) for note in _line_names(figure, index, panel_height, theme)]
-    return [*labels, *titles, *names]
+    panels = range(len(figure.panels))
+    names = [note for index in panels for note in _line_names(figure, index, panel_height, theme)]
+    beside = [note for index in panels for note in _point_names(figure, index, panel_height, theme)]
+    return [*labels, *titles, *names, *beside]
 
 
 def build_caption(figure: FigureData, theme: Theme, *, below: float, width: int) -> list[Note]:
@@ -133,12 +168,11 @@ def _panel_title(index: int, title: str) -> Note:
 def _line_names(figure: FigureData, panel: int, height: float, theme: Theme) -> list[Note]:
     """Return the names of labelled lines beside their ends, moved apart where they would overlap."""
     here = [series for series in figure.series if series.panel == panel]
-    values = [value for series in here for value in (*series.y, *series.low, *series.high) if value is not None]
-    named = [(series, series.end or series.name) for series in here if series.labelled or series.end]
-    ends = [(end[1], end[0], name) for series, name in named if (end := _last_point(series))]
+    ends = [(end[1], end[0], series.name) for series in here if series.labelled and (end := _last_point(series))]
     if not ends:
         return []
-    step = LINE_HEIGHT * 1.12 * ((max(values) - min(values)) or 1.0) / height
+    low, high = _find_span(figure, figure.panels[panel].y, "y", panel)
+    step = LINE_HEIGHT * 1.12 * (high - low) / height
     ends.sort()
     places: list[float] = []
     for y, _, _ in ends:
@@ -147,12 +181,88 @@ def _line_names(figure: FigureData, panel: int, height: float, theme: Theme) -> 
     suffix = axis_suffix(panel)
     notes = []
     for (y, x, name), place in zip(ends, places, strict=True):
-        at = {"x": x, "y": y, "xref": f"x{suffix}", "yref": f"y{suffix}", "ax": 22}
+        place_x = math.log10(x) if figure.x.log else x
+        at = {"x": place_x, "y": y, "xref": f"x{suffix}", "yref": f"y{suffix}", "ax": 22}
         rise = (place - excess - y) / step * LINE_HEIGHT
         leader = {"showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": theme.muted, "standoff": 3}
         text = {"text": rich(shorten(name)), "font": {"size": 12}, "ay": -rise, "xanchor": "left"}
         notes.append({**at, **leader, **text})
     return notes
+
+
+def _point_names(figure: FigureData, panel: int, height: float, theme: Theme) -> list[Note]:
+    """Return what stands beside points, each text clear of the others; one without a free place is left to hover."""
+    here = [series for series in figure.series if series.panel == panel]
+    if not _has_names(figure):
+        return []
+    x_axis, y_axis = figure.x, figure.panels[panel].y
+    (left, right), (low, high) = _find_span(figure, x_axis, "x", panel), _find_span(figure, y_axis, "y", panel)
+
+    def to_pixels(x: float | str, y: Value) -> tuple[float, float]:
+        across, up = _scale(x_axis, float(x)), _scale(y_axis, y or 0.0)
+        return _NARROW * (across - left) / (right - left), height * (high - up) / (high - low)
+
+    drawn = {index: [to_pixels(*at) for at in _known(series)] for index, series in enumerate(here)}
+    lines = [
+        pair
+        for index, series in enumerate(here)
+        if series.kind in ("points", "line")
+        for pair in pairwise(drawn[index])
+    ]
+    marks = [point for index, series in enumerate(here) if series.kind != "line" for point in drawn[index]]
+    named = [(x, y, text) for series in here for x, y, text in _texts(series)]
+    places = place_labels(
+        [(to_pixels(x, y), text) for x, y, text in named], points=marks, lines=lines, size=(_NARROW, height)
+    )
+    suffix = axis_suffix(panel)
+    leader = {"showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": theme.muted, "standoff": 5}
+    notes = []
+    for (x, y, text), place in zip(named, places, strict=True):
+        if place is not None:
+            at = {"x": _scale(x_axis, x), "y": _scale(y_axis, y), "xref": f"x{suffix}", "yref": f"y{suffix}"}
+            beside = {"ax": place.right, "ay": place.down, "xanchor": place.side, "text": rich(text)}
+            notes.append({**at, **leader, **beside, "font": {"size": 12}})
+    return notes
+
+
+def _has_names(figure: FigureData) -> bool:
+    return any(text for series in figure.series if series.kind == "points" for text in series.text)
+
+
+def _texts(series: Series) -> list[tuple[float, float, str]]:
+    if series.kind != "points" or not series.text:
+        return []
+    each = zip(series.x, series.y, series.text, strict=True)
+    return [(float(x), y, text) for x, y, text in each if y is not None and text]
+
+
+def _known(series: Series) -> list[tuple[float | str, Value]]:
+    return [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
+
+
+def _scale(axis: Axis, value: float) -> float:
+    return math.log10(value) if axis.log else value
+
+
+def _find_span(figure: FigureData, axis: Axis, name: str, panel: int) -> tuple[float, float]:
+    """Return the ends of an axis ("x" or "y" of a panel) around all that is drawn; logarithms on a log axis."""
+    if axis.range is not None:
+        return _scale(axis, axis.range[0]), _scale(axis, axis.range[1])
+    here = figure.series if name == "x" else [series for series in figure.series if series.panel == panel]
+    parts = [(s.x, s.x_low, s.x_high) if name == "x" else (s.y, s.low, s.high) for s in here]
+    values = [value for part in parts for side in part for value in side if isinstance(value, int | float)]
+    values += [reference.value for reference in figure.references if reference.axis == name]
+    regions = [region for region in figure.regions if name == "x" or region.panel == panel]
+    values += [edge for region in regions for edge in getattr(region, name) if edge is not None]
+    scaled = [_scale(axis, value) for value in values if not axis.log or value > 0]
+    low, high = min(scaled, default=0.0), max(scaled, default=1.0)
+    pad = _PAD * ((high - low) or abs(high) or 1.0)
+    return low - pad, high + pad
+
+
+def _fix_range(figure: FigureData, axis: Axis, name: str, panel: int) -> dict[str, Any]:
+    """Return the range of an axis where names stand beside points: their places hold for it."""
+    return {"range": list(_find_span(figure, axis, name, panel))} if _has_names(figure) else {}
 
 
 def _last_point(series: Series) -> tuple[float, float] | None:
@@ -175,9 +285,11 @@ def build_axes(figure: FigureData, height: int) -> dict[str, Any]:
         suffix, top, last = axis_suffix(index), 1.0 - index * (share + gap), index == count - 1
         x = {**_options(figure.x, _x_values(figure)), "anchor": f"y{suffix}", "showticklabels": last}
         follow = {} if index == 0 else {"matches": "x"}
+        x |= _fix_range(figure, figure.x, "x", index)
         axes[f"xaxis{suffix}"] = x | follow | ({"title": {"text": rich(figure.x.label)}} if last else {})
         y = {**_options(panel.y, _y_values(figure, index)), "anchor": f"x{suffix}"}
         domain = [max(0.0, top - share), min(1.0, top)]
+        y |= _fix_range(figure, panel.y, "y", index)
         axes[f"yaxis{suffix}"] = y | {"domain": domain, "title": {"text": rich(panel.y.label)}}
     if figure.horizontal:
         axes["yaxis"] |= {"autorange": "reversed", "showgrid": False}
@@ -253,7 +365,8 @@ def plot_height(figure: FigureData) -> int:
     if "heatmap" in kinds:
         return max(160, 34 * len({y for series in figure.series for y in series.y}) + 30)
     if kinds & {"dots", "points", "cloud"}:
-        return 300 if len(figure.panels) == 1 else (260 + PANEL_GAP) * len(figure.panels) - PANEL_GAP
+        tall = 300 if "dots" in kinds else 400
+        return tall if len(figure.panels) == 1 else (260 + PANEL_GAP) * len(figure.panels) - PANEL_GAP
     each = 110 if "histogram" in kinds else 200
     return 270 if len(figure.panels) == 1 else (each + PANEL_GAP) * len(figure.panels) - PANEL_GAP
 

@@ -28,6 +28,7 @@ SOLIDS = {
     "pentagon": "square-open",
 }
 BOX_WIDTH = 0.84
+_FAINT, _HOLLOW = 0.35, 0.6
 _HOVER = "%{hovertext}<extra></extra>"
 
 
@@ -38,7 +39,8 @@ def build_traces(series: Series, theme: Theme) -> list[Trace]:
     color = color_on(style, theme, series.variation)
     place = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"} if series.kind != "points3d" else {}
     named = {"name": rich(series.name), "legendgroup": rich(series.name)}
-    return [{**place, **named, **trace} for trace in _BUILDERS[series.kind](series, style, color, theme)]
+    traces = [{**place, **named, **trace} for trace in _BUILDERS[series.kind](series, style, color, theme)]
+    return [{**trace, "opacity": _FAINT, "showlegend": False} for trace in traces] if series.faint else traces
 
 
 def _line(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:
@@ -56,7 +58,7 @@ def _line(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Tr
             "maxdisplayed": MARKERS_SHOWN,
         },
         "showlegend": not series.labelled,
-        "hovertemplate": "%{y:.2f} at %{x}",
+        **_tell(series, "%{y:.2f} at %{x}"),
     }
     return [*_band(series, color), drawn]
 
@@ -79,17 +81,24 @@ def _points(series: Series, style: LineStyle, color: str, theme: Theme) -> list[
             "type": "scatter",
             "x": series.x,
             "y": series.y,
-            "mode": "lines+markers+text",
-            "text": series.text,
-            "textposition": "top right",
-            "textfont": {"size": 11, "color": theme.muted},
+            "mode": "lines+markers",
             "line": {"color": color, "dash": style.dash, "width": 1.2},
-            "marker": {"symbol": _symbol(style, series.variation), "size": 9, "color": color},
+            "marker": {**_point_marker(series, style), "size": 9, "color": color},
             "error_x": _whiskers(series.x, series.x_low, series.x_high, color),
             "error_y": _whiskers(series.y, series.low, series.high, color),
             **_tell(series, "%{y:.2f} at %{x:.2f}"),
         }
     ]
+
+
+def _point_marker(series: Series, style: LineStyle) -> Trace:
+    """Return the symbol of all points; of hollow ones another."""
+    if not any(series.hollow):
+        return {"symbol": _symbol(style, series.variation)}
+    return {
+        "symbol": [_symbol(style, series.variation + hollow) for hollow in series.hollow],
+        "opacity": [_HOLLOW if hollow else 1.0 for hollow in series.hollow],
+    }
 
 
 def _cloud(series: Series, style: LineStyle, color: str, theme: Theme) -> list[Trace]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairpriv_core.data.catalog import problems
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from fairpriv_core.records.source import is_read_from_rows, name_unit
 from fairpriv_core.text import delta_text, epsilon_text, number_text
@@ -31,6 +32,33 @@ def tell_given(data: Mapping[str, Any], threat_model: str | None) -> str:
     """Return the sentences that stand beside an epsilon on a config's `data`, each after a blank; "" for none."""
     thinned = "" if data.get("group_ratio") is None else f" {THINNED}"
     return thinned + (f" {LEARNED}" if is_read_from_rows(data, threat_model) else "")
+
+
+def data_title(data: Mapping[str, Any]) -> str:
+    """Return a config's data as a title: what is predicted, by which sensitive attribute.
+
+    >>> data_title({"dataset": "adult", "sensitive": "sex+race"})
+    'Adult: income by sex and race'
+    >>> data_title({"file": "people.csv", "label": "is_hired", "sensitive": "age:25"})
+    'people.csv: is hired by age cut at 25'
+    >>> data_title({"file": "people.csv", "label": "hired", "positive": "yes", "sensitive": "sex"})
+    'people.csv: hired = yes by sex'
+    """
+    problem = problems().get(data.get("dataset") or "")
+    name = str(data.get("file") or data.get("dataset")).rpartition("/")[2] if problem is None else problem.title
+    label = data.get("label") or ("" if problem is None else problem.labels[0].column.name)
+    column, positive = str(label).partition(":")[0], str(data.get("positive") or "")
+    numbered = ":" in str(label) and positive.startswith(column)
+    asked = positive if numbered else _name_column(str(label)) + (f" = {positive}" if positive else "")
+    groups = " and ".join(_name_column(part) for part in str(data["sensitive"]).split("+"))
+    return f"{name.partition(' (')[0]}: {asked} by {groups}"
+
+
+def _name_column(text: str) -> str:
+    """Return a column, and the edges that cut it, in words."""
+    name, _, edges = text.partition(":")
+    cut = f" cut at {' and '.join(edges.split(','))}" if edges else ""
+    return name.replace("_", " ") + cut
 
 
 def share_text(found: Mapping[str, Any], name: str) -> str:

@@ -22,7 +22,7 @@ from fairpriv_core.errors import Damaged, FairprivError, StoreError
 from fairpriv_core.runs.children import Child, ChildProcesses, count_cores
 from fairpriv_core.runs.log import note, set_up_log
 from fairpriv_core.runs.preview import run_preview
-from fairpriv_core.runs.worker import run_child
+from fairpriv_core.runs.worker import run_child, run_explorer
 from fairpriv_core.store.claim import Claim, LeaseLost
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.runs import open_store
@@ -45,9 +45,10 @@ Executor = Callable[[str | None, Sequence[str], Callable[[], None]], None]
 
 
 class Supervisor:
-    """Runs up to `slots` runs at a time (as many as there are cores), and a few previews beside them.
+    """Runs up to `slots` runs at a time (as many as there are cores), and beside them a few previews and an explorer.
 
-    With `chunks` it works on these alone, and on no previews. Runs of one chunk are one child.
+    With `chunks` it works on these alone. Runs of one chunk are one child; the explorer is one for all runs that
+    people explore.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Supervisor:
         self._nursery = ChildProcesses()
         self._jobs: dict[tuple[Claim, ...], Child] = {}
         self._previews: dict[str, Child] = {}
+        self.explorer: Child | None = None
         self._recovered = 0.0
 
     def serve(self, stopping: threading.Event) -> None:
@@ -106,6 +108,9 @@ class Supervisor:
         while len(self._previews) < self._most_previews and (key := self._work.previews.claim()):
             self._previews[key] = self._nursery.start(run_preview, self._place, key)
             note("preview_taken", preview=key)
+        if self._chunks is None and self.explorer is None and self._work.explores():
+            self.explorer = self._nursery.start(run_explorer, self._place)
+            note("explorer_started")
         full = len(self._jobs) == self.slots or (self._previews and len(self._previews) == self._most_previews)
         self._seen = None if full else seen  # who is full has not asked what waits
 
@@ -114,7 +119,7 @@ class Supervisor:
         for claims, child in self._jobs.items():
             self._end(claims, child)
         self._jobs = {}
-        for child in self._previews.values():
+        for child in (*self._previews.values(), *([] if self.explorer is None else [self.explorer])):
             child.end()
 
     def _end(self, claims: tuple[Claim, ...], child: Child) -> None:
@@ -134,6 +139,9 @@ class Supervisor:
         for key, child in [job for job in self._previews.items() if not job[1].alive]:
             child.mishap()
             del self._previews[key]
+        if self.explorer is not None and not self.explorer.alive:
+            self.explorer.mishap()  # what it left is found by its lease
+            self.explorer = None
 
     def _hasten(self) -> None:
         """End a child that has not obeyed a pause or a stop for a while: its last checkpoint is what remains.
@@ -147,6 +155,8 @@ class Supervisor:
                 del self._jobs[claims]
                 for claim in claims:
                     note("process_ended", level=logging.WARNING, run=claim.key, because="it did not obey")
+        if self.explorer is not None and self.explorer.patience(self._work.is_superseded()) > PATIENCE_SECONDS:
+            self.explorer.end()
         wanted = self._work.previews.at_work(self._previews) if self._previews else set()
         for key in [key for key in self._previews if key not in wanted]:
             self._previews.pop(key).end()

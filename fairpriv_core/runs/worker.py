@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 import traceback
 from collections.abc import Callable, Sequence
 
@@ -19,9 +20,21 @@ from fairpriv_core.store.checkpoint import OtherVersion
 from fairpriv_core.store.claim import Artifact, Claim, Ending, LeaseLost, Progress
 from fairpriv_core.store.work import WorkStore, open_work
 
+LINGER_SECONDS = 300.0
+_LOOK_SECONDS = 0.05
+_MOST_SPLITS = 2
 
-def work_on(work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Progress], None] | None = None) -> None:
+
+def work_on(
+    work: WorkStore,
+    claims: Sequence[Claim],
+    *,
+    on_commit: Callable[[Progress], None] | None = None,
+    datasets: DatasetCache | None = None,
+) -> None:
     """Work on runs that were claimed together until they end, are paused, or crash; every end is in the store.
+
+    `datasets` has the data that were read for earlier ones.
 
     A run whose plan cannot be made fails alone. Where training cannot go on, the chunk is queued again as two halves,
     until the run that fails is alone. Raises StoreError or LeaseLost where the end could not be written.
@@ -30,7 +43,7 @@ def work_on(work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Pr
     journal = StoreJournal(work, ordered, on_commit=on_commit)
     with keep_lease(work, journal):
         try:
-            plans = _plan_each(work, journal)
+            plans = _plan_each(work, journal, datasets or DatasetCache(check=work.files.check))
             outcomes = train_together(plans, journal.begin(plans), journal) if plans else []
         except Interrupted:
             work.hand_back(journal.claims)
@@ -67,9 +80,31 @@ def run_child(place: str | None, claims: Sequence[Claim]) -> None:
         raise SystemExit(f"fairpriv: {error}") from error
 
 
-def _plan_each(work: WorkStore, journal: StoreJournal) -> list[Plan]:
+def run_explorer(place: str | None) -> None:
+    """Work on runs that are explored, one after another, until none comes for a while; started by the supervisor.
+
+    Their data stay in memory: on a small table reading it takes as long as training.
+    """
+    live_with_parent()
+    set_up_log()
+    try:
+        work = open_work(place)
+        datasets = DatasetCache(check=work.files.check, splits=_MOST_SPLITS)
+        last = time.monotonic()
+        while time.monotonic() - last < LINGER_SECONDS:
+            claims = work.claim(exploring=True)
+            if claims:
+                work_on(work, claims, datasets=datasets)
+                last = time.monotonic()
+            else:
+                time.sleep(_LOOK_SECONDS)
+    except FairprivError as error:
+        raise SystemExit(f"fairpriv: {error}") from error
+
+
+def _plan_each(work: WorkStore, journal: StoreJournal, datasets: DatasetCache) -> list[Plan]:
     """Return the plans of a journal's runs; those that have none have left it, failed or paused."""
-    datasets, plans = DatasetCache(check=work.files.check), []
+    plans = []
     for session in list(journal.sessions):
         try:
             plan = plan_run(

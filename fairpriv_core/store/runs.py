@@ -96,11 +96,40 @@ class RunStore:
             BadInput: the run would bring its data set beyond a cap or its owner beyond a quota, or use the release of
                 a run that is not here; nothing is stored then.
         """
+        return self._queue(config, again=again)
+
+    def explore(self, config: RunConfig) -> RunRow:
+        """Queue a run that lists leave out until `keep`, and return its row; one that there is already is returned.
+
+        Of the owner's earlier ones those that have not ended are cancelled: the newest is what is asked for now, and at
+        most one of a person's waits. Errors as `submit`.
+        """
+        return self._queue(config, exploring=True)
+
+    def keep(self, key: str) -> None:
+        """Let lists show a run that was explored; BadInput where it is another's, or there is none."""
+        with self.database.write(durable=True) as connection:
+            mine = run.c.key == self._own_row(connection, key)["key"]
+            connection.execute(update(run).where(mine).values(exploring=None))
+
+    def explored(self, limit: int) -> list[RunRow]:
+        """Return the owner's newest runs that were explored and not kept, newest first."""
+        mine = self._shown(select(*_SHORT).where(run.c.owner == self.payer, run.c.exploring.is_not(None)))
+        with self.database.read() as connection:
+            found = connection.execute(mine.order_by(run.c.created.desc(), run.c.key).limit(limit)).mappings()
+            return _read_whole(found, read_row)
+
+    def _queue(self, config: RunConfig, *, again: bool = False, exploring: bool = False) -> RunRow:
         config = self.files.settle(config) if config.file_id is None else config
         planned = self.ledger.plan(config, find_record=self.source)
         with self.database.write(durable=True) if planned is None else self.database.ledger() as connection:
             latest = _latest(connection, config.key)
-            if latest is not None and latest["status"] in GOING_ON and not again:
+            there = latest is not None and latest["status"] in GOING_ON and latest["request"] != "stop" and not again
+            if exploring:
+                self._supersede(connection, latest["key"] if there and latest is not None else None)
+            if there and latest is not None:
+                if not exploring:
+                    connection.execute(update(run).where(run.c.key == latest["key"]).values(exploring=None))
                 return read_row(latest)
             check_runs(connection, self.payer, 1)
             values: dict[str, Any] = {**name_next(connection, config.key), "owner": self.payer, "status": "queued"}
@@ -108,8 +137,17 @@ class RunStore:
                 posting = planned.named(values["key"])
                 admit(connection, posting)
                 values["reserved"] = posting.to_json()
+            values["exploring"] = 1 if exploring else None
             connection.execute(insert(run).values(**values, config=config.to_json(), created=time.time()))
             return read_row(self._row(connection, values["key"]))
+
+    def _supersede(self, connection: Connection, wanted: str | None) -> None:
+        """Cancel what the owner explores and has not ended, but for the run that is `wanted` now."""
+        mine = (run.c.owner == self.payer) & run.c.exploring.is_not(None) & run.c.status.not_in(ENDED)
+        query = select(run, _OVER).where(mine, run.c.key != (wanted or ""))
+        for stored in connection.execute(query).mappings().all():
+            change = _stop(connection, stored) or {}
+            connection.execute(update(run).where(run.c.key == stored["key"]).values(**change))
 
     def find(self, config_key: str) -> RunRow | None:
         """Return the newest run of a config, by `RunConfig.key`."""
@@ -215,7 +253,7 @@ class RunStore:
         grow, and while they stay the first does too.
         """
         counted = select(func.count()).select_from
-        finished = counted(run).where(run.c.status == "finished").scalar_subquery()
+        finished = counted(run).where(run.c.status == "finished", run.c.exploring.is_(None)).scalar_subquery()
         others = [counted(table).scalar_subquery() for table in (tombstone, charge)]
         with self.database.read() as connection:
             runs, deleted, charged = connection.execute(select(finished, *others)).one()
@@ -324,7 +362,8 @@ class RunStore:
         return query if self._data_sets is None else query.where(name.in_(self._data_sets))
 
     def _listed(self, query: Select[Any]) -> Select[Any]:
-        """Return a query of runs that are the owner's and on data that are shown here."""
+        """Return a query of runs that are the owner's, on data that are shown here, and not explored alone."""
+        query = query.where(run.c.exploring.is_(None))
         return self._shown(query if self.owner is None else query.where(run.c.owner == self.owner))
 
     def tombstones(self) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 schema = MetaData()
 # `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.
@@ -28,6 +28,7 @@ store_info = Table(
 )
 # `brief` is what `RunRecord.to_brief` keeps of a finished run, `posting` what the ledger needs of one that has begun.
 # Runs with one `chunk` train together: they are claimed, committed and finished in one transaction each.
+# `exploring` is 1 of a run that lists leave out until somebody keeps it; it counts in the ledger as any other.
 run = Table(
     "run",
     schema,
@@ -59,6 +60,7 @@ run = Table(
     Column("chunk", String, index=True),
     Column("brief", JSON(none_as_null=True)),
     Column("posting", JSON(none_as_null=True)),
+    Column("exploring", Integer),
 )
 CHUNK_DIGITS = 16
 tombstone = Table(
@@ -141,6 +143,7 @@ ADDED = (
     (5, store_info.c.secret),
     (6, preview.c.owner),
     (8, run.c.posting),
+    (9, run.c.exploring),
 )
 
 

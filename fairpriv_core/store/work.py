@@ -47,6 +47,7 @@ from fairpriv_core.store.uploads import FileStore
 
 Claims = Sequence[Claim]
 MOST_CRASHES = 3
+_EXPLORED = run.c.exploring.is_not(None)
 FREE = {"worker": None, "lease_expires": None, "request": None}
 
 
@@ -63,14 +64,18 @@ class WorkStore:
         self.files = FileStore(database)
         self._database = database
 
-    def claim(self, key: str | None = None, chunk: str | Sequence[str] | None = None) -> tuple[Claim, ...]:
+    def claim(
+        self, key: str | None = None, chunk: str | Sequence[str] | None = None, *, exploring: bool = False
+    ) -> tuple[Claim, ...]:
         """Claim the run `key` alone, or the oldest queued one with all that it trains with; () if there is none.
 
         Those are the queued runs of its chunk at the same step. A chunk waits while another run has still to make a
         release that it uses. `chunk` names one chunk, or several, to take it from; what a chunk was split into belongs
-        to it.
+        to it. Runs that are explored are left to who asks for them: by key, or for `exploring` alone.
         """
         waiting = run.c.status == "queued"
+        if key is None:
+            waiting &= _EXPLORED if exploring else ~_EXPLORED
         if chunk is not None:
             waiting &= whole_chunk().in_([chunk] if isinstance(chunk, str) else chunk)
         waiting &= _is_ready() & _is_first() if key is None else run.c.key == key
@@ -86,6 +91,17 @@ class WorkStore:
             if key is None and first.chunk is not None:
                 together = (run.c.status == "queued") & (run.c.chunk == first.chunk) & (run.c.step == first.step)
             return _take(connection, together)
+
+    def explores(self) -> bool:
+        """Return whether a run that is explored waits."""
+        with self._database.read() as connection:
+            return bool(connection.scalar(select(exists().where(_EXPLORED, run.c.status == "queued"))))
+
+    def is_superseded(self) -> bool:
+        """Return whether a run that is explored is at work although it was told to stop."""
+        told = _EXPLORED & (run.c.status == "running") & (run.c.request == "stop")
+        with self._database.read() as connection:
+            return bool(connection.scalar(select(exists().where(told))))
 
     def recover(self) -> int:
         """Hand back runs whose process or lease is gone, as crashes; return how many there were."""

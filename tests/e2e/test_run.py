@@ -41,7 +41,7 @@ def test_from_data_to_a_live_run_and_its_brakes(tab: Page, site: Any) -> None:
     open_page(tab, site, "data")
     keyed(tab, "data_train", "button").click()
     tab.wait_for_url("**/train*")
-    expect(keyed(tab, "data", "input")).to_have_value("synthetic:group")
+    expect(keyed(tab, "data", "input")).to_have_value("Synthetic: label by group")
     launch(tab, site)
     waited = wait_for_state(tab, "training", 15)
     assert waited < 10

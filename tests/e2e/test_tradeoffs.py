@@ -58,7 +58,7 @@ def test_a_sweep_shows_its_cost_runs_once_and_its_points_can_be_opened(tab: Page
     tab.wait_for_timeout(500)  # the drawing has no end that could be waited for
     point = chart.locator(".points path").last
     point.click(force=True)
-    expect(tab.get_by_text("has no proved ε, whatever its own")).to_be_visible()
+    expect(tab.get_by_text("its ε no longer covers it")).to_be_visible()
     tab.get_by_role("button", name="Open its run").click()
     tab.wait_for_url("**/run?run=*")
     expect(tab.locator("[data-testid=stProgress]").first).to_contain_text("finished")

@@ -288,6 +288,7 @@ _FILES = (
     "ALTER TABLE upload RENAME COLUMN id TO sha256",
 )
 _SUMMARIES = ("ALTER TABLE run DROP COLUMN brief", "ALTER TABLE run DROP COLUMN posting")
+_EXPLORED = "ALTER TABLE run DROP COLUMN exploring"
 _ASKER = "ALTER TABLE preview DROP COLUMN owner"
 _CHUNK = ("DROP INDEX ix_run_chunk", "ALTER TABLE run DROP COLUMN chunk")
 OLDER = {
@@ -310,7 +311,7 @@ def test_a_store_of_an_older_version_is_brought_to_this_one(place: str, version:
         store.delete(finish(store, config(seed=2), PF_LD))
         before = store.briefs()
         with store.database.write() as connection:
-            for statement in (*_SUMMARIES, _ASKER, *_FILES, *OLDER[version]):
+            for statement in (*_SUMMARIES, _EXPLORED, _ASKER, *_FILES, *OLDER[version]):
                 connection.execute(text(statement))
             connection.execute(text(f"UPDATE store_info SET version = {version}"))
     with open_store(place) as store:

@@ -31,7 +31,7 @@ def test_a_reference_goes_both_ways() -> None:
     spec = DataSpec(dataset="compas", sensitive="race", encoding="plain")
     assert write_reference(spec) == NAME and read_reference(NAME, no_upload) == spec
     assert write_reference(DataSpec(dataset="compas", sensitive="race", encoding="binned")) == "compas:race"
-    assert list_reference(NAME) == "compas:race · plain encoding"
+    assert list_reference(NAME) == "COMPAS: two year recid by race · plain encoding"
     assert describe_reference(NAME).endswith("race · plain encoding")
     with pytest.raises(BadInput, match="encoding must be one of binned, plain, got 'fine'"):
         read_reference("compas:race?encoding=fine", no_upload)

@@ -33,7 +33,7 @@ def no_upload(digits: str) -> Path:
 def test_a_reference_goes_both_ways() -> None:
     spec = DataSpec(dataset="synthetic", sensitive="region", group_ratio=0.9)
     assert write_reference(spec) == NAME and read_reference(NAME, no_upload) == spec
-    assert list_reference(NAME) == "synthetic:region · group ratio 0.9"
+    assert list_reference(NAME) == "Synthetic: label by region · group ratio 0.9"
     assert describe_reference(NAME).endswith("region · group ratio 0.9")
     with pytest.raises(BadInput, match="group_ratio must be a number"):
         read_reference("synthetic:region?group_ratio=most", no_upload)
@@ -77,7 +77,7 @@ def test_some_of_the_rows_are_chosen_carried_and_told(open_page: Open) -> None:
     spec = DataSpec(dataset="synthetic", sensitive="region", group_ratio=0.9, rows=500)
     name = write_reference(spec)
     assert read_reference(name, no_upload) == spec
-    assert list_reference(name) == "synthetic:region · group ratio 0.9 · 500 rows"
+    assert list_reference(name) == "Synthetic: label by region · group ratio 0.9 · 500 rows"
     page = open_page("data", data="synthetic:region?rows=500")
     assert page.text_input("rows").value == "500" and "500" in " ".join(item.value for item in page.markdown)
     page.text_input("rows").set_value("600").run()

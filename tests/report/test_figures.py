@@ -11,7 +11,8 @@ from scipy.stats import t
 
 from fairpriv_core.report import figures, live
 from fairpriv_core.report.figure import MAX_POINTS, FigureData, decimate, line
-from fairpriv_core.report.tables import Outcome
+from fairpriv_core.report.over_epsilon import trade_off
+from fairpriv_core.report.tables import Outcome, fold_outcomes
 from tests.report import samples
 
 FIGURES = samples.every_figure()
@@ -77,30 +78,32 @@ def test_trade_off_has_the_mean_and_the_t_interval_over_seeds() -> None:
 
 
 def test_one_seed_has_no_band_and_says_so() -> None:
-    figure = figures.trade_off(samples.outcomes(seeds=1), dataset="Adult", notion="Demographic parity")
+    figure = trade_off(samples.rows(seeds=1), dataset="Adult", notion="Demographic parity")
     assert all(series.low == () for series in figure.series)
     assert "One seed" in figure.caption
 
 
 def test_an_interval_stays_within_the_possible() -> None:
     wild = [Outcome("pf_ld", "demographic_parity", "a", "s", i, 0.99 + 0.01 * i, 0.2 * i, 1.0) for i in range(2)]
-    figure = figures.trade_off(wild, dataset="a", notion="Demographic parity")
+    figure = trade_off(fold_outcomes(wild, {}), dataset="a", notion="Demographic parity")
     assert figure.series[0].high == (100.0,)
     assert figure.series[1].low == (0.0,)
 
 
 def test_no_results_yet_is_a_figure_too() -> None:
-    figure = figures.trade_off([], dataset="Adult", notion="Demographic parity")
+    figure = trade_off([], dataset="Adult", notion="Demographic parity")
     assert figure.series == ()
     assert "No finished run yet." in figure.caption
 
 
 def test_published_runs_are_a_series_of_their_own() -> None:
     rows = [
-        Outcome("pf_ld", "demographic_parity", "a", "s", 0, 0.8, 0.1, 1.0, "attribute", v)
+        Outcome("pf_ld", "demographic_parity", "a", "s", 0, 0.8, 0.1, 1.0, "attribute", v, setting=f'"{v}"')
         for v in ("proved", "published")
     ]
-    names = {series.name: series.variation for series in figures.trade_off(rows, dataset="a", notion="x").series}
+    names = {
+        series.name: series.variation for series in trade_off(fold_outcomes(rows, {}), dataset="a", notion="x").series
+    }
     assert names == {"PF-LD (protects the attribute)": 0, "PF-LD, as published (protects the attribute)": 1}
 
 

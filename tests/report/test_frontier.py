@@ -75,7 +75,7 @@ def test_claims_are_never_mixed_and_what_claims_nothing_is_left_out() -> None:
         ("attribute", "published", 1),
         (None, None, 1),
     ]
-    figure = frontier(groups, **ABOUT, details={})
+    figure = frontier(groups, **ABOUT, details={}, numbers={})
     titles = [panel.title for panel in figure.panels]
     assert titles == [claim.short for claim in groups if claim.threat_model]
     assert "not proved" in titles[2] and "δ = 1e-05" in titles[0]
@@ -86,22 +86,22 @@ def test_claims_are_never_mixed_and_what_claims_nothing_is_left_out() -> None:
 def test_a_line_joins_one_method_at_one_epsilon_and_dominated_settings_are_open() -> None:
     rows = [row(1, 0.80, 0.10, seeds=3), row(1, 0.78, 0.05, seeds=3), row(3, 0.84, 0.10, seeds=3), row(3, 0.7, 0.2)]
     groups = group_by_claim(rows)
-    figure = frontier(groups, **ABOUT, details={rows[0].keys[0]: "λ = 0.5"})
-    assert [(one.kind, len(one.x), one.end) for one in figure.series] == [
-        ("points", 2, "ε = 1"),
-        ("points", 1, "ε = 3"),
+    figure = frontier(groups, **ABOUT, details={rows[0].keys[0]: "λ = 0.5"}, numbers={}, dominated=False)
+    assert [(one.kind, len(one.x), one.text) for one in figure.series] == [
+        ("points", 2, ("ε = 1", "")),
+        ("points", 1, ("ε = 3",)),
     ]
     first = figure.series[0]
     assert first.keys == (rows[1].keys[0], rows[0].keys[0]) and "λ = 0.5" in first.hover[1]
-    assert first.x_low and first.low and "The other is not drawn" in figure.caption and figure.raw
-    shown = frontier(groups, **ABOUT, details={}, dominated=True)
-    trace = draw(shown)["data"][0]
-    assert trace["marker"]["symbol"].endswith("-open") and list(trace["customdata"]) == [rows[3].keys[0]]
-    assert "mode" in trace and trace["mode"] == "markers"
+    assert first.x_low and first.low and "1 of 4 settings is hidden" in figure.caption and figure.raw
+    shown = frontier(groups, **ABOUT, details={}, numbers={}, dominated=True)
+    trace = next(trace for trace in draw(shown)["data"] if rows[3].keys[0] in trace["customdata"])
+    assert list(trace["customdata"]) == [rows[2].keys[0], rows[3].keys[0]]
+    assert [symbol.endswith("-open") for symbol in trace["marker"]["symbol"]] == [False, True]
 
 
 def test_whiskers_stay_within_what_accuracy_and_gap_can_be() -> None:
-    figure = frontier(group_by_claim([row(1, 0.999, 0.001, seeds=2)]), **ABOUT, details={})
+    figure = frontier(group_by_claim([row(1, 0.999, 0.001, seeds=2)]), **ABOUT, details={}, numbers={})
     [one] = figure.series
     assert one.x_low == (0.0,) and one.high == (100.0,)
     assert one.low[0] < 99.9 and one.x_high[0] > 0.1
@@ -146,7 +146,7 @@ def test_five_thousand_settings_are_drawn_within_a_second_and_a_half() -> None:
     numbers = [(i * 7919 % 5003) / 5003 for i in range(5000)]
     rows = [row(0.1 + i % 50, numbers[i], numbers[-i], key=str(i)) for i in range(5000)]
     begun = time.process_time()
-    figure = frontier(group_by_claim(rows), **ABOUT, details={}, dominated=True)
+    figure = frontier(group_by_claim(rows), **ABOUT, details={}, numbers={}, dominated=True)
     json.dumps(draw(figure), allow_nan=False)
     assert time.process_time() - begun < 1.5
     assert sum(len(one.x) for one in figure.series if one.kind == "cloud") == MOST_DOMINATED
@@ -158,14 +158,14 @@ def test_a_claim_without_a_delta_has_a_title() -> None:
 
 def test_private_evaluation_is_no_other_setting_that_a_line_joins() -> None:
     rows = [replace(row(1.0, 0.8 + at / 10, 0.1 + at / 10, key=f"{at}"), setting=setting(at == 1)) for at in range(3)]
-    figure = frontier(group_by_claim(rows), **ABOUT, details={})
+    figure = frontier(group_by_claim(rows), **ABOUT, details={}, numbers={})
     assert sorted(series.keys for series in figure.series) == [("0", "2"), ("1",)]
-    assert {series.end for series in figure.series} == {"ε = 1", "ε = 1, evaluated"}
+    assert {text for series in figure.series for text in series.text} == {"", "ε = 1", "ε = 1, evaluated"}
 
 
 def test_settings_of_one_seed_are_counted() -> None:
     rows = [row(1.0, 0.8, 0.1, key="a"), row(1.0, 0.9, 0.2, key="b", seeds=3)]
-    figure = frontier(group_by_claim(rows), **ABOUT, details={})
+    figure = frontier(group_by_claim(rows), **ABOUT, details={}, numbers={})
     assert "1 of the settings have 1 seed and no interval" in figure.caption
     assert any("1 seed" in told for series in figure.series for told in series.hover)
 
@@ -177,7 +177,7 @@ def setting(evaluated: bool) -> str:
 def test_each_panel_has_the_mixing_line_from_the_constant_answer_to_plain_training() -> None:
     plain = [replace(row(None, accuracy, 0.2, method="none", variant=None), constant=0.6) for accuracy in (0.85, 0.83)]
     rows = [row(1, 0.8, 0.1), row(1, 0.7, 0.05, threat="record", method="dp_sgd"), *plain]
-    figure = frontier(group_by_claim(rows), **ABOUT, details={})
+    figure = frontier(group_by_claim(rows), **ABOUT, details={}, numbers={})
     lines = [series for series in figure.series if series.name == "mixing line"]
     assert [(line.panel, line.x, line.y) for line in lines] == [(panel, (0, 20), (60, 85)) for panel in (0, 1)]
     assert "dotted mixing line" in figure.caption and draw(figure)["data"]
@@ -187,5 +187,5 @@ def test_each_panel_has_the_mixing_line_from_the_constant_answer_to_plain_traini
 @pytest.mark.parametrize("constant", [None, 0.9])
 def test_without_a_gain_over_the_constant_answer_there_is_no_mixing_line(constant: float | None) -> None:
     plain = replace(row(None, 0.85, 0.2, method="none", variant=None), constant=constant)
-    figure = frontier(group_by_claim([row(1, 0.8, 0.1), plain]), **ABOUT, details={})
+    figure = frontier(group_by_claim([row(1, 0.8, 0.1), plain]), **ABOUT, details={}, numbers={})
     assert "mixing line" not in {series.name for series in figure.series} and "mixing" not in figure.caption

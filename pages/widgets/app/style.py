@@ -1,4 +1,7 @@
-"""What the theme's settings cannot say: figures that line up, less empty space on top, captions and buttons to read."""
+"""What the theme's settings cannot say: figures that line up, less empty space on top, captions and buttons to read.
+
+The ground of a shaded region lets the pointer through to the points on it.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ _RULES = """
 .stApp [data-testid="stBaseButton-primary"]:not(:disabled) p,
 .stApp [data-tag], .stApp [data-tag] * { color: %s; }
 .stApp [data-testid="stBottomBlockContainer"] { padding-top: 0.75rem; padding-bottom: 0.75rem; }
+.fairpriv-plot .shapelayer path[style*="stroke-width: 0px"] { pointer-events: none !important; }
 .st-key-strip p { line-height: 1.5; overflow-wrap: anywhere; }
 .stApp [data-testid="stMarkdownContainer"] table { display: block; max-width: 100%%; overflow-x: auto; }
 @media (max-width: 640px) { .stMainBlockContainer h2 { font-size: 1.6rem; } }

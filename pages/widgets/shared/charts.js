@@ -1,8 +1,10 @@
 // Draws a Plotly figure and redraws it in place when it changes, so that a person's zoom, hover and drag stay.
 // A drawing that is out of sight is redrawn when it comes into sight, or a little later.
-// Where the page asks for it, a click on a point reports the key that the point carries.
+// Where the page asks for it, a click on a point reports the key that the point carries, and a region's edges can be
+// dragged, which reports where they are. Charts of one page show the same point under the pointer.
 
 const NEAR = "300px" // so far outside the window a drawing counts as in sight
+const EASE = 4 // pixels of empty room around a name's letters
 const LATER = 3000 // milliseconds until one out of sight is redrawn
 
 const load = (address) => {
@@ -41,7 +43,41 @@ const draw = (plotly, host) => {
   const { figure, config } = host.wanted
   host.wanted = undefined
   const layout = { ...figure.layout, width: host.clientWidth || undefined, autosize: false }
-  plotly.react(host, figure.data, layout, config).then(() => listen(host))
+  const edits = { shapePosition: Boolean(host.drag) }
+  plotly.react(host, figure.data, layout, { ...config, edits }).then(() => {
+    listen(host)
+    unclutter(host)
+  })
+}
+
+// On a narrow screen names that are clear of each other elsewhere may meet: then the later one gives way.
+const unclutter = (host) => {
+  const kept = []
+  for (const note of host.querySelectorAll(".annotation")) {
+    note.style.visibility = ""
+    const box = note.querySelector(".annotation-text-g").getBoundingClientRect()
+    const meets = (other) =>
+      box.left < other.right && other.left < box.right && box.top + EASE < other.bottom && other.top + EASE < box.bottom
+    if (kept.some(meets)) note.style.visibility = "hidden"
+    else kept.push(box)
+  }
+}
+
+// What a point under the pointer stands for is shown in the page's other charts too.
+const echo = (from, key) => {
+  if (echo.key === key) return
+  echo.key = key
+  for (const other of document.querySelectorAll(".fairpriv-plot")) {
+    if (other === from || !other.pick || !other._fullLayout || other._dragging) continue
+    const found = other.data.findIndex((trace) => trace.type === "scatter" && trace.customdata?.includes(key))
+    if (found < 0) {
+      window.Plotly.Fx.unhover(other)
+      continue
+    }
+    const { customdata, xaxis, yaxis } = other.data[found]
+    const point = { curveNumber: found, pointNumber: customdata.indexOf(key) }
+    window.Plotly.Fx.hover(other, [point], `${xaxis}${yaxis}`)
+  }
 }
 
 const listen = (host) => {
@@ -51,6 +87,19 @@ const listen = (host) => {
     const key = points[0]?.customdata
     if (host.pick && typeof key === "string") host.pick(key)
   })
+  host.on("plotly_hover", ({ points }) => {
+    const key = points[0]?.customdata
+    if (host.pick && typeof key === "string") echo(host, key)
+  })
+  host.on("plotly_unhover", () => echo(host, undefined))
+  host.on("plotly_relayout", (change) => {
+    const moved = Object.keys(change).map((name) => /^shapes\[(\d+)\]\.[xy][01]$/.exec(name)).find(Boolean)
+    if (!moved || !host.drag) return
+    const edge = host.layout.shapes[Number(moved[1])]
+    if (!edge.name) return
+    const [, region, axis, end] = edge.name.split(" ")
+    host.drag({ region: Number(region), axis, end: Number(end), value: (edge[`${axis}0`] + edge[`${axis}1`]) / 2 })
+  })
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -58,13 +107,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
   host.setAttribute("aria-label", data.alt)
   host.style.height = `${data.figure.layout.height}px`
   host.pick = data.pick ? (key) => setTriggerValue("picked", key) : undefined
+  host.drag = data.drag ? (place) => setTriggerValue("dragged", place) : undefined
   host.wanted = { figure: data.figure, config: data.config }
   load(data.plotly).then((plotly) => {
     draw(plotly, host)
     if (host.watcher) return
     host.watcher = new ResizeObserver(() => {
       const width = host.clientWidth
-      if (width && host._fullLayout && Math.abs(width - host._fullLayout.width) > 1) plotly.relayout(host, { width })
+      if (width && host._fullLayout && Math.abs(width - host._fullLayout.width) > 1)
+        plotly.relayout(host, { width }).then(() => unclutter(host))
     })
     host.watcher.observe(host)
     host.sight = new IntersectionObserver(([{ isIntersecting }]) => {

@@ -7,11 +7,12 @@ one key. The drawing library is the one that the plotly package brings, served b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import streamlit as st
 from streamlit.runtime import exists, get_instance
@@ -19,7 +20,7 @@ from streamlit.runtime import exists, get_instance
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.report.draw import CONFIG, Drawing, draw
 from fairpriv_core.report.export import ImageFormat, find_browser, to_csv, to_html, to_image
-from fairpriv_core.report.figure import FigureData
+from fairpriv_core.report.figure import FigureData, Region
 from fairpriv_core.report.styles import ThemeName
 from pages.widgets.shared.sentences import plain, sentence
 from pages.widgets.shared.session import theme_name
@@ -42,10 +43,12 @@ def show_plot(
     *,
     alt: str,
     on_pick: Callable[[str], None] | None = None,
+    on_drag: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> None:
     """Draw the `drawing` (Plotly's JSON) under `key`; `alt` is what a person who does not see it is told.
 
-    `on_pick` is called with the key of a point that was clicked, before the page runs again.
+    Before the page runs again `on_pick` is called with the key of a point that was clicked, and `on_drag` with the
+    edge of a region that was dragged: "region", "axis", "end" (0 or 1) and the "value" where it is now.
     """
     data = {
         "figure": drawing,
@@ -53,17 +56,20 @@ def show_plot(
         "config": CONFIG,
         "plotly": st.session_state.get("library") or serve_library(),
         "pick": on_pick is not None,
+        "drag": on_drag is not None,
     }
-    if on_pick is None:
-        _draw(key=key, data=data)
-    else:
-        _draw(key=key, data=data, on_picked_change=lambda: _report(key, on_pick))
+    asked: dict[str, Any] = {}
+    if on_pick is not None:
+        asked["on_picked_change"] = lambda: _report(key, "picked", lambda told: on_pick(str(told)))
+    if on_drag is not None:
+        asked["on_dragged_change"] = lambda: _report(key, "dragged", on_drag)
+    _draw(key=key, data=data, **asked)
 
 
-def _report(key: str, on_pick: Callable[[str], None]) -> None:
-    picked = st.session_state[key].get("picked")
-    if picked:
-        on_pick(str(picked))
+def _report(key: str, what: str, tell: Callable[[Any], None]) -> None:
+    told = st.session_state[key].get(what)
+    if told:
+        tell(told)
 
 
 def serve_library() -> str:
@@ -80,19 +86,37 @@ def _read_library() -> bytes:
 
 
 def show_figure(
-    figure: FigureData, key: str, *, in_set: bool = False, on_pick: Callable[[str], None] | None = None
+    figure: FigureData,
+    key: str,
+    *,
+    in_set: bool = False,
+    on_pick: Callable[[str], None] | None = None,
+    on_drag: Callable[[Region], None] | None = None,
 ) -> None:
     """Draw `figure` under `key`, and below it its caption and downloads; zoom stays while the key does.
 
     `in_set`: the page says once what holds for several figures, so that here stands what is of this one alone; what
     is downloaded has the whole caption. `on_pick` is called with what a clicked point stands for, by the `keys` of its
-    series.
+    series; `on_drag` with a region that was moved, as it is now.
     """
-    show_plot(draw(figure, theme=theme_name()), key, alt=figure.alt, on_pick=on_pick)
-    left, right = st.columns([4, 1], vertical_alignment="top")
+
+    def tell(edge: Mapping[str, Any]) -> None:
+        if on_drag is not None and int(edge["region"]) < len(figure.regions):
+            on_drag(_move(figure.regions[int(edge["region"])], edge))
+
+    drag = None if on_drag is None or not figure.regions else tell
+    show_plot(draw(figure, theme=theme_name()), key, alt=figure.alt, on_pick=on_pick, on_drag=drag)
+    left, right = st.columns([3, 1], vertical_alignment="top")
     left.caption(plain(figure.own if in_set else figure.caption))
     with right:
         _offer_downloads(figure, key)
+
+
+def _move(region: Region, edge: Mapping[str, Any]) -> Region:
+    """Return a region with one edge where it was dragged to."""
+    low, high = region.y if edge["axis"] == "y" else region.x
+    moved = (float(edge["value"]), high) if int(edge["end"]) == 0 else (low, float(edge["value"]))
+    return replace(region, y=moved) if edge["axis"] == "y" else replace(region, x=moved)
 
 
 def _offer_downloads(figure: FigureData, key: str) -> None:

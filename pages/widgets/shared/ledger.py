@@ -55,14 +55,16 @@ def show_gauge(store: RunStore, data: Mapping[str, Any], file_id: str | None, *,
     bounded = [effect for effect in counted if math.isfinite(effect.planned)]
     worst = max(bounded, key=lambda effect: effect.planned, default=None)
     label = "no bound" if counted else "nothing spent"
-    label = label if worst is None else f"ε = {epsilon_text(worst.planned)} of {_name(worst)}"
+    label = label if worst is None else f"ε = {epsilon_text(worst.planned)} of {name_column(worst)}"
     with st.popover(f"Ledger: {label}", icon=":material/account_balance:", key="ledger_gauge"):
         st.markdown(f"All runs on **{call_people(data)}** together, at δ = {delta:g}")
         _list_lines(effects, launched=False)
         for effect in effects:
             if effect.cap is not None and math.isfinite(effect.planned):
                 share = min(1.0, effect.planned / effect.cap.epsilon)
-                st.progress(share, text=f"{_name(effect)}: {epsilon_text(effect.planned)} of {effect.cap.epsilon:g}")
+                st.progress(
+                    share, text=f"{name_column(effect)}: {epsilon_text(effect.planned)} of {effect.cap.epsilon:g}"
+                )
         _list_reasons(effects)
         st.caption(HELP)
 
@@ -106,13 +108,15 @@ def list_effects(effects: Sequence[Effect], *, launched: bool) -> None:
 
 
 def _list_lines(effects: Sequence[Effect], *, launched: bool) -> None:
-    st.markdown("\n".join(f"- :small[**{_name(each)}**: {_describe(each, launched=launched)}]" for each in effects))
+    st.markdown(
+        "\n".join(f"- :small[**{name_column(each)}**: {_describe(each, launched=launched)}]" for each in effects)
+    )
 
 
 def _list_reasons(effects: Sequence[Effect]) -> None:
     for effect in effects:
         if effect.reason:
-            st.markdown(f"**{_name(effect)}**: {plain(effect.reason)}")
+            st.markdown(f"**{name_column(effect)}**: {plain(effect.reason)}")
 
 
 def _describe(effect: Effect, *, launched: bool) -> str:
@@ -130,7 +134,8 @@ def _describe(effect: Effect, *, launched: bool) -> str:
     return " · ".join(parts)
 
 
-def _name(effect: Effect) -> str:
+def name_column(effect: Effect) -> str:
+    """Return what is protected, in words."""
     return "whole records" if effect.column is None else plain(effect.column)
 
 

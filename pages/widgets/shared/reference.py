@@ -24,6 +24,7 @@ from fairpriv_core.data.folder import find_named, name_in_folder
 from fairpriv_core.data.problem import ENCODINGS, DataSpec
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.records.source import name_unit, read_ratio, read_rows
+from fairpriv_core.report.wording import data_title
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.access import find_store
 
@@ -161,16 +162,20 @@ def name_unit_of(text: str) -> str:
 
 
 def list_reference(text: str) -> str:
-    """Return the data as a list of them names it; of another label than the usual one it says what is predicted.
+    """Return the data as a list of them names it: what is predicted, by which groups, on which rows.
 
-    >>> list_reference("adult:sex?group_ratio=0.8"), list_reference("folder-people.csv:sex?label=hired&positive=yes")
-    ('adult:sex · group ratio 0.8', 'people.csv:sex · hired = yes')
+    >>> list_reference("adult:sex?group_ratio=0.8")
+    'Adult: income by sex · group ratio 0.8'
+    >>> list_reference("folder-people.csv:sex?label=hired&positive=yes")
+    'people.csv: hired = yes by sex'
     """
     head, _, query = text.partition("?")
-    label = dict(parse_qsl(query))
-    name, positive = label.get("label", ""), label.get("positive", "")
-    numbered = positive if ":" in name and positive.startswith(name.rpartition(":")[0]) else f"{name} = {positive}"
-    return call_files(unquote(head.removeprefix(_FOLDER)) + (f" · {numbered}" if name else "") + _tell_rows(text))
+    name, _, sensitive = head.partition(":")
+    asked = dict(parse_qsl(query))
+    is_file = name.startswith((_UPLOAD, _FOLDER))
+    data: dict[str, Any] = {"file" if is_file else "dataset": unquote(name.removeprefix(_FOLDER))}
+    data |= {"label": asked.get("label"), "positive": asked.get("positive"), "sensitive": unquote(sensitive)}
+    return call_files(data_title(data) + _tell_rows(text))
 
 
 def describe_reference(text: str) -> str:

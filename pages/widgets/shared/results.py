@@ -10,8 +10,9 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.record import RAW
-from fairpriv_core.report.figures import trade_off
+from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.start import StartResults, describe_settings, read_start_results, say_cost
+from fairpriv_core.report.tables import fold_outcomes
 from fairpriv_core.report.wording import encoding_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import plain
@@ -62,7 +63,7 @@ def show_results(results: StartResults, epsilon: float) -> None:
     name = problems()[results.data["dataset"]].title
     notion = notions()[results.notion].title
     st.markdown(plain(say_cost(results, epsilon)))
-    figure = trade_off(results.outcomes, dataset=name, notion=notion, epsilon=epsilon)
+    figure = trade_off(fold_outcomes(results.outcomes, {}), dataset=name, notion=notion, epsilon=epsilon)
     words = figure.caption.removesuffix(RAW) + _PUBLIC.format(name=name)
     show_figure(replace(figure, caption=words, raw=False), "start_trade_off")
     with st.expander("How these results were made", key="start_made"):

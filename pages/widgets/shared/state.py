@@ -56,7 +56,7 @@ DEFAULTS: dict[str, Any] = {
     "of_method": (),
     "of_claim": (),
     "view": "frontier",
-    "dominated": False,
+    "dominated": True,
     "space_claim": "",
     "map_of": "",
     "map_quantity": "gap",

@@ -32,8 +32,7 @@ def choose_method(dataset: Dataset | None) -> str:
     """Draw the list of methods that the data can be used with and return the chosen one."""
     infos = {name: kind.info for name, kind in methods().items()}
     unsuited = {} if dataset is None else {name: why for name in infos if (why := _refuse(name, dataset))}
-    names = [name for protected in PROTECTS for name, info in infos.items() if info.threat_model == protected]
-    able = [name for name in names if name not in unsuited]
+    able = list_methods(dataset)
     titles = {name: f"{info.title} · {PROTECTS[info.threat_model]}" for name, info in infos.items()}
     wanted = value("method")
     mounted = mount_index("method", able, DEFAULT_METHOD if DEFAULT_METHOD in able else DEFAULT_METHOD_OF_CLASSES)
@@ -47,6 +46,13 @@ def choose_method(dataset: Dataset | None) -> str:
     if dataset is not None and unsuited:
         st.caption(_say_unsuited([infos[name] for name in unsuited], dataset))
     return str(chosen)
+
+
+def list_methods(dataset: Dataset | None) -> list[str]:
+    """Return the methods that the data can be used with, by what they protect."""
+    infos = {name: kind.info for name, kind in methods().items()}
+    names = [name for protected in PROTECTS for name, info in infos.items() if info.threat_model == protected]
+    return [name for name in names if dataset is None or not _refuse(name, dataset)]
 
 
 def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:

@@ -6,18 +6,21 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from fairpriv_core.report.figure import Region
+from fairpriv_core.report.frontier import Wanted
 from fairpriv_core.report.inverse import RAW_CHOICE, say_answer, smallest_epsilon
+from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.picks import settle
-from pages.widgets.shared.run_table import MOST_CHOSEN, name_row
+from pages.widgets.shared.run_table import MOST_CHOSEN, name_claim
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, keep, mount_number, mount_several, value
 
 _MOST_OFFERED = 300
 _PICKED = (
-    "A point that is picked by these numbers and published has no proved ε, whatever its own: the picking looked at "
-    "protected data. It has one if the picking is paid for, which Compare offers."
+    "If you choose a model by these numbers, its ε no longer covers it: they look at protected data without noise. "
+    "Compare can choose with noise instead."
 )
 
 
@@ -34,7 +37,7 @@ def show_picked(rows: Sequence[TableRow], best: Sequence[TableRow], details: Map
     offered = [row.keys[0] for row in (rows if len(rows) <= _MOST_OFFERED else best[:_MOST_OFFERED])]
     listed = list(dict.fromkeys([*(key for key in value("points") if key in by_key), *offered]))
     picked = st.multiselect(
-        "Points picked: click one in the chart, or choose here",
+        "Chosen points",
         listed,
         **mount_several("points", listed, ()),
         max_selections=MOST_CHOSEN,
@@ -55,17 +58,33 @@ def show_picked(rows: Sequence[TableRow], best: Sequence[TableRow], details: Map
 
 
 def _name(row: TableRow, details: Mapping[str, str]) -> str:
-    return f"{name_row(row)} · {details[row.keys[0]]}" if details.get(row.keys[0]) else name_row(row)
+    """Return a row as the list names it, by its run's first digits where nothing else tells it from another."""
+    budget = "" if row.epsilon is None else f" · ε = {row.epsilon:g}{name_claim(row)}"
+    settings = f" · {details[row.keys[0]]}" if details.get(row.keys[0]) else ""
+    return f"{method_style(row.method).title}{budget}{settings} · {row.keys[0][:6]}"
 
 
-def ask_for_epsilon(rows: Sequence[TableRow]) -> None:
-    """Draw the question and its answer out of `rows`, of one data set, its groups and one notion."""
+def choose_wanted() -> Wanted:
+    """Draw the question which ε is enough: what is asked of a model, in two numbers. Return it."""
     st.subheader("Which ε is enough?", anchor=False)
     with st.container(horizontal=True, gap="medium"):
         wished = mount_number("wish_accuracy", 0, 100)
         least = st.number_input("Accuracy of at least (%)", step=0.5, width=210, **wished)
         most = st.number_input("Gap of at most (pp)", step=0.5, width=210, **mount_number("wish_gap", 0, 100))
-    wanted = {"accuracy": keep("wish_accuracy", least) / 100, "gap": keep("wish_gap", most) / 100}
+    return Wanted(keep("wish_accuracy", least) / 100, keep("wish_gap", most) / 100)
+
+
+def take_wanted(region: Region) -> None:
+    """Take what is asked of a model from the shaded region of a chart, whose edges were dragged."""
+    most = region.x[1] if region.x[1] is not None else region.y[1]
+    for name, edge in (("wish_accuracy", region.y[0]), ("wish_gap", most)):
+        if edge is not None:
+            choose(name, round(min(max(edge, 0.0), 100.0), 1))
+
+
+def show_epsilon(rows: Sequence[TableRow], asked: Wanted) -> None:
+    """Draw which ε is enough for what is `asked`, out of `rows`, of one data set, its groups and one notion."""
+    wanted = {"accuracy": asked.accuracy, "gap": asked.gap}
     answers = attempt(lambda: smallest_epsilon(rows, **wanted))
     if not answers:
         st.info("No finished run here has an ε.")

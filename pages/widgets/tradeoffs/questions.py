@@ -18,11 +18,12 @@ from fairpriv_core.report.frontier import Claim, group_by_claim
 from fairpriv_core.report.heatmap import Setting, read_settings
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow, varied_settings
+from fairpriv_core.report.wording import data_title
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.reference import call_files
 from pages.widgets.shared.run_table import name_settings
-from pages.widgets.shared.state import keep, mount_index, mount_several
+from pages.widgets.shared.state import keep, mount, mount_index, mount_several, tell_apart
 
 _OWN_TITLES = {"epsilon": "Privacy budget ε", "delta": "δ"}
 Claims = Mapping[Claim, Sequence[TableRow]]
@@ -30,11 +31,12 @@ Claims = Mapping[Claim, Sequence[TableRow]]
 
 @dataclass(frozen=True)
 class Answers:
-    """Settings that answer one question, with what tells them apart, both by a row's first key.
+    """Settings that answer one question on the data called `title`, with what tells them apart by a row's first key.
 
-    `details` is that in words, `numbers` its numeric settings.
+    `details` is that in words, `numbers` their numeric settings.
     """
 
+    title: str
     rows: list[TableRow] = field(default_factory=list)
     details: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, Mapping[str, float]] = field(default_factory=dict)
@@ -60,15 +62,19 @@ def _sort(place: str, owner: str | None, stamp: object, _rows: Sequence[TableRow
     found: dict[str, dict[str, Answers]] = {}
     for row in _rows:
         config = json.loads(row.setting)
-        here = found.setdefault(_name_data(row, config), {}).setdefault(row.notion, Answers())
+        name, title = _name_data(row, config)
+        here = found.setdefault(name, {}).setdefault(row.notion, Answers(title))
         here.rows.append(row)
         here.details[row.keys[0]] = name_settings(varied[row.keys[0]])
         here.numbers[row.keys[0]] = read_settings(config)
     return found
 
 
-def _name_data(row: TableRow, config: Mapping[str, Any]) -> str:
-    """Return data, groups, and what else decides which rows are asked what: another label, another split."""
+def _name_data(row: TableRow, config: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what an address and what a title call the data, groups, and what else decides which rows are asked what.
+
+    That is another label, another split.
+    """
     data = config["data"]
     label = f" · {data['label']}" if data.get("label") else ""
     positive = f" = {data['positive']}" if data.get("positive") else ""
@@ -77,20 +83,17 @@ def _name_data(row: TableRow, config: Mapping[str, Any]) -> str:
     encoded = f" · {data['encoding']} encoding" if data.get("encoding") else ""
     split = name_split(config.get("split", "protocol"), data["dataset"])
     drawn = "" if split == default_split(data["dataset"]) else f" · {split} split"
-    return f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}{ratio}{small}{encoded}{drawn}"
+    rest = f"{ratio}{small}{encoded}{drawn}"
+    name = f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}"
+    return f"{name}{rest}", f"{data_title(data)}{rest}"
 
 
 @dataclass(frozen=True)
 class Topic:
-    """What the charts are about: the data with its groups, and the notion's name."""
+    """What the charts are about: the data with its groups as a title, and the notion's name."""
 
-    data: str
+    data_title: str
     notion: str
-
-    @property
-    def data_title(self) -> str:
-        """The data as the person calls it."""
-        return call_files(self.data)
 
     @property
     def notion_title(self) -> str:
@@ -98,37 +101,41 @@ class Topic:
         return notions()[self.notion].title
 
 
-def choose_topic(found: Mapping[str, Mapping[str, Answers]]) -> tuple[Topic, Answers]:
-    """Draw the choice of data and notion among what was `found`; return it with what answers it."""
-    left, right = st.columns(2)
-    with left:
+def choose_question(found: Mapping[str, Mapping[str, Answers]]) -> tuple[Topic, Answers, Claims]:
+    """Draw the choice of data and notion among what was `found`, and the filters, in one row.
+
+    Return them with what answers, and of that the rows that pass the filters.
+    """
+    places = st.columns([4, 3, 2], vertical_alignment="bottom")
+    titles = tell_apart({name: call_files(next(iter(own.values())).title) for name, own in found.items()})
+    with places[0]:
         mounted = mount_index("of_data", found)
-        data = keep(
-            "of_data", st.selectbox("Data and sensitive attribute", list(found), **mounted, format_func=call_files)
-        )
-    titles = {name: notions()[name].title for name in found[data]}
-    with right:
-        mounted = mount_index("of_notion", titles)
-        notion = keep("of_notion", st.selectbox("Notion", list(titles), **mounted, format_func=titles.__getitem__))
-    return Topic(data, notion), found[data][notion]
+        chosen = st.selectbox("Data", list(found), **mounted, format_func=titles.__getitem__)
+        data = keep("of_data", chosen)
+    names = {name: notions()[name].title for name in found[data]}
+    with places[1]:
+        mounted = mount_index("of_notion", names)
+        notion = keep("of_notion", st.selectbox("Notion", list(names), **mounted, format_func=names.__getitem__))
+    answers = found[data][notion]
+    with places[2].popover("Filters", icon=":material/filter_list:", width="stretch"):
+        claims = _choose_claims(answers)
+    return Topic(titles[data], notion), answers, claims
 
 
-def choose_claims(answers: Answers) -> Claims:
+def _choose_claims(answers: Answers) -> Claims:
     """Draw the filters and return the rows that pass them, by what their ε says: never one claim among another."""
     claims = group_by_claim(answers.rows)
     listed = list(dict.fromkeys(row.method for rows in claims.values() for row in rows))
     titles = {claim.title: claim for claim in claims}
-    left, right = st.columns(2)
-    with left:
-        mounted = mount_several("of_method", listed, ())
-        chosen = st.multiselect(
-            "Methods", listed, **mounted, placeholder="all", format_func=lambda name: method_style(name).title
-        )
-        methods = keep("of_method", tuple(chosen)) or listed
-    with right:
-        mounted = mount_several("of_claim", titles, ())
-        chosen = st.multiselect("What ε protects, and how it was accounted", list(titles), **mounted, placeholder="all")
-        wanted = keep("of_claim", tuple(chosen)) or tuple(titles)
+    mounted = mount_several("of_method", listed, ())
+    chosen = st.multiselect(
+        "Methods", listed, **mounted, placeholder="all", format_func=lambda name: method_style(name).title
+    )
+    methods = keep("of_method", tuple(chosen)) or listed
+    mounted = mount_several("of_claim", titles, ())
+    chosen = st.multiselect("What ε protects, and how it was accounted", list(titles), **mounted, placeholder="all")
+    wanted = keep("of_claim", tuple(chosen)) or tuple(titles)
+    keep("dominated", st.toggle("Show dominated settings", **mount("dominated")))
     left_out = len(answers.rows) - sum(len(rows) for rows in claims.values())
     if left_out:
         many = "1 setting is" if left_out == 1 else f"{left_out} settings are"

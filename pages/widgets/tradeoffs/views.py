@@ -3,79 +3,121 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.report.frontier import frontier, frontier_in_space
+from fairpriv_core.records.record import RAW
+from fairpriv_core.report.frontier import Claim, Wanted, frontier, frontier_in_space
 from fairpriv_core.report.heatmap import find_varying, heat_map
+from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.state import keep, mount, mount_default, mount_index
-from pages.widgets.tradeoffs.points import pick
+from pages.widgets.shared.run_table import MOST_CHOSEN
+from pages.widgets.shared.state import choose, keep, mount_default, mount_index, value
+from pages.widgets.tradeoffs.points import pick, take_wanted
 from pages.widgets.tradeoffs.questions import Answers, Claims, Topic, find_title
 
-_VIEWS = {"frontier": "Accuracy and gap", "space": "In 3-D, with ε", "map": "Map of two settings"}
+EXPLORE = "explore"
+_VIEWS = {"frontier": "Curves", EXPLORE: "Explore", "space": "In 3-D", "map": "Map of two settings"}
 _QUANTITIES = {"accuracy": "Accuracy", "gap": "Fairness gap"}
 _MOST_ROWS = 500
+_TABLE, _HEIGHT = "tradeoff_rows", 300
 
 
-def show_view(topic: Topic, claims: Claims, answers: Answers) -> None:
-    """Draw the chosen view of `claims`, the rows that passed the filters."""
-    view = st.segmented_control(
-        "View", _VIEWS, **mount_default("view", _VIEWS, "frontier"), required=True, format_func=_VIEWS.__getitem__
-    )
-    view = keep("view", view)
+def choose_view() -> str:
+    """Draw the ways to look and return the one that is chosen."""
+    mounted = mount_default("view", _VIEWS, "frontier")
+    chosen = st.segmented_control("View", _VIEWS, **mounted, required=True, format_func=_VIEWS.__getitem__)
+    return str(keep("view", chosen))
+
+
+def show_view(view: str, topic: Topic, claims: Claims, answers: Answers, wanted: Wanted) -> None:
+    """Draw the chosen view of `claims`, the rows that passed the filters; `wanted` is shaded where it can be."""
     if view == "map":
         _show_map(topic, claims, answers)
-        return
-    dominated = bool(keep("dominated", st.toggle("Show dominated settings", **mount("dominated"))))
-    if view == "space":
-        _show_space(topic, claims, answers, dominated=dominated)
-        return
-    titles = {"dataset": topic.data_title, "notion": topic.notion_title}
-    figure = frontier(claims, **titles, details=answers.details, dominated=dominated)
-    show_figure(figure, "tradeoff_frontier", on_pick=pick)
+    elif view == "space":
+        _show_space(topic, claims, answers)
+    else:
+        _show_curves(topic, claims, answers, wanted)
+
+
+def _show_curves(topic: Topic, claims: Claims, answers: Answers, wanted: Wanted) -> None:
+    """Draw beside each other accuracy and gap over ε, and accuracy against gap."""
+    titles: dict[str, Any] = {"dataset": topic.data_title, "notion": topic.notion_title}
+    rows = [row for own in claims.values() for row in own]
+    over = trade_off(rows, **titles, settings=answers.details, wanted=wanted)
+    against = frontier(
+        claims, **titles, details=answers.details, numbers=answers.numbers, dominated=value("dominated"), wanted=wanted
+    )
+    left, right = st.columns(2, gap="medium")
+    with left:
+        show_figure(over, "tradeoff_over_epsilon", in_set=True, on_pick=pick, on_drag=take_wanted)
+    with right:
+        show_figure(against, "tradeoff_frontier", in_set=True, on_pick=pick, on_drag=take_wanted)
+    st.caption(f"Shaded: what you want; drag its edges. Click a point to light its row below. {RAW}")
 
 
 def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> None:
-    """Draw all settings as a table, the charts' text alternative; `best` are those that are not dominated."""
+    """Draw all settings as a table, the charts' text alternative; `best` are those that are not dominated.
+
+    Clicked rows are the points that are chosen, and points that are clicked in a chart are lit rows.
+    """
     names = {row.keys[0] for row in best}
-    listed = [(claim, row) for claim, rows in claims.items() for row in rows]
+    listed = [(claim, row) for claim, rows in claims.items() for row in rows][:_MOST_ROWS]
+    keys = [row.keys[0] for _, row in listed]
+    chosen = {"rows": [keys.index(key) for key in value("points") if key in keys], "columns": [], "cells": []}
+    if list(_selected()) != chosen["rows"]:
+        st.session_state[_TABLE] = {"selection": chosen}
     number = st.column_config.NumberColumn
-    with st.expander(f"All settings as a table ({len(listed):,})", key="tradeoff_table"):
-        st.dataframe(
-            [
-                {
-                    "method": method_style(row.method).title,
-                    "settings": answers.details.get(row.keys[0], ""),
-                    "claim": claim.title,
-                    "ε": row.epsilon,
-                    "accuracy %": 100 * (row.accuracy.mean or 0.0),
-                    "gap pp": 100 * (row.gap.mean or 0.0),
-                    "seeds": len(row.seeds),
-                    "dominated": row.keys[0] not in names,
-                    "key": row.keys[0],
-                }
-                for claim, row in listed[:_MOST_ROWS]
-            ],
-            key="tradeoff_rows",
-            hide_index=True,
-            alt="Each setting: method, what its ε says, accuracy, gap, number of seeds, and whether it is dominated.",
-            placeholder="–",
-            column_config={
-                "accuracy %": number(format="%.2f", help="Mean over seeds, on the test split"),
-                "gap pp": number(format="%.2f", help="Mean gap of the notion over seeds, in percentage points (pp)"),
-                "dominated": st.column_config.CheckboxColumn(
-                    help="Whether another setting is at least as good in ε, accuracy and gap, and better in one"
-                ),
-            },
-        )
-        if len(listed) > _MOST_ROWS:
-            st.caption(f"The newest {_MOST_ROWS} are listed; Compare lists all.")
+    st.dataframe(
+        [_as_row(claim, row, answers, dominated=row.keys[0] not in names) for claim, row in listed],
+        key=_TABLE,
+        hide_index=True,
+        height=min(_HEIGHT, 37 + 35 * len(listed)),
+        on_select=lambda: _take(keys),
+        selection_mode="multi-row",
+        alt="Each setting: method, what its ε says, accuracy, gap, number of seeds, and whether it is dominated.",
+        placeholder="–",
+        column_config={
+            "accuracy %": number(format="%.2f", help="Mean over seeds, on the test split"),
+            "gap pp": number(format="%.2f", help="Mean gap of the notion over seeds, in percentage points (pp)"),
+            "dominated": st.column_config.CheckboxColumn(
+                help="Whether another setting is at least as good in ε, accuracy and gap, and better in one"
+            ),
+        },
+    )
+    if len(listed) == _MOST_ROWS:
+        st.caption(f"The newest {_MOST_ROWS} are listed; Compare lists all.")
 
 
-def _show_space(topic: Topic, claims: Claims, answers: Answers, *, dominated: bool) -> None:
+def _as_row(claim: Claim, row: TableRow, answers: Answers, *, dominated: bool) -> dict[str, Any]:
+    return {
+        "method": method_style(row.method).title,
+        "settings": answers.details.get(row.keys[0], ""),
+        "ε": row.epsilon,
+        "accuracy %": 100 * (row.accuracy.mean or 0.0),
+        "gap pp": 100 * (row.gap.mean or 0.0),
+        "seeds": len(row.seeds),
+        "dominated": dominated,
+        "ε says": claim.title,
+        "key": row.keys[0],
+    }
+
+
+def _selected() -> Sequence[int]:
+    return st.session_state[_TABLE]["selection"]["rows"] if _TABLE in st.session_state else ()
+
+
+def _take(keys: Sequence[str]) -> None:
+    """Choose the clicked rows, the newest last; points that are not in the table stay."""
+    clicked = [keys[row] for row in _selected() if row < len(keys)]
+    held = [key for key in value("points") if key in clicked or key not in keys]
+    choose("points", (*held, *(key for key in clicked if key not in held))[-MOST_CHOSEN:])
+
+
+def _show_space(topic: Topic, claims: Claims, answers: Answers) -> None:
     private = {claim.title: claim for claim in claims if claim.threat_model is not None}
     if not private:
         st.info("No finished run here has an ε: there is no third axis.")
@@ -88,7 +130,7 @@ def _show_space(topic: Topic, claims: Claims, answers: Answers, *, dominated: bo
         dataset=topic.data_title,
         notion=topic.notion_title,
         details=answers.details,
-        dominated=dominated,
+        dominated=value("dominated"),
     )
     show_figure(figure, "tradeoff_space", on_pick=pick)
     st.caption("Needs a browser with WebGL; without it the chart stays empty, and the other views show the same runs.")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import count_known
-from fairpriv_core.ledger.launch import foresee_launch
+from fairpriv_core.ledger.launch import Effect, foresee_launch
 from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.config import RunConfig
@@ -114,16 +114,22 @@ def _show_levels(plan: Plan) -> None:
 
 def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset, *, runs_already: bool) -> None:
     """Draw the ledger of the data that is about to be trained on; with what a launch adds unless it has run."""
-    asked = config.to_json()
-    launch = None if runs_already else _read_plan(config, plan, dataset)
-    page = attempt(lambda: find_page(store, identify_data(asked["data"], config.file_id)))
-    if page is None:
+    effects = find_effects(store, config, plan, dataset, runs_already=runs_already)
+    if effects is None:
         return
-    effects = foresee_launch(page, launch, delta=config.delta)
     refused = not all(effect.fits for effect in effects)
     with st.expander("Ledger: what this launch adds", expanded=refused, key="ledger"):
-        st.markdown(f"**{call_people(asked['data'])}**, at δ = {config.delta:g}", help=HELP)
-        list_effects(effects, launched=launch is not None)
+        st.markdown(f"**{call_people(config.data.to_json())}**, at δ = {config.delta:g}", help=HELP)
+        list_effects(effects, launched=not runs_already)
+
+
+def find_effects(
+    store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset, *, runs_already: bool
+) -> list[Effect] | None:
+    """Return what a launch adds to the ledger, unless it has run; None after showing why that cannot be had."""
+    launch = None if runs_already else _read_plan(config, plan, dataset)
+    page = attempt(lambda: find_page(store, identify_data(config.data.to_json(), config.file_id)))
+    return None if page is None else foresee_launch(page, launch, delta=config.delta)
 
 
 def _read_plan(config: RunConfig, plan: Plan, dataset: Dataset) -> LedgerEntry:

@@ -112,7 +112,7 @@ def _draw_grid(
         for column, (name, (shown, field)) in zip(st.columns(2), listed[first : first + 2], strict=False):
             with column:
                 optional = name in may_be_empty and field.default is not None
-                chosen = _draw(name, shown, field.default, typed=typed)
+                chosen = draw_parameter(name, shown, field.default, typed=typed)
                 st.caption(_describe(shown, field.default))
                 slots[name] = st.container()
                 values[name] = None if optional and _choose_automatic(name, shown) else chosen
@@ -123,7 +123,8 @@ def _choose_automatic(name: str, shown: Parameter) -> bool:
     return bool(keep(key, st.toggle("Set automatically", **mount(key, default=False), help=shown.help)))
 
 
-def _draw(name: str, shown: Parameter, default: Any, *, typed: bool) -> Any:
+def draw_parameter(name: str, shown: Parameter, default: Any, *, typed: bool = False) -> Any:
+    """Draw one parameter by its name and return what is chosen."""
     draw = _choose_widget(shown, default, typed=typed)
     if default is not None and value(f"p.{name}", default) is None:
         forget(f"p.{name}")  # another method's parameter of this name was left empty

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -13,6 +14,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.records.source import key_split
 from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import epsilon_text
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.demo import list_offered
@@ -70,7 +72,7 @@ def choose_release(info: MethodInfo, data: dict[str, Any], seed: int) -> str | N
     Nothing is drawn where `info`'s method has no release to use again, or the store none on `data` and `seed`.
     """
     store = find_store() if info.reuses else None
-    rows = (attempt(lambda: store.rows(limit=_MOST_RUNS)) or []) if store is not None else []
+    rows = (attempt(partial(_list_runs, store)) or []) if store is not None else []
     able = {row.key: row for row in rows if _is_able(row, info.name, data, seed)}
     if not able:
         return None
@@ -79,6 +81,10 @@ def choose_release(info: MethodInfo, data: dict[str, Any], seed: int) -> str | N
     mounted = mount_index("reuse", options, _NEW)
     chosen = keep("reuse", st.selectbox("Release", options, **mounted, format_func=labels.__getitem__, help=_HELP))
     return None if chosen == _NEW else str(chosen)
+
+
+def _list_runs(store: RunStore) -> list[RunRow]:
+    return [*store.rows(limit=_MOST_RUNS), *store.explored(_MOST_RUNS)]
 
 
 def _is_able(row: RunRow, name: str, data: dict[str, Any], seed: int) -> bool:

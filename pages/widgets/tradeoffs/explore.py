@@ -1,0 +1,321 @@
+"""Explore: sliders beside one chart. A move trains a run in the background, and the point moves when it is there.
+
+Moves rest for a moment before they count, the newest one cancels those before it, and lists leave the runs out until
+one is kept. The ledger counts all of them. Where a move costs something, its cost stands here before it is made.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.data.problem import DataSpec
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.ledger.selection import mark_raw_choice
+from fairpriv_core.methods.base import Method, parameters
+from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.source import is_published
+from fairpriv_core.report.explored import Explored, draw_explored, draw_groups, read_explored, say_explored
+from fairpriv_core.report.frontier import Wanted
+from fairpriv_core.report.mixing import find_plain
+from fairpriv_core.report.tables import TableRow
+from fairpriv_core.report.wording import data_title
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import epsilon_text
+from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.demo import list_offered
+from pages.widgets.shared.epsilon import choose_epsilon
+from pages.widgets.shared.finished import find_rows
+from pages.widgets.shared.frame import go_to
+from pages.widgets.shared.ledger import name_column
+from pages.widgets.shared.reference import call_files, list_reference
+from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.session import find_dataset, find_spec, identify_file
+from pages.widgets.shared.state import keep, mount, mount_index, value
+from pages.widgets.shared.suitable import list_methods
+from pages.widgets.tradeoffs.points import take_wanted
+from pages.widgets.train.costs import find_effects
+from pages.widgets.train.fairness import choose_fairness
+from pages.widgets.train.form import draw_parameter, fit_batch
+from pages.widgets.train.plan import Plan, make_plan
+from pages.widgets.train.recipe import choose_release
+
+_REST_SECONDS = 0.2
+_POLL_SECONDS = 0.25
+_TRAIL = 8
+_BOUNDS = ("clip_primal", "clip_dual")
+_ASKED, _SHOWN = "explore_asked", "explore_shown"
+_AUTO = "explore.automatic"
+_FREE = "Moves are free: they use a release that is paid for."
+_NOT_PRIVATE = "This method is not private: no ε covers what it tells of these people."
+_NOT_RELEASED = "The groups' rates are not among what was released, so they are not shown."
+_PUBLIC = "Public data: the point follows your moves."
+_AUTOMATIC = "Train at every move"
+_AUTOMATIC_HELP = "Each move that rests is a run. A run that a later move cancels has cost what it released until then."
+
+
+@dataclass(frozen=True)
+class Move:
+    """What the sliders say now. `free`: it costs the people of the data nothing, or they are public."""
+
+    config: RunConfig
+    plan: Plan
+    dataset: Dataset
+    free: bool
+
+
+def show_explore(store: RunStore) -> None:
+    """Draw the sliders and the chart."""
+    left, right = st.columns([2, 5], gap="large")
+    with left:
+        move = _choose_move(store)
+        if move is None:
+            return
+        automatic = _show_price(store, move)
+    row = attempt(lambda: store.find(move.config.key))
+    done = row is not None and row.status in ("finished", "failed")
+    _rest(move.config, automatic=automatic and store.database.writable)
+    with right:
+        st.fragment(_follow, run_every=None if done or not _is_asked(move.config) else _POLL_SECONDS)(store, move)
+    with left:
+        _offer_ways(store, move, row)
+
+
+def _choose_move(store: RunStore) -> Move | None:
+    """Draw the choices and sliders and return what they say; None after showing what is wrong with it."""
+    with st.popover(list_reference(value("data")), icon=":material/table:", width="stretch", key="explore_what"):
+        spec, dataset, name, notion = _choose_what()
+    if spec is None or dataset is None:
+        return None
+    kind, data = methods()[name], spec.to_json()
+    st.caption(f"{plain(kind.info.title)} · {notions()[notion].title}")
+    raw = {"data": data, "notion": notion, "delta": value("delta"), "seed": value("seed")}
+    reuse = choose_release(kind.info, data, value("seed"))
+    budget: dict[str, Any] = {"reuse": reuse}
+    if reuse is None and kind.info.threat_model is not None:
+        budget = {"epsilon": choose_epsilon()}
+    asked = raw | budget | {"method": {"name": name, **_choose_settings(kind), **fit_batch(kind, dataset)}}
+    config = attempt(lambda: _build(asked, store))
+    source = None if config is None or reuse is None else attempt(lambda: store.source(reuse))
+    plan = None if config is None else attempt(lambda: make_plan(config, dataset, source))
+    if config is None or plan is None:
+        return None
+    free = reuse is not None or is_published(data)
+    return Move(config, plan, dataset, free)
+
+
+def _choose_what() -> tuple[DataSpec | None, Dataset | None, str, str]:
+    """Draw the choices of data, method and notion; the data are None after showing why they cannot be had."""
+    listed = list_offered()
+    listed += [value("data")] if value("data") not in listed else []
+    chosen = st.selectbox("Data", listed, **mount_index("data", listed), format_func=list_reference)
+    spec = find_spec(keep("data", chosen))
+    dataset = None if spec is None else find_dataset(spec)
+    able = [name for name in list_methods(dataset) if methods()[name].info.pursues_notion]
+    titles = {name: methods()[name].info.title for name in able}
+    method = st.selectbox("Method", able, **mount_index("method", able), format_func=titles.__getitem__)
+    labels = 2 if dataset is None else dataset.labels
+    known = notions()
+    fit = [name for name in methods()[method].info.notions if known[name].conditions_among(labels)]
+    notion = st.selectbox("Notion", fit, **mount_index("notion", fit), format_func=lambda name: known[name].title)
+    return spec, dataset, str(keep("method", method)), str(keep("notion", notion))
+
+
+def _choose_settings(kind: type[Method]) -> dict[str, Any]:
+    """Draw the gap or λ, and the bounds, as far as the method has them."""
+    pursued, ours = choose_fairness(kind, expert=True, typed=False)
+    known = parameters(kind)
+    knobs = [name for name, (shown, _) in known.items() if (shown.fairer or name in _BOUNDS) and name not in ours]
+    return {**pursued, **{name: draw_parameter(name, *_default(known[name])) for name in knobs}}
+
+
+def _default(known: tuple[Any, Any]) -> tuple[Any, Any]:
+    return known[0], known[1].default
+
+
+def _build(raw: Mapping[str, Any], store: RunStore) -> RunConfig:
+    config = build_config(raw)
+    return replace(config, file_id=identify_file(config.data.file, store))
+
+
+def _show_price(store: RunStore, move: Move) -> bool:
+    """Say what a move costs, before it is made; return whether moves are trained by themselves."""
+    if move.free:
+        st.caption(_FREE if move.config.reuse else _PUBLIC)
+        return True
+    row = attempt(lambda: store.find(move.config.key))
+    made = row is not None and row.status == "finished"
+    effects = find_effects(store, move.config, move.plan, move.dataset, runs_already=made) or []
+    for effect in effects:
+        if math.isfinite(effect.after) and (effect.runs or effect.after != effect.planned):
+            so_far = f"{name_column(effect)}: ε = {epsilon_text(effect.planned)} so far"
+            after = "" if made else f", **{epsilon_text(effect.after)}** after this move"
+            st.markdown(f":small[{so_far}{after}]")
+    fits = all(effect.fits for effect in effects)
+    if not fits:
+        st.warning("The cap of this data does not let this move through.", icon=":material/block:")
+    if move.plan.method.info.threat_model is None:
+        st.caption(_NOT_PRIVATE)
+    # no link carries this choice: who opens one would spend without having seen the cost
+    automatic = st.toggle(_AUTOMATIC, **mount(_AUTO, default=False), help=_AUTOMATIC_HELP)
+    if not keep(_AUTO, automatic) and not made:
+        price = "" if move.config.epsilon is None else f": spends ε = {epsilon_text(move.config.epsilon)}"
+        if st.button(
+            f"Train this point{price}",
+            key="explore_train",
+            type="primary",
+            disabled=not fits or not store.database.writable,
+        ):
+            _ask(store, move.config)
+    return bool(automatic) and fits
+
+
+def _rest(config: RunConfig, *, automatic: bool) -> None:
+    """Remember since when the sliders rest, and whether what they say is to be trained."""
+    asked = st.session_state.get(_ASKED) or {}
+    if asked.get("key") != config.key:
+        st.session_state[_ASKED] = {"key": config.key, "since": time.monotonic(), "wanted": automatic, "run": None}
+    elif automatic:
+        asked["wanted"] = True
+
+
+def _is_asked(config: RunConfig) -> bool:
+    asked = st.session_state.get(_ASKED) or {}
+    return bool(asked.get("key") == config.key and asked.get("wanted"))
+
+
+def _ask(store: RunStore, config: RunConfig) -> None:
+    row = attempt(lambda: store.explore(config))
+    st.session_state[_ASKED] = {
+        "key": config.key,
+        "since": time.monotonic(),
+        "wanted": row is not None,
+        "run": None if row is None else row.key,
+    }
+
+
+def _follow(store: RunStore, move: Move) -> None:
+    """Draw the point; ask for a new one once the sliders have rested, and draw the page anew when it is there."""
+    asked = st.session_state.get(_ASKED) or {}
+    row = attempt(lambda: store.find(move.config.key))
+    known = row is not None and row.status in ("finished", "failed")
+    if asked.get("drawn"):  # what stands beside the chart follows, once the point itself has moved
+        st.session_state[_ASKED] = {**asked, "wanted": False, "run": None, "drawn": False}
+        st.rerun()
+    waits = _is_asked(move.config) and not known
+    if waits and asked["run"] is None and time.monotonic() - asked["since"] >= _REST_SECONDS:
+        _ask(store, move.config)
+    asked["drawn"] = row is not None and row.ended and row.key == asked.get("run")
+    _draw(store, move, row if known else None, waiting=waits)
+
+
+def _draw(store: RunStore, move: Move, row: RunRow | None, *, waiting: bool) -> None:
+    if row is not None and row.status == "failed":
+        st.warning(plain(f"This point could not be trained: {row.error}"), icon=":material/error:")
+    trail = _find_trail(store, move.config, row)
+    if not trail:
+        st.info("The first point is on its way." if waiting else "Move a slider to train a first point.")
+        return
+    notion = notions()[move.config.notion].title
+    figure = draw_explored(
+        trail,
+        plain=find_reference(store, move.config),
+        title=call_files(data_title(move.config.data.to_json())),
+        notion=notion,
+        wanted=Wanted(value("wish_accuracy") / 100, value("wish_gap") / 100),
+        waiting=waiting,
+    )
+    state = " · training the next point …" if waiting else ""
+    st.markdown(f"{plain(say_explored(trail[-1]))}{state}")
+    chart, groups = st.columns([3, 2])
+    with chart:
+        show_figure(figure, "explore_chart", on_drag=take_wanted)
+    with groups:
+        if trail[-1].is_released and not is_published(trail[-1].record["config"]["data"]):
+            st.caption(_NOT_RELEASED)
+        elif move.dataset.labels == 2:
+            show_figure(draw_groups(trail[-1]), "explore_groups")
+
+
+def _find_trail(store: RunStore, config: RunConfig, row: RunRow | None) -> list[Explored]:
+    """Return the points on the same data and notion, oldest first.
+
+    The last one is what the sliders say, or until that is there what was shown before.
+    """
+    shown = row.key if row is not None and row.status == "finished" else st.session_state.get(_SHOWN, "")
+    st.session_state[_SHOWN] = shown
+    same = [
+        each
+        for each in attempt(lambda: store.explored(4 * _TRAIL)) or []
+        if each.status == "finished" and _is_alike(each.config, config)
+    ]
+    keys = [each.key for each in reversed(same[:_TRAIL]) if each.key != shown]
+    keys += [shown] if shown else []
+    charged = store.stamp()[2]  # a choice by raw numbers takes an epsilon back
+    found = [attempt(partial(_read, str(store.database.url), key, charged, store)) for key in keys]
+    trail = [each for each in found if each is not None and _is_alike(each.record["config"], config)]
+    return [each for each in trail if trail[-1].is_raw or not each.is_raw]  # no raw gap beside released ones
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _read(place: str, key: str, charged: int, _store: RunStore) -> Explored | None:
+    record = _store.record(key)
+    return None if record is None else read_explored(record.to_json())
+
+
+def _is_alike(one: Mapping[str, Any], config: RunConfig) -> bool:
+    return bool(one["data"] == config.to_json()["data"] and one["notion"] == config.notion)
+
+
+def find_reference(store: RunStore, config: RunConfig) -> TableRow | None:
+    """Return the finished run without privacy and fairness on the same data and notion; None without one."""
+    rows = find_rows(store) or ()
+    data = config.to_json()["data"]
+    return find_plain(row for row in rows if row.notion == config.notion and row.asked == data)
+
+
+def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
+    """Draw what can be done with the point that is shown."""
+    explored = {each.key for each in attempt(lambda: store.explored(4 * _TRAIL)) or []}
+    finished = row is not None and row.status == "finished" and row.key in explored and store.database.writable
+    with st.container(horizontal=True):
+        if st.button("Keep", key="explore_keep", icon=":material/bookmark:", disabled=not finished) and row is not None:
+            _keep_point(store, move, row)
+        if st.button("Open in Train", key="explore_to_train", icon=":material/tune:"):
+            go_to("train")
+    there = find_reference(store, move.config) is not None
+    if there or not is_published(move.config.data.to_json()) or not store.database.writable:
+        return
+    if st.button("Add the point without privacy and fairness", key="explore_reference", type="tertiary"):
+        raw = {**move.config.to_json(), "method": {"name": REFERENCE_METHOD}, "epsilon": None, "reuse": None}
+        attempt(lambda: store.submit(build_config(raw)))
+
+
+def _keep_point(store: RunStore, move: Move, row: RunRow) -> None:
+    """Put the point among the runs; one that was chosen by raw gaps of protected data has no proved ε from then on."""
+    trail = _find_trail(store, move.config, row)
+    others = [each.key for each in trail[:-1] if each.method == trail[-1].method]
+    attempt(lambda: store.keep(row.key))
+    if not move.free and others and trail[-1].is_raw:
+        try:
+            mark_raw_choice(store, row.key, others, delta=move.config.delta)
+        except FairprivError as error:
+            st.warning(plain(str(error)))
+            return
+        st.warning(
+            f"Kept. You chose it among {len(others) + 1} points by their raw gaps, so its ε no longer covers it. "
+            "Compare can choose with noise instead.",
+            icon=":material/visibility_lock:",
+        )
+    else:
+        st.success("Kept: it is among your runs now.", icon=":material/bookmark_added:")

@@ -1,0 +1,152 @@
+"""Explore: moves rest, the newest one trains, its cost is said before, and a kept point says how it was chosen."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.work import WorkStore
+
+Open = Callable[..., AppTest]
+Charts = Callable[[AppTest], list[dict[str, Any]]]
+
+
+def rest(page: AppTest) -> AppTest:
+    """Draw the page again after the sliders have rested."""
+    time.sleep(0.25)
+    return page.run()
+
+
+def train(store: RunStore) -> str:
+    """Do what the explorer would, with the one run that waits; return its key."""
+    work = WorkStore(store.database)
+    claims = work.claim(exploring=True)
+    assert len(claims) == 1
+    work_on(work, claims)
+    assert work.claim(exploring=True) == ()
+    return claims[0].key
+
+
+def texts(page: AppTest) -> str:
+    found = [each.value for kind in ("markdown", "caption", "warning", "success") for each in page.get(kind)]
+    return " ".join(found).replace("\\", "")
+
+
+@pytest.fixture
+def own_file(own_store: Path) -> str:
+    """Return the reference of a file of one's own, with a label and two groups."""
+    rng = np.random.default_rng(0)
+    group, skill = rng.integers(0, 2, 800), rng.normal(size=800)
+    hired = skill + 0.8 * group + rng.normal(size=800) > 0.4
+    rows = [f"{'ab'[g]},{s:.3f},{'yes' if h else 'no'}" for g, s, h in zip(group, skill, hired, strict=True)]
+    with open_store(str(own_store)) as store:
+        made = store.uploads.put(io.BytesIO("\n".join(["sex,skill,hired", *rows]).encode()), "jobs.csv", store.payer)
+    return f"file-{made.id[:12]}:sex?label=hired&positive=yes"
+
+
+def test_on_public_data_a_move_that_rests_trains_and_the_newest_counts(own_store: Path, open_page: Open) -> None:
+    page = open_page("tradeoffs", view="explore", p__epochs="2")
+    assert not page.exception and not page.error
+    with open_store(str(own_store)) as store:
+        assert store.explored(5) == [], "it has not rested"
+        rest(page)
+        [first] = store.explored(5)
+        page.slider("gap").set_value(8.0).run()
+        assert store.row(first.key).status == "queued", "the move may still go on"
+        rest(page)
+        newest, oldest = store.explored(5)
+        assert (newest.status, oldest.status) == ("queued", "cancelled")
+        assert newest.config["method"]["gap_target"] == pytest.approx(0.08)
+        rest(page)
+        assert len(store.explored(5)) == 2, "one that waits is not asked for twice"
+
+
+def test_the_point_moves_leaves_its_trail_and_can_be_kept(own_store: Path, open_page: Open, charts_of: Charts) -> None:
+    page = open_page("tradeoffs", view="explore")
+    with open_store(str(own_store)) as store:
+        rest(page)
+        assert "on its way" in page.info[0].value
+        first = train(store)
+        page.run().run()
+        assert not page.exception
+        chart, groups = charts_of(page)
+        assert (
+            "PF-LD, ε = 1: accuracy" in chart["alt"] and "Of 100 people" in groups["figure"]["layout"]["title"]["text"]
+        )
+        page.select_slider("epsilon").set_value(2).run()
+        ghost = charts_of(page)[0]["figure"]
+        assert any("before: PF-LD, ε = 1" in note["text"] for note in ghost["layout"]["annotations"])
+        assert page.button("explore_keep").disabled
+        rest(page)
+        second = train(store)
+        page.run().run()
+        chart = charts_of(page)[0]
+        assert "PF-LD, ε = 2" in chart["alt"]
+        trail = next(trace for trace in chart["figure"]["data"] if trace["name"] == "before")
+        assert len(trail["x"]) == 2 and store.rows() == []
+        page.button("explore_keep").click().run()
+        assert [row.key for row in store.rows()] == [second] and "among your runs now" in texts(page)
+        assert store.record(second).epsilon is not None and [row.key for row in store.explored(5)] == [first]
+
+
+def test_on_own_data_nothing_trains_before_its_cost_is_seen(own_file: str, own_store: Path, open_page: Open) -> None:
+    page = open_page("tradeoffs", view="explore", data=own_file)
+    assert not page.exception and not page.error
+    rest(page)
+    with open_store(str(own_store)) as store:
+        assert store.explored(5) == []
+        assert "sex: ε = 0.00 so far, **1.00** after this move" in texts(page)
+        assert page.button("explore_train").label == "Train this point: spends ε = 1.00"
+        page.button("explore_train").click().run()
+        first = train(store)
+        page.run().run()
+        page.slider("gap").set_value(10.0).run()
+        rest(page)
+        assert len(store.explored(5)) == 1 and "sex: ε = 1.00 so far, **1.47** after this move" in texts(page)
+        page.toggle("explore.automatic").set_value(True).run()
+        rest(page)
+        second = train(store)
+        page.run().run()
+        page.button("explore_keep").click().run()
+        assert "You chose it among 2 points by their raw gaps" in texts(page)
+        kept = store.record(second)
+        assert kept is not None and kept.epsilon is None and "chosen among 2 runs by raw" in str(kept.epsilon_reason)
+        assert store.record(first).epsilon is not None
+
+
+def test_no_link_trains_on_own_data(own_file: str, own_store: Path, open_page: Open) -> None:
+    page = open_page("tradeoffs", view="explore", data=own_file, explore__automatic="True")
+    rest(rest(page))
+    with open_store(str(own_store)) as store:
+        assert store.explored(5) == [] and not page.toggle("explore.automatic").value
+
+
+def test_a_paid_release_makes_moves_free_and_its_gap_has_an_error(
+    own_file: str, own_store: Path, open_page: Open, charts_of: Charts
+) -> None:
+    page = open_page("tradeoffs", view="explore", data=own_file, method="one_release")
+    page.button("explore_train").click().run()
+    with open_store(str(own_store)) as store:
+        paid = train(store)
+        page.run().run()
+        page.selectbox("reuse").set_value(paid).run()
+        assert "Moves are free" in texts(page) and "explore_train" not in [each.key for each in page.button]
+        page.slider("gap").set_value(10.0).run()
+        rest(page)
+        moved = train(store)
+        page.run().run()
+        record = store.record(moved)
+        assert record is not None and record.config["reuse"] == paid
+        assert " ± " in texts(page) and "standard error" in texts(page) and "Raw" not in texts(page)
+        assert len(charts_of(page)) == 1, "rates that were not released are not shown"
+        page.button("explore_keep").click().run()
+        assert store.record(moved).epsilon is not None
