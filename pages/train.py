@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.base import MethodInfo
@@ -86,13 +85,7 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
             raw |= _choose_budget(typed=typed, expert=expert, slots=slots)
     fairness = st.container()  # beside the budget; what it offers depends on the accounting, which is drawn below
     if private:
-        with _fold_rare(kind.info, expert=expert):
-            if raw["reuse"] is None:
-                offer_inverse(data, kind.info)
-            switch = "private_evaluation" if raw["reuse"] is None else "reuse_evaluation"
-            raw["private_evaluation"] = _choose_evaluation(switch, slots, always=kind.info.certifies)
-            if len(kind.info.variants) > 1:
-                values["variant"] = _choose_variant(kind.info.variants)
+        values |= _choose_rare(kind.info, data, raw, slots, expert=bool(expert))
     network, separate = choose_network(kind, dataset)
     values |= {} if network is None else {"network": network}
     slots["network"] = st.container()
@@ -114,10 +107,17 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
     return {**raw, "method": {"name": name, **values}}, slots
 
 
-def _fold_rare(info: MethodInfo, *, expert: bool) -> DeltaGenerator:
-    """Return the container of what few change; it is open where something in it is not as usual."""
+def _choose_rare(
+    info: MethodInfo, data: dict[str, Any], raw: dict[str, Any], slots: dict[str, Any], *, expert: bool
+) -> dict[str, Any]:
+    """Draw what few change, folded unless something in it is not as usual; complete `raw`, return further parameters."""
     changed = value("inverse") or value("variant") in info.variants[1:]
-    return st.expander("More choices", expanded=bool(expert or changed), key="more_choices")
+    with st.expander("More choices", expanded=bool(expert or changed), key="more_choices"):
+        if raw["reuse"] is None:
+            offer_inverse(data, info)
+        switch = "private_evaluation" if raw["reuse"] is None else "reuse_evaluation"
+        raw["private_evaluation"] = _choose_evaluation(switch, slots, always=info.certifies)
+        return {"variant": _choose_variant(info.variants)} if len(info.variants) > 1 else {}
 
 
 def _choose_budget(*, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[str, Any]:

@@ -46,6 +46,7 @@ SAFE = frozenset(
         "min",
         "max",
         "round",
+        "count_text",
         "epsilon_text",
         "at_least_text",
         "delta_text",

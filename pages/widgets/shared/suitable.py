@@ -40,7 +40,7 @@ def choose_method(dataset: Dataset | None) -> str:
         "Method and what it protects", able, **mounted, format_func=titles.__getitem__, help=_METHOD_HELP
     )
     info = methods()[keep("method", chosen)].info
-    st.caption(plain(info.summary), help=f"{info.citation[:1].upper()}{info.citation[1:]}.")
+    st.caption(plain(info.summary), help=plain(f"{info.citation[:1].upper()}{info.citation[1:]}."))
     if wanted in unsuited and wanted != DEFAULT_METHOD:
         st.info(plain(sentence(unsuited[wanted])), icon=":material/swap_horiz:")
     if dataset is not None and unsuited:
