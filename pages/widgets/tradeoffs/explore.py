@@ -103,7 +103,7 @@ def _choose_move(store: RunStore) -> Move | None:
     if spec is None or dataset is None:
         return None
     kind, data = methods()[name], spec.to_json()
-    st.caption(f"{plain(kind.info.title)} · {notions()[notion].title}")
+    st.caption(f"{plain(kind.info.title)} · {plain(notions()[notion].title)}")
     raw = {"data": data, "notion": notion, "delta": value("delta"), "seed": value("seed")}
     reuse = choose_release(kind.info, data, value("seed"))
     budget: dict[str, Any] = {"reuse": reuse}
