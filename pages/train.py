@@ -110,7 +110,7 @@ def _choose_settings(name: str, data: dict[str, Any], dataset: Dataset) -> tuple
 def _choose_rare(
     info: MethodInfo, data: dict[str, Any], raw: dict[str, Any], slots: dict[str, Any], *, expert: bool
 ) -> dict[str, Any]:
-    """Draw what few change, folded unless something in it is not as usual; complete `raw`, return further parameters."""
+    """Draw what few change, open where something in it is not as usual; complete `raw`, return more parameters."""
     changed = value("inverse") or value("variant") in info.variants[1:]
     with st.expander("More choices", expanded=bool(expert or changed), key="more_choices"):
         if raw["reuse"] is None:

@@ -209,6 +209,7 @@ def _point_names(figure: FigureData, panel: int, height: float, theme: Theme) ->
         if series.kind in ("points", "line")
         for pair in pairwise(drawn[index])
     ]
+    lines += [(to_pixels(*start), to_pixels(*end)) for series in here for start, end in _whiskers(series)]
     marks = [point for index, series in enumerate(here) if series.kind != "line" for point in drawn[index]]
     named = [(x, y, text) for series in here for x, y, text in _texts(series)]
     places = place_labels(
@@ -223,6 +224,18 @@ def _point_names(figure: FigureData, panel: int, height: float, theme: Theme) ->
             beside = {"ax": place.right, "ay": place.down, "xanchor": place.side, "text": rich(text)}
             notes.append({**at, **leader, **beside, "font": {"size": 12}})
     return notes
+
+
+def _whiskers(series: Series) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Return the ends of each interval of a series of points, as points of the axes."""
+    found = []
+    for y, left, right in zip(series.y, series.x_low, series.x_high, strict=False):
+        if y is not None and left is not None and right is not None:
+            found.append(((left, y), (right, y)))
+    for x, low, high in zip(series.x, series.low, series.high, strict=False):
+        if series.kind == "points" and low is not None and high is not None:
+            found.append(((float(x), low), (float(x), high)))
+    return found
 
 
 def _has_names(figure: FigureData) -> bool:

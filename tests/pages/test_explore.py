@@ -37,7 +37,7 @@ def train(store: RunStore) -> str:
 
 
 def texts(page: AppTest) -> str:
-    found = [each.value for kind in ("markdown", "caption", "warning", "success") for each in page.get(kind)]
+    found = [each.value for kind in ("markdown", "caption", "info") for each in page.get(kind)]
     return " ".join(found).replace("\\", "")
 
 

@@ -50,7 +50,7 @@ def test_html_is_one_file_that_needs_no_network() -> None:
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']?(https?:)?//", page)
     assert FIGURES["trade_off"].caption.split(".")[0] in page
     assert "Plotly" in page and "for the analyst" in page
-    assert f'aria-label="{FIGURES["trade_off"].title[:8]}' in page
+    assert f'aria-label="{FIGURES["trade_off"].alt[:8]}' in page
     assert page.count("<tr>") == 1 + sum(len(series.y) for series in FIGURES["trade_off"].series)
 
 

@@ -40,11 +40,11 @@ const draw = (plotly, host) => {
   }
   clearTimeout(host.later)
   host.due = host.later = undefined
-  const { figure, config } = host.wanted
+  const { figure } = host.wanted
+  const config = { ...host.wanted.config, edits: { shapePosition: Boolean(host.drag) } }
   host.wanted = undefined
   const layout = { ...figure.layout, width: host.clientWidth || undefined, autosize: false }
-  const edits = { shapePosition: Boolean(host.drag) }
-  plotly.react(host, figure.data, layout, { ...config, edits }).then(() => {
+  plotly.react(host, figure.data, layout, config).then(() => {
     listen(host)
     unclutter(host)
   })

@@ -54,7 +54,12 @@ _REST_SECONDS = 0.2
 _POLL_SECONDS = 0.25
 _TRAIL = 8
 _BOUNDS = ("clip_primal", "clip_dual")
-_ASKED, _SHOWN = "explore_asked", "explore_shown"
+_KEPT_TOLD = "Kept: it is among your runs now."
+_CHOSEN_RAW = (
+    "Kept. You chose it among {points} points by their raw gaps, so its ε no longer covers it. Compare can choose with "
+    "noise instead."
+)
+_ASKED, _SHOWN, _KEPT = "explore_asked", "explore_shown", "explore_kept"
 _AUTO = "explore.automatic"
 _FREE = "Moves are free: they use a release that is paid for."
 _NOT_PRIVATE = "This method is not private: no ε covers what it tells of these people."
@@ -293,6 +298,9 @@ def _offer_ways(store: RunStore, move: Move, row: RunRow | None) -> None:
             _keep_point(store, move, row)
         if st.button("Open in Train", key="explore_to_train", icon=":material/tune:"):
             go_to("train")
+    told = st.session_state.pop(_KEPT, "")
+    if told:
+        st.info(plain(told), icon=":material/bookmark_added:")
     there = find_reference(store, move.config) is not None
     if there or not is_published(move.config.data.to_json()) or not store.database.writable:
         return
@@ -305,17 +313,12 @@ def _keep_point(store: RunStore, move: Move, row: RunRow) -> None:
     """Put the point among the runs; one that was chosen by raw gaps of protected data has no proved ε from then on."""
     trail = _find_trail(store, move.config, row)
     others = [each.key for each in trail[:-1] if each.method == trail[-1].method]
-    attempt(lambda: store.keep(row.key))
-    if not move.free and others and trail[-1].is_raw:
-        try:
+    try:
+        store.keep(row.key)
+        raw = not move.free and others and trail[-1].is_raw
+        if raw:
             mark_raw_choice(store, row.key, others, delta=move.config.delta)
-        except FairprivError as error:
-            st.warning(plain(str(error)))
-            return
-        st.warning(
-            f"Kept. You chose it among {len(others) + 1} points by their raw gaps, so its ε no longer covers it. "
-            "Compare can choose with noise instead.",
-            icon=":material/visibility_lock:",
-        )
-    else:
-        st.success("Kept: it is among your runs now.", icon=":material/bookmark_added:")
+        st.session_state[_KEPT] = _CHOSEN_RAW.format(points=len(others) + 1) if raw else _KEPT_TOLD
+    except FairprivError as error:
+        st.session_state[_KEPT] = str(error)
+    st.rerun()
