@@ -375,7 +375,8 @@ def _look_at_best(check: Best, case: str, runs: Runs) -> Finding:
     ahead = _signed(check.what, second[2], first[2], sign)
     words = f"{amount(abs(best[0]))} at {check.along.title} = {best[1]:g}"
     if unlearned:
-        words += f", {' and '.join(f'{x:g}' for x in unlearned)} left out: less accurate than always the same answer"
+        named = " and ".join(f"{x:g}" for x in unlearned)
+        words += f" (left out, as less accurate than always the same answer: {named})"
     needed = count_seeds_needed(ahead, 0.0, math.inf)
     learned = [run for _, _, at in known for run in at]
     return Finding(case, stand(ahead, 0.0, math.inf), best in inside, words, ahead.n, needed, learned)

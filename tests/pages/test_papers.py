@@ -137,7 +137,7 @@ def test_what_holds_for_all_figures_of_a_set_is_said_once(open_page: Open) -> No
     captions = [str(item.value) for item in page.caption]
     assert sum("δ = 1 in 100,000" in text for text in captions) == 1
     assert sum("95 of 100 people" in text for text in captions) == 1
-    own = [text for text in captions if text.startswith("ε\\:") or text.startswith("Nearly the same answer")]
+    own = [text for text in captions if text.startswith(("ε\\:", "PF-LD\\:", "Nearly the same answer"))]
     assert len(own) == 3
 
 

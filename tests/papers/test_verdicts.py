@@ -319,7 +319,7 @@ def test_a_setting_that_has_not_learned_is_not_the_best() -> None:
     ]
     found = look(Best(PF_LD, CLIP, "smallest", 10.0, 20.0), runs)
     assert statuses(found) == ["agrees"]
-    assert "2.10 at C_p = 10, 100 left out: less accurate than always the same answer" in found.sentence
+    assert "2.10 at C_p = 10 (left out, as less accurate than always the same answer: 100)" in found.sentence
     assert statuses(look(Best(PF_LD, CLIP, "smallest", 50.0, 100.0), runs)) == ["not_tested"]
 
 
