@@ -6,7 +6,8 @@ An ε holds for all that leaves together, because each piece is computed from va
     released  what the mechanism gave out, with noise that ε counts, and what follows from it and from public values
 
 `raw` pieces look at protected values as they are. The list of them is closed: they are for the analyst, no ε covers
-them, and by a report for policy they leave only of a benchmark's rows, which everybody has. `time` is what clocks say, which no ε here speaks of.
+them, and by a report for policy they leave only of a benchmark's rows, which everybody has. `time` is what clocks say,
+which no ε here speaks of.
 """
 
 from __future__ import annotations
