@@ -209,7 +209,7 @@ def test_the_pdf_is_printed_from_the_page(chromium: str, monkeypatch: pytest.Mon
 def test_an_image_of_no_figure_is_refused() -> None:
     report = report_on(tell_run(method="none", threat_model=None, epsilon=None, paid=False), audience="policy")
     report.chosen[0].first.audit["code"] = None  # a method that is not private is not attacked
-    empty = Report("policy", report.chosen, Document("t", "n", ()))
+    empty = Report("policy", report.chosen, Document("t", "n", ()), report.story)
     with pytest.raises(BadInput, match="no figure"):
         write_image(empty, "png")
 
