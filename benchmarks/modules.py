@@ -90,7 +90,8 @@ def collect(*, rows: int, rounds: int, device: str = "cpu") -> list[dict[str, An
         seconds = {name: [each[name]["seconds"] for each in taken] for name in NAMES}
         mib = {name: median(each[name]["mib"] for each in taken) for name in NAMES}
         timed = {"step_seconds": round(median(seconds["ours"]), 6), "time": ratio(seconds, "ours", "opacus")}
-        cells.append({"module": module, "batch": batch, **timed, "mib": mib["ours"], "mib_opacus": mib["opacus"]})
+        held = {"mib": mib["ours"], "mib_opacus": mib["opacus"], "memory": round(mib["ours"] / mib["opacus"], 3)}
+        cells.append({"module": module, "batch": batch, **timed, **held})
         say(
             f"{module:<7} batch {batch:<5} time over Opacus' {timed['time']:.2f}   "
             f"{mib['ours']:.1f} MiB, Opacus {mib['opacus']:.1f}"

@@ -145,12 +145,12 @@ def test_a_checkpoint_serves_no_other_network(local: RunStore, monkeypatch: pyte
     assert local.row(key).status == "paused"
     local.request(key, "resume")
     with monkeypatch.context() as later:
-        opened.open_installed.cache_clear()
+        opened.OPENED.clear()
         later.setattr(opened, "hash_sources", lambda reference: "another")
         work_on(work, work.claim(key))
     row = local.row(key)
     assert row.status == "paused" and "network changed since its checkpoint. It is paused" in (row.error or "")
-    opened.open_installed.cache_clear()
+    opened.OPENED.clear()
     local.request(key, "resume")
     work_on(work, work.claim(key))
     assert local.row(key).status == "finished"

@@ -13,8 +13,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from threading import RLock
 from typing import Any
@@ -32,8 +31,8 @@ from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.privacy.sums import BLOCK
 from fairpriv_core.seeds import public_generator
 
+_TOLD_BY = ("its package's sources are", "its frozen parameters and buffers are")
 _WIDE = 512  # values whose squares are added in their own precision (privacy/sums.py counts on no more than 4,096)
-_CHUNK = 1024
 
 
 def open_module(shape: ModuleShape, device: str) -> OpenModule:
@@ -42,19 +41,18 @@ def open_module(shape: ModuleShape, device: str) -> OpenModule:
     BadInput, in a sentence, where it is not installed, cannot be built for these rows, gives something else than one
     output a record and label, is not what a stored model was trained with, or where no record has a part of its own.
     """
-    held = find_held(shape.reference)
-    if held is None:
-        return open_installed(shape, device)
-    if (shape, device) not in held.opened:
-        held.opened[shape, device] = OpenModule(shape, device)
-    opened: OpenModule = held.opened[shape, device]
+    held, bare = find_held(shape.reference), replace(shape, expected=None)
+    cache = OPENED if held is None else held.opened
+    if (bare, device) not in cache:
+        if shape.expected is not None and hash_sources(shape.reference) != shape.expected[0]:
+            raise BadInput(_say_changed(shape.reference, _TOLD_BY[0]), field="network")
+        cache[bare, device] = OpenModule(bare, device)
+    opened: OpenModule = cache[bare, device]
+    opened.require(shape.expected)
     return opened
 
 
-@lru_cache(maxsize=8)
-def open_installed(shape: ModuleShape, device: str) -> OpenModule:
-    """Return the module of an installed package, opened once in a process."""
-    return OpenModule(shape, device)
+OPENED: dict[tuple[ModuleShape, str], OpenModule] = {}  # in this process, of installed packages
 
 
 class OpenModule:
@@ -63,21 +61,23 @@ class OpenModule:
     def __init__(self, shape: ModuleShape, device: str) -> None:
         self.shape, self.place, self.lock = shape, open_device(device), RLock()
         self.code = hash_sources(shape.reference)
-        if shape.expected is not None and self.code != shape.expected[0]:
-            raise BadInput(_say_changed(shape.reference, "its package's sources are"), field="network")
         module = build_module(shape, 0)
         self.fixed = hash_fixed(module)
-        if shape.expected is not None and self.fixed != shape.expected[1]:
-            raise BadInput(_say_changed(shape.reference, "its frozen parameters and buffers are"), field="network")
         self.trained = [(name, each) for name, each in module.named_parameters() if each.requires_grad]
         self.size = sum(each.numel() for _, each in self.trained)
         self.layers = _divide(self.trained)
         with _unwarned():
-            self._gradients = GradSampleModule(module, loss_reduction="sum", strict=False).to(self.place)
+            self._gradients = GradSampleModule(module.to(self.place), loss_reduction="sum", strict=False)
         self._held = [*module.parameters(), *module.buffers()]
         self._owner: object = None
         self._versions = self._read_versions()
         check_module(self)
+
+    def require(self, expected: tuple[str, str] | None) -> None:
+        """Raise BadInput where a stored model was trained with another module, by its hashes."""
+        for found, wanted, what in zip((self.code, self.fixed), expected or (), _TOLD_BY, strict=False):
+            if found != wanted:
+                raise BadInput(_say_changed(self.shape.reference, what), field="network")
 
     def initial(self, seed: int) -> np.ndarray:
         """Return the trainable parameters (P,) float32 that the module is built with; BadInput if others change too."""
