@@ -68,7 +68,8 @@ def fit_table(kind: str, rows: int, columns: int) -> Iterator[Found]:
 
     def score(method: str, epsilon: float | None, batch: int | None) -> tuple[float, FairPrivateClassifier]:
         asked = {"method": method, "epsilon": epsilon, "settings": {"batch_size": batch}, "groups": ["f", "m"]}
-        model = FairPrivateClassifier(**asked, random_state=0).fit(X, y, sensitive_features=group)
+        model = FairPrivateClassifier(**asked, pos_label="yes", random_state=0)
+        model.fit(X, y, sensitive_features=group)
         return float((model.predict(test[0], sensitive_features=test[2]) == test[1]).mean()), model
 
     plain = score("none", None, None)[0]

@@ -76,10 +76,10 @@ def number_text(value: float | None, digits: int = 2) -> str:
 def count_text(number: int, thing: str) -> str:
     """Return a number of things in words.
 
-    >>> count_text(1, "epoch"), count_text(2660, "step"), count_text(2, "crash")
-    ('1 epoch', '2,660 steps', '2 crashes')
+    >>> count_text(1, "epoch"), count_text(20, "epoch"), count_text(2660, "step"), count_text(2, "crash")
+    ('1 epoch', '20 epochs', '2,660 steps', '2 crashes')
     """
-    plural = "" if number == 1 else "es" if thing.endswith(("s", "h", "x")) else "s"
+    plural = "" if number == 1 else "es" if thing.endswith(("s", "sh", "x")) else "s"
     return f"{number:,} {thing}{plural}"
 
 

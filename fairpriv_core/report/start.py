@@ -15,7 +15,6 @@ from fairpriv_core.report import wording
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import Outcome, read_outcome
 from fairpriv_core.stats import mean_interval
-from fairpriv_core.text import percent_text, points_text
 
 PATH = Path(__file__).with_name("start_results.json")
 
@@ -78,8 +77,8 @@ def say_cost(results: StartResults, epsilon: float) -> str:
             runs.setdefault(run.method, []).append(run)
     parts = [_say_method(own, accuracy) for own in runs.values()]
     return (
-        f"{_say_place(results, epsilon, at)}Without privacy and fairness: accuracy {percent_text(accuracy)}, gap "
-        f"{points_text(gap)}. At ε = {at:g}: {'; '.join(parts)}."
+        f"{_say_place(results, epsilon, at)}Without privacy and fairness accuracy is {100 * accuracy:.1f} % and the "
+        f"gap {100 * gap:.1f} points. At ε = {at:g}: {'; '.join(parts)}."
     )
 
 
@@ -88,10 +87,12 @@ def say_protected(results: StartResults) -> str:
     titles: dict[str | None, list[str]] = {}
     for method, threat in {run.method: run.threat_model for run in results.outcomes}.items():
         titles.setdefault(threat, []).append(method_style(method).title)
-    private = {threat: names for threat, names in titles.items() if threat is not None}
-    parts = [f"{' and '.join(names)}: {wording.protected(threat)}" for threat, names in private.items()]
-    others = f" The others protect nothing: {'; '.join(titles[None])}." if None in titles else ""
-    return f"Which method of the chart protects what: {'; '.join(parts)}.{others}"
+    parts = [
+        f"{' and '.join(names)} protect{'s' if len(names) == 1 else ''} {wording.protected(threat)}."
+        for threat, names in titles.items()
+        if threat is not None
+    ]
+    return " ".join([*parts, *(["The others protect nothing."] if None in titles else [])])
 
 
 def describe_settings(results: StartResults) -> dict[str, str]:
@@ -117,8 +118,7 @@ def _say_method(runs: Sequence[Outcome], plain: float) -> str:
     accuracy, gap = _means(runs)
     title, lost = method_style(runs[0].method).title, plain - accuracy
     change = "gains" if lost < 0 else "gives up"
-    protects = wording.protection_suffix(runs[0].threat_model)
-    return f"{title} ({protects}) {change} {100 * abs(lost):.2f} points of accuracy, gap {100 * gap:.2f}"
+    return f"{title} {change} {100 * abs(lost):.1f} points, gap {100 * gap:.1f}"
 
 
 def _say_place(results: StartResults, epsilon: float, at: float) -> str:

@@ -62,11 +62,11 @@ def keys_of(page: AppTest) -> set[str]:
 
 @pytest.mark.parametrize("expert", ["False", "True"])
 def test_images_are_trained_on_by_a_small_convolutional_network(expert: str, open_page: Open) -> None:
-    page = open_page("train", data=PETS, expert=expert)
+    page = open_page("train", data=PETS, expert=expert, epsilon="20")
     assert not page.exception and not page.error
     assert page.selectbox("p.network").value == "cnn_small" and page.selectbox("method").value == "fairdp_adaptive"
     assert not {"p.hidden_layers", "p.width"} & keys_of(page)
-    assert "parameters" in said(page)
+    assert "parameters" in " ".join(str(item.help) for item in page.caption)
     page.button("launch").click().run()
     method = open_store().rows()[0].config["method"]
     assert (method["network"], method["hidden_layers"]) == ("cnn_small", 0)
@@ -76,8 +76,9 @@ def test_few_images_are_taken_in_batches_that_they_fill(open_page: Open) -> None
     page = open_page("train", data=PETS.replace("pets", "few"))
     assert not page.exception and not page.error
     assert "Batch size = 100: the usual 1024 is too large for 400 rows." in said(page)
-    page.button("launch").click().run()
-    assert open_store().rows()[0].config["method"]["batch_size"] == 100
+    assert page.button("launch").disabled and "Launch is off for these settings" in said(page), "too few for ε = 1"
+    open_page("train", data=PETS.replace("pets", "few"), method="none").button("launch").click().run()
+    assert open_store().rows()[0].config["method"].get("batch_size") != 1024
 
 
 def test_an_mlp_is_asked_for_its_size_and_a_table_for_no_network(open_page: Open) -> None:

@@ -46,8 +46,9 @@ def see() -> See:
 
 
 def text_of(page: AppTest) -> str:
-    """Return all that a page says."""
-    return " ".join(item.value for item in (*page.markdown, *page.text, *page.error, *page.caption)).replace("\\", "")
+    """Return all that a page says, without what keeps it from being markup or a link."""
+    drawn = " ".join(item.value for item in (*page.markdown, *page.text, *page.error, *page.caption))
+    return drawn.replace("\\", "").replace("\u2060", "")
 
 
 def test_nobody_sees_anything_before_signing_in(see: See, with_runs: Path) -> None:

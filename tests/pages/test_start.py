@@ -51,7 +51,7 @@ def test_a_sentence_answers_the_title_from_the_stored_results(open_page: Open) -
     gap = 100 * sum(value for value in own if value is not None) / len(own)
     said = " ".join(item.value for item in open_page("start", epsilon="1").markdown).replace("\\", "")
     assert "At ε = 1: " in said and "outside" not in said
-    assert f"points of accuracy, gap {gap:.2f}" in said.partition("PF-LD (protects the attribute)")[2]
+    assert f"points, gap {gap:.1f}" in said.partition("PF-LD gives up")[2]
     assert "stored ε nearest to 1.2 is 1" in say_cost(results, 1.2)
     assert "ε = 20 lies outside the stored results, which reach from 0.1 to 9" in say_cost(results, 20.0)
 
@@ -74,7 +74,7 @@ def test_the_chart_says_what_holds_for_public_data(open_page: Open) -> None:
     page = open_page("start")
     said = " ".join(item.value for item in page.caption)
     assert "Do not publish" not in said and "is public. On your own data" in said
-    assert "OneRelease and PF-LD" in said and "DP-SGD" in said, "what protects what"
+    assert "OneRelease and PF-LD protect the sensitive attribute" in said and "DP-SGD protects the whole" in said
     assert not page.get("json") and "clip primal 0.5" in " ".join(item.value for item in page.markdown)
 
 

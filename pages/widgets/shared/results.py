@@ -53,8 +53,7 @@ def describe_results(results: StartResults) -> str:
     """Return one sentence on what was trained."""
     title, sensitive = plain(problems()[results.data["dataset"]].title), plain(results.data["sensitive"])
     return (
-        f"Classifiers trained on **{title}** so that they treat the groups of **{sensitive}** alike "
-        "and give away little about any one person. Move the budget and read what an attacker could still learn."
+        f"Classifiers for **{title}** that treat the groups of **{sensitive}** alike and give away little about anyone."
     )
 
 
