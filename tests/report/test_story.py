@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from fairpriv_core.report.chosen import choose_runs, cut_beside
 from fairpriv_core.report.forms import OF_STORY, forms_of, open_report
@@ -79,16 +80,14 @@ def test_names_stay_text() -> None:
 
 
 @pytest.fixture
-def page(chromium: str, tmp_path: Path) -> Page:
+def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     """Open the story from a disk, offline."""
-    file = tmp_path / "story.html"
-    file.write_text(write_story(story_of(*RUNS, choice=2)), encoding="utf-8")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        opened = browser.new_page(offline=True)
-        opened.goto(file.as_uri())
-        yield opened
-        browser.close()
+    path = tmp_path / "story.html"
+    path.write_text(write_story(story_of(*RUNS, choice=2)), encoding="utf-8")
+    opened = browser.new_page(offline=True)
+    opened.goto(path.as_uri())
+    yield opened
+    opened.close()
 
 
 def shown(page: Page) -> str:
