@@ -38,7 +38,7 @@ def time_listing(store: RunStore) -> dict[str, float]:
 def _turn(store: RunStore) -> Iterator[tuple[str, float]]:
     read, briefs = _time(store.briefs)
     fold, rows = _time(lambda: run_table(briefs))
-    draw, _ = _time(lambda: frontier(group_by_claim(rows), dataset="Synthetic", notion="Gap", details={}))
+    draw, _ = _time(lambda: frontier(group_by_claim(rows), dataset="Synthetic", notion="Gap", details={}, numbers={}))
     yield from {"read": read, "fold": fold, "frontier": draw, "seconds": read + fold + draw}.items()
 
 

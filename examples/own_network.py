@@ -113,7 +113,8 @@ def train_on_texts() -> dict[str, tuple[float, float]]:
     (rows, labels, group), test = make_texts(6_000, seed=2), make_texts(3_000, seed=3)
     found = {}
     for method, settings in (("dp_sgd", {}), ("pf_ld_record", {"gap_target": 0.05})):
-        model = FairPrivateClassifier(method, epsilon=2.0, module=reader, settings=settings, random_state=0)
+        asked = {"epsilon": 2.0, "module": reader, "settings": settings, "pos_label": "hired"}
+        model = FairPrivateClassifier(method, **asked, random_state=0)
         model.fit(rows, labels, sensitive_features=group)
         found[method] = say(f"texts, head of a transformer, {method}", model, test)
     return found

@@ -46,6 +46,16 @@ def epsilon_text(value: float | None) -> str:
     return _show(value, ROUND_CEILING) if math.isfinite(value) else "no bound"
 
 
+def short_epsilon_text(value: float) -> str:
+    """Return an epsilon for a headline: as `epsilon_text`, without zeros that say nothing.
+
+    >>> short_epsilon_text(1.0), short_epsilon_text(0.5), short_epsilon_text(0.19601), short_epsilon_text(20)
+    ('1', '0.5', '0.197', '20')
+    """
+    text = epsilon_text(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def at_least_text(value: float) -> str:
     """Return an epsilon that is a lower bound, or what may still be spent: three significant digits, rounded down.
 

@@ -60,7 +60,8 @@ def test_a_device_gives_the_same_bits_twice_and_nearly_those_of_the_processor(na
 
 def test_modules_are_measured_against_opacus_own_loop() -> None:
     found = modules.measure_alone("ours", "normed", batch=256, rows=TINY)
-    assert all(math.isfinite(value) and value > 0 for value in found.values())
+    assert found["seconds"] > 0 and found["mib"] >= 0  # in a process that did more before, nothing may be taken anew
+    assert all(map(math.isfinite, found.values()))
 
 
 @pytest.mark.long

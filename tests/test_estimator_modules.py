@@ -52,7 +52,7 @@ def test_a_strangers_module_trains_fair_and_private_and_stays_as_it_is(method: s
     torch.manual_seed(0)
     module = Normed()
     before = {name: each.clone() for name, each in module.state_dict().items()}
-    model = FairPrivateClassifier(method, epsilon=2.0, module=module, settings=QUICK, random_state=0)
+    model = FairPrivateClassifier(method, epsilon=2.0, module=module, settings=QUICK, pos_label="hired", random_state=0)
     model.fit(X, y, sensitive_features=group)
     assert model.epsilon_ is not None and 1.98 < model.epsilon_ <= 2.0
     assert model.score(X, y) > (0.8 if method == "dp_sgd" else 0.7)
@@ -77,13 +77,15 @@ def build_stranger(size: tuple[int, ...], outputs: int) -> nn.Module:
 )
 def test_a_module_may_be_built_for_the_rows(module: Any) -> None:
     X, y, _ = make_rows(400)
-    model = FairPrivateClassifier("dp_sgd", epsilon=5.0, module=module, settings={"epochs": 2})
+    model = FairPrivateClassifier("dp_sgd", epsilon=5.0, module=module, settings={"epochs": 2}, pos_label="hired")
     assert model.fit(X, y).predict(X).shape == (400,)
 
 
 def test_copies_and_searches_take_it_along() -> None:
     X, y, _ = make_rows(300)
-    model = FairPrivateClassifier("none", epsilon=None, module=Normed(), settings={"epochs": 2}, random_state=0)
+    model = FairPrivateClassifier(
+        "none", epsilon=None, module=Normed(), settings={"epochs": 2}, pos_label="hired", random_state=0
+    )
     assert isinstance(clone(model).module, Normed)
     search = GridSearchCV(model, {"module": [Normed(), build]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.4
@@ -107,4 +109,4 @@ def test_copies_and_searches_take_it_along() -> None:
 def test_what_cannot_be_trained_is_said_in_a_sentence(given: dict[str, Any], says: str) -> None:
     X, y, _ = make_rows(300)
     with pytest.raises(BadInput, match=says):
-        FairPrivateClassifier("dp_sgd", **given).fit(X, y)
+        FairPrivateClassifier("dp_sgd", pos_label="hired", **given).fit(X, y)

@@ -16,7 +16,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.report.measured import SOURCES, Measured, Source, difference
 from fairpriv_core.stats import Mean
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import short_epsilon_text
 
 _FEW, _MANY = 100, 10_000  # of so many people a share is told, by how sure it is
 _SURE = 0.01  # half an interval of a share that is told of many people
@@ -181,18 +181,13 @@ def _say_budget(each: Measured) -> str:
     if each.epsilon is None:
         return "" if methods()[each.method].info.threat_model is None else "With no proved ε, "
     claim = " as published, not proved," if each.published else ""
-    return f"At ε = {_show_epsilon(each.epsilon)}{claim} "
-
-
-def _show_epsilon(epsilon: float) -> str:
-    short = f"{epsilon:.3g}"
-    return short if float(short) == epsilon else epsilon_text(epsilon)
+    return f"At ε = {short_epsilon_text(each.epsilon)}{claim} "
 
 
 def _say_several(settings: Sequence[Measured], about: About, before: Measured | None) -> list[str | None]:
     """Return between which settings the gap lies, then the accuracy, then what both are without fairness."""
     budgets = sorted({each.epsilon for each in settings if each.epsilon is not None})
-    ends = list(dict.fromkeys(map(_show_epsilon, budgets[:1] + budgets[-1:])))
+    ends = list(dict.fromkeys(map(short_epsilon_text, budgets[:1] + budgets[-1:])))
     at = f" at ε = {' to '.join(ends)}" if budgets else ""
     said: list[str | None] = [
         f"{len(settings)} settings{at}: {_say_range(settings, 'gap', about.gap)}.",

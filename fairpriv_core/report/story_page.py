@@ -11,6 +11,7 @@ from importlib.resources import files
 
 from fairpriv_core.report.story import Crowd, Curve, Line, Lists, Odds, Picture, Step, Story
 from fairpriv_core.report.styles import THEMES, ThemeName, color_on, style_of
+from fairpriv_core.text import epsilon_text
 
 _RULE = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 _PAGE = """<!doctype html>
@@ -124,7 +125,7 @@ def _draw_odds(odds: Odds) -> str:
         f'<figure><svg id="odds" viewBox="0 0 200 200" role="img" aria-label="{odds.sure} of 100 dots">'
         f"{_draw_dots(kinds)}</svg>"
         "<figcaption>Grey: even odds. Colour: what ε adds at most. Empty: still unsure.</figcaption></figure>"
-        f'<label class="slide">Privacy budget ε = <output id="epsilon">{odds.epsilon:.3g}</output>, at most '
+        f'<label class="slide">Privacy budget ε = <output id="epsilon">{epsilon_text(odds.epsilon)}</output>, at most '
         f'<output id="sure">{odds.sure}</output> in 100 sure'
         f'<input id="slider" type="range" min="-2" max="1" step="0.01" value="{at:.2f}"></label>'
     )

@@ -48,6 +48,7 @@ SAFE = frozenset(
         "round",
         "count_text",
         "epsilon_text",
+        "short_epsilon_text",
         "at_least_text",
         "delta_text",
         "odds",
