@@ -128,4 +128,12 @@ def test_what_no_epsilon_covers_is_not_read_as_paid() -> None:
 def test_a_record_for_policy_without_numbers_has_none(about: About) -> None:
     bare = {**own(paid=False), "metrics": None, "metrics_are_raw": False}
     said = write_headline([measure([bare])], about).sentence
-    assert said == "At ε = 1 no number of the gap between women and men may be shown; no accuracy may be shown."
+    assert said == "At ε = 1 accuracy may not be shown; the gap between women and men may not be shown."
+
+
+def test_the_accuracy_of_a_file_is_exact_and_the_file_is_not_called_public() -> None:
+    record = own(paid=False)
+    kept = {name: record["metrics"][name] for name in ("accuracy", "constant_accuracy")}
+    found = write_headline([measure([{**record, "metrics": kept, "metrics_are_raw": False}])], read_about(record))
+    assert found.sentence.startswith("At ε = 1 accuracy is 83.7") and found.sentence.endswith("may not be shown.")
+    assert "Accuracy is exact: it follows from" in found.note and "public data set" not in found.note
