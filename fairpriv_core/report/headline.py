@@ -178,6 +178,8 @@ def _say_move(after: Measured, before: Measured | None, which: Literal["accuracy
         return f"{name} is {spread(now)} {unit}{', which may be none at all' if none else ''}"
     moved = difference(after, before, which)
     if moved.low is None or moved.high is None:
+        if number(was.mean) == number(now.mean):
+            return f"{name} stays at {spread(now)} {unit}"
         return f"{name} goes from {number(was.mean)} to {spread(now)} {unit}"
     if moved.low <= 0 <= moved.high:
         return f"{name} does not clearly change: it was {number(was.mean)} and is {spread(now)} {unit}"

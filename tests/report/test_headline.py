@@ -59,6 +59,8 @@ def test_a_change_within_the_interval_is_said_to_be_none(about: About) -> None:
 def test_what_has_no_interval_is_not_judged(about: About) -> None:
     bare = replace(FAIR, gap=Mean(0.034, None, None, 1))
     assert "goes from 17.6 to 3.4 points" in write_headline([bare], about, before=PLAIN).sentence
+    same = replace(FAIR, gap=Mean(PLAIN.gap.mean, None, None, 1))
+    assert "women and men stays at 17.6 points" in write_headline([same], about, before=PLAIN).sentence
 
 
 def test_a_rise_is_called_so(about: About) -> None:
