@@ -14,6 +14,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.records.source import is_published
 from fairpriv_core.report.measured import SOURCES, Measured, Source, difference
 from fairpriv_core.stats import Mean
 from fairpriv_core.text import short_epsilon_text
@@ -28,11 +29,15 @@ _FROM: dict[Source, str] = {
 }
 
 
+_FOLLOWS = "Accuracy is exact: it follows from the released model and from what ε takes as public."
+
+
 @dataclass(frozen=True)
 class About:
-    """What a headline speaks of: groups and the positive label as sentences call them."""
+    """What a headline speaks of, as sentences call it; `published` are rows that everybody has."""
 
     title: str
+    published: bool
     attribute: str
     groups: tuple[str, ...]
     names: Mapping[str, str]
@@ -74,6 +79,7 @@ def read_about(record: Mapping[str, Any]) -> About:
     predicted = f"predicted '{positive}'"
     return About(
         title="The file" if problem is None else problem.title,
+        published=is_published(asked),
         attribute=str(data["sensitive"]),
         groups=tuple(data["group_names"]),
         names=names,
@@ -101,7 +107,8 @@ def write_headline(
     else:
         said = _say_several(told, about, before)
     sentence, *reasons = [each for each in (*said, *more) if each]
-    note = " ".join((_FROM[source].format(title=about.title), *_say_spread(told)))
+    where = _FOLLOWS if source == "public" and not about.published else _FROM[source].format(title=about.title)
+    note = " ".join((where, *_say_spread(told)))
     return Headline(sentence, tuple(reasons), source, note)
 
 
@@ -154,7 +161,8 @@ def _say_one(after: Measured, about: About, before: Measured | None) -> str:
     """Return what changed, or without a `before` what is."""
     gap = _say_move(after, before, "gap", about.gap)
     accuracy = _say_move(after, before, "accuracy", "accuracy")
-    parts = [gap or f"no number of {about.gap} may be shown", accuracy or "no accuracy may be shown"]
+    parts = [gap or f"{about.gap} may not be shown", accuracy or "accuracy may not be shown"]
+    parts = parts if gap else parts[::-1]
     said = f"{_say_budget(after)}{'; '.join(parts)}."
     return said[0].upper() + said[1:]
 
@@ -170,6 +178,8 @@ def _say_move(after: Measured, before: Measured | None, which: Literal["accuracy
         return f"{name} is {spread(now)} {unit}{', which may be none at all' if none else ''}"
     moved = difference(after, before, which)
     if moved.low is None or moved.high is None:
+        if number(was.mean) == number(now.mean):
+            return f"{name} stays at {spread(now)} {unit}"
         return f"{name} goes from {number(was.mean)} to {spread(now)} {unit}"
     if moved.low <= 0 <= moved.high:
         return f"{name} does not clearly change: it was {number(was.mean)} and is {spread(now)} {unit}"
@@ -204,7 +214,7 @@ def _say_range(settings: Sequence[Measured], which: Literal["accuracy", "gap"], 
     known = [each for each in settings if getattr(each, which).mean is not None]
     unit = "%" if which == "accuracy" else "points"
     if not known:
-        return f"no number of {name} may be shown"
+        return f"{name} may not be shown"
     ordered = sorted(known, key=lambda each: float(getattr(each, which).mean))
     low, high = ordered[0], ordered[-1]
     if low is high:

@@ -45,6 +45,8 @@ def test_own_file_from_upload_to_a_finished_run(tab: Page, site: Any) -> None:
     upload = FilePayload(name="own.csv", mimeType="text/csv", buffer=content)
     tab.locator("input[type=file]").first.set_input_files(upload)
     expect(tab.get_by_role("heading", name="Groups of sex")).to_be_visible()
+    expect(keyed(tab, "data_train", "button")).to_be_enabled()
+    tab.wait_for_timeout(1000)  # until the page has drawn all: a click on what is drawn anew is lost
     keyed(tab, "data_train", "button").click()
     tab.wait_for_url("**/train*")
     expect(keyed(tab, "launch", "button")).to_be_enabled()

@@ -43,8 +43,9 @@ def answer(tab: Page, *, accuracy: str, gap: str, says: str) -> None:
     expect(keyed(tab, "wish_answer")).to_contain_text(says)
 
 
-def test_a_sweep_shows_its_cost_runs_once_and_its_points_can_be_opened(tab: Page, site: Any) -> None:
-    paste(tab, site, epochs=3, first=500)
+def test_a_sweep_shows_its_cost_runs_once_and_its_points_can_be_opened(tab: Page, own_site: Any) -> None:
+    """On a store of its own: whose point lies under a click depends on all that is drawn."""
+    paste(tab, own_site, epochs=3, first=500)
     launch = tab.get_by_role("button", name="Launch 4 runs")
     expect(launch).to_be_visible(timeout=_SECONDS)
     expect(tab.get_by_text("If all results are released")).to_be_visible()
@@ -56,7 +57,7 @@ def test_a_sweep_shows_its_cost_runs_once_and_its_points_can_be_opened(tab: Page
     answer(tab, accuracy="99.9", gap="0.1", says="nearest")
     chart.scroll_into_view_if_needed()
     tab.wait_for_timeout(500)  # the drawing has no end that could be waited for
-    point = chart.locator(".scatterlayer .points path").first  # the last ones are no setting: the mixing line's ends
+    point = chart.locator(".points path").last
     point.click(force=True)
     expect(tab.get_by_text("its ε no longer covers it")).to_be_visible()
     tab.get_by_role("button", name="Open its run").click()

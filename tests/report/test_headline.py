@@ -59,6 +59,8 @@ def test_a_change_within_the_interval_is_said_to_be_none(about: About) -> None:
 def test_what_has_no_interval_is_not_judged(about: About) -> None:
     bare = replace(FAIR, gap=Mean(0.034, None, None, 1))
     assert "goes from 17.6 to 3.4 points" in write_headline([bare], about, before=PLAIN).sentence
+    same = replace(FAIR, gap=Mean(PLAIN.gap.mean, None, None, 1))
+    assert "women and men stays at 17.6 points" in write_headline([same], about, before=PLAIN).sentence
 
 
 def test_a_rise_is_called_so(about: About) -> None:
@@ -128,4 +130,12 @@ def test_what_no_epsilon_covers_is_not_read_as_paid() -> None:
 def test_a_record_for_policy_without_numbers_has_none(about: About) -> None:
     bare = {**own(paid=False), "metrics": None, "metrics_are_raw": False}
     said = write_headline([measure([bare])], about).sentence
-    assert said == "At ε = 1 no number of the gap between women and men may be shown; no accuracy may be shown."
+    assert said == "At ε = 1 accuracy may not be shown; the gap between women and men may not be shown."
+
+
+def test_the_accuracy_of_a_file_is_exact_and_the_file_is_not_called_public() -> None:
+    record = own(paid=False)
+    kept = {name: record["metrics"][name] for name in ("accuracy", "constant_accuracy")}
+    found = write_headline([measure([{**record, "metrics": kept, "metrics_are_raw": False}])], read_about(record))
+    assert found.sentence.startswith("At ε = 1 accuracy is 83.7") and found.sentence.endswith("may not be shown.")
+    assert "Accuracy is exact: it follows from" in found.note and "public data set" not in found.note
