@@ -115,12 +115,13 @@ class Supervisor:
         self._seen = None if full else seen  # who is full has not asked what waits
 
     def stop(self) -> None:
-        """End the children; their runs go back to the queue and on from their last checkpoints."""
+        """End the children and close the store; their runs go back to the queue and on from their last checkpoints."""
         for claims, child in self._jobs.items():
             self._end(claims, child)
         self._jobs = {}
         for child in (*self._previews.values(), *([] if self.explorer is None else [self.explorer])):
             child.end()
+        self._database.close()
 
     def _end(self, claims: tuple[Claim, ...], child: Child) -> None:
         """End a child and hand its runs back, paused or cancelled where a person asked for it."""
