@@ -255,7 +255,11 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Return the model that `save` wrote; BadInput for another file."""
+        """Return the model that `save` wrote; BadInput for another file.
+
+        Reading runs nothing. A file whose `module` is "package:function" names an installed function, which predicting
+        calls: load such a file from people alone whom you trust.
+        """
         model, fitted = read_archive(path)
         loaded = cls(**fitted["parameters"])
         loaded._network, loaded._held = _read_module(loaded.module)

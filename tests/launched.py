@@ -21,6 +21,22 @@ from fairpriv_core.store.work import WorkStore
 DELTA = 1e-5
 COLUMNS = {"synthetic": ["skill", "region"], "adult": ["age", "race", "education-num", "occupation"]}
 
+#: a worker process that takes up the run of its first argument and kills itself at the step of its second
+KILLED_AT = """
+import os, signal, sys
+from fairpriv_core.runs import session
+from fairpriv_core.store.work import open_work
+from fairpriv_core.runs.worker import work_on
+
+def watch(progress):
+    if progress.step == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+session.COMMIT_SECONDS = 0.0
+work = open_work(None)
+work_on(work, work.claim(sys.argv[1]), on_commit=watch)
+"""
+
 
 def config(
     method: str | dict[str, Any] = "pf_ld", *, dataset: str = "synthetic", sensitive: str = "group", **given: Any

@@ -153,10 +153,9 @@ def _fold(records: Sequence[Record], name: str, found: Sequence[tuple[Source, fl
     mean = mean_interval(None if each is None else each[1] for each in found)
     if mean.n != 1 or mean.mean is None:
         return mean
-    at = next(index for index, each in enumerate(found) if each)
-    source = found[at][0]  # type: ignore[index]
-    metrics = dict(_sources(records[at]))[source]
-    ends = metrics.get(f"{name}_interval") if source == "paid" else _measure_interval(records[at], metrics, name)
+    record, source = next((record, each[0]) for record, each in zip(records, found, strict=True) if each)
+    metrics = dict(_sources(record))[source]
+    ends = metrics.get(f"{name}_interval") if source == "paid" else _measure_interval(record, metrics, name)
     return mean if ends is None else Mean(mean.mean, min(ends[0], mean.mean), max(ends[1], mean.mean), 1)
 
 

@@ -57,8 +57,9 @@ def report_on(*runs: ReportRun, audience: Audience = "policy") -> Report:
     return open_report(make_data(*runs), audience)
 
 
-def test_no_raw_number_reaches_policy_in_any_form() -> None:
-    runs = [
+def tell_six() -> list[ReportRun]:
+    """Return runs that are paid for or not, with a proved ε or without one."""
+    return [
         tell_run("a" * 16),
         tell_run("b" * 16, method="dp_sgd", threat_model="record"),
         tell_run("c" * 16, method="dp_sgd", threat_model="record", paid=False, delta=1e-6),
@@ -66,6 +67,10 @@ def test_no_raw_number_reaches_policy_in_any_form() -> None:
         tell_run("e" * 16, method="pf_ld", epsilon=None, split="official"),
         tell_run("f" * 16, method="pf_ld", epsilon=None, replay_noise=3),
     ]
+
+
+def test_no_raw_number_reaches_policy_in_any_form() -> None:
+    runs = tell_six()
     for index, told in enumerate(runs[1:]):
         told.record["metrics"] |= {"accuracy": 0.59371 + index / 100, "constant_accuracy": 0.69371 + index / 100}
     text = read_all(report_on(*runs))
@@ -88,15 +93,7 @@ def test_of_a_public_data_set_policy_sees_exact_numbers_and_what_they_were_witho
 
 
 def test_six_settings_take_at_most_600_words_before_the_details() -> None:
-    runs = [
-        tell_run("a" * 16),
-        tell_run("b" * 16, method="dp_sgd", threat_model="record"),
-        tell_run("c" * 16, method="dp_sgd", threat_model="record", paid=False, delta=1e-6),
-        tell_run("d" * 16, method="none", threat_model=None, epsilon=None, paid=False),
-        tell_run("e" * 16, method="pf_ld", epsilon=None, split="official"),
-        tell_run("f" * 16, method="pf_ld", epsilon=None, replay_noise=3),
-    ]
-    document = report_on(*runs).document
+    document = report_on(*tell_six()).document
     first = [section.title for section in document.sections].index(DETAILS)
     said = [document.title, document.notice, *(section.title for section in document.sections[:first])]
     said += [text for section in document.sections[:first] for part in section.parts for text in read_part(part)]

@@ -32,23 +32,10 @@ from fairpriv_core.runs.certificate import find_certificates
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
+from tests.launched import KILLED_AT
 
 KINDS, SEXES = ("cat", "dog", "fox"), ("f", "m")
 ROWS, SIDE = 120, 14
-_WORK = """
-import os, signal, sys
-from fairpriv_core.runs import session
-from fairpriv_core.store.work import open_work
-from fairpriv_core.runs.worker import work_on
-
-def watch(progress):
-    if progress.step == int(sys.argv[2]):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-session.COMMIT_SECONDS = 0.0
-work = open_work(None)
-work_on(work, work.claim(sys.argv[1]), on_commit=watch)
-"""
 
 
 @pytest.fixture
@@ -89,7 +76,7 @@ def test_a_killed_run_goes_on_bit_for_bit(pets: Path, tmp_path: Path, local: Run
         expected = finish(other, undisturbed)
         record = other.record(undisturbed)
     key = local.submit(config).key
-    killed = subprocess.run([sys.executable, "-c", _WORK, key, "5"], timeout=60)
+    killed = subprocess.run([sys.executable, "-c", KILLED_AT, key, "5"], timeout=60)
     assert killed.returncode == -signal.SIGKILL and local.row(key).status == "lost"
     assert WorkStore(local.database).recover() == 1
     found, again = finish(local, key), local.record(key)

@@ -34,21 +34,8 @@ from fairpriv_core.store import checkpoint
 from fairpriv_core.store.claim import Progress
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
+from tests.launched import KILLED_AT
 
-_WORK = """
-import os, signal, sys
-from fairpriv_core.runs import session
-from fairpriv_core.store.work import open_work
-from fairpriv_core.runs.worker import work_on
-
-def watch(progress):
-    if progress.step == int(sys.argv[2]):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-session.COMMIT_SECONDS = 0.0
-work = open_work(None)
-work_on(work, work.claim(sys.argv[1]), on_commit=watch)
-"""
 SETTINGS: dict[str, dict[str, Any]] = {
     "dp_sgd": {"epochs": 2, "batch_size": 600},
     "pf_ld_record": {"epochs": 2, "sampling_rate": 0.1},
@@ -83,7 +70,7 @@ def test_a_killed_run_goes_on_bit_for_bit(network: str, method: str, tmp_path: P
         expected = finish(other, undisturbed)
         record = other.record(undisturbed)
     key = local.submit(config).key
-    killed = subprocess.run([sys.executable, "-c", _WORK, key, "5"], timeout=120)
+    killed = subprocess.run([sys.executable, "-c", KILLED_AT, key, "5"], timeout=120)
     assert killed.returncode == -signal.SIGKILL and local.row(key).status == "lost"
     assert WorkStore(local.database).recover() == 1
     found, again = finish(local, key), local.record(key)
