@@ -243,14 +243,14 @@ def outputs(model: int, *, h: Output, target: Surrogate, kernel: Kernel, feed: F
 
 
 def constraint_norms(model: int, *, target: Surrogate, kernel: Kernel, feed: Feed) -> np.ndarray:
-    """Return |dh| of every training row of one model (n,), float64; public where x and y are."""
+    """Return |dh| of every training row of one model (n,), float64, 0 where not finite; public where x and y are."""
     alone = kernel.alone(model)
     columns, parts = feed.columns[model], []
     for start in range(0, feed.n, _CHUNK):
         rows = slice(start, start + _CHUNK)
         passed = alone.run(columns.features[rows][None])
         parts.append(np.abs(derivative(target, sigmoid(passed.logits[0]), columns.labels[rows])) * passed.norms[0])
-    return np.concatenate(parts).astype(np.float64)
+    return finite(np.concatenate(parts).astype(np.float64))
 
 
 def cell_means(model: int, *, cells: Cells, values: np.ndarray, group_values: np.ndarray, feed: Feed) -> Means:

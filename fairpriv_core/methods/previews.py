@@ -61,4 +61,4 @@ def compute(request: Mapping[str, Any]) -> dict[str, Any]:
     target = choose_surrogate(request.get("surrogate", SURROGATES[0]), notion.target)
     norms = constraint_norms(0, target=target, kernel=kernel, feed=feed)
     values = np.abs(outputs(0, h=output, target=target, kernel=kernel, feed=feed))
-    return asdict(Warmup(quantiles(finite(norms)), quantiles(finite(values)), shape.size, train.n, train.groups))
+    return asdict(Warmup(quantiles(norms), quantiles(finite(values)), shape.size, train.n, train.groups))

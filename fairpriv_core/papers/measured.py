@@ -21,7 +21,7 @@ from fairpriv_core.engine.loop import open_kernel
 from fairpriv_core.engine.networks import read_shape
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.methods.fields import surrogate_of
-from fairpriv_core.methods.lagrangian import constraint_norms, finite
+from fairpriv_core.methods.lagrangian import constraint_norms
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.runs import attach
@@ -76,7 +76,7 @@ def measure_clipped(store: RunStore, key: str, datasets: DatasetCache) -> dict[s
     train, _ = datasets.parts(config)
     kernel = _open(Model.read(partial(store.artifact, key)))
     target = surrogate_of(config.method, notions()[config.notion].target)
-    norms = finite(constraint_norms(0, target=target, kernel=kernel, feed=Feed([train])))
+    norms = constraint_norms(0, target=target, kernel=kernel, feed=Feed([train]))
     bound = float(row.config["method"]["clip_primal"])
     return {name: share_clipped(norms[train.group == g], bound) for g, name in enumerate(train.group_names)}
 

@@ -74,3 +74,12 @@ def test_the_automatic_bound_does_not_look_at_the_sensitive_column() -> None:
     assert fitted.notes["clip_primal"] == same.notes["clip_primal"]
     radii = {release.bound for release in base.releases if release.kind == "sum"}
     assert all(np.isfinite(list(radii)))
+
+
+def test_rows_too_large_for_their_gradients_leave_the_automatic_bound_a_number() -> None:
+    data = make_data(n=200)
+    data = dataclasses.replace(data, X=data.X * np.where(np.arange(200) % 2, 1.0, 1e30).astype(np.float32)[:, None])
+    noises = {"noise_primal": 1.0, "noise_dual": 1.0, "noise_counts": 1.0}
+    method = PfLd(epochs=3, batch_size=25, sampling_rate=0.5, clip_primal=None, **noises)
+    (fitted,) = train(method, [data], [RecordingMechanism()])
+    assert 0 < fitted.notes["clip_primal"] < np.inf
