@@ -33,7 +33,7 @@ from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields, penalty
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.penalty import ClassConditions, Directions, across, group_directions
 from fairpriv_core.methods.penalty_weight import (
@@ -46,7 +46,6 @@ from fairpriv_core.methods.penalty_weight import (
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, Cells
-from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, Relation, SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
 
@@ -200,11 +199,7 @@ class DpFermi(FitsMany):
             checks.positive(epsilon=epsilon)
             noise = self._claim(n_train, delta) * math.sqrt(self.share_of_w) / epsilon
             return replace(known, noise_primal=noise * _ROUNDING)
-
-        def events_for(noise: float) -> Events:
-            return replace(known, noise_primal=noise).event(n_train)
-
-        return replace(known, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
+        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
 
     def unproved_reason(self) -> str | None:
         """Why the published variant has no epsilon; None for the proved variant."""

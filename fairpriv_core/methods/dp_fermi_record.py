@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,7 +25,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields, penalty
-from fairpriv_core.methods.base import MethodInfo, Style, parameter
+from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.dp_fermi import DpFermi, claim_of_theorem
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
@@ -38,7 +38,6 @@ from fairpriv_core.methods.penalty_weight import (
 )
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.cells import LABELS
-from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian
 
 _MEMORY = 0.9  # weight of the past in the centres m_c
@@ -142,13 +141,7 @@ class DpFermiRecord(NoisySums):
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy with every noise multiplier set that is not set by hand, so that `epsilon` holds."""
         known = with_count_noise(self, epsilon=epsilon, delta=delta)
-        if self.noise_primal is not None:
-            return known
-
-        def events_for(noise: float) -> Events:
-            return replace(known, noise_primal=noise).event(n_train)
-
-        return replace(known, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
+        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""

@@ -150,11 +150,20 @@ def gap_aimed_at(how: str) -> Any:
     )
 
 
-def share_of_budget(default: float, title: str, what: str) -> Any:
-    """A share of mu^2, mu the Gaussian mechanism with the run's (epsilon, delta)."""
-    return parameter(
-        default, f"Budget share, {title}", f"Share of the budget for {what}.", low=0.001, high=0.9, expert=True
-    )
+def share_of_budget(default: float, title: str, what: str, **shown: Any) -> Any:
+    """A share of mu^2, mu the Gaussian mechanism with the run's (epsilon, delta), for `what`."""
+    help = f"Share of the budget for {what}."
+    return parameter(default, f"Budget share, {title}", help, low=0.001, high=0.9, expert=True, **shown)
+
+
+def share_counts(default: float) -> Any:
+    """Share of the budget for the group sizes."""
+    return share_of_budget(default, "counts", "the group sizes")
+
+
+def share_gap() -> Any:
+    """Share of the budget for DP-FERMI's decisions."""
+    return share_of_budget(0.2, "decisions", "the groups' decisions, where a gap is aimed at", unsaid=True)
 
 
 def check_gap_target(target: float | None, variant: str = "proved") -> None:
@@ -189,31 +198,6 @@ def noise_gap() -> Any:
         "from ε.",
         low=0.0,
         high=1e4,
-        expert=True,
-        unsaid=True,
-    )
-
-
-def share_counts(default: float) -> Any:
-    """Share of the budget for the group sizes."""
-    return parameter(
-        default,
-        "Budget share, counts",
-        "Share of the budget for the group sizes.",
-        low=0.001,
-        high=0.5,
-        expert=True,
-    )
-
-
-def share_gap() -> Any:
-    """Share of the budget for DP-FERMI's decisions."""
-    return parameter(
-        0.2,
-        "Budget share, decisions",
-        "Share of the budget for the groups' decisions, where a gap is aimed at.",
-        low=0.001,
-        high=0.5,
         expert=True,
         unsaid=True,
     )

@@ -21,7 +21,7 @@ from fairpriv_core.engine.rows import Feed
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, with_step_noise
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative
 from fairpriv_core.methods.setting import Setting
@@ -29,7 +29,7 @@ from fairpriv_core.methods.thresholds import count_ones, place_thresholds
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.privacy.accountants import rdp_epsilon
-from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
+from fairpriv_core.privacy.calibrate import gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian
 
 ALWAYS = -1.0  # below every score
@@ -83,13 +83,7 @@ class GroupThresholdsRecord(AveragedSums, FitsMany):
         if noise is None:
             noise = 1.0 / (gaussian_mu(epsilon, delta) * math.sqrt(self.share_counts))
         known = replace(self, noise_counts=noise)
-        if self.noise_primal is not None:
-            return known
-
-        def events_for(noise: float) -> Events:
-            return replace(known, noise_primal=noise).event(n_train)
-
-        return replace(known, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
+        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given, and what predicting takes."""

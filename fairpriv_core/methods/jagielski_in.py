@@ -31,11 +31,11 @@ from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.predict import build_mixture
 from fairpriv_core.engine.training import Fitted, Snapshot, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter
+from fairpriv_core.methods.base import FitsAlone, MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells, build_cells
-from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
+from fairpriv_core.privacy.calibrate import gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, Laplace
 from fairpriv_core.privacy.sums import on_grid
 
@@ -111,9 +111,7 @@ class JagielskiIn(FitsAlone):
     noise_primal: float | None = fields.noise_multiplier("Learner's noise σ", "the shift of the regression's vector")
     noise_dual: float | None = fields.laplace_scale("Auditor's noise", "the shift of the means")
     noise_counts: float | None = fields.laplace_scale("Count noise", "the counts' shift of 2")
-    share_dual: float = parameter(
-        0.1, "Budget share, auditor", "Share of the budget for the auditor.", low=0.01, high=0.9, expert=True
-    )
+    share_dual: float = fields.share_of_budget(0.1, "auditor", "the auditor")
     share_counts: float = fields.share_counts(0.05)
 
     def __post_init__(self) -> None:
@@ -162,13 +160,7 @@ class JagielskiIn(FitsAlone):
             noise_counts=counts if self.noise_counts is None else self.noise_counts,
             noise_dual=dual if self.noise_dual is None else self.noise_dual,
         )
-        if self.noise_primal is not None:
-            return known
-
-        def events_for(noise: float) -> Events:
-            return replace(known, noise_primal=noise).event(n_train)
-
-        return replace(known, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
+        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
 
     def unproved_reason(self) -> str | None:
         """Epsilon is proved."""

@@ -32,7 +32,7 @@ from fairpriv_core.engine.training import Fitted, Observer, Snapshot, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, with_step_noise
 from fairpriv_core.methods.cell_counts import require_rows
 from fairpriv_core.methods.cumulative import cumulative_sensitivity, release_cumulative
 from fairpriv_core.methods.setting import Setting
@@ -41,7 +41,7 @@ from fairpriv_core.notions.cells import LABELS, NO_CELL, build_cells
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.notions.rates import count_cells, divide, rates_of, sum_rate
 from fairpriv_core.privacy import event as events_of
-from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
+from fairpriv_core.privacy.calibrate import gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian
 
 PLACES = 128  # of the line, denser near 0: place j ends at lambda_max (j / PLACES)^2
@@ -119,13 +119,7 @@ class OneReleaseRecord(AveragedSums, FitsMany):
             noise_counts=counts if self.noise_counts is None else self.noise_counts,
             noise_flips=flips if self.noise_flips is None else self.noise_flips,
         )
-        if self.noise_primal is not None:
-            return known
-
-        def events_for(noise: float) -> Events:
-            return replace(known, noise_primal=noise).event(n_train)
-
-        return replace(known, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
+        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""

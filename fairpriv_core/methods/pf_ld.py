@@ -111,9 +111,7 @@ class PfLd(FitsMany):
     noise_primal: float | None = fields.noise_multiplier("Primal noise σ_p", "half the primal shift r C_p")
     noise_dual: float | None = fields.noise_multiplier("Dual noise σ_d", "the dual shift")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift √2")
-    share_dual: float = parameter(
-        0.25, "Budget share, dual", "Share of the budget for the violations.", low=0.01, high=0.9, expert=True
-    )
+    share_dual: float = fields.share_of_budget(0.25, "dual", "the violations")
     share_counts: float = fields.share_counts(0.05)
 
     def __post_init__(self) -> None:

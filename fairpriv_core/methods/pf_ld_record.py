@@ -26,7 +26,7 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.lagrangian import finite, outputs
 from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
@@ -36,7 +36,7 @@ from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL
 from fairpriv_core.notions.surrogates import derivative, output
-from fairpriv_core.privacy.calibrate import calibrate, gaussian_mu
+from fairpriv_core.privacy.calibrate import gaussian_mu
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
 from fairpriv_core.privacy.sums import on_grid
 
@@ -85,9 +85,7 @@ class PfLdRecord(PoissonShares, FitsMany):
     noise_primal: float | None = fields.noise_multiplier("Primal noise σ", "C")
     noise_dual: float | None = fields.noise_multiplier("Dual noise σ_d", "the dual shift")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the counts' shift 1")
-    share_dual: float = parameter(
-        0.1, "Budget share, dual", "Share of the budget for the violations.", low=0.01, high=0.9, expert=True
-    )
+    share_dual: float = fields.share_of_budget(0.1, "dual", "the violations")
     share_counts: float = fields.share_counts(0.03)
 
     def __post_init__(self) -> None:
@@ -136,13 +134,7 @@ class PfLdRecord(PoissonShares, FitsMany):
             noise_counts=_or(self.noise_counts, 1.0 / (mu * math.sqrt(self.share_counts))),
             noise_dual=_or(self.noise_dual, math.sqrt(max(self.epochs - 1, 1) / self.share_dual) / mu),
         )
-        if self.noise_primal is not None:
-            return known
-
-        def events_for(noise: float) -> Events:
-            return replace(known, noise_primal=noise).event(n_train)
-
-        return replace(known, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
+        return with_step_noise(known, epsilon=epsilon, delta=delta, n_train=n_train)
 
     def unproved_reason(self) -> str | None:
         """Epsilon is proved."""

@@ -13,7 +13,7 @@ compares errors, the chance to be wrong). Both are multiples of one gradient of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,7 +26,7 @@ from fairpriv_core.engine.rows import Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
+from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.multipliers import REACH, ascend, spread_steps
 from fairpriv_core.methods.noisy_sums import running_mean
 from fairpriv_core.methods.setting import Setting
@@ -34,7 +34,6 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL
 from fairpriv_core.notions.surrogates import decided, derivative
 from fairpriv_core.privacy.accountants import rdp_epsilon
-from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events
 
 _LEAST = 30.0  # rows that a cell is taken to have, so that one which noise empties does not take over
@@ -97,13 +96,7 @@ class RacoDp(AveragedSums, FitsMany):
 
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
         """Return a copy whose noise multiplier meets `epsilon`."""
-        if self.noise_primal is not None:
-            return self
-
-        def events_for(noise: float) -> Events:
-            return replace(self, noise_primal=noise).event(n_train)
-
-        return replace(self, noise_primal=calibrate(events_for, epsilon=epsilon, delta=delta))
+        return with_step_noise(self, epsilon=epsilon, delta=delta, n_train=n_train)
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""
