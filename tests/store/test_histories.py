@@ -194,10 +194,15 @@ class History(RuleBasedStateMachine):
         before = {store.row(key).repeat: key for key, each in self.runs.items() if each.seed == seed and key != row.key}
         assert row.key not in self.buried
         if row.key in self.runs:
-            assert not again and self.runs[row.key].status in GOING_ON and row.repeat > max(before, default=0)
+            there = self.runs[row.key]
+            assert there.status in GOING_ON and there.request != "stop"
+            assert not again and row.repeat > max(before, default=0)
         else:
             newest = before.get(max(before, default=0))
-            assert again or newest is None or self.runs[newest].status not in GOING_ON
+            over = newest is not None and (
+                self.runs[newest].status not in GOING_ON or self.runs[newest].request == "stop"
+            )
+            assert again or newest is None or over
             self.runs[row.key] = Run(seed)
 
     @rule(host=HOST)
