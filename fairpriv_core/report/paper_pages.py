@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal
 
+from fairpriv_core.papers.cited import CITED
 from fairpriv_core.papers.preset import Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.results import Made
@@ -27,6 +28,7 @@ verdict made from our numbers. `fairpriv papers show ID` prints them, `fairpriv 
 `--full` at the paper's size; the page Papers draws them. These pages are written by
 `python examples/make_papers_results.py` from [results.json](../fairpriv_core/papers/results.json), which has each run's
 key, setting and numbers."""
+_ONLY_CITED = "The papers cite three more methods that protect privacy and fairness, and compare nothing with them:"
 _HOW = """Means over seeds with 95 % t intervals, on the test split. A case agrees where the whole interval lies within
 what is expected, differs where it lies outside, and is open where the seeds do not settle it. Models that are less
 accurate than always giving the same answer test nothing. A printed number agrees where our whole interval is within its
@@ -43,14 +45,24 @@ def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
         ready = [preset for preset in paper.presets if preset.id in made]
         rows.append(
             {"paper": f"[{paper.title}](papers/{paper.id}.md)", "with results": f"{len(ready)} of {len(paper.presets)}"}
-            | _stand(ready, made)
+            | _stand(paper.presets, made)
             | {"what it says above all": say_main_claim(paper, made)}
         )
     statement = (
-        "A claim is counted once for each case that it must hold in. Of the numbers that a paper prints, those are "
+        "A claim is counted once for each case that it must hold in; without a run it is open. Of the numbers that a paper prints, those are "
         "counted that ours agree with:"
     )
-    return "\n\n".join([_INDEX.format(progress=count_made(papers, made)), statement, _table(rows)]) + "\n"
+    parts = [_INDEX.format(progress=count_made(papers, made)), statement, _table(rows), _ONLY_CITED]
+    cited = [
+        {"method": f"{one.title}: {one.citation}", "cited by": _name_papers(one.cited_by, papers)}
+        | {"what it does": one.summary, "why it does not run here": one.absent}
+        for one in CITED
+    ]
+    return "\n\n".join([*parts, _table(cited)]) + "\n"
+
+
+def _name_papers(ids: Sequence[str], papers: Mapping[str, Paper]) -> str:
+    return ", ".join(papers[each].name for each in ids)
 
 
 def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:

@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.papers.catalog import papers
+from fairpriv_core.papers.cited import CITED
 from fairpriv_core.report.draw import draw
 from pages.widgets.learn.cards import list_cards
 
@@ -22,10 +24,19 @@ IDEAS = (*OF_PRIVACY, *OF_RESULTS)
 
 
 def test_every_method_notion_and_idea_has_a_card() -> None:
-    assert set(list_cards()) == {*methods(), *notions(), *IDEAS}
+    assert set(list_cards()) == {*methods(), *notions(), *IDEAS, *[cited.name for cited in CITED]}
 
 
-@pytest.mark.parametrize("name", [*IDEAS, *notions(), *methods()])
+def test_a_method_that_is_only_cited_says_why_it_does_not_run_and_offers_no_run(open_page: Open) -> None:
+    for cited in CITED:
+        assert cited.name not in methods() and set(cited.cited_by) <= set(papers())
+        page = open_page("learn", card=cited.name)
+        assert [item.value for item in page.subheader] == [cited.title]
+        assert any("It does not run here." in item.value for item in page.markdown)
+        assert not page.button
+
+
+@pytest.mark.parametrize("name", [*IDEAS, *notions(), *methods(), *[cited.name for cited in CITED]])
 def test_a_card_says_what_it_is_when_it_misleads_and_where_it_is_from(name: str) -> None:
     card = list_cards()[name]
     figure = card.draw()

@@ -11,12 +11,13 @@ from fairpriv_core.methods.base import Method, MethodInfo, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
+from fairpriv_core.papers.cited import CITED, Cited
 from fairpriv_core.records.parameters import read_method
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.learn import Flow, compared_cells, data_flow
 from fairpriv_core.report.learn_ideas import IDEAS, Idea
 
-KINDS = ("Ideas", "Notions", "Methods")
+KINDS = ("Ideas", "Notions", "Methods", "Not here")
 _ROWS = 10_000
 _STEPS = ("primal", "dual")
 _PLAIN = {
@@ -48,10 +49,11 @@ class Card:
 
 @st.cache_resource
 def list_cards() -> dict[str, Card]:
-    """Return every card by name: ideas, then notions and methods in the catalogues' order."""
+    """Return every card by name: ideas, notions and methods in the catalogues' order, then what is only cited."""
     cards = [_of_idea(idea) for idea in IDEAS]
     cards += [_of_notion(notion) for notion in notions().values()]
     cards += [_of_method(kind) for kind in methods().values()]
+    cards += [_of_cited(cited) for cited in CITED]
     return {card.name: card for card in cards}
 
 
@@ -78,6 +80,14 @@ def _of_method(kind: type[Method]) -> Card:
 
     caveats = tuple(_list_caveats(info))
     return Card(info.name, "Methods", info.title, info.summary, caveats, info.citation, draw=draw)
+
+
+def _of_cited(cited: Cited) -> Card:
+    def draw() -> FigureData:
+        return data_flow(Flow(cited.title, cited.protects, True, False, cited.releases))
+
+    caveats = (f"It does not run here. {cited.absent}",)
+    return Card(cited.name, "Not here", cited.title, cited.summary, caveats, cited.citation, draw=draw, page="papers")
 
 
 def _list_releases(kind: type[Method]) -> tuple[str, ...]:
