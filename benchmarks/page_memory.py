@@ -4,7 +4,6 @@ Starts what `./fairpriv app` starts, launches one long run and opens it in five 
 one tab uploads a file of 50 MB. Wall clock, and resident memory of the pages' process alone.
 
     python benchmarks/page_memory.py --json docs/performance/page_memory.json
-    python benchmarks/page_memory.py --viewers 20 --json docs/performance/soak.json
 """
 
 from __future__ import annotations
@@ -118,11 +117,9 @@ def upload(tab: Page, address: str, size: int) -> None:
         tab.get_by_role("heading", name="Groups of sex").wait_for()
 
 
-def measure(
-    browser: Browser, address: str, process: int, store: RunStore, *, viewers: int, minutes: float
-) -> dict[str, Any]:
+def measure(browser: Browser, address: str, process: int, store: RunStore, minutes: float) -> dict[str, Any]:
     """Return what was measured; one value for each viewer where there are several."""
-    tabs = [browser.new_page(viewport={"width": 1280, "height": 900}) for _ in range(viewers)]
+    tabs = [browser.new_page(viewport={"width": 1280, "height": 900}) for _ in range(VIEWERS)]
     for tab in tabs:
         tab.set_default_timeout(180_000)
     idle, launched = read_memory(process), launch(tabs[0], address)
@@ -137,7 +134,7 @@ def measure(
     upload(tabs[0], address, 49_000_000)
     tabs[0].wait_for_timeout(5_000)
     return {
-        "viewers": viewers,
+        "viewers": VIEWERS,
         "minutes": minutes,
         "launch_to_moving_s": launched,
         "update_median_s": max(_at(each, 0.5) for each in gaps),
@@ -174,7 +171,6 @@ def main() -> None:
     """Measure and print."""
     parser = build_parser(__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="how long the viewers look (default 10)")
-    parser.add_argument("--viewers", type=int, default=VIEWERS, help=f"how many look (default {VIEWERS})")
     options = start(parser)
     minutes = min(options.minutes, 0.5) if options.quick else options.minutes
     with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as (address, process):
@@ -182,7 +178,7 @@ def main() -> None:
         with sync_playwright() as driver:
             path = os.environ.get("BROWSER_PATH") or shutil.which("chromium")
             browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
-            found = measure(browser, address, process, store, viewers=options.viewers, minutes=minutes)
+            found = measure(browser, address, process, store, minutes)
             browser.close()
     say(json.dumps(found, indent=1))
     write_result(options, {"cells": [found]})

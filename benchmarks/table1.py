@@ -40,16 +40,17 @@ TABLE = (
 )
 FERMI = (Case("none"), Case("dp_fermi", "published"), Case("dp_fermi", "proved"))
 WATCHED_FROM = 256  # smaller batches take long, and what is drawn after an epoch is little beside them
-STEPS, QUICK_STEPS = 400, 160  # of a measurement at least, in whole epochs of all rows: what ends an epoch weighs alike
+STEPS = 400  # of a measurement at least, in whole epochs of all rows: what ends an epoch weighs alike
+ROUNDS, FEW_ROUNDS = 4, 2  # the latter of a quick look, and of small batches, which take long
 FEW_ROWS = 8_192  # for a quick look at memory, which is counted above the data
 
 
-def measure(work: Work, cases: tuple[Case, ...], *, rounds: int, steps: int = STEPS) -> list[dict[str, Any]]:
+def measure(work: Work, cases: tuple[Case, ...], *, rounds: int) -> list[dict[str, Any]]:
     """Return one cell for each case: its ratios to N and to Opacus on this work."""
     plain, opacus = Rival(work, private=False), Rival(work, private=True)
     for rival in (plain, opacus):
         rival.train(5)  # first calls set things up
-    steady = math.ceil(steps * work.batch / work.data.n)
+    steady = math.ceil(STEPS * work.batch / work.data.n)
     timed: dict[str, Callable[[], float]] = {"n": partial(plain.time_epoch, steady), "opacus": opacus.time_epoch}
     for index, case in enumerate(cases):
         timed[f"{index}"] = partial(time_epoch, case, work, epochs=steady + 2)
@@ -87,12 +88,12 @@ def show(cell: dict[str, Any]) -> None:
     say(f"{name} {cell['ratio_to_n']:>6.2f} {cell['ratio_to_opacus']:>9.3f} {cell['ratio_watched'] or math.nan:>9.2f}")
 
 
-def collect(works: list[tuple[Work, tuple[Case, ...]]], *, rounds: int, steps: int = STEPS) -> list[dict[str, Any]]:
-    """Return the cells of all `works`, printed as they are known; small batches take long and get fewer rounds."""
+def collect(works: list[tuple[Work, tuple[Case, ...]]], *, rounds: int) -> list[dict[str, Any]]:
+    """Return the cells of all `works`, printed as they are known; small batches get no more than a few rounds."""
     say("layers  batch  method    variant      / N  / Opacus   watched / N")
     cells = []
     for work, cases in works:
-        for cell in measure(work, cases, rounds=rounds if work.batch >= 256 else 2, steps=steps):
+        for cell in measure(work, cases, rounds=rounds if work.batch >= 256 else min(rounds, FEW_ROUNDS)):
             show(cell)
             cells.append(cell)
     return cells
@@ -112,9 +113,8 @@ def main() -> None:
     parser.add_argument("--device", choices=DEVICES, default="cpu")
     options = start(parser)
     say("; ".join(f"{name} {value}" for name, value in describe_machine(options.device).items()))
-    rounds, steps = 4, QUICK_STEPS if options.quick else STEPS
     works = list_works(rows=None, quick=options.quick, device=options.device)
-    cells = collect(works, rounds=rounds, steps=steps)
+    cells = collect(works, rounds=FEW_ROUNDS if options.quick else ROUNDS)
     memory = collect_memory(MEMORY_CASES, rows=FEW_ROWS if options.quick else None) if options.device == "cpu" else []
     write_result(options, {"cells": cells, "memory": memory})
 

@@ -2,7 +2,8 @@
 
 Measured on the training rows, raw: a function of people's records and groups that no epsilon covers. How well four
 attackers tell training rows from test rows (FairDP-A, Figure 3); how many rows of each group have a gradient that a
-run's bound clips (PF-LD, Figure 4); the bias and variance term of DP-SGD (FairDP-A, eq. 4).
+run's bound clips (PF-LD, Figure 4); how far its clipped and noised releases lie from the true ones (PF-LD, eq. 12 and
+13); the bias and variance term of DP-SGD (FairDP-A, eq. 4).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from fairpriv_core.methods.fields import surrogate_of
 from fairpriv_core.methods.lagrangian import constraint_norms
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.papers.clipping_errors import find_errors
 from fairpriv_core.papers.runs import attach
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.model import Model
@@ -81,6 +83,22 @@ def measure_clipped(store: RunStore, key: str, datasets: DatasetCache) -> dict[s
     return {name: share_clipped(norms[train.group == g], bound) for g, name in enumerate(train.group_names)}
 
 
+def measure_errors(store: RunStore, key: str, datasets: DatasetCache) -> dict[str, float]:
+    """Return the errors of Theorems 4 and 5 of PF-LD, and their bounds, at a run of the published variant.
+
+    Raises BadInput for a run of another variant or without a model.
+    """
+    record, config = store.record(key), build_config(store.row(key).config)
+    model = Model.read(partial(store.artifact, key))
+    assert record is not None  # it has a model
+    train, _ = datasets.parts(config)
+    method = calibrate_method(config, train.n)
+    multipliers = record.notes["multipliers"]
+    return find_errors(
+        method, notions()[config.notion], multipliers, kernel=_open(model), train=train, seed=config.seed
+    )
+
+
 _LIPSCHITZ = 1.0  # the paper's L
 _CHUNK = 2048
 
@@ -122,5 +140,6 @@ def find_gradients(model: Model, train: Dataset) -> tuple[np.ndarray, np.ndarray
 MEASURES: Mapping[str, Callable[[RunStore, str, DatasetCache], Numbers]] = {
     "bias_variance": measure_bias_variance,
     "clipped": measure_clipped,
+    "errors": measure_errors,
     "membership": measure_membership,
 }

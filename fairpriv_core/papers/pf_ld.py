@@ -359,6 +359,52 @@ FIGURE_4 = Preset(
 )
 
 
+_BOUND_D = Value(_BOUND, "Clipping bound C_d", log=True)
+_BOUNDS_D = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+
+
+def _theorem(number: int, what: str, release: str, along: Value, bounds: tuple[float, ...]) -> Preset:
+    """Return what Theorem 4 or 5 bounds, beside its bound, over the clipping bound `along`."""
+    found = Value(f"errors/{what}", f"Error of the {what}", log=True)
+    bound = Value(f"errors/{what}_bound", f"Bound of Theorem {number}", log=True)
+    limit = replace(quantity(PUBLISHED, bound), name="its bound")
+    table, setting = list_pf_ld(_DP, ("logit",))[0], along.path.rpartition("/")[2]
+    sweep = sweep_bank([{**table, setting: each} for each in bounds], notion=_DP, epsilon=[1.0], seeds=FRESH[:3])
+    version = Version((sweep,), f"{len(bounds)} values of the {_short(along)}, 3 seeds")
+    return Preset(
+        id=f"pf_ld.theorem{number}",
+        title=f"Theorem {number}: what clipping and noise do to the {release}",
+        shows=f"How far the clipped and noised {release} is expected to lie from the true one, and the bound on it.",
+        settings=f"{SETTINGS} Errors are those at each run's finished model with its last multipliers: of the gradient "
+        "the root mean square over the noise, which is at least its mean, over 10 batches; of the violation the mean.",
+        full=version,
+        small=version,
+        drawing=Plot("line", along, (found, bound), (published("PF-LD, ε = 1", "pf_ld"),), across=True),
+        not_printed="The paper prints no numbers for its theorem: what is compared is the error with the bound.",
+        claims=(
+            Claim(
+                f"the expected error of the {what} is at most the bound",
+                f"Theorem {number}",
+                Compare(quantity(PUBLISHED, found), limit, high=0.0, every=True),
+                (Part("Demographic parity, h the logit", {"config/notion": _DP}),),
+                "at every run",
+            ),
+        ),
+        privacy=PRIVACY,
+        measured="errors",
+    )
+
+
+def _short(value: Value) -> str:
+    return value.title[:1].lower() + value.title[1:]
+
+
+THEOREM_4 = _theorem(4, "gradient", "gradient of the constraints", _CLIP, (0.2, *_CLIPS))
+THEOREM_5 = _theorem(
+    5, "violation", "violation", Value(_BOUND, "Clipping bound C_d", log=True), (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+)
+
+
 _M = {"name": "randomized_response"}
 _AT_ONE = {"config/epsilon": 1.0}
 _CLF, _Z, _A = of_method("CLF", "none"), of_method("Z", "zafar"), of_method("A", "reductions")
@@ -501,6 +547,6 @@ PAPER = Paper(
     title="PF-LD: differentially private and fair deep learning",
     citation="Tran, Fioretto and Van Hentenryck, Differentially Private and Fair Deep Learning: A Lagrangian Dual "
     "Approach, AAAI 2021 and arXiv:2009.12562",
-    presets=(FIGURE_1, FIGURE_2, FIGURE_3, FIGURE_4, TABLE_1),
+    presets=(FIGURE_1, FIGURE_2, FIGURE_3, FIGURE_4, TABLE_1, THEOREM_4, THEOREM_5),
     main_claim=("pf_ld.figure1", 0),
 )

@@ -16,11 +16,12 @@ from fairpriv_core.errors import BadInput
 
 Where = Mapping[str, Any]  # path -> the value that a record has there, or a tuple of those that it may have
 Json = Mapping[str, Any]
-Measure = Literal["", "bias_variance", "clipped", "membership"]
+Measure = Literal["", "bias_variance", "clipped", "errors", "membership"]
 #: what a worker finds out of finished models beside their metrics, in words
 MEASURES: Mapping[Measure, str] = {
     "bias_variance": "the bias and variance term τ of each run's gradients",
     "clipped": "how many gradients of each group are above C_p",
+    "errors": "how far a step's releases lie from the true ones, and the bounds on it",
     "membership": "how well four attackers tell who was trained on",
 }
 
@@ -247,7 +248,8 @@ class Preset:
         claims: what the paper concludes from it, as checks.
         privacy: what is proved of the budgets in it, in plain words; where a claim of the paper does not hold.
         measured: of MEASURES what is found at each run's finished model beside its metrics, at "clipped/GROUP", at
-            "bias_variance/tau", or at "membership/ATTACKER/auc" and "/advantage" ("chance": what guessing finds out).
+            "bias_variance/tau", at "errors/gradient" or "errors/violation" and their "_bound", or at
+            "membership/ATTACKER/auc" and "/advantage" ("chance": what guessing finds out).
         waits_for: the sentence that says why it cannot run; "" for one that can.
     """
 

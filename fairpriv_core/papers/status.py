@@ -13,7 +13,7 @@ from typing import Literal
 from scipy.special import stdtrit
 
 from fairpriv_core.papers.preset import ACCURACY, Value
-from fairpriv_core.papers.values import Runs, by_config, has_interval, read_path
+from fairpriv_core.papers.values import Runs, by_config, depends_on_learning, read_path
 from fairpriv_core.stats import Mean, mean_interval
 
 Status = Literal["agrees", "differs", "open", "not_tested"]
@@ -59,9 +59,9 @@ def say_needed(seeds: int, needed: int | None) -> str:
 def find_unlearned(runs: Runs, value: Value) -> str:
     """Return what is said of runs that have settings less accurate, over seeds, than always the same answer; else "".
 
-    A time does not depend on what was learned.
+    Nothing is said of a value that does not depend on what was learned.
     """
-    if not has_interval(value):
+    if not depends_on_learning(value):
         return ""
     pairs = [pair for own in by_config(runs) if (pair := _means(own)) is not None]
     below = [pair for pair in pairs if pair[0] < pair[1]]

@@ -111,6 +111,11 @@ def has_interval(value: Value) -> bool:
     return value.path != _TIME
 
 
+def depends_on_learning(value: Value) -> bool:
+    """Return whether a value says something of what was learned: a time and the error of a release do not."""
+    return value.path != _TIME and not value.path.startswith("errors/")
+
+
 def answers_alike(run: Json) -> bool:
     """Return whether a run's model gives 95 of 100 test rows or more the same answer."""
     share = read_path(run, "same_answer")

@@ -49,8 +49,8 @@ def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
             | {"what it says above all": say_main_claim(paper, made)}
         )
     statement = (
-        "A claim is counted once for each case that it must hold in; without a run it is open. Of the numbers that a paper prints, those are "
-        "counted that ours agree with:"
+        "A claim is counted once for each case that it must hold in; without a run it is open. Of the numbers that a "
+        "paper prints, those are counted that ours agree with:"
     )
     parts = [_INDEX.format(progress=count_made(papers, made)), statement, _table(rows), _ONLY_CITED]
     cited = [

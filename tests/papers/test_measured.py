@@ -12,6 +12,7 @@ import pytest
 
 from fairpriv_core.engine.networks import build_mlp
 from fairpriv_core.engine.training import Fitted
+from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.measured import MEASURES, compute, find_gradients, measure, with_measured
 from fairpriv_core.papers.preset import MEASURES as WORDS
 from fairpriv_core.records.config import RunConfig, build_config
@@ -37,7 +38,7 @@ def few_records(monkeypatch: pytest.MonkeyPatch) -> None:
 def key(local: RunStore, configure: Configure) -> str:
     """Return the key of a finished run of PF-LD."""
     work = WorkStore(local.database)
-    [claim] = work.claim(local.submit(configure("pf_ld")).key)
+    [claim] = work.claim(local.submit(configure("pf_ld", variant="published", gap_target=None)).key)
     work_on(work, [claim])
     return claim.key
 
@@ -77,6 +78,30 @@ def test_bias_and_variance_are_those_of_equation_4(local: RunStore, key: str) ->
     assert found["clipping"] == pytest.approx(bias_term, rel=1e-4)
     assert found["noise"] == pytest.approx(variance)
     assert found["tau"] == found["clipping"] + found["noise"]
+
+
+@pytest.mark.parametrize(("clip_primal", "clip_dual"), [(0.01, 0.01), (0.2, 0.3), (50.0, 50.0)])
+def test_errors_are_below_the_bounds_of_theorems_4_and_5(
+    local: RunStore, configure: Configure, clip_primal: float, clip_dual: float
+) -> None:
+    method = {"variant": "published", "clip_primal": clip_primal, "clip_dual": clip_dual, "gap_target": None}
+    work = WorkStore(local.database)
+    [claim] = work.claim(local.submit(configure("pf_ld", **method)).key)
+    work_on(work, [claim])
+    found = measure(local, "errors", [claim.key])[claim.key]
+    assert 0.0 < found["gradient"] <= found["gradient_bound"] * (1.0 + 1e-9)
+    assert 0.0 < found["violation"] <= found["violation_bound"] * (1.0 + 1e-9)
+    if clip_primal == 50.0:  # nothing is clipped: all error is noise, whose mean is known
+        assert found["gradient"] == pytest.approx(found["gradient_bound"], rel=1e-6)
+        assert found["violation"] == pytest.approx(np.sqrt(2.0 / np.pi) * found["violation_bound"], rel=1e-6)
+
+
+def test_the_errors_of_a_proved_run_are_not_those_of_the_theorems(local: RunStore, configure: Configure) -> None:
+    work = WorkStore(local.database)
+    [claim] = work.claim(local.submit(configure("pf_ld", variant="proved")).key)
+    work_on(work, [claim])
+    with pytest.raises(BadInput, match="variant must be published, got proved"):
+        measure(local, "errors", [claim.key])
 
 
 def test_gradients_of_a_network_of_layers_are_those_of_its_losses() -> None:
