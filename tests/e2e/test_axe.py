@@ -1,0 +1,45 @@
+"""axe, the checker of accessibility, finds nothing on any page, at two widths, light and dark."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, ViewportSize
+
+from tests.e2e.steps import open_page, submit, wait_for_runs
+
+SIZES: dict[str, ViewportSize] = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+_PLAIN = {"name": "none", "epochs": 3}
+_FAIR = {"name": "pf_ld", "epochs": 3}
+
+
+@pytest.fixture(scope="module")
+def keys(site: Any) -> list[str]:
+    """Return the keys of two finished runs, one of them fair and private."""
+    made = [*submit(site, _PLAIN, seed=395, epsilon=None), *submit(site, _FAIR, seed=395)]
+    wait_for_runs(site, made)
+    return made
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_axe_finds_nothing(size: str, scheme: Literal["light", "dark"], tab: Page, site: Any, keys: list[str]) -> None:
+    tab.set_viewport_size(SIZES[size])
+    tab.emulate_media(color_scheme=scheme)
+    several = urlencode({"runs": ",".join(keys)})
+    one = urlencode({"run": keys[1]})
+    pages = ["", "data", "train", f"run?{one}", f"compare?{several}", "tradeoffs", "papers", f"audit?{one}"]
+    found = {}
+    for page in [*pages, f"report?{several}", f"present?{several}", "learn"]:
+        open_page(tab, site, page)
+        tab.wait_for_load_state("networkidle")
+        tab.wait_for_timeout(2000)
+        for broken in Axe().run(tab).response["violations"]:
+            places = [node["target"] for node in broken["nodes"]]
+            found.setdefault(f"{broken['id']}: {broken['help']}", []).append((page, places[:3]))
+    assert not found, json.dumps(found, indent=1)
