@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairpriv_core.runs.beside import train_beside
-from pages.widgets.app.strip import show_strip
+from pages.widgets.app.strip import hold_strip, show_strip
 from pages.widgets.app.style import ICON, show_style
 from pages.widgets.shared.access import wait_for_store
 from pages.widgets.shared.charts import serve_library
@@ -13,19 +13,20 @@ from pages.widgets.shared.demo import show_banner
 from pages.widgets.shared.frame import list_pages, mark_framed, set_aside
 from pages.widgets.shared.person import admit
 
-st.set_page_config(page_title="fairpriv", page_icon=ICON, layout="wide")
+st.set_page_config(page_icon=ICON, layout="wide")
 train_beside()
 mark_framed()
 show_style()
 if not admit():
+    st.set_page_config(page_title="fairpriv")
     st.navigation(list_pages(icons=False), position="hidden")
     st.stop()
 serve_library()
 page = st.navigation(list_pages(), position="top")
-strip = st.container(key="strip")
+st.set_page_config(page_title=f"{page.title} · fairpriv")
+strip = hold_strip()
 show_banner()
 page.run()
-with strip:
-    show_strip(page.title)
+show_strip(page.title, *strip)
 set_aside(page.title)
 wait_for_store()

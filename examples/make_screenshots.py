@@ -142,7 +142,7 @@ def photograph(browser: Browser, address: str, device: str, scheme: str) -> byte
     context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)
     tab = context.new_page()
     tab.goto(address)
-    tab.locator("[data-testid=stMainBlockContainer] h2").first.wait_for(timeout=60_000)
+    tab.locator("[data-testid=stMainBlockContainer] h1").first.wait_for(timeout=60_000)
     tab.wait_for_load_state("networkidle")
     tab.wait_for_timeout(SETTLE_MS)
     height = tab.evaluate("() => document.querySelector('[data-testid=stMainBlockContainer]').scrollHeight")

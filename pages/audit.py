@@ -8,7 +8,7 @@ from fairpriv_core.store.rows import RunRow
 from pages.widgets.audit.audits import show_audit, show_stored
 from pages.widgets.shared.access import find_row, find_store
 from pages.widgets.shared.frame import link_to
-from pages.widgets.shared.reference import describe_config
+from pages.widgets.shared.names import name_runs
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
 
@@ -18,7 +18,7 @@ _MOST_RUNS = 200
 def show() -> None:
     """Draw the page."""
     enter("audit")
-    st.header("Audit", anchor=False)
+    st.title("Audit", anchor=False)
     st.markdown(
         "A proof says how much a method gives away **at most**. An audit attacks it and says how much it gives away "
         "**at least**."
@@ -40,7 +40,7 @@ def show() -> None:
 
 def _choose(rows: list[RunRow]) -> str:
     """Return the key of the run to audit: the one in the address, else the newest finished one."""
-    labels = {row.key: f"{describe_config(row.config)} · {row.key}" for row in rows}
+    labels = name_runs(rows)
     wanted = value("run")
     known = None if wanted in labels else find_row(wanted)
     if known is not None and known.key in labels:  # the address has what an earlier version called it

@@ -17,7 +17,7 @@ from pages.widgets.shared.state import enter, publish
 def show() -> None:
     """Draw the page."""
     enter("compare")
-    st.header("Compare", anchor=False)
+    st.title("Compare", anchor=False)
     opened = open_rows("it appears here")
     if opened is None:
         return
@@ -25,9 +25,10 @@ def show() -> None:
     top = st.container()  # the headline, on what is chosen below
     choose_usual(rows)
     settle_runs(rows, MOST_CHOSEN)
-    shown = choose_rows(rows)
+    with st.container(horizontal=True, vertical_alignment="center", key="compare_filters"):
+        shown = choose_rows(rows)
+        st.caption(_count(shown, rows))
     varied = varied_settings(shown)
-    st.caption(_count(shown, rows))
     show_table(shown, varied)
     chosen = choose_runs(rows, shown, varied)
     if len(chosen) < 2:
@@ -41,7 +42,7 @@ def _count(shown: Sequence[TableRow], rows: Sequence[TableRow]) -> str:
     runs = sum(len(row.seeds) for row in shown)
     of = f" of {len(rows):,}" if len(shown) < len(rows) else ""
     settings = f"{len(shown):,}{of} setting{'' if len(rows) == 1 else 's'}"
-    return f"{settings}, {runs:,} run{'' if runs == 1 else 's'}; runs that differ by seed alone are one row."
+    return f"{settings}, {runs:,} run{'' if runs == 1 else 's'}"
 
 
 show()

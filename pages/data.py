@@ -25,7 +25,7 @@ _SOURCES = {"benchmark": "A benchmark", "file": "Your own file"}
 def show() -> None:
     """Draw the page."""
     enter("data")
-    st.header("Data", anchor=False)
+    st.title("Data", anchor=False)
     _follow_reference()
     source = keep(
         "source",

@@ -21,7 +21,7 @@ _MOST_COMPARED = 6
 def show() -> None:
     """Draw the page."""
     enter("learn")
-    st.header("Learn", anchor=False)
+    st.title("Learn", anchor=False)
     st.markdown("What the words, the notions and the methods of this dashboard mean, and when they mislead.")
     cards = list_cards()
     found = _find(cards)

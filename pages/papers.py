@@ -16,7 +16,7 @@ from pages.widgets.shared.state import choose, enter, keep, mount_index, publish
 def show() -> None:
     """Draw the page."""
     enter("papers")
-    st.header("Papers", anchor=False)
+    st.title("Papers", anchor=False)
     st.markdown("What four papers say, and what this software finds when it runs them again.")
     show_scoreboard()
     with st.expander("Every statement, and what would settle it"):

@@ -13,7 +13,7 @@ from fairpriv_core.report.tables import TableRow
 from pages.widgets.report.report import find_report, offer_forms
 from pages.widgets.shared.finished import open_rows
 from pages.widgets.shared.picks import choose_told
-from pages.widgets.shared.run_table import MOST_CHOSEN, name_row
+from pages.widgets.shared.run_table import MOST_CHOSEN, name_rows
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import theme_name
 from pages.widgets.shared.state import enter, keep, mount_index, publish
@@ -24,7 +24,7 @@ _HEIGHT = 640
 def show() -> None:
     """Draw the page."""
     enter("present")
-    st.header("Present", anchor=False)
+    st.title("Present", anchor=False)
     opened = open_rows("it can be presented")
     if opened is None:
         return
@@ -52,12 +52,12 @@ def show() -> None:
 
 def _choose_one(chosen: Sequence[TableRow]) -> int:
     """Return the place among `chosen` of the row that was decided for; nothing is asked where there is one."""
-    by_key = {row.keys[0]: row for row in chosen}
+    by_key, names = {row.keys[0]: row for row in chosen}, name_rows(chosen)
     if len(by_key) == 1:
         return 0
     fair = [key for key, row in by_key.items() if methods()[row.method].info.pursues_notion]
     mounted = mount_index("decided", by_key, (fair or list(by_key))[0])
-    picked = st.selectbox("What we chose", list(by_key), **mounted, format_func=lambda key: name_row(by_key[key]))
+    picked = st.selectbox("What we chose", list(by_key), **mounted, format_func=names.__getitem__)
     return list(by_key).index(keep("decided", picked))
 
 

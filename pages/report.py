@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.report.document import AUDIENCES, NOTICES, Audience
+from fairpriv_core.report.document import AUDIENCES, Audience
 from pages.widgets.report.report import find_report, offer_forms, show_document
 from pages.widgets.shared.finished import open_rows
 from pages.widgets.shared.frame import link_to
@@ -18,20 +18,24 @@ _TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to h
 def show() -> None:
     """Draw the page."""
     enter("report")
-    st.header("Report", anchor=False)
+    st.title("Report", anchor=False)
     opened = open_rows("it can be reported")
     if opened is None:
         return
     store, rows = opened
-    chosen, audience = choose_told(rows, "Runs to report"), _choose_audience()
+    chosen = choose_told(rows, "Runs to report")
+    with st.container(horizontal=True, vertical_alignment="bottom", key="report_bar"):
+        audience = _choose_audience()
+        place = st.popover("Download", icon=":material/download:", type="primary", key="report_download")
+        link_to("present", "Present these runs")
     publish(("runs", "audience"))
     if not chosen:
         st.info(f"Choose 1 to {MOST_CHOSEN} runs to report.", icon=":material/description:")
         return
     report = find_report(store, chosen, audience)
     if report is not None:
-        offer_forms(report)
-        link_to("present", "Present these runs")
+        with place:
+            offer_forms(report)
         show_document(report.document)
 
 
@@ -45,7 +49,6 @@ def _choose_audience() -> Audience:
         required=True,
     )
     audience: Audience = keep("audience", picked)
-    st.caption(NOTICES[audience])
     return audience
 
 

@@ -9,7 +9,7 @@ from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.live import draw_run
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to
-from pages.widgets.shared.reference import describe_config
+from pages.widgets.shared.names import name_runs
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
 
@@ -20,7 +20,7 @@ _MOST_RUNS = 200
 def show() -> None:
     """Draw the page."""
     enter("run")
-    st.header("Run", anchor=False)
+    st.title("Run", anchor=False)
     store = find_store()
     rows = None if store is None else attempt(lambda: store.rows(limit=_MOST_RUNS))
     if store is None or rows is None:
@@ -40,15 +40,17 @@ def show() -> None:
 
 def _choose(store: RunStore, rows: list[RunRow]) -> str:
     """Return the key of the run that is shown: the one in the address, else the newest."""
-    labels = {row.key: f"{plain_label(row)} · {row.key}" for row in rows}
+    listed = {row.key: row for row in rows}
     wanted = value("run")
-    if wanted not in labels:
+    if wanted not in listed:
         known = _warn_of_missing(store, wanted)
-        labels |= {} if known is None else {known.key: f"{plain_label(known)} · {known.key}"}
+        listed |= {} if known is None else {known.key: known}
         if known is not None and known.key != wanted:
             choose("run", known.key)  # the address has what an earlier version called it
+    labels = name_runs(list(listed.values()))
     keys = list(labels)
-    chosen = st.selectbox("Run", keys, **mount_index("run", keys, keys[0]), format_func=labels.__getitem__)
+    mounted = mount_index("run", keys, keys[0])
+    chosen = st.selectbox("Run", keys, **mounted, format_func=labels.__getitem__, label_visibility="collapsed")
     return str(keep("run", chosen))
 
 
@@ -58,11 +60,6 @@ def _warn_of_missing(store: RunStore, key: str) -> RunRow | None:
     if key and row is None:
         st.caption("It may have been deleted, here or in another window, or be in another store. Its ε stays spent.")
     return row
-
-
-def plain_label(row: RunRow) -> str:
-    """Return a run as a list names it."""
-    return describe_config(row.config)
 
 
 def _watch(store: RunStore, key: str, *, shown: str) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.report.start import StartResults, say_protected
+from fairpriv_core.report.start import StartResults
 from pages.widgets.shared.epsilon import choose_epsilon, explain_epsilon
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.reference import write_config
-from pages.widgets.shared.results import choose_results, describe_results, find_results, show_results
-from pages.widgets.shared.sentences import plain
+from pages.widgets.shared.results import describe_results, show_results, shown_results
 from pages.widgets.shared.state import choose, enter, publish
 from pages.widgets.start.tour import show_tour
 
@@ -17,17 +16,15 @@ from pages.widgets.start.tour import show_tour
 def show() -> None:
     """Draw the page."""
     enter("start")
-    st.header("What privacy and fairness cost in accuracy", anchor=False)
-    results = find_results()
+    st.title("What privacy and fairness cost in accuracy", anchor=False)
+    results = shown_results()
     st.markdown(describe_results(results))
     show_tour()
     left, right = st.columns([3, 5], gap="large")
     with left:
         epsilon = choose_epsilon(help="How much an attacker may learn about one person from everything published.")
         explain_epsilon(epsilon, results.delta, "attribute")
-        st.caption(plain(say_protected(results)))
     with right:
-        results = choose_results()
         show_results(results, epsilon)
     _offer_ways(results)
     publish(("epsilon", "start_encoding"))

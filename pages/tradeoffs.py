@@ -35,7 +35,7 @@ _OF_MAPS = ("space_claim", "map_of", "map_quantity", "map_x", "map_y")
 def show() -> None:
     """Draw the page."""
     enter("tradeoffs")
-    st.header("Trade-offs", anchor=False)
+    st.title("Trade-offs", anchor=False)
     store = find_store()
     view = choose_view()
     if store is not None and view == EXPLORE:

@@ -47,7 +47,7 @@ _EVALUATION = (
 def show() -> None:
     """Draw the page."""
     enter("train")
-    st.header("Train", anchor=False)
+    st.title("Train", anchor=False)
     recipe = choose_recipe()
     if recipe.spec is None or recipe.dataset is None:
         _offer_made_up(recipe.reference)

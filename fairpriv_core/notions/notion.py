@@ -8,7 +8,7 @@ from typing import Literal
 
 Target = Literal["score", "loss"]
 _BOTH = (0, 1)
-_GAP = "The gap is the largest difference between two groups, whichever is ahead, in percentage points: 0 is ideal."
+GAP = "The gap is the largest difference between two groups, whichever is ahead, in percentage points: 0 is ideal."
 # the share predicted positive among everyone and among the rows of a label, by its key in a record's groups
 _RATES = {None: "positive_rate", 1: "true_positive_rate", 0: "false_positive_rate"}
 
@@ -89,7 +89,7 @@ def explain(notion: Notion, group_names: Sequence[str], label_names: Sequence[st
     if len(label_names) > len(_BOTH):
         return _explain_classes(notion, group_names, label_names)
     ask = notion.ask.format(groups=list_names(group_names), positive=label_names[-1])
-    return f"{ask} {_GAP}"
+    return f"{ask} {GAP}"
 
 
 def say_undefined(notion: Notion, labels: int) -> str:
@@ -101,7 +101,7 @@ def _explain_classes(notion: Notion, group_names: Sequence[str], label_names: Se
     if notion.needs_positive:
         said = say_undefined(notion, len(label_names))
         return said[0].upper() + said[1:]
-    ask = f"{notion.ask_of_classes.format(groups=list_names(group_names))} {_GAP}"
+    ask = f"{notion.ask_of_classes.format(groups=list_names(group_names))} {GAP}"
     if notion.target == "loss" or tuple(group_names) != tuple(label_names):
         return ask
     return f"{ask} Here the groups are the classes: the better the decisions, the larger this gap."

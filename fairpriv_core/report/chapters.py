@@ -41,7 +41,6 @@ from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.figures import epsilon_dots
 from fairpriv_core.report.report_data import AboutData, ReportData, Spent
 from fairpriv_core.report.report_numbers import (
-    chosen_trade_off,
     constant_rows,
     curve_figures,
     group_figures,
@@ -423,13 +422,13 @@ def _tell_analyst(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section
     table = run_rows(chosen)
     table = replace(table, rows=(*table.rows, *constant_rows(chosen), *reference_rows(beside.references)))
     return (
-        tell_summary(chosen, beside.references),
+        tell_summary(chosen, beside.references, paid=False),
         tell_question(chosen, plainly=False),
         tell_data(chosen),
         tell_privacy(chosen, beside, plainly=False),
         tell_limits(chosen),
         tell_assumptions(chosen),
-        Section("What came out", (table, *_one(chosen_trade_off(chosen, paid=False)))),
+        Section("What came out", (table,)),
         _tell_groups(chosen, paid=False),
         *tell_classes(chosen, paid=False),
         *_tell_paid(chosen),
@@ -449,7 +448,7 @@ def _tell_policy(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section,
             missing.setdefault(reason, []).append(each.mark)
     always = "Curves while training, raw group sizes, and attacks on the trained models: nobody paid for these numbers."
     return (
-        tell_summary(chosen, beside.references),
+        tell_summary(chosen, beside.references, paid=True),
         _tell_costs(chosen, beside),
         _tell_protected(chosen),
         tell_limits(chosen),
@@ -478,7 +477,6 @@ def _tell_costs(chosen: Sequence[Chosen], beside: ReportData) -> Section:
     unpaid = [each.mark for each in chosen if each.first.missing and is_covered(each.record)]
     if unpaid:
         parts.append(Text(_NO_GAP.format(runs=", ".join(unpaid)), strong=True))
-    parts += _one(chosen_trade_off(chosen, paid=True))
     return Section("What it costs in accuracy, and how fair it is", tuple(parts))
 
 
@@ -501,10 +499,6 @@ def _tell_paid(chosen: Sequence[Chosen]) -> tuple[Section, ...]:
     """Return what private evaluations say; () where no run has one."""
     section = _tell_groups(chosen, paid=True)
     return (section, *tell_classes(chosen, paid=True)) if section.parts else ()
-
-
-def _one(figure: Part | None) -> tuple[Part, ...]:
-    return () if figure is None else (figure,)
 
 
 def _name(chosen: Sequence[Chosen]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import plotly.io
@@ -31,24 +33,42 @@ CONFIG = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemov
 #: Plotly's JSON of a figure: "data" and "layout"
 Drawing = dict[str, Any]
 _TOP, _BOTTOM, _LEGEND_ROW, _TITLE_ROW = 46, 54, 21, 19
+_LETTER, _TITLE_LETTER = 7, 8  # pixels, on average
+_SQUEEZED = 0.6  # of a plot's own height, at least, where a sheet has less room
 
 
-def draw(figure: FigureData, *, theme: ThemeName = "light", caption: bool = False, width: int = WIDTH) -> Drawing:
+def draw(
+    figure: FigureData,
+    *,
+    theme: ThemeName = "light",
+    caption: bool = False,
+    width: int = WIDTH,
+    height: int | None = None,
+) -> Drawing:
     """Return `figure` drawn in `theme`, as Plotly's JSON; with `caption` its caption stands below the plot.
 
-    The drawing has a height of its own and takes any width; `width` in pixels only guides line breaks. Zoom stays
-    over redraws: `uirevision` is the figure's name. `plotly.graph_objects.Figure(drawing)` is the same; its checks of
-    every property take far longer than the drawing and are left to the tests.
+    The drawing takes any width; `width` in pixels only guides line breaks. It has a height of its own, or is `height`
+    pixels high, but for what `least_height` leaves to what is drawn. Zoom stays over redraws: `uirevision` is the
+    figure's name. `plotly.graph_objects.Figure(drawing)` is the same; its checks of every property take far longer
+    than the drawing and are left to the tests.
     """
     colors = THEMES[theme]
+    room = _measure(figure, colors, caption=caption, width=width, height=height)
     traces = _name_once([trace for series in figure.series for trace in build_traces(series, colors)])
+    _wrap_names(traces, room, horizontal=figure.horizontal)
     layout = {
         "template": _template(colors),
         "uirevision": figure.name,
-        **build_axes(figure, plot_height(figure)),
-        **_frame(figure, colors, caption=caption, width=width),
+        **build_axes(figure, room.plot),
+        **_frame(figure, colors, room),
     }
     return {"data": _to_json(traces), "layout": _to_json(layout)}
+
+
+def least_height(figure: FigureData, *, caption: bool, width: int) -> int:
+    """Return how many pixels high a drawing has to be for nothing in it to lie on something else."""
+    room = _measure(figure, THEMES["light"], caption=caption, width=width, height=0)
+    return room.top + room.plot + room.bottom
 
 
 def write_html(drawing: Drawing) -> str:
@@ -66,27 +86,71 @@ def _to_json(part: Any) -> Any:
     return None if isinstance(part, float) and not math.isfinite(part) else part
 
 
-def _frame(figure: FigureData, colors: Theme, *, caption: bool, width: int) -> dict[str, Any]:
-    """Return title, margins, legend, notes and height."""
-    title = textwrap.wrap(figure.title, TITLE_CHARACTERS)
-    plot, left, right = plot_height(figure), _left_margin(figure), 18
+@dataclass(frozen=True)
+class _Room:
+    """How a drawing's pixels are divided: the plot's own size, what is around it, and which texts take how much."""
+
+    title: tuple[str, ...]
+    left: int
+    right: int
+    top: int
+    bottom: int
+    wide: int
+    plot: int
+    note: list[dict[str, Any]]
+
+
+def _measure(figure: FigureData, colors: Theme, *, caption: bool, width: int, height: int | None) -> _Room:
+    title = tuple(textwrap.wrap(figure.title, min(TITLE_CHARACTERS, (width - 24) // _TITLE_LETTER)))
+    left, right = _left_margin(figure, width), 18
+    wide = width - left - right
     legend = _legend_names(figure)
     header = bool(figure.panels[0].title) + sum(reference.axis == "x" for reference in figure.references)
     top = _TOP + _TITLE_ROW * (len(title) - 1) + HEADER_ROW * header
-    below = _BOTTOM + (_LEGEND_ROW * _legend_rows(legend, width - left - right) + 10 if len(legend) > 1 else 0)
-    note = build_caption(figure, colors, below=below, width=width - left - right) if caption else []
+    below = _BOTTOM + (_LEGEND_ROW * _legend_rows(legend, wide) + 10 if len(legend) > 1 else 0)
+    note = build_caption(figure, colors, below=below, width=wide) if caption else []
     bottom = below + sum(LINE_HEIGHT * (1 + each["text"].count("<br>")) + 12 for each in note)
+    own = _own_height(figure, width)
+    if height is not None:
+        own = max(height - top - bottom, own if figure.horizontal else round(_SQUEEZED * own))
+    return _Room(title, left, right, top, bottom, wide, own, note)
+
+
+def _own_height(figure: FigureData, width: int) -> int:
+    """Return the plot's own height; of lying bars with room for names of several lines."""
+    names = {str(name) for series in figure.series for name in series.x} if figure.horizontal else ()
+    rows = [len(textwrap.wrap(name, _category_letters(width))) for name in names]
+    return max(plot_height(figure), sum(8 + 18 * count for count in rows) if max(rows, default=0) > 1 else 0)
+
+
+def _frame(figure: FigureData, colors: Theme, room: _Room) -> dict[str, Any]:
+    """Return title, margins, legend, notes and height."""
+    legend = len(_legend_names(figure)) > 1
+    pad = {"t": 14 + 10 * (len(room.title) - 1), "l": 12}
+    notes = build_notes(figure, colors, panel_height(figure, room.plot), room.wide)
     return {
-        "title": {"text": "<br>".join(rich(row) for row in title), "pad": {"t": 14 + 10 * (len(title) - 1), "l": 12}},
-        "height": top + plot + bottom,
-        "margin": {"l": left, "r": right, "t": top, "b": bottom},
-        "showlegend": len(legend) > 1,
-        "legend": {"y": -(_BOTTOM - 4) / plot},
+        "title": {"text": "<br>".join(rich(row) for row in room.title), "pad": pad},
+        "height": room.top + room.plot + room.bottom,
+        "margin": {"l": room.left, "r": room.right, "t": room.top, "b": room.bottom},
+        "showlegend": legend,
+        "legend": {"y": -(_BOTTOM - 4) / room.plot},
         "shapes": build_shapes(figure, colors),
-        "annotations": [*build_notes(figure, colors, panel_height(figure)), *note],
+        "annotations": [*notes, *room.note],
         "meta": {"alt": figure.alt},
         "bargap": 0.25,
     }
+
+
+def _wrap_names(traces: Iterable[dict[str, Any]], room: _Room, *, horizontal: bool) -> None:
+    """Break names that are longer than there is room for, in the legend and beside lying bars."""
+    for trace in traces:
+        trace["name"] = _break(trace["name"], _legend_letters(room.wide))
+        if horizontal and trace["type"] == "bar":
+            trace["y"] = [_break(name, _category_letters(room.left + room.wide + room.right)) for name in trace["y"]]
+
+
+def _break(name: str, most: int) -> str:
+    return "<br>".join(textwrap.wrap(name, most, break_long_words=False)) or name
 
 
 def _name_once(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -106,10 +170,16 @@ def _legend_names(figure: FigureData) -> list[str]:
     return list(dict.fromkeys(shown))
 
 
-def _left_margin(figure: FigureData) -> int:
+def _left_margin(figure: FigureData, width: int) -> int:
     if not figure.horizontal:
         return 24 if any(series.kind == "box" for series in figure.series) else 64
-    return 24 + 7 * max((len(str(name)) for series in figure.series for name in series.x), default=0)
+    longest = max((len(str(name)) for series in figure.series for name in series.x), default=0)
+    return 24 + _LETTER * min(longest, _category_letters(width))
+
+
+def _category_letters(width: int) -> int:
+    """Return how many letters of a category's name fit on a line beside lying bars."""
+    return max(12, 2 * width // (5 * _LETTER))
 
 
 def _template(colors: Theme) -> dict[str, Any]:
@@ -146,6 +216,13 @@ def _template_in_space(colors: Theme) -> dict[str, Any]:
     return {**axis, "tickfont": {"color": colors.muted}, "title": {"font": {"color": colors.text, "size": 13}}}
 
 
-def _legend_rows(names: list[str], width: int) -> int:
-    entry = 48 + 7 * max((len(name) for name in names), default=0)
-    return math.ceil(len(names) / max(1, width // entry))
+def _legend_rows(names: list[str], wide: int) -> int:
+    most = _legend_letters(wide)
+    entry = 48 + _LETTER * min(most, max((len(name) for name in names), default=0))
+    lines = max((len(textwrap.wrap(name, most, break_long_words=False)) for name in names), default=1)
+    return math.ceil(len(names) / max(1, wide // entry)) * max(1, lines)
+
+
+def _legend_letters(wide: int) -> int:
+    """Return how many letters of a name in the legend fit on a line."""
+    return max(12, (wide - 48) // _LETTER)

@@ -9,14 +9,17 @@ import shutil
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import TimeoutError as Overdue
+from dataclasses import replace
 from typing import Any, Literal
 
 import kaleido
 
 from fairpriv_core.errors import BadInput
-from fairpriv_core.report.draw import WIDTH, draw, write_html
+from fairpriv_core.records.record import RAW
+from fairpriv_core.report.draw import Drawing, draw, least_height, write_html
 from fairpriv_core.report.figure import FigureData, write_csv
 from fairpriv_core.report.html import write_page
+from fairpriv_core.report.sheet import PIXELS_AN_INCH, SHEETS, Sheet, make_room
 from fairpriv_core.report.styles import ThemeName
 
 START_SECONDS = 30.0
@@ -117,19 +120,44 @@ def to_html(figure: FigureData, *, theme: ThemeName = "light") -> str:
     return write_page(figure, write_html(draw(figure, theme=theme)), theme=theme)
 
 
-def to_image(figure: FigureData, image_format: ImageFormat, *, theme: ThemeName = "light", width: int = WIDTH) -> bytes:
-    """Return the figure as on screen, with its caption, as PNG (twice the pixels), SVG or PDF.
+def to_image(
+    figure: FigureData, image_format: ImageFormat, *, theme: ThemeName = "light", sheet: Sheet = SHEETS["screen"]
+) -> bytes:
+    """Return the figure on a `sheet` as PNG, SVG or PDF; without one as on screen, with its caption.
 
-    The first image starts a browser that stays for the next ones.
+    A figure of raw numbers says so in the picture, with a caption or without. The first image starts a browser that
+    stays for the next ones.
 
     Raises:
-        BadInput: an unknown format, no Chromium, or a browser that does not answer.
+        BadInput: an unknown format, no Chromium, a browser that does not answer, or a figure too tall for the sheet.
     """
     if image_format not in ("png", "svg", "pdf"):
         raise BadInput(f"format must be one of png, svg, pdf, got '{image_format}'.", field="format")
-    drawing = draw(figure, theme=theme, caption=True, width=width)
-    size = {"width": width, "height": drawing["layout"]["height"], "scale": 2 if image_format == "png" else 1}
+    shown, sheet = _write_below(figure, sheet), fit_sheet(figure, sheet)
+    width, height = sheet.pixels
+    drawing = draw(shown, theme=theme, caption=True, width=width, height=height)
+    if sheet.transparent:
+        _take_ground(drawing)
+    dense = sheet.dots / PIXELS_AN_INCH if image_format == "png" else 1
+    size = {"width": width, "height": drawing["layout"]["height"], "scale": sheet.zoom * dense}
     return _PAINTER.paint(drawing, {"format": image_format, **size}, browser=find_browser())
+
+
+def fit_sheet(figure: FigureData, sheet: Sheet) -> Sheet:
+    """Return the sheet with text as small as the figure needs; BadInput where it could not be read."""
+    return make_room(sheet, least_height(_write_below(figure, sheet), caption=True, width=sheet.pixels[0]))
+
+
+def _write_below(figure: FigureData, sheet: Sheet) -> FigureData:
+    """Return the figure with the caption that stands in the picture."""
+    return figure if sheet.caption else replace(figure, caption=RAW if figure.raw else "")
+
+
+def _take_ground(drawing: Drawing) -> None:
+    """Make a drawing's ground transparent, and that of its texts."""
+    drawing["layout"] |= dict.fromkeys(("paper_bgcolor", "plot_bgcolor"), "rgba(0,0,0,0)")
+    for note in drawing["layout"].get("annotations", []):
+        note.pop("bgcolor", None)
 
 
 def warm_up() -> None:

@@ -82,8 +82,8 @@ def _shade(figure: FigureData, place: int, theme: Theme) -> list[Note]:
     return drawn
 
 
-def build_notes(figure: FigureData, theme: Theme, panel_height: float) -> list[Note]:
-    """Return every text that is written into the panels; `panel_height` is in pixels."""
+def build_notes(figure: FigureData, theme: Theme, panel_height: float, width: float) -> list[Note]:
+    """Return every text that is written into the panels; `panel_height` and the plot's `width` are in pixels."""
     labels = [
         _label(figure, reference, _vertical_order(figure, index), theme)
         for index, reference in enumerate(figure.references)
@@ -91,7 +91,8 @@ def build_notes(figure: FigureData, theme: Theme, panel_height: float) -> list[N
     titles = [_panel_title(index, panel.title) for index, panel in enumerate(figure.panels) if panel.title]
     panels = range(len(figure.panels))
     names = [note for index in panels for note in _line_names(figure, index, panel_height, theme)]
-    beside = [note for index in panels for note in _point_names(figure, index, panel_height, theme)]
+    size = min(_NARROW, width), panel_height
+    beside = [note for index in panels for note in _point_names(figure, index, size, theme)]
     return [*labels, *titles, *names, *beside]
 
 
@@ -190,7 +191,7 @@ def _line_names(figure: FigureData, panel: int, height: float, theme: Theme) -> 
     return notes
 
 
-def _point_names(figure: FigureData, panel: int, height: float, theme: Theme) -> list[Note]:
+def _point_names(figure: FigureData, panel: int, size: tuple[float, float], theme: Theme) -> list[Note]:
     """Return what stands beside points, each text clear of the others; one without a free place is left to hover."""
     here = [series for series in figure.series if series.panel == panel]
     if not _has_names(figure):
@@ -200,7 +201,7 @@ def _point_names(figure: FigureData, panel: int, height: float, theme: Theme) ->
 
     def to_pixels(x: float | str, y: Value) -> tuple[float, float]:
         across, up = _scale(x_axis, float(x)), _scale(y_axis, y or 0.0)
-        return _NARROW * (across - left) / (right - left), height * (high - up) / (high - low)
+        return size[0] * (across - left) / (right - left), size[1] * (high - up) / (high - low)
 
     drawn = {index: [to_pixels(*at) for at in _known(series)] for index, series in enumerate(here)}
     lines = [
@@ -212,9 +213,7 @@ def _point_names(figure: FigureData, panel: int, height: float, theme: Theme) ->
     lines += [(to_pixels(*start), to_pixels(*end)) for series in here for start, end in _whiskers(series)]
     marks = [point for index, series in enumerate(here) if series.kind != "line" for point in drawn[index]]
     named = [(x, y, text) for series in here for x, y, text in _texts(series)]
-    places = place_labels(
-        [(to_pixels(x, y), text) for x, y, text in named], points=marks, lines=lines, size=(_NARROW, height)
-    )
+    places = place_labels([(to_pixels(x, y), text) for x, y, text in named], points=marks, lines=lines, size=size)
     suffix = axis_suffix(panel)
     leader = {"showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": theme.muted, "standoff": 5}
     notes = []
@@ -360,14 +359,14 @@ def log_ticks(low: float, high: float) -> tuple[float, ...]:
     return found
 
 
-def panel_height(figure: FigureData) -> float:
-    """Return the height of one panel in pixels."""
+def panel_height(figure: FigureData, plot: int) -> float:
+    """Return the height of one panel in pixels, of a plot that is `plot` high with all its panels."""
     count = len(figure.panels)
-    return (plot_height(figure) - PANEL_GAP * (count - 1)) / count
+    return (plot - PANEL_GAP * (count - 1)) / count
 
 
 def plot_height(figure: FigureData) -> int:
-    """Return the height of all panels with the gaps between them, in pixels."""
+    """Return the height of all panels with the gaps between them, in pixels, where nothing says how high they are."""
     kinds = {series.kind for series in figure.series}
     if figure.horizontal:
         return max(120, 26 * sum(len(series.x) for series in figure.series) + 40)

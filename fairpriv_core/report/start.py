@@ -100,9 +100,10 @@ def describe_settings(results: StartResults) -> dict[str, str]:
     budgets: dict[tuple[str, str], list[str]] = {}
     for config in results.configs:
         method = dict(config["method"])
-        title = method_style(method.pop("name")).title
-        words = ", ".join(f"{name.replace('_', ' ')} {_show(one)}" for name, one in method.items() if one is not None)
-        budgets.setdefault((title, words), []).append("" if config["epsilon"] is None else f"{config['epsilon']:g}")
+        name = method.pop("name")
+        words = ", ".join(wording.setting_text(name, own, one) for own, one in method.items() if one is not None)
+        budget = "" if config["epsilon"] is None else f"{config['epsilon']:g}"
+        budgets.setdefault((method_style(name).title, words), []).append(budget)
     return {title: (f"ε = {', '.join(own)}; " if own[0] else "") + words for (title, words), own in budgets.items()}
 
 
@@ -126,7 +127,3 @@ def _say_place(results: StartResults, epsilon: float, at: float) -> str:
     if not stored[0] <= epsilon <= stored[-1]:
         return f"ε = {epsilon:g} lies outside the stored results, which reach from {stored[0]:g} to {stored[-1]:g}. "
     return "" if math.isclose(epsilon, at) else f"The stored ε nearest to {epsilon:g} is {at:g}. "
-
-
-def _show(one: object) -> str:
-    return f"{one:g}" if isinstance(one, float) else str(one)

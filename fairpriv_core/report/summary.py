@@ -11,6 +11,7 @@ from fairpriv_core.report.document import Bullets, Part, Section, Text
 from fairpriv_core.report.headline import Headline, read_about, write_headline
 from fairpriv_core.report.measured import Measured, measure
 from fairpriv_core.report.report_data import Json, Reference, ReportRun
+from fairpriv_core.report.report_numbers import chosen_trade_off
 from fairpriv_core.text import delta_text, epsilon_text, percent_text
 
 
@@ -35,12 +36,13 @@ def name_question(record: Json) -> str:
     return repr([config["data"], config["notion"], key_split(config["split"], config["data"]["dataset"])])
 
 
-def tell_summary(chosen: Sequence[Chosen], references: Sequence[Reference]) -> Section:
-    """Return the headlines with their reasons."""
-    parts: list[Part] = []
-    for found in find_headlines(chosen, references):
-        parts += [Text(found.sentence, strong=True), Bullets((*found.reasons, found.note))]
-    return Section("In short", tuple(parts))
+def tell_summary(chosen: Sequence[Chosen], references: Sequence[Reference], *, paid: bool) -> Section:
+    """Return the headlines, what they say as a figure where it can be drawn, and their reasons."""
+    found = find_headlines(chosen, references)
+    figure = chosen_trade_off(chosen, paid=paid)
+    parts: list[Part] = [Text(each.sentence, strong=True) for each in found]
+    parts += [] if figure is None else [figure]
+    return Section("In short", (*parts, *(Bullets((*each.reasons, each.note)) for each in found)))
 
 
 def say_privacy(run: ReportRun) -> str | None:

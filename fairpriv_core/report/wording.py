@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.problem import ENCODINGS
+from fairpriv_core.methods.base import parameters
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from fairpriv_core.records.source import is_read_from_rows, name_unit
 from fairpriv_core.text import delta_text, epsilon_text, number_text
@@ -15,6 +19,7 @@ DECIDED = "decided/"  # and a class's name: the share of a group that is decided
 THINNED = "It takes as given which training rows a group ratio left out, although that depends on everyone's group."
 ONE_SEED = "One seed: no interval can be given."
 LEARNED = "It takes as given what all rows say of the features' ranges, bins and values."
+_SYMBOL = re.compile(r" ([^\W\d_](?:_[^\W\d_]+|[₁₂])?)$")  # at the end of a parameter's title: "C_p", "λ"
 _PROTECTED = {
     ("attribute", "person"): "the sensitive attribute of each person",
     ("record", "person"): "the whole record of each person",
@@ -52,6 +57,48 @@ def data_title(data: Mapping[str, Any]) -> str:
     asked = positive if numbered else _name_column(str(label)) + (f" = {positive}" if positive else "")
     groups = " and ".join(_name_column(part) for part in str(data["sensitive"]).split("+"))
     return f"{name.partition(' (')[0]}: {asked} by {groups}"
+
+
+def rows_suffix(data: Mapping[str, Any]) -> str:
+    """Return what stands behind the title of a config's data where not all rows are used as they are; else "".
+
+    >>> rows_suffix({"group_ratio": 0.8, "rows": 1500}), rows_suffix({"encoding": "plain"})
+    (' · group ratio 0.8 · 1,500 rows', ' · plain encoding')
+    """
+    ratio = "" if data.get("group_ratio") is None else f" · group ratio {data['group_ratio']:g}"
+    few = "" if data.get("rows") is None else f" · {data['rows']:,} rows"
+    encoding = data.get("encoding") or ENCODINGS[0]
+    return f"{ratio}{few}{'' if encoding == ENCODINGS[0] else f' · {encoding} encoding'}"
+
+
+def setting_text(method: str, name: str, value: Any) -> str:
+    """Return a setting of a config in short words, by its name there; a parameter that has a symbol by that.
+
+    >>> setting_text("pf_ld", "method.clip_primal", 0.5), setting_text("pf_ld", "method.epochs", 50)
+    ('C_p = 0.5', 'epochs 50')
+    >>> setting_text("none", "data.rows", 500), setting_text("none", "split", None)
+    ('rows 500', 'split –')
+    """
+    own = name.rpartition(".")[2]
+    known = parameters(methods()[method]) if method in methods() and not name.startswith("data.") else {}
+    title = known[own][0].title if own in known else own.replace("_", " ")
+    symbol = _SYMBOL.search(title)
+    return f"{symbol[1]} = {value_text(value)}" if symbol else f"{title[0].lower()}{title[1:]} {value_text(value)}"
+
+
+def value_text(value: Any) -> str:
+    """Return a setting's value as text.
+
+    >>> value_text(0.5), value_text(None), value_text(True), value_text([64, 32])
+    ('0.5', '–', 'yes', '64, 32')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(value_text, value))
+    return "–" if value is None else str(value)
 
 
 def _name_column(text: str) -> str:

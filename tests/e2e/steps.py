@@ -22,7 +22,7 @@ LONG = {"name": "pf_ld", "epochs": 1000, "batch_size": 64, "hidden_layers": 10, 
 def open_page(tab: Page, site: Any, address: str = "") -> None:
     """Open a page and wait for its heading."""
     tab.goto(f"{site.address}/{address}")
-    tab.locator("[data-testid=stMainBlockContainer] h2").first.wait_for()
+    tab.locator("[data-testid=stMainBlockContainer] h1").first.wait_for()
 
 
 def keyed(tab: Page, key: str, inside: str = "") -> Locator:

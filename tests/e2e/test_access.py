@@ -64,7 +64,7 @@ def test_every_chart_and_table_says_what_it_shows_and_keeps_to_itself(tab: Page,
     open_page(tab, site)
     for page, heading in PAGES.items():
         tab.get_by_role("link", name=page, exact=True).first.click()
-        expect(tab.locator("[data-testid=stMainBlockContainer] h2").first).to_have_text(heading)
+        expect(tab.locator("[data-testid=stMainBlockContainer] h1").first).to_have_text(heading)
         tab.wait_for_load_state("networkidle")
         tab.wait_for_timeout(2000)
         _check_what_is_shown(tab)

@@ -43,7 +43,7 @@ def test_nothing_overflows_at_phone_width(scheme: Literal["light", "dark"], tab:
     open_page(tab, site)
     for page, heading in PAGES.items():
         tab.evaluate(WALK, f"/{page}")
-        expect(tab.locator("[data-testid=stMainBlockContainer] h2").first).to_have_text(heading)
+        expect(tab.locator("[data-testid=stMainBlockContainer] h1").first).to_have_text(heading)
         tab.wait_for_timeout(1500)
         wide = tab.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth")
         assert wide <= 390, page

@@ -64,6 +64,6 @@ def test_under_a_path_of_a_proxy_figures_and_links_work(fresh_tab: Page, make_si
     fresh_tab.keyboard.press("Escape")
     fresh_tab.get_by_role("link", name="Compare").first.click()
     fresh_tab.wait_for_url("**/fairpriv/compare*")
-    expect(fresh_tab.locator("h2").first).to_have_text("Compare")
+    expect(fresh_tab.locator("h1").first).to_have_text("Compare")
     fresh_tab.get_by_role("button", name="Copy link").click()
     expect(fresh_tab.locator("[data-testid=stCode]").last).to_contain_text("/fairpriv/compare")

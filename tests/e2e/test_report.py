@@ -99,6 +99,7 @@ def test_both_files_open_without_a_network_and_policys_holds_no_raw_number(
 ) -> None:
     open_page(tab, site, "report?" + "&".join(f"runs={key}" for key in keys))
     tab.get_by_text("How to repeat it").wait_for()
+    keyed(tab, "report_download", "button").click()
     path = save(tab, "report_html", tmp_path)
     for width in (1280, 390):
         text = read_offline(browser, path, check_figures, width)
@@ -113,6 +114,7 @@ def test_both_files_open_without_a_network_and_policys_holds_no_raw_number(
         assert said in text, said
     open_page(tab, site, "report?audience=policy&" + "&".join(f"runs={key}" for key in own_keys))
     tab.get_by_text("In short").wait_for()
+    keyed(tab, "report_download", "button").click()
     path = save(tab, "report_html", tmp_path)
     text = read_offline(browser, path, check_figures)
     with open_store(str(site.store)) as store:
@@ -146,6 +148,7 @@ def test_a_presentation_is_moved_by_arrow_keys_on_the_page_and_offline(
 
 def test_the_pdf_and_the_figures_are_made_on_a_click(tab: Page, site: Any, keys: list[str], tmp_path: Path) -> None:
     open_page(tab, site, f"report?runs={keys[0]}&audience=policy")
+    keyed(tab, "report_download", "button").click()
     keyed(tab, "report_pdf", "button").click()
     keyed(tab, "report_save_pdf", "button").wait_for()
     assert save(tab, "report_save_pdf", tmp_path).read_bytes().startswith(b"%PDF")

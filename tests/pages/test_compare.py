@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.stats import mean_interval
 from fairpriv_core.store.runs import open_store
-from pages.widgets.shared.reference import describe_config
+from pages.widgets.shared.names import name_run
 from pages.widgets.shared.run_table import name_row
 
 Open = Callable[..., AppTest]
@@ -137,8 +137,8 @@ def test_a_published_epsilon_is_called_published() -> None:
     ]
     assert ["as published" in name for name in names] == [False, True]
     config = {"method": {"name": "pf_ld", "variant": "published"}, "data": {"dataset": "adult", "sensitive": "sex"}}
-    assert describe_config({**config, "epsilon": 1.0}) == "pf_ld · ε = 1 as published · adult:sex"
-    assert describe_config({**config, "reuse": "0123456789abcdef"}) == "pf_ld · adult:sex · release of 012345"
+    assert name_run({**config, "epsilon": 1.0}) == "PF-LD, ε = 1 as published · Adult: income by sex"
+    assert name_run({**config, "reuse": "0" * 16}) == "PF-LD, on a release paid before · Adult: income by sex"
 
 
 @pytest.mark.parametrize(("spoilt", "said"), [(1, "1 run is damaged and left out; "), (2, "2 runs are damaged and ")])

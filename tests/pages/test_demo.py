@@ -81,7 +81,7 @@ def test_the_connection_itself_cannot_write(with_runs: Path) -> None:
 def test_every_page_opens_on_an_empty_store(name: str, open_page: Callable[..., AppTest]) -> None:
     page = open_page(name)
     assert not page.exception and not page.error
-    assert page.header
+    assert page.title
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -89,7 +89,7 @@ def test_every_page_opens_on_an_empty_store(name: str, open_page: Callable[..., 
 def test_every_page_opens_on_runs(name: str, with_runs: Path, open_page: Callable[..., AppTest]) -> None:
     page = open_page(name)
     assert not page.exception and not page.error
-    assert page.header
+    assert page.title
     verbs = ("launch", "do_pause", "do_resume", "do_stop", "do_audit", "choose")
     assert all(button.disabled for button in page.button if button.key in verbs)
 

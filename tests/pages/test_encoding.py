@@ -16,7 +16,7 @@ from fairpriv_core.report.tables import parameter_diff, run_table
 from fairpriv_core.store.runs import open_store
 from pages.widgets.compare.differences import TITLES
 from pages.widgets.shared.reference import describe_reference, list_reference, read_reference, write_reference
-from pages.widgets.shared.run_table import name_data
+from pages.widgets.shared.run_table import key_data
 from tests.launched import finish, measured
 
 Open = Callable[..., AppTest]
@@ -71,7 +71,7 @@ def test_lists_and_comparisons_tell_runs_of_two_encodings_apart(own_store: Path)
             asked = build_config({"data": data, "notion": "demographic_parity", "method": method, "epsilon": 1})
             keys.append(finish(store, asked, (Gaussian(10.0),), metrics=measured((0.5, 0.4))))
         records = [record.to_json() for record in store.records(keys).values()]
-    names = sorted(name_data(row) for row in run_table(records))
+    names = sorted(key_data(row) for row in run_table(records))
     assert names == ["adult:sex", "adult:sex · plain encoding"]
     differing = set(parameter_diff(records))
     assert differing == {"data.encoding"} and differing <= set(TITLES)

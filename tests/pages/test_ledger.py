@@ -56,7 +56,7 @@ def test_a_cap_says_what_remains_and_refuses_what_does_not_fit(with_runs: Path, 
     with open_store(str(with_runs)) as store:
         cap_it(store, 2.0)
         page = open_page("train", seed="9", epsilon="3")
-        assert "cap 2 at δ = 1e-05, one more run may cost 0.88" in lines_of(page)["group"]
+        assert "cap 2 at δ = 1 in 100,000, one more run may cost 0.88" in lines_of(page)["group"]
         assert any("The cap does not let this launch through" in item.value for item in page.warning)
         page.button("launch").click().run()
         assert "remains, and this would spend 3.00; nothing was launched" in page.error[0].value

@@ -19,7 +19,7 @@ def test_page_opens_on_an_empty_store(name: str, open_page: Callable[..., AppTes
     page = open_page(name)
     assert not page.exception
     assert not page.error
-    assert page.header
+    assert page.title
 
 
 @pytest.mark.parametrize("name", ["run", "compare"])

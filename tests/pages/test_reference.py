@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 from fairpriv_core.data.problem import DataSpec
-from pages.widgets.shared.reference import describe_config, describe_reference, read_reference, write_reference
+from pages.widgets.shared.names import name_run
+from pages.widgets.shared.reference import describe_reference, read_reference, write_reference
 
 FILE = Path("/store/uploads/3fa94c0d12ab" + 52 * "0" + ".csv")
 names = some.text(some.characters(codec="utf-8"), min_size=1).filter(str.strip)
@@ -49,5 +50,5 @@ def test_what_needs_no_quoting_is_read_as_it_stands(sensitive: str) -> None:
 
 def test_people_read_the_columns_own_name() -> None:
     config = {"method": {"name": "none"}, "data": {"dataset": "adult", "sensitive": "100%?"}, "epsilon": None}
-    assert describe_config(config) == "none · adult:100%?"
+    assert name_run(config).endswith("Adult: income by 100%?")
     assert describe_reference("adult:100%25%3F").endswith(" · 100%?")

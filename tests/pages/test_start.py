@@ -75,7 +75,7 @@ def test_the_chart_says_what_holds_for_public_data(open_page: Open) -> None:
     said = " ".join(item.value for item in page.caption)
     assert "Do not publish" not in said and "is public. On your own data" in said
     assert "OneRelease and PF-LD protect the sensitive attribute" in said and "DP-SGD protects the whole" in said
-    assert not page.get("json") and "clip primal 0.5" in " ".join(item.value for item in page.markdown)
+    assert not page.get("json") and "C\\_p = 0.5" in " ".join(item.value for item in page.markdown)
 
 
 def test_there_are_a_hundred_dots() -> None:

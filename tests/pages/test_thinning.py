@@ -18,7 +18,7 @@ from fairpriv_core.report.wording import THINNED
 from fairpriv_core.store.runs import open_store
 from pages.widgets.compare.differences import TITLES
 from pages.widgets.shared.reference import describe_reference, list_reference, read_reference, write_reference
-from pages.widgets.shared.run_table import name_data
+from pages.widgets.shared.run_table import key_data
 from tests.launched import config, finish, measured
 
 Open = Callable[..., AppTest]
@@ -98,7 +98,7 @@ def make_record(key: str, ratio: float | None) -> dict[str, Any]:
 def test_lists_of_runs_tell_it() -> None:
     records = [make_record("a", None), make_record("b", 0.8), make_record("c", 0.9)]
     rows = run_table(records)
-    assert [name_data(row) for row in rows] == [
+    assert [key_data(row) for row in rows] == [
         "synthetic:region",
         "synthetic:region · group ratio 0.8",
         "synthetic:region · group ratio 0.9",
@@ -121,4 +121,4 @@ def test_a_table_of_runs_says_what_their_epsilon_takes_as_given(
         data = {"dataset": "synthetic", "sensitive": "group", **given}
         finish(store, config(data=data), (Gaussian(9.0),), metrics=measured((0.3, 0.6)))
     said = " ".join(item.value for item in open_page("compare").caption)
-    assert "Click rows to compare them" in said and (THINNED in said) == (ratio is not None)
+    assert "1 setting, 1 run" in said and (THINNED in said) == (ratio is not None)

@@ -17,7 +17,7 @@ from fairpriv_core.report.tables import run_table
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.session import MemoryJournal
 from pages.widgets.compare.differences import TITLES
-from pages.widgets.shared.run_table import name_data
+from pages.widgets.shared.run_table import key_data
 
 DATA = {"dataset": "synthetic", "sensitive": "region"}
 
@@ -49,7 +49,7 @@ def test_a_record_says_which_rows_and_runs_on_others_do_not_share_a_split() -> N
     posts = [record_posting(record) for record in records]
     assert len({post.entry.split for post in posts}) == 3 and len({post.data for post in posts}) == 1
     table = run_table([{**record, "key": str(place)} for place, record in enumerate(records)])
-    assert [name_data(row) for row in table] == [f"synthetic:region{few}" for few in ("", " · 500 rows", " · 600 rows")]
+    assert [key_data(row) for row in table] == [f"synthetic:region{few}" for few in ("", " · 500 rows", " · 600 rows")]
     assert len({row.data for row in table}) == 3 and "data.rows" in TITLES
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
@@ -13,7 +14,7 @@ from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.wording import protected
 from fairpriv_core.store.rows import RunRow
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.shared.access import find_row, find_store
 from pages.widgets.shared.ledger import show_gauge
 from pages.widgets.shared.person import find_person, show_person
@@ -37,7 +38,14 @@ def show_gauge_of(row: RunRow | None) -> None:
     show_gauge(store, spec.to_json(), file_id, delta=value("delta"))
 
 
-def show_strip(page: str) -> None:
+def hold_strip() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Return the strip's two parts, still empty: they hold its place while the page below is drawn."""
+    with st.container(key="strip"):
+        left, right = st.columns([5, 3], vertical_alignment="center")
+    return left, right
+
+
+def show_strip(page: str, left: DeltaGenerator, right: DeltaGenerator) -> None:
     """Draw the strip: on pages that show one run it tells of it, elsewhere of what is chosen for the next one."""
     row = find_row(value("run"))
     if page == "Start":
@@ -46,7 +54,6 @@ def show_strip(page: str) -> None:
         about, parts = "", _tell_run(row.config, row.epsilon)
     else:  # what the other pages show is not what is chosen
         about, parts = "" if page in ("Data", "Train", "Run", "Audit") else "next run: ", _tell_choice()
-    left, right = st.columns([5, 3], vertical_alignment="center")
     line = about + " &nbsp;·&nbsp; ".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items())
     of = "run" if page in ("Run", "Audit") else "last run"
     state = f" &nbsp;·&nbsp; {of} **{plain(row.status)}**" if row is not None else ""
@@ -69,7 +76,7 @@ def _tell_example() -> dict[str, str]:
         "data": describe_reference(write_config(results.data)),
         "notion": notions()[results.notion].title,
         "methods": str(len({run.method for run in results.outcomes})),
-        "ε": f"{budgets[0]:g} to {budgets[-1]:g} (δ = {results.delta:g})",
+        "ε": f"{budgets[0]:g} to {budgets[-1]:g} (δ = {delta_text(results.delta)})",
         "protects": f"{' or '.join(protected(threat) for threat in threats)}, see the legend",
     }
 
@@ -80,7 +87,13 @@ def _tell_choice() -> dict[str, str]:
     facts = _describe(
         data=value("data"), notion=value("notion"), method=name, epsilon=value("epsilon"), delta=value("delta")
     )
-    return {**facts, "ε": f"that of run {value('reuse')}"} if paid else facts
+    return {**facts, "ε": _tell_paid(value("reuse"))} if paid else facts
+
+
+def _tell_paid(key: str) -> str:
+    """Return what the release of the run called `key` cost."""
+    row = find_row(key)
+    return "paid by an earlier run" if row is None else f"{epsilon_text(row.epsilon)}, paid by an earlier run"
 
 
 def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str]:
@@ -103,6 +116,6 @@ def _describe(*, data: str, notion: str, method: str, epsilon: float | None, del
         "data": describe_reference(data),
         "notion": title if info.pursues_notion else f"{title} (measured)",
         "method": info.title,
-        "ε": f"{epsilon_text(epsilon)} (δ = {delta:g})" if private else "none",
+        "ε": f"{epsilon_text(epsilon)} (δ = {delta_text(delta)})" if private else "none",
         "protects": protected(info.threat_model, name_unit_of(data)),
     }

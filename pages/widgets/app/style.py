@@ -23,9 +23,14 @@ _RULES = """
 .stApp [data-tag], .stApp [data-tag] * { color: %s; }
 .stApp [data-testid="stBottomBlockContainer"] { padding-top: 0.75rem; padding-bottom: 0.75rem; }
 .fairpriv-plot .shapelayer path[style*="stroke-width: 0px"] { pointer-events: none !important; }
+.st-key-strip { min-height: 2.75rem; }
 .st-key-strip p { line-height: 1.5; overflow-wrap: anywhere; }
 .stApp [data-testid="stMarkdownContainer"] table { display: block; max-width: 100%%; overflow-x: auto; }
-@media (max-width: 640px) { .stMainBlockContainer h2 { font-size: 1.6rem; } }
+.stMainBlockContainer h1 { font-size: 1.9rem; font-weight: 600; padding: 0.5rem 0; }
+@media (max-width: 640px) {
+  .stMainBlockContainer h1 { font-size: 1.6rem; }
+  .st-key-strip { min-height: 11rem; }
+}
 """
 
 

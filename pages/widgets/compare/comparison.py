@@ -73,10 +73,6 @@ def show_comparison(
     compared = _read(store, rows)
     if len(compared) < 2:
         return
-    varied = varied_settings(rows)
-    for letter, one in zip(ascii_uppercase, compared, strict=False):
-        name = name_row(one.row, varied[one.row.keys[0]])
-        st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(say_claim(one.row))}]")
     _warn(rows)
     about = {(row.data, row.notion) for row in rows}
     plain_row = find_plain(row for row in known if {(row.data, row.notion)} == about)
@@ -85,6 +81,7 @@ def show_comparison(
         with top:
             show_rows_headline(named, plain_row, compared[0].records[0])
     show_points(compared, plain_row)
+    _tell_letters(compared)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
         for said in list_heights(store, one.records[0]):
             st.caption(plain(f"{letter}: {said} Raw, for the analyst."))
@@ -98,6 +95,14 @@ def show_comparison(
     if st.toggle("Ledger: what these data sets have spent", key="spent"):
         configs = [record["config"] for one in compared for record in one.records]
         show_spent(store, configs, delta=DEFAULT_DELTA)
+
+
+def _tell_letters(compared: Sequence[Compared]) -> None:
+    """Say what each letter stands for, with what stands behind its ε."""
+    varied = varied_settings(one.row for one in compared)
+    for letter, one in zip(ascii_uppercase, compared, strict=False):
+        name = name_row(one.row, varied[one.row.keys[0]])
+        st.markdown(f"**{plain(letter)}** &nbsp; {plain(name)}  \n:small[{plain(say_claim(one.row))}]")
 
 
 def _read(store: RunStore, rows: Sequence[TableRow]) -> list[Compared]:

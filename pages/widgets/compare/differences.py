@@ -10,9 +10,8 @@ from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.comparison import INDICES, Compared, compare_paired, index_means, say_paired
 from fairpriv_core.report.tables import parameter_diff
-from fairpriv_core.report.wording import metric_title
+from fairpriv_core.report.wording import metric_title, value_text
 from fairpriv_core.stats import Mean
-from pages.widgets.shared.run_table import show_setting
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount_index, value
 
@@ -67,7 +66,7 @@ def show_differences(compared: Sequence[Compared]) -> None:
         {
             "setting": titles.get(name, name),
             "name": name,
-            **{_letter(one): show_setting(item) for one, item in zip(compared, values, strict=True)},
+            **{_letter(one): value_text(item) for one, item in zip(compared, values, strict=True)},
         }
         for name, values in differing.items()
     ]

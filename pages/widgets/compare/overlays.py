@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -17,6 +18,7 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import number_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.history import find_history
+from pages.widgets.shared.public import as_public
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import keep, mount_index
 
@@ -31,7 +33,7 @@ def show_points(compared: Sequence[Compared], plain: TableRow | None) -> None:
             "No picture of accuracy against gap: these runs pursue different notions, so their gaps differ in kind."
         )
         return
-    show_figure(compare_points(compared, plain), "compare_points")
+    show_figure(as_public(compare_points(compared, plain), _list_data(compared)), "compare_points")
 
 
 def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
@@ -47,14 +49,20 @@ def show_curves(store: RunStore, compared: Sequence[Compared]) -> None:
             fold_curves(one.label, one.row.method, own, metric) for one, own in zip(compared, histories, strict=True)
         ]
         with columns[number % 2]:
-            show_figure(live.overlay(curves, metric=metric), f"overlay_{metric}")
+            figure = as_public(live.overlay(curves, metric=metric), _list_data(compared))
+            show_figure(figure, f"overlay_{metric}")
 
 
 def show_groups(compared: Sequence[Compared]) -> None:
     """Draw a rate of each group as bars, seeds folded; which rate stands in the address."""
     rates = list_rates(compared)
     chosen = st.selectbox("Share of each group", rates, **mount_index("rate", rates), format_func=wording.metric_title)
-    show_figure(compare_groups(compared, rate=str(keep("rate", chosen))), "compare_groups")
+    figure = compare_groups(compared, rate=str(keep("rate", chosen)))
+    show_figure(as_public(figure, _list_data(compared)), "compare_groups")
+
+
+def _list_data(compared: Sequence[Compared]) -> list[Mapping[str, Any]]:
+    return [one.row.asked for one in compared]
 
 
 def list_rates(compared: Sequence[Compared]) -> list[str]:

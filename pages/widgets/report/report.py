@@ -56,8 +56,7 @@ def offer_forms(report: Report, *, of_story: bool = False) -> None:
 
 def show_document(document: Document) -> None:
     """Draw the report as it will be, chapter by chapter."""
-    st.divider()
-    st.subheader(_line(document.title), anchor=False)
+    st.caption(document.notice)
     place = st.container()
     for number, section in enumerate(document.sections):
         if section.title == DETAILS:

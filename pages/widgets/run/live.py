@@ -17,9 +17,9 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import count_text
 from pages.widgets.run.outcome import show_outcome
-from pages.widgets.run.run_numbers import draw_budget, draw_numbers
+from pages.widgets.run.run_numbers import draw_budget, draw_numbers, say_more
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.headline import show_run_headline
+from pages.widgets.shared.headline import show_reasons, show_run_headline
 from pages.widgets.shared.history import find_history
 from pages.widgets.shared.left_out import offer_left_out
 from pages.widgets.shared.sentences import attempt, plain
@@ -48,21 +48,25 @@ def draw_run(store: RunStore, row: RunRow) -> None:
     """Draw everything about one run."""
     record = attempt(lambda: store.record(row.key))
     history = find_history(store, row.key, try_number=row.attempt)
-    if record is not None and record.status == "finished":
-        show_run_headline(store, record.to_json())
+    finished = record is not None and record.status == "finished"
+    headline = show_run_headline(store, record.to_json()) if record is not None and finished else None
     _draw_state(store, row)
-    draw_numbers(store, row, history, record)
+    draw_numbers(row, history, record)
     draw_budget(row, record)
-    _draw_log(row)
+    with st.expander("Reasons and details", key="run_reasons", icon=":material/help:"):
+        if headline is not None:
+            show_reasons(headline)
+        say_more(store, row, history, record)
+    if live.has_epochs(history):
+        _draw_curves(row, history)
+        _draw_clipping(store, row, history)
+    else:
+        _explain_missing(row)
     if record is not None and row.ended:
         show_outcome(store, row, record)
     if row.ended:
         offer_left_out(store, row)
-    if not live.has_epochs(history):
-        _explain_missing(row)
-        return
-    _draw_curves(row, history)
-    _draw_clipping(store, row, history)
+    _draw_log(row)
 
 
 def _explain_missing(row: RunRow) -> None:

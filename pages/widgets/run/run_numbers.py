@@ -10,14 +10,14 @@ import streamlit as st
 
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.reached import judge_aim
+from fairpriv_core.records.reached import Reached, judge_aim
 from fairpriv_core.records.record import RAW, RunRecord
 from fairpriv_core.records.source import is_published, key_split, name_unit
 from fairpriv_core.report import live, wording
 from fairpriv_core.report.tables import run_table
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text
+from fairpriv_core.text import delta_text, epsilon_text, percent_text, points_text, short_epsilon_text
 from pages.widgets.run.outcome import say_raw
 from pages.widgets.shared.heights import list_heights
 from pages.widgets.shared.sentences import attempt, plain
@@ -51,11 +51,10 @@ def _ask(config: Mapping[str, Any]) -> dict[str, Any]:
     return {"data": config["data"], "notion": config["notion"], "split": split}
 
 
-def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: RunRecord | None) -> None:
-    """Draw the finished model's numbers, or the latest ones of the curves."""
+def draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -> None:
+    """Draw the finished model's numbers, or the latest ones of the curves, and a gap that was missed."""
     notion = row.config["notion"]
-    found = {} if record is None else record.metrics or {}
-    accuracy, gap = (found.get(key, _last(history, f"test/{key}")) for key in ("accuracy", f"{notion}_gap"))
+    accuracy, gap = _find_numbers(row, history, record)
     shown = {
         "Accuracy": percent_text(accuracy),
         "Fairness gap": points_text(gap),
@@ -67,23 +66,41 @@ def draw_numbers(store: RunStore, row: RunRow, history: live.History, record: Ru
             short = text.replace(" percentage points", " pp")
             title = f"{wording.metric_title(f'{notion}_gap')}, in percentage points (pp)"
             st.metric(name, short, width=150, help=title if short != text else None)
-    if accuracy is not None or gap is not None:
+    reached = judge_aim(record.to_json()) if row.ended and record is not None else None
+    if reached is not None and reached.verdict == "no":
+        _say_reached(reached)
+
+
+def say_more(store: RunStore, row: RunRow, history: live.History, record: RunRecord | None) -> None:
+    """Draw what the numbers are held against, how ε was accounted, and whether the gap asked for was reached."""
+    if any(number is not None for number in _find_numbers(row, history, record)):
         raw = RAW if record is None or record.metrics is None else say_raw(record)
         about = "" if is_published(row.config["data"]) else f" Accuracy and fairness gap: {raw[0].lower()}{raw[1:]}"
         st.caption(plain(f"{say_reference(store, row.config)}{about}"))
-    if row.ended and record is not None:
-        _say_reached(record)
-        for said in list_heights(store, record.to_json()):
-            st.caption(plain(f"{said} Raw, for the analyst."))
+    if record is None:
+        return
+    if _has_budget(row, record):
+        _say_accounted(row, record)
+    reached = judge_aim(record.to_json()) if row.ended else None
+    if reached is not None and reached.verdict != "no":
+        _say_reached(reached)
+    for said in list_heights(store, record.to_json()) if row.ended else ():
+        st.caption(plain(f"{said} Raw, for the analyst."))
 
 
-def _say_reached(record: RunRecord) -> None:
+def _find_numbers(row: RunRow, history: live.History, record: RunRecord | None) -> tuple[float | None, float | None]:
+    """Return accuracy and gap: the finished model's, or the latest ones of the curves."""
+    found = {} if record is None else record.metrics or {}
+    names = ("accuracy", f"{row.config['notion']}_gap")
+    accuracy, gap = (found.get(name, _last(history, f"test/{name}")) for name in names)
+    return accuracy, gap
+
+
+def _say_reached(reached: Reached) -> None:
     """Say whether the gap that was asked for was reached."""
-    reached = judge_aim(record.to_json())
-    if reached is not None:
-        icons = {"yes": ":material/check_circle:", "maybe": ":material/help:", "no": ":material/error:"}
-        tell = st.warning if reached.verdict == "no" else st.info
-        tell(plain(f"{reached.sentence} Raw, for the analyst."), icon=icons[reached.verdict])
+    icons = {"yes": ":material/check_circle:", "maybe": ":material/help:", "no": ":material/error:"}
+    tell = st.warning if reached.verdict == "no" else st.info
+    tell(plain(f"{reached.sentence} Raw, for the analyst."), icon=icons[reached.verdict])
 
 
 def _name_epsilon(row: RunRow) -> str:
@@ -98,18 +115,28 @@ def _find_spent(row: RunRow, record: RunRecord | None) -> float | None:
 
 
 def draw_budget(row: RunRow, record: RunRecord | None) -> None:
-    """Draw what of the budget is spent, and how it was accounted."""
-    budget = row.config["epsilon"]
-    if budget and not (row.ended and _find_spent(row, record) is None):
-        spent = row.epsilon or 0.0
-        delta = delta_text(row.config["delta"])
-        text = f"{_name_epsilon(row)} {epsilon_text(spent)} of {budget:g} · δ = {delta} · {_find_protection(row)}"
-        st.progress(min(1.0, spent / budget), text=text)
-    if record is not None:
-        paid = row.config.get("reuse")
-        shared = f" Run {paid} paid it: this one used that release and spent nothing more." if paid else ""
-        broken = " The ledger counts what the run released before it broke off." if row.status == "failed" else ""
-        st.caption(plain(wording.epsilon_line(record.to_json()) + shared + broken))
+    """Draw what of the budget is spent; where there is none to draw, say what its ε is."""
+    if _has_budget(row, record):
+        budget, spent = row.config["epsilon"], row.epsilon or 0.0
+        claim = "" if row.epsilon is None else ", proved"
+        text = f"{_name_epsilon(row)} {epsilon_text(spent)} of {short_epsilon_text(budget)}{claim}"
+        delta = f"δ = {delta_text(row.config['delta'])}"
+        st.progress(min(1.0, spent / budget), text=f"{text} · {delta} · {_find_protection(row)}")
+    elif record is not None:
+        _say_accounted(row, record)
+
+
+def _has_budget(row: RunRow, record: RunRecord | None) -> bool:
+    """Return whether the run has a budget of which a part is spent."""
+    return bool(row.config["epsilon"]) and not (row.ended and _find_spent(row, record) is None)
+
+
+def _say_accounted(row: RunRow, record: RunRecord) -> None:
+    """Say how the ε of a run was accounted, and who paid it."""
+    paid = row.config.get("reuse")
+    shared = " An earlier run paid it: this one used its release and spent nothing more." if paid else ""
+    broken = " The ledger counts what the run released before it broke off." if row.status == "failed" else ""
+    st.caption(plain(wording.epsilon_line(record.to_json()) + shared + broken))
 
 
 def _find_protection(row: RunRow) -> str:

@@ -9,32 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime import exists, get_instance
 
-from fairpriv_core.errors import FairprivError
 from fairpriv_core.report.draw import CONFIG, Drawing, draw
-from fairpriv_core.report.export import ImageFormat, find_browser, to_csv, to_html, to_image
 from fairpriv_core.report.figure import FigureData, Region
-from fairpriv_core.report.styles import ThemeName
-from pages.widgets.shared.sentences import plain, sentence
+from pages.widgets.shared.saving import offer_downloads
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import theme_name
 
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _NAME = "fairpriv_plot"
 _draw = st.components.v2.component(_NAME, js=_SCRIPT, isolate_styles=False)
-_MIME = {
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "pdf": "application/pdf",
-    "html": "text/html",
-    "csv": "text/csv",
-}
 
 
 def show_plot(
@@ -63,7 +53,7 @@ def show_plot(
         asked["on_picked_change"] = lambda: _report(key, "picked", lambda told: on_pick(str(told)))
     if on_drag is not None:
         asked["on_dragged_change"] = lambda: _report(key, "dragged", on_drag)
-    _draw(key=key, data=data, **asked)
+    _draw(key=key, data=data, height=int(drawing["layout"]["height"]), **asked)  # its place is held until it is drawn
 
 
 def _report(key: str, what: str, tell: Callable[[Any], None]) -> None:
@@ -109,7 +99,7 @@ def show_figure(
     left, right = st.columns([3, 1], vertical_alignment="top")
     left.caption(plain(figure.own if in_set else figure.caption))
     with right:
-        _offer_downloads(figure, key)
+        offer_downloads(figure, key)
 
 
 def _move(region: Region, edge: Mapping[str, Any]) -> Region:
@@ -117,35 +107,3 @@ def _move(region: Region, edge: Mapping[str, Any]) -> Region:
     low, high = region.y if edge["axis"] == "y" else region.x
     moved = (float(edge["value"]), high) if int(edge["end"]) == 0 else (low, float(edge["value"]))
     return replace(region, y=moved) if edge["axis"] == "y" else replace(region, x=moved)
-
-
-def _offer_downloads(figure: FigureData, key: str) -> None:
-    with st.popover("Save", icon=":material/download:", key=f"{key}_save", help="Download this figure or its numbers"):
-        for form in _forms():
-            st.download_button(
-                f"{plain(form.upper())}{' (the numbers)' if form == 'csv' else ''}",
-                data=partial(_make, figure, form, theme_name()),
-                file_name=f"{figure.name}.{form}",
-                mime=_MIME[form],
-                key=f"{key}_{form}",
-                on_click="ignore",
-                type="tertiary",
-            )
-
-
-def _forms() -> tuple[str, ...]:
-    """Return the forms that this machine can make; without a browser it says what is missing."""
-    try:
-        find_browser()
-    except FairprivError as error:
-        st.caption(plain(sentence(str(error))))
-        return ("html", "csv")
-    return tuple(_MIME)
-
-
-def _make(figure: FigureData, form: str, theme: ThemeName) -> bytes:
-    if form == "csv":
-        return to_csv(figure).encode()
-    if form == "html":
-        return to_html(figure, theme=theme).encode()
-    return to_image(figure, cast(ImageFormat, form), theme=theme)

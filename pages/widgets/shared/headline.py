@@ -21,21 +21,36 @@ Record = Mapping[str, Any]
 
 
 def show_headline(found: Headline) -> None:
-    """Draw a headline."""
+    """Draw a headline with its reasons."""
     with st.container(key="headline", gap="small"):
-        whole = found.sentence.replace(" ± ", "\u00a0±\u00a0").replace(" %", "\u00a0%")  # no line ends inside a number
-        st.markdown(f"#### {plain(whole)}")
-        if found.reasons:
-            st.markdown("\n".join(f"- {plain(reason)}" for reason in found.reasons))
-        st.caption(plain(found.note))
+        _show_sentence(found)
+        show_reasons(found)
 
 
-def show_run_headline(store: RunStore, record: Record) -> None:
-    """Draw the headline of one finished run, against training without privacy and fairness on the same test rows."""
+def show_reasons(found: Headline) -> None:
+    """Draw the reasons of a headline."""
+    if found.reasons:
+        st.markdown("\n".join(f"- {plain(reason)}" for reason in found.reasons))
+
+
+def _show_sentence(found: Headline) -> None:
+    whole = found.sentence.replace(" ± ", "\u00a0±\u00a0").replace(" %", "\u00a0%")  # no line ends inside a number
+    st.markdown(f"#### {plain(whole)}")
+    st.caption(plain(found.note))
+
+
+def show_run_headline(store: RunStore, record: Record) -> Headline:
+    """Draw the headline of one finished run, against training without privacy and fairness on the same test rows.
+
+    Return it: its reasons are for another place.
+    """
     reference = attempt(lambda: find_plain_run(store, record["config"]))
     own = reference is None or reference.key == record["key"]
     before = None if own or reference is None else measure([{**reference.to_json(), "config": _ask(reference, record)}])
-    show_headline(write_headline([measure([record])], read_about(record), before=before))
+    found = write_headline([measure([record])], read_about(record), before=before)
+    with st.container(key="headline", gap="small"):
+        _show_sentence(found)
+    return found
 
 
 def show_rows_headline(

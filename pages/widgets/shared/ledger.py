@@ -13,7 +13,7 @@ import streamlit as st
 from fairpriv_core.ledger.launch import Effect, Page, foresee_launch, read_page
 from fairpriv_core.records.ledger_entry import call_data, identify_data
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.text import at_least_text, epsilon_text
+from fairpriv_core.text import at_least_text, delta_text, epsilon_text
 from pages.widgets.shared.reference import call_files
 from pages.widgets.shared.sentences import attempt, plain
 
@@ -43,7 +43,7 @@ def show_spent(store: RunStore, configs: Iterable[Mapping[str, Any]], *, delta: 
     with st.expander("Ledger: what these data sets have spent", key="ledger"):
         for data, people in named.items():
             page = attempt(partial(find_page, store, data))
-            st.markdown(f"**{call_people(people)}**, at δ = {delta:g}", help=HELP)
+            st.markdown(f"**{call_people(people)}**, at δ = {delta_text(delta)}", help=HELP)
             if page is not None:
                 list_effects(foresee_launch(page, None, delta=delta), launched=False)
 
@@ -57,7 +57,7 @@ def show_gauge(store: RunStore, data: Mapping[str, Any], file_id: str | None, *,
     label = "no bound" if counted else "nothing spent"
     label = label if worst is None else f"ε = {epsilon_text(worst.planned)} of {name_column(worst)}"
     with st.popover(f"Ledger: {label}", icon=":material/account_balance:", key="ledger_gauge"):
-        st.markdown(f"All runs on **{call_people(data)}** together, at δ = {delta:g}")
+        st.markdown(f"All runs on **{call_people(data)}** together, at δ = {delta_text(delta)}")
         _list_lines(effects, launched=False)
         for effect in effects:
             if effect.cap is not None and math.isfinite(effect.planned):
@@ -130,7 +130,8 @@ def _describe(effect: Effect, *, launched: bool) -> str:
         parts.append("the same with this launch" if same else f"**{_show(effect.after)}** with this launch")
     if effect.cap is not None and effect.remaining is not None:
         left = at_least_text(effect.remaining)
-        parts.append(f"cap {effect.cap.epsilon:g} at δ = {effect.cap.delta:g}, one more run may cost {left}")
+        cap = f"cap {effect.cap.epsilon:g} at δ = {delta_text(effect.cap.delta)}"
+        parts.append(f"{cap}, one more run may cost {left}")
     return " · ".join(parts)
 
 

@@ -70,7 +70,7 @@ def admit() -> bool:
     try:
         find_person()
     except BadInput as error:
-        st.header("fairpriv", anchor=False)
+        st.title("fairpriv", anchor=False)
         st.markdown(plain(sentence(str(error))))
         if error.field == "person":
             st.button("Sign in", key="sign_in", type="primary", icon=":material/login:", on_click=_sign_in)

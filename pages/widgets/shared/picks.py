@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fairpriv_core.report.tables import TableRow
-from pages.widgets.shared.run_table import MOST_CHOSEN, Varied, name_row
+from pages.widgets.shared.run_table import MOST_CHOSEN, Varied, name_row, name_rows
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount_several, value
 
@@ -55,13 +55,14 @@ def choose_runs(rows: Sequence[TableRow], shown: Sequence[TableRow], varied: Var
     """Draw the choice as a list and return its rows; each is named by the key of its first run."""
     by_key = {row.keys[0]: row for row in rows}
     listed = list(dict.fromkeys([*(row.keys[0] for row in shown), *value("runs")]))
+    names = name_rows([by_key[key] for key in listed], varied)
     picked = st.multiselect(
-        f"Runs to compare (2 to {MOST_CHOSEN})",
+        "Runs to compare",
         listed,
         **mount_several("runs", listed, ()),
         max_selections=MOST_CHOSEN,
-        format_func=lambda key: name_row(by_key[key], varied.get(key)),
-        help="The same choice as in the table; it stays when a filter hides a row.",
+        format_func=names.__getitem__,
+        help=f"2 to {MOST_CHOSEN}, as in the table; the choice stays when a filter hides a row.",
     )
     return [by_key[key] for key in keep("runs", tuple(picked))]
 
@@ -69,14 +70,15 @@ def choose_runs(rows: Sequence[TableRow], shown: Sequence[TableRow], varied: Var
 def choose_told(rows: Sequence[TableRow], label: str) -> list[TableRow]:
     """Draw the choice of what is told of, and return it; what was chosen on Compare is chosen here too."""
     settle_runs(rows, MOST_CHOSEN)
-    by_key = {row.keys[0]: row for row in rows}
+    by_key, names = {row.keys[0]: row for row in rows}, name_rows(rows)
     _offer_newest(rows)
     picked = st.multiselect(
-        f"{plain(label)} (1 to {MOST_CHOSEN}; all seeds of each)",
+        plain(label),
         list(by_key),
         **mount_several("runs", by_key, list(by_key)[:1]),
         max_selections=MOST_CHOSEN,
-        format_func=lambda name: name_row(by_key[name]),
+        format_func=names.__getitem__,
+        help=f"1 to {MOST_CHOSEN} settings, each with all its seeds.",
     )
     return [by_key[name] for name in keep("runs", picked)]
 

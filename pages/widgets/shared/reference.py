@@ -199,26 +199,3 @@ def _title(name: str) -> str:
     if name in problems():
         return problems()[name].title
     return unquote(name.removeprefix(_FOLDER)) if name.startswith(_FOLDER) else name
-
-
-def describe_config(config: Mapping[str, Any]) -> str:
-    """Return a run's config as a list names it; seeds beyond the first are told.
-
-    >>> describe_config({"method": {"name": "none"}, "data": {"dataset": "adult", "sensitive": "sex"}, "epsilon": None})
-    'none · adult:sex'
-    """
-    parts = [config["method"]["name"]]
-    if config.get("replay_noise") is not None:
-        parts.append("replayed noise")
-    elif config.get("epsilon") is not None:
-        claim = " as published" if config["method"].get("variant") == "published" else ""
-        parts.append(f"ε = {config['epsilon']:g}{claim}")
-    reference = write_config(config["data"])
-    parts.append(unquote(reference.partition("?")[0]) + _tell_rows(reference))
-    if config.get("notion"):
-        parts.append(config["notion"].replace("_", " "))
-    if config.get("reuse"):
-        parts.append(f"release of {config['reuse'][:6]}")
-    if config.get("seed"):
-        parts.append(f"seed {config['seed']}")
-    return call_files(" · ".join(parts))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report.over_epsilon import trade_off
-from fairpriv_core.report.start import StartResults, describe_settings, read_start_results, say_cost
+from fairpriv_core.report.start import StartResults, describe_settings, read_start_results, say_cost, say_protected
 from fairpriv_core.report.tables import fold_outcomes
 from fairpriv_core.report.wording import encoding_text
 from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.public import as_public
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import keep, mount_default, value
-
-_PUBLIC = "{name} is public. On your own data such numbers are raw, for the analyst: ε does not cover them."
+from pages.widgets.shared.state import ahead, keep, mount_default
 
 
 @st.cache_data
@@ -30,15 +26,15 @@ def find_results(encoding: str = ENCODINGS[0]) -> StartResults:
 def shown_results() -> StartResults:
     """Return the results of the encoding that was chosen, by hand or by a link."""
     options = find_results().encodings
-    chosen = value("start_encoding")
+    chosen = ahead("start_encoding")
     return find_results(chosen if chosen in options else options[0])
 
 
-def choose_results() -> StartResults:
-    """Return the results of the encoding that is chosen; nothing is asked where there is one."""
+def _choose_encoding() -> None:
+    """Draw the choice of the encoding; nothing is asked where there is one."""
     options = find_results().encodings
     if len(options) == 1:
-        return find_results(options[0])
+        return
     chosen = st.segmented_control(
         "Encoding of numbers",
         options,
@@ -46,15 +42,13 @@ def choose_results() -> StartResults:
         required=True,
         help="Binned: with bins that this project chose. Plain: without them, for a look beside published figures.",
     )
-    return find_results(str(keep("start_encoding", chosen)))
+    keep("start_encoding", chosen)
 
 
 def describe_results(results: StartResults) -> str:
     """Return one sentence on what was trained."""
     title, sensitive = plain(problems()[results.data["dataset"]].title), plain(results.data["sensitive"])
-    return (
-        f"Classifiers for **{title}** that treat the groups of **{sensitive}** alike and give away little about anyone."
-    )
+    return f"Stored results on **{title}**, by **{sensitive}**."
 
 
 def show_results(results: StartResults, epsilon: float) -> None:
@@ -63,9 +57,10 @@ def show_results(results: StartResults, epsilon: float) -> None:
     notion = notions()[results.notion].title
     st.markdown(plain(say_cost(results, epsilon)))
     figure = trade_off(fold_outcomes(results.outcomes, {}), dataset=name, notion=notion, epsilon=epsilon)
-    words = figure.caption.removesuffix(RAW) + _PUBLIC.format(name=name)
-    show_figure(replace(figure, caption=words, raw=False), "start_trade_off")
+    show_figure(as_public(figure, [results.data]), "start_trade_off")
     with st.expander("How these results were made", key="start_made"):
+        _choose_encoding()
+        st.caption(plain(say_protected(results)))
         if results.encoding != ENCODINGS[0]:
             st.markdown(f"Encoding {plain(encoding_text(results.encoding))}.")
         st.markdown(

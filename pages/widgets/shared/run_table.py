@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,10 +14,11 @@ from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_read_from_rows
 from fairpriv_core.report import wording
 from fairpriv_core.report.styles import method_style
-from fairpriv_core.report.tables import REPLAYED, UNPROVED, TableRow
-from fairpriv_core.report.wording import metric_title
-from pages.widgets.shared.reference import call_files
-from pages.widgets.shared.state import choose, keep, mount_several, value
+from fairpriv_core.report.tables import REPLAYED, UNPROVED, TableRow, varied_settings
+from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings
+from pages.widgets.shared.public import say_origin
+from pages.widgets.shared.sentences import plain
+from pages.widgets.shared.state import ahead, choose, keep, mount_several, tell_apart, value
 
 FILTERS = ("only.data", "only.notion", "only.method", "only.protects")
 _TITLES = {"only.data": "Data", "only.notion": "Notion", "only.method": "Method", "only.protects": "Protects"}
@@ -27,8 +29,8 @@ _LONGEST = 40
 Varied = Mapping[str, Mapping[str, Any]]
 
 
-def name_data(row: TableRow) -> str:
-    """Return the data, the sensitive attribute, the rows used and their encoding, as lists name them."""
+def key_data(row: TableRow) -> str:
+    """Return what an address calls the data, the sensitive attribute, the rows used and their encoding."""
     ratio = "" if row.group_ratio is None else f" · group ratio {row.group_ratio:g}"
     small = "" if row.rows is None else f" · {row.rows:,} rows"
     encoded = "" if row.encoding == ENCODINGS[0] else f" · {row.encoding} encoding"
@@ -37,72 +39,74 @@ def name_data(row: TableRow) -> str:
 
 def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:
     """Draw the filters and return the rows that pass; a filter in which nothing is chosen lets all pass."""
-    places = st.columns(len(FILTERS))
     left = list(rows)
-    for place, name in zip(places, FILTERS, strict=True):
-        values = dict.fromkeys(_read(row, name) for row in rows)
-        with place:
-            chosen = _choose(name, list(values))
-        left = [row for row in left if not chosen or _read(row, name) in chosen]
+    used = sum(bool(ahead(name)) for name in FILTERS)
+    label = f"Filters ({used})" if used else "Filters"
+    with st.popover(label, icon=":material/filter_list:", key="filters"):
+        for name in FILTERS:
+            chosen = _choose(name, rows)
+            left = [row for row in left if not chosen or _read(row, name) in chosen]
     return left
 
 
-def _choose(name: str, values: list[str]) -> list[str]:
-    mounted = mount_several(name, values, ())
-    chosen = st.multiselect(
-        _TITLES[name], values, **mounted, placeholder="all", format_func=lambda one: _show(name, one)
-    )
+def _choose(name: str, rows: Sequence[TableRow]) -> list[str]:
+    """Draw a filter; what it lets pass stands in the address, and in the list in words."""
+    words: dict[str, list[str]] = {}
+    for row in rows:
+        words.setdefault(_read(row, name), []).append(_show(row, name))
+    titles = tell_apart({one: " or ".join(dict.fromkeys(told)) for one, told in words.items()})
+    mounted = mount_several(name, titles, ())
+    chosen = st.multiselect(_TITLES[name], list(titles), **mounted, placeholder="all", format_func=titles.__getitem__)
     return list(keep(name, tuple(chosen)))
 
 
 def _read(row: TableRow, name: str) -> str:
     protects = row.threat_model or "nothing"
     return {
-        "only.data": name_data(row),
+        "only.data": key_data(row),
         "only.notion": row.notion,
         "only.method": row.method,
         "only.protects": protects,
     }[name]
 
 
-def _show(name: str, one: str) -> str:
-    if name == "only.method":
-        return method_style(one).title
-    return metric_title(one) if name == "only.notion" else call_files(one)
+def _show(row: TableRow, name: str) -> str:
+    if name == "only.data":
+        return name_data_of(row)
+    one = _read(row, name)
+    return {"only.notion": name_notion, "only.method": name_method}.get(name, str)(one)
 
 
 def name_row(row: TableRow, varied: Mapping[str, Any] | None = None) -> str:
     """Return a row as a list names it; `varied` are the settings that tell it from others of its method."""
-    budget = "" if row.epsilon is None else f" · ε = {row.epsilon:g}{name_claim(row)}"
-    budget = {REPLAYED: " · replayed noise", UNPROVED: " · no ε proved"}.get(row.variant or "", budget)
+    budget = name_budget(row.epsilon, row.variant)
+    budget = {REPLAYED: ", replayed noise", UNPROVED: ", no ε proved"}.get(row.variant or "", budget)
     seeds = f"{len(row.seeds)} seeds" if len(row.seeds) > 1 else "1 seed"
-    settings = f" · {name_settings(varied)}" if varied else ""
-    asked = f"{call_files(name_data(row))} · {row.notion.replace('_', ' ')}"
-    return f"{method_style(row.method).title}{budget}{settings} · {asked} · {seeds} · {row.keys[0][:6]}"
+    settings = f", {name_settings(row.method, varied)}" if varied else ""
+    asked = f"{name_data_of(row)} · {name_notion(row.notion)}"
+    return f"{method_style(row.method).title}{budget}{settings} · {asked} · {seeds}"
+
+
+def name_rows(rows: Sequence[TableRow], varied: Varied | None = None) -> dict[str, str]:
+    """Return what a list shows of each row, by its first key; `varied` as for `name_row`.
+
+    Of rows that are called the same the settings that differ are told, and then their keys.
+    """
+    told = varied or {}
+    names = {row.keys[0]: name_row(row, told.get(row.keys[0])) for row in rows}
+    count = Counter(names.values())
+    same = varied_settings(row for row in rows if count[names[row.keys[0]]] > 1)
+    for row in rows:
+        if row.keys[0] in same:
+            names[row.keys[0]] = name_row(row, {**told.get(row.keys[0], {}), **same[row.keys[0]]})
+    return tell_apart(names)
 
 
 def name_short(row: TableRow, varied: Mapping[str, Any]) -> str:
     """Return a row as a legend names it."""
-    budget = "" if row.epsilon is None else f", ε = {row.epsilon:g}{name_claim(row)}"
-    settings = f", {textwrap.shorten(name_settings(varied), _LONGEST, placeholder=' …')}" if varied else ""
-    return f"{method_style(row.method).title}{budget}{settings}"
-
-
-def name_claim(row: TableRow) -> str:
-    """Return what stands behind an ε that is the paper's claim."""
-    return " as published" if row.variant == "published" else ""
-
-
-def name_settings(varied: Mapping[str, Any]) -> str:
-    """Return settings as short text: "multiplier 0.5, epochs 50"."""
-    return ", ".join(f"{name.rpartition('.')[2].replace('_', ' ')} {show_setting(one)}" for name, one in varied.items())
-
-
-def show_setting(one: Any) -> str:
-    """Return a setting's value as text."""
-    if isinstance(one, float):
-        return f"{one:g}"
-    return "–" if one is None else str(one)
+    told = name_settings(row.method, varied)
+    settings = f", {textwrap.shorten(told, _LONGEST, placeholder=' …')}" if varied else ""
+    return f"{method_style(row.method).title}{name_budget(row.epsilon, row.variant)}{settings}"
 
 
 def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
@@ -126,10 +130,9 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
     given = f" An ε with a group ratio: {wording.THINNED}" if any(row.group_ratio for row in rows) else ""
     learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
     given += f" An ε that protects records of a file of your own: {wording.LEARNED}" if learned else ""
-    st.caption(
-        "Click rows to compare them, a column's head to sort. Mean ± 95 % over seeds, of the last state of each run "
-        f"and not of its best. {RAW}{given}"
-    )
+    raw = say_origin(row.asked for row in rows) == RAW
+    if raw or given:
+        st.caption(plain(f"{RAW if raw else ''}{given}".strip()))
 
 
 def _selected() -> Sequence[int]:
@@ -155,7 +158,8 @@ def _describe_columns() -> dict[str, Any]:
             "not proved: chosen by raw numbers, for one"
         ),
         "protects": text(help="What ε protects: values that protect different things cannot be compared"),
-        "accuracy %": number(format="%.2f", help="Mean over seeds, on the test split"),
+        "accuracy %": number(format="%.2f", help="Mean over seeds of the last state, not the best, on the test split"),
+        "seeds": number(help="Runs that differ by seed alone are one row"),
         "± acc.": number(format="%.2f", help=half),
         "gap pp": number(format="%.2f", help="Mean gap of the run's own notion, in percentage points (pp)"),
         "± gap": number(format="%.2f", help=half),
@@ -165,7 +169,7 @@ def _describe_columns() -> dict[str, Any]:
 def _as_row(row: TableRow, varied: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "method": method_style(row.method).title,
-        "settings": name_settings(varied),
+        "settings": name_settings(row.method, varied),
         "ε": row.epsilon,
         "accuracy %": _percent(row.accuracy.mean),
         "± acc.": _percent(row.accuracy.half),
@@ -174,8 +178,8 @@ def _as_row(row: TableRow, varied: Mapping[str, Any]) -> dict[str, Any]:
         "accounting": row.variant,
         "protects": row.threat_model or "nothing",
         "δ": None if row.epsilon is None else row.delta,
-        "notion": row.notion.replace("_", " "),
-        "data": call_files(name_data(row)),
+        "notion": name_notion(row.notion),
+        "data": name_data_of(row),
         "seeds": len(row.seeds),
         "key": row.keys[0],
     }

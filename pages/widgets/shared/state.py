@@ -95,6 +95,12 @@ def value(name: str, default: Any = None) -> Any:
     return _like(chosen, fallback)
 
 
+def ahead(name: str, default: Any = None) -> Any:
+    """Return the choice called `name` on a page that draws its widget further down: what was just chosen there."""
+    drawn = name in st.session_state and name in _remembered("mounted")
+    return st.session_state[name] if drawn else value(name, default)
+
+
 def choose(name: str, chosen: Any) -> None:
     """Set a choice from code; its widget, if it is shown later in this run, shows it."""
     _remembered("choices")[name] = chosen

@@ -11,7 +11,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES, methods
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.notions.notion import explain, say_undefined
+from fairpriv_core.notions.notion import GAP, explain, say_undefined
 from fairpriv_core.records.plan import check_method
 from pages.widgets.shared.sentences import plain, sentence
 from pages.widgets.shared.state import choose, keep, mount_index, value
@@ -36,11 +36,16 @@ def choose_method(dataset: Dataset | None) -> str:
     titles = {name: f"{info.title} · {PROTECTS[info.threat_model]}" for name, info in infos.items()}
     wanted = value("method")
     mounted = mount_index("method", able, DEFAULT_METHOD if DEFAULT_METHOD in able else DEFAULT_METHOD_OF_CLASSES)
+    info = infos[able[mounted["index"]]]
+    about = f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}."
     chosen = st.selectbox(
-        "Method and what it protects", able, **mounted, format_func=titles.__getitem__, help=_METHOD_HELP
+        "Method",
+        able,
+        **mounted,
+        format_func=titles.__getitem__,
+        help=f"{plain(about)}\n\n{_METHOD_HELP}",
     )
-    info = methods()[keep("method", chosen)].info
-    st.caption(plain(info.summary), help=plain(f"{info.citation[:1].upper()}{info.citation[1:]}."))
+    keep("method", chosen)
     if wanted in unsuited and wanted != DEFAULT_METHOD:
         st.info(plain(sentence(unsuited[wanted])), icon=":material/swap_horiz:")
     if dataset is not None and unsuited:
@@ -72,7 +77,9 @@ def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
 def explain_notion(name: str, dataset: Dataset) -> None:
     """Say what the notion asks for on this data: which groups, which direction, the ideal value."""
     notion = notions()[name]
-    st.markdown(plain(explain(notion, dataset.group_names, dataset.label_names)), help=plain(notion.misleads))
+    said = explain(notion, dataset.group_names, dataset.label_names)
+    short = said.replace(GAP, "A gap of 0 is ideal, whichever is ahead.")
+    st.markdown(plain(short), help=plain(f"{GAP} {notion.misleads}" if GAP in said else notion.misleads))
 
 
 def _say_unsuited(infos: Sequence[MethodInfo], dataset: Dataset) -> str:

@@ -12,10 +12,11 @@ from fairpriv_core.report.inverse import RAW_CHOICE, say_answer, smallest_epsilo
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.frame import go_to
+from pages.widgets.shared.names import name_budget
 from pages.widgets.shared.picks import settle
-from pages.widgets.shared.run_table import MOST_CHOSEN, name_claim
+from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.sentences import attempt, plain
-from pages.widgets.shared.state import choose, keep, mount_number, mount_several, value
+from pages.widgets.shared.state import choose, keep, mount_number, mount_several, tell_apart, value
 
 _MOST_OFFERED = 300
 _PICKED = (
@@ -36,13 +37,14 @@ def show_picked(rows: Sequence[TableRow], best: Sequence[TableRow], details: Map
     by_key = {row.keys[0]: row for row in rows}
     offered = [row.keys[0] for row in (rows if len(rows) <= _MOST_OFFERED else best[:_MOST_OFFERED])]
     listed = list(dict.fromkeys([*(key for key in value("points") if key in by_key), *offered]))
+    names = tell_apart({key: _name(by_key[key], details) for key in listed})
     picked = st.multiselect(
         "Chosen points",
         listed,
         **mount_several("points", listed, ()),
         max_selections=MOST_CHOSEN,
         placeholder="none",
-        format_func=lambda key: _name(by_key[key], details),
+        format_func=names.__getitem__,
     )
     keep("points", tuple(picked))
     if not picked:
@@ -58,10 +60,9 @@ def show_picked(rows: Sequence[TableRow], best: Sequence[TableRow], details: Map
 
 
 def _name(row: TableRow, details: Mapping[str, str]) -> str:
-    """Return a row as the list names it, by its run's first digits where nothing else tells it from another."""
-    budget = "" if row.epsilon is None else f" · ε = {row.epsilon:g}{name_claim(row)}"
-    settings = f" · {details[row.keys[0]]}" if details.get(row.keys[0]) else ""
-    return f"{method_style(row.method).title}{budget}{settings} · {row.keys[0][:6]}"
+    """Return a row as the list names it."""
+    settings = f", {details[row.keys[0]]}" if details.get(row.keys[0]) else ""
+    return f"{method_style(row.method).title}{name_budget(row.epsilon, row.variant)}{settings}"
 
 
 def choose_wanted() -> Wanted:

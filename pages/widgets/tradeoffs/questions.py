@@ -18,11 +18,11 @@ from fairpriv_core.report.frontier import Claim, group_by_claim
 from fairpriv_core.report.heatmap import Setting, read_settings
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow, varied_settings
-from fairpriv_core.report.wording import data_title
+from fairpriv_core.report.wording import data_title, rows_suffix
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.finished import find_rows
+from pages.widgets.shared.names import name_settings
 from pages.widgets.shared.reference import call_files
-from pages.widgets.shared.run_table import name_settings
 from pages.widgets.shared.state import keep, mount, mount_index, mount_several, tell_apart
 
 _OWN_TITLES = {"epsilon": "Privacy budget ε", "delta": "δ"}
@@ -65,7 +65,7 @@ def _sort(place: str, owner: str | None, stamp: object, _rows: Sequence[TableRow
         name, title = _name_data(row, config)
         here = found.setdefault(name, {}).setdefault(row.notion, Answers(title))
         here.rows.append(row)
-        here.details[row.keys[0]] = name_settings(varied[row.keys[0]])
+        here.details[row.keys[0]] = name_settings(row.method, varied[row.keys[0]])
         here.numbers[row.keys[0]] = read_settings(config)
     return found
 
@@ -78,12 +78,9 @@ def _name_data(row: TableRow, config: Mapping[str, Any]) -> tuple[str, str]:
     data = config["data"]
     label = f" · {data['label']}" if data.get("label") else ""
     positive = f" = {data['positive']}" if data.get("positive") else ""
-    ratio = f" · group ratio {data['group_ratio']:g}" if data.get("group_ratio") else ""
-    small = f" · {data['rows']:,} rows" if data.get("rows") else ""
-    encoded = f" · {data['encoding']} encoding" if data.get("encoding") else ""
     split = name_split(config.get("split", "protocol"), data["dataset"])
     drawn = "" if split == default_split(data["dataset"]) else f" · {split} split"
-    rest = f"{ratio}{small}{encoded}{drawn}"
+    rest = f"{rows_suffix(data)}{drawn}"
     name = f"{row.dataset.rpartition('/')[2][:24]}:{row.sensitive}{label}{positive}"
     return f"{name}{rest}", f"{data_title(data)}{rest}"
 

@@ -13,10 +13,12 @@ from fairpriv_core.methods.base import Parameter, parameters
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.plain import read_toml
+from fairpriv_core.report.wording import value_text
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.spec import build_sweep
 from pages.widgets.shared.demo import list_offered
+from pages.widgets.shared.names import name_data, name_method, name_notion
 from pages.widgets.shared.reference import list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_spec
@@ -32,6 +34,7 @@ from pages.widgets.shared.state import (
 )
 from pages.widgets.shared.suitable import PROTECTS
 from pages.widgets.shared.sweeper import offer_sweep
+from pages.widgets.tradeoffs.questions import find_title
 
 _NONE = "–"
 _EXAMPLE = """notion = "demographic_parity"
@@ -50,6 +53,8 @@ method.multiplier = [0.5, 1, 2]
 seed = [0, 1, 2]"""
 _WAYS = {"form": "Fill in a form", "paste": "Paste a sweep's file", "launched": "Launched before"}
 _SEEDS = 3
+_AXES = {"epsilon": "ε", "method": "methods", "notion": "notions", "seed": "seeds"}
+_NAMED = {"method": name_method, "notion": name_notion}
 
 
 def read_values(text: str, name: str, *, whole: bool = False) -> list[float | int]:
@@ -192,12 +197,16 @@ def _choose_launched(launched: Mapping[str, Mapping[str, Any]]) -> Mapping[str, 
 
 
 def _describe(raw: Mapping[str, Any]) -> str:
-    """Return a sweep's axes in a line: "pf_ld · synthetic · epsilon 1, 3 · seed 0, 1"."""
+    """Return a sweep in a line: "PF-LD · Synthetic: label by group · ε 1, 3 · seed 0, 1"."""
     base, data = raw.get("method"), raw.get("data")
-    method = base.get("name", "") if isinstance(base, Mapping) else base
-    about = data.get("dataset") or "a file of your own" if isinstance(data, Mapping) else data
-    axes = [f"{name} {', '.join(map(str, values))}" for name, values in build_sweep(raw).axes.items()]
-    return " · ".join([str(part) for part in (method, about) if part] + axes)
+    method = str(base.get("name", "") if isinstance(base, Mapping) else base or "")
+    about = name_data(data) if isinstance(data, Mapping) and data.get("sensitive") else ""
+    parts = [name_method(method) if method else "", about]
+    for name, values in build_sweep(raw).axes.items():
+        shown = map(_NAMED.get(name, value_text), values)
+        title = _AXES.get(name) or find_title(name).title or name
+        parts.append(f"{title} {', '.join(shown)}")
+    return " · ".join(part for part in parts if part)
 
 
 def _fill_in() -> dict[str, Any] | None:

@@ -7,14 +7,15 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report.frontier import Claim, Wanted, frontier, frontier_in_space
 from fairpriv_core.report.heatmap import find_varying, heat_map
 from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.public import as_public, say_origin
 from pages.widgets.shared.run_table import MOST_CHOSEN
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount_default, mount_index, value
 from pages.widgets.tradeoffs.points import pick, take_wanted
 from pages.widgets.tradeoffs.questions import Answers, Claims, Topic, find_title
@@ -47,16 +48,18 @@ def _show_curves(topic: Topic, claims: Claims, answers: Answers, wanted: Wanted)
     """Draw beside each other accuracy and gap over ε, and accuracy against gap."""
     titles: dict[str, Any] = {"dataset": topic.data_title, "notion": topic.notion_title}
     rows = [row for own in claims.values() for row in own]
+    data = [row.asked for row in rows]
     over = trade_off(rows, **titles, settings=answers.details, wanted=wanted)
     against = frontier(
         claims, **titles, details=answers.details, numbers=answers.numbers, dominated=value("dominated"), wanted=wanted
     )
     left, right = st.columns(2, gap="medium")
     with left:
-        show_figure(over, "tradeoff_over_epsilon", in_set=True, on_pick=pick, on_drag=take_wanted)
+        show_figure(as_public(over, data), "tradeoff_over_epsilon", in_set=True, on_pick=pick, on_drag=take_wanted)
     with right:
-        show_figure(against, "tradeoff_frontier", in_set=True, on_pick=pick, on_drag=take_wanted)
-    st.caption(f"Shaded: what you want; drag its edges. Click a point to light its row below. {RAW}")
+        show_figure(as_public(against, data), "tradeoff_frontier", in_set=True, on_pick=pick, on_drag=take_wanted)
+    said = plain(say_origin(data))
+    st.caption(f"Shaded: what you want; drag its edges. Click a point to light its row below. {said}")
 
 
 def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> None:
@@ -132,7 +135,7 @@ def _show_space(topic: Topic, claims: Claims, answers: Answers) -> None:
         details=answers.details,
         dominated=value("dominated"),
     )
-    show_figure(figure, "tradeoff_space", on_pick=pick)
+    show_figure(as_public(figure, (row.asked for row in claims[claim])), "tradeoff_space", on_pick=pick)
     st.caption("Needs a browser with WebGL; without it the chart stays empty, and the other views show the same runs.")
 
 
@@ -166,7 +169,7 @@ def _show_map(topic: Topic, claims: Claims, answers: Answers) -> None:
     up = _choose_axis(second, "Up", "map_y", [name for name in axes if name != across])
     about = f"{topic.data_title}, {chosen}"
     figure = heat_map(rows, answers.numbers, (find_title(across), find_title(up)), quantity=quantity, about=about)
-    show_figure(figure, "tradeoff_map", on_pick=pick)
+    show_figure(as_public(figure, (row.asked for row in rows)), "tradeoff_map", on_pick=pick)
 
 
 def _choose_axis(place: st.delta_generator.DeltaGenerator, label: str, name: str, axes: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from fairpriv_core.report.wording import protected, tell_given
 from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.epsilon import explain_epsilon
 from pages.widgets.shared.ledger import HELP, call_people, find_page, list_effects
@@ -40,7 +40,7 @@ def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
     if budget is not None and plan.unproved is None:
         explain_epsilon(budget, config.delta, threat, unit)
     if config.reuse is not None:
-        st.caption(f"Run {plain(config.reuse)} has paid: ε = {epsilon_text(budget)}. This one releases nothing more.")
+        st.caption(f"An earlier run has paid: ε = {epsilon_text(budget)}. This one releases nothing more.")
         return
     _say_what_is_spent(plan, tell_given(data, threat))
     if levels:
@@ -99,8 +99,8 @@ def _say_what_is_spent(plan: Plan, given: str) -> None:
         beside = f" The paper's accounting {claim}." if claim else ""
         st.warning(plain(f"No ε is proved. {plan.unproved}{beside}"), icon=":material/warning:")
     elif plan.epsilon:
-        beside = f" The paper's accounting of the same noise {claim}." if claim else ""
-        st.caption(plain(f"Will be spent: ε = {epsilon_text(plan.epsilon[-1])}, proved.{beside}{given}"))
+        told = f"The paper's accounting of the same noise {plain(claim)}." if claim else None
+        st.caption(plain(f"Will be spent: ε = {epsilon_text(plan.epsilon[-1])}, proved.{given}"), help=told)
 
 
 def _show_levels(plan: Plan) -> None:
@@ -119,7 +119,7 @@ def show_effect(store: RunStore, config: RunConfig, plan: Plan, dataset: Dataset
         return
     refused = not all(effect.fits for effect in effects)
     with st.expander("Ledger: what this launch adds", expanded=refused, key="ledger"):
-        st.markdown(f"**{call_people(config.data.to_json())}**, at δ = {config.delta:g}", help=HELP)
+        st.markdown(f"**{call_people(config.data.to_json())}**, at δ = {delta_text(config.delta)}", help=HELP)
         list_effects(effects, launched=not runs_already)
 
 

@@ -16,7 +16,7 @@ from fairpriv_core.report.tables import TableRow, varied_settings
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.epsilon import STOPS
 from pages.widgets.shared.finished import find_rows
-from pages.widgets.shared.run_table import name_settings
+from pages.widgets.shared.names import name_settings
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount, mount_number, value
 
@@ -81,7 +81,7 @@ def _show(answer: Answer, rows: Sequence[TableRow], least: float) -> None:
     row = answer.nearest
     if row is None:
         return
-    settings = name_settings(varied_settings(rows).get(row.keys[0], {}))
+    settings = name_settings(row.method, varied_settings(rows).get(row.keys[0], {}))
     if settings:
         st.caption(f"Reached with {plain(settings)}; with other settings another ε may be needed.")
     label = "Use" if answer.found is not None else "Use the nearest:"

@@ -15,14 +15,15 @@ from fairpriv_core.methods.base import MethodInfo
 from fairpriv_core.records.source import key_split
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import short_epsilon_text
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.demo import list_offered
 from pages.widgets.shared.frame import link_to
+from pages.widgets.shared.names import name_notion
 from pages.widgets.shared.reference import list_reference
 from pages.widgets.shared.sentences import attempt
 from pages.widgets.shared.session import find_dataset, find_spec
-from pages.widgets.shared.state import keep, mount_index, value
+from pages.widgets.shared.state import keep, mount_index, tell_apart, value
 from pages.widgets.shared.suitable import choose_method, choose_notion, explain_notion
 
 _NEW = "new"
@@ -50,9 +51,7 @@ def choose_recipe() -> Recipe:
     with data:
         listed = list_offered()
         listed += [value("data")] if value("data") not in listed else []
-        chosen = st.selectbox(
-            "Data and sensitive attribute", listed, **mount_index("data", listed), format_func=list_reference
-        )
+        chosen = st.selectbox("Data", listed, **mount_index("data", listed), format_func=list_reference)
         reference = keep("data", chosen)
         link_to("data", "Look at it, or bring your own")
     spec = find_spec(reference)
@@ -76,7 +75,7 @@ def choose_release(info: MethodInfo, data: dict[str, Any], seed: int) -> str | N
     able = {row.key: row for row in rows if _is_able(row, info.name, data, seed)}
     if not able:
         return None
-    labels = {_NEW: "a new one, within ε"} | {key: _describe(row) for key, row in able.items()}
+    labels = tell_apart({_NEW: "a new one, within ε"} | {key: _describe(row) for key, row in able.items()})
     options = list(labels)
     mounted = mount_index("reuse", options, _NEW)
     chosen = keep("reuse", st.selectbox("Release", options, **mounted, format_func=labels.__getitem__, help=_HELP))
@@ -96,4 +95,5 @@ def _is_able(row: RunRow, name: str, data: dict[str, Any], seed: int) -> bool:
 
 
 def _describe(row: RunRow) -> str:
-    return f"that of run {row.key}, ε = {epsilon_text(row.epsilon)}: costs nothing more"
+    budget = "" if row.epsilon is None else f" with ε = {short_epsilon_text(row.epsilon)}"
+    return f"paid{budget} for {name_notion(row.config['notion'])}: costs nothing more"

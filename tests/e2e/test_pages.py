@@ -1,0 +1,92 @@
+"""Every page at a glance: few words on the first screen, a title in the tab, one heading, no errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import ConsoleMessage, Page, ViewportSize
+
+from tests.e2e.steps import keyed, open_page, submit, wait_for_runs
+
+FIRST_SCREEN: ViewportSize = {"width": 1280, "height": 900}
+MOST_WORDS = 120
+SEED = 4711
+#: address -> title in the tab, and the key of what stands there once the page is drawn; {run} and {runs} are filled in
+PAGES = {
+    "": ("Start", "start_trade_off"),
+    "data": ("Data", "data_train"),
+    "train": ("Train", "launch"),
+    "run?run={run}": ("Run", "run_quality"),
+    "compare?{runs}": ("Compare", "compare_points"),
+    "tradeoffs": ("Trade-offs", "tradeoff_frontier"),
+    "tradeoffs?view=explore": ("Trade-offs", "explore_what"),
+    "papers": ("Papers", "paper"),
+    "audit?run={run}": ("Audit", "run"),
+    "present?{runs}": ("Present", "report_forms"),
+    "report?{runs}": ("Report", "report_0_1"),
+    "report?{runs}&audience=policy": ("Report", "report_0_1"),
+    "learn": ("Learn", "learn_card"),
+}
+#: what Streamlit asks for at the page's own address before it asks at the root
+OWN_FAULTS = ("_stcore/health", "_stcore/host-config")
+COUNT = """() => {
+    const outside = "header, canvas, svg, style, script, .fairpriv-plot, .st-key-strip, " +
+        "[data-testid=stSkipToContent], [data-testid=stIconMaterial], [translate=no]"
+    const walker = document.createTreeWalker(document.querySelector("[data-testid=stApp]"), NodeFilter.SHOW_TEXT)
+    const range = document.createRange()
+    const shown = []
+    while (walker.nextNode()) {
+        const node = walker.currentNode
+        const place = node.parentElement
+        if (place.closest(outside) || !place.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+            continue
+        for (const found of node.data.matchAll(/\\S+/g)) {
+            range.setStart(node, found.index)
+            range.setEnd(node, found.index + found[0].length)
+            const box = range.getBoundingClientRect()
+            if (/[\\p{L}\\p{N}]/u.test(found[0]) && box.height > 4 && box.top < innerHeight && box.bottom > 0)
+                shown.push(found[0])
+        }
+    }
+    return shown
+}"""
+
+
+@pytest.fixture(scope="module")
+def keys(site: Any) -> list[str]:
+    """Return the keys of a finished private run with a private evaluation and of one without privacy."""
+    private = submit(site, {"name": "pf_ld", "epochs": 3}, seed=SEED, private_evaluation=True)
+    keys = [*private, *submit(site, {"name": "none", "epochs": 3}, seed=SEED, epsilon=None)]
+    wait_for_runs(site, keys)
+    return keys
+
+
+@pytest.fixture
+def watched(fresh_tab: Page) -> Iterator[tuple[Page, list[str]]]:
+    """Give a tab of a small laptop's size, and the errors that its console tells of."""
+    faults: list[str] = []
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type == "error" and not message.location["url"].endswith(OWN_FAULTS):
+            faults.append(f"{message.text} ({message.location['url']})")
+
+    fresh_tab.on("console", hear)
+    fresh_tab.on("pageerror", lambda error: faults.append(str(error)))
+    fresh_tab.set_viewport_size(FIRST_SCREEN)
+    yield fresh_tab, faults
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_the_first_screen_of_a_page(address: str, watched: tuple[Page, list[str]], site: Any, keys: list[str]) -> None:
+    tab, faults = watched
+    title, drawn = PAGES[address]
+    open_page(tab, site, address.format(run=keys[0], runs="&".join(f"runs={key}" for key in keys)))
+    keyed(tab, drawn).wait_for()
+    tab.wait_for_timeout(2500)
+    assert tab.title() == f"{title} · fairpriv"
+    assert tab.locator("h1").count() == 1
+    words = tab.evaluate(COUNT)
+    assert title == "Learn" or len(words) <= MOST_WORDS, f"{len(words)} words: {' '.join(words)}"
+    assert faults == []

@@ -1,0 +1,133 @@
+"""Images for a paper's column and a slide: their size, the size of their text, caption and ground."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.records.record import RAW
+from fairpriv_core.report.draw import draw, least_height
+from fairpriv_core.report.export import fit_sheet, to_image
+from fairpriv_core.report.figure import FigureData, Reference
+from fairpriv_core.report.sheet import LEAST_POINTS, SHEETS
+from tests.report import samples
+
+FIGURES = samples.every_figure()
+PAPER, SLIDE = SHEETS["paper"], SHEETS["slide"]
+
+
+@pytest.fixture
+def own_browser(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+
+
+def read_points(svg: str) -> list[float]:
+    """Return the size of each text of an SVG, in points of what is printed."""
+    width, inner = (re.search(pattern, svg) for pattern in (r'<svg[^>]* width="([\d.]+)"', r'viewBox="0 0 ([\d.]+) '))
+    assert width is not None and inner is not None
+    zoom = float(width.group(1)) / float(inner.group(1))
+    return [float(size) * zoom * 72 / 96 for size in re.findall(r"font-size: ([\d.]+)px", svg)]
+
+
+def read_inches(pdf: bytes) -> tuple[float, float]:
+    """Return width and height of a PDF's first page in inches."""
+    found = re.search(rb"/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]", pdf)
+    assert found is not None
+    return float(found.group(1)) / 72, float(found.group(2)) / 72
+
+
+@pytest.mark.usefixtures("own_browser")
+def test_a_figure_for_a_column_is_as_wide_as_one() -> None:
+    width, height = read_inches(to_image(FIGURES["trade_off"], "pdf", sheet=PAPER))
+    assert width == pytest.approx(3.3, abs=0.02) and height > 2
+    picture = Image.open(io.BytesIO(to_image(FIGURES["trade_off"], "png", sheet=PAPER)))
+    assert picture.width == pytest.approx(3.3 * 300, abs=4)
+
+
+@pytest.mark.usefixtures("own_browser")
+def test_a_figure_for_a_slide_fills_it() -> None:
+    width, height = read_inches(to_image(FIGURES["trade_off"], "pdf", sheet=SLIDE))
+    assert width == pytest.approx(13.33, abs=0.03) and width / height == pytest.approx(16 / 9, abs=0.01)
+
+
+@pytest.mark.usefixtures("own_browser")
+@pytest.mark.parametrize("sheet", [PAPER, SLIDE])
+@pytest.mark.parametrize("name", ["trade_off", "groups_positive_rate", "clipping_gradient_norm"])
+def test_no_text_is_too_small_to_read(name: str, sheet: Any) -> None:
+    wanted = fit_sheet(FIGURES[name], sheet).points
+    points = read_points(to_image(FIGURES[name], "svg", sheet=sheet).decode())
+    assert points and min(points) >= wanted - 0.1 >= LEAST_POINTS
+
+
+@pytest.mark.usefixtures("own_browser")
+def test_larger_text_is_larger_on_the_same_width() -> None:
+    usual, large = (to_image(FIGURES["trade_off"], "svg", sheet=replace(PAPER, points=p)).decode() for p in (8, 11))
+    assert min(read_points(large)) / min(read_points(usual)) == pytest.approx(11 / 8, abs=0.02)
+    assert re.search(r' width="31[67]', usual) and re.search(r' width="31[67]', large)
+
+
+@pytest.mark.usefixtures("own_browser")
+def test_a_transparent_picture_has_no_ground() -> None:
+    drawn = {
+        clear: Image.open(io.BytesIO(to_image(FIGURES["trade_off"], "png", sheet=replace(PAPER, transparent=clear))))
+        for clear in (True, False)
+    }
+    alphas = {clear: picture.convert("RGBA").getchannel("A") for clear, picture in drawn.items()}
+    assert alphas[True].getpixel((2, 2)) == 0 and alphas[True].getextrema() == (0, 255)
+    assert alphas[False].getextrema() == (255, 255)
+
+
+@pytest.mark.usefixtures("own_browser")
+def test_a_caption_stands_in_the_picture_where_it_is_wanted_and_raw_numbers_are_always_marked() -> None:
+    figure, opening = FIGURES["trade_off"], FIGURES["trade_off"].caption.split()[0]
+    assert figure.raw
+
+    def read(one: FigureData, *, caption: bool) -> str:
+        svg = to_image(one, "svg", sheet=replace(PAPER, caption=caption)).decode()
+        return " ".join(re.sub(r"<[^>]*>", " ", svg).split())
+
+    ending = RAW.split(". ")[-1].split()
+    assert opening in read(figure, caption=True)
+    assert all(word in read(figure, caption=False) for word in ending), "raw numbers say so"
+    public = replace(figure, raw=False, caption="Nothing of it is raw.")
+    assert "publish" not in read(public, caption=False) and "Nothing of" not in read(public, caption=False)
+
+
+def test_what_is_too_tall_for_a_slide_gets_smaller_text_and_what_cannot_be_read_is_refused() -> None:
+    bars = FIGURES["groups_positive_rate"]
+    [first, *_] = bars.series
+
+    def stack(count: int) -> FigureData:
+        each = tuple(f"group {number}" for number in range(count))
+        ends = {"low": (), "high": ()}
+        return replace(bars, series=(replace(first, x=each, y=(50.0,) * count, **ends),))
+
+    assert fit_sheet(stack(5), SLIDE) == SLIDE
+    assert LEAST_POINTS <= fit_sheet(stack(20), SLIDE).points < SLIDE.points
+    with pytest.raises(BadInput, match=r"too tall for 'Slide 16:9'.*such as 'As on screen'"):
+        fit_sheet(stack(200), SLIDE)
+    assert fit_sheet(stack(200), PAPER) == PAPER, "a column is as tall as the figure"
+
+
+def test_long_names_are_broken_where_a_drawing_is_narrow() -> None:
+    name = "PF-LD at ε = 1 with a primal clipping bound of one half and fifty epochs"
+    figure = FIGURES["trade_off"]
+    long = replace(figure, series=tuple(replace(each, name=f"{name} {at}") for at, each in enumerate(figure.series)))
+    width, _ = PAPER.pixels
+    narrow, wide = draw(long, width=width), draw(long)
+    longest = {id(each): max(map(len, each["name"].split("<br>"))) for each in narrow["data"]}
+    assert max(longest.values()) * 7 < width and not any("<br>" in each["name"] for each in wide["data"])
+    assert narrow["layout"]["margin"]["b"] > wide["layout"]["margin"]["b"]
+    assert least_height(long, caption=False, width=width) > least_height(figure, caption=False, width=width)
+
+
+def test_a_drawing_takes_the_height_that_it_is_given() -> None:
+    figure = replace(FIGURES["trade_off"], references=(Reference(1.0, "ε = 1"),))
+    assert draw(figure, height=700)["layout"]["height"] == 700
+    assert draw(figure, height=10)["layout"]["height"] == least_height(figure, caption=False, width=900)
