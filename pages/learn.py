@@ -56,7 +56,7 @@ def _find(cards: dict[str, Card]) -> list[Card]:
 
 def _show(card: Card) -> None:
     with st.container(border=True, key="learn_card"):
-        st.subheader(card.title, anchor=False)
+        st.header(card.title, anchor=False)
         st.markdown(plain(card.sentence))
         left, right = st.columns([3, 2], gap="large")
         with left:

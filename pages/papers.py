@@ -23,7 +23,7 @@ def show() -> None:
         show_statements()
     paper, preset = _choose()
     publish(("paper", "preset"))
-    st.subheader(plain(preset.title), anchor=False)
+    st.header(plain(preset.title), anchor=False)
     st.caption(plain(paper.citation))
     st.markdown(plain(preset.shows))
     if preset.settings:

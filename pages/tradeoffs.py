@@ -51,7 +51,7 @@ def show() -> None:
         st.info(
             "No finished run yet. A sweep makes many at once: fill in the form below.", icon=":material/scatter_plot:"
         )
-    st.subheader("Make more points", anchor=False)
+    st.header("Make more points", anchor=False)
     choose_sweep(store)
     publish((*_PUBLISHED, *_OF_MAPS))
     st.fragment(_watch, run_every=_POLL_SECONDS)(store, store.stamp())

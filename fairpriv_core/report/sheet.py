@@ -13,7 +13,7 @@ PIXELS_AN_INCH, POINTS_AN_INCH = 96, 72
 #: the smallest text of a drawing, in its own pixels, but for labels of points in space and for subscripts
 TEXT_PIXELS = 12
 #: no image has smaller text, in points
-LEAST_POINTS = 7.0
+LEAST_POINTS = 8.0
 _LARGER = 1.5  # how far a text may be enlarged: with more there is no room left for what is drawn
 
 

@@ -106,7 +106,7 @@ def split(rows: Sequence[RunRow]) -> list[Sequence[RunRow]]:
 def read(page: AppTest) -> str:
     """Return what stands on a page; it must have come without an exception and without an error."""
     assert not page.exception and not page.error, [each.message for each in page.exception]
-    texts = [str(each.value) for each in (*page.markdown, *page.caption, *page.subheader)]
+    texts = [str(each.value) for each in (*page.markdown, *page.caption, *page.header)]
     charts = [json.dumps(json.loads(each.proto.json)["figure"]) for each in page.get("bidi_component")]
     return "\n".join([*texts, *charts, *(each.value.to_csv() for each in page.dataframe)])
 

@@ -264,7 +264,7 @@ def test_markup_in_names_stays_text(open_page: Open) -> None:
     page = upload(open_page("data", source="file"), content)
     page.multiselect("attributes").set_value(["<b>sex</b>"]).run()
     assert not page.exception
-    assert any("\\<b\\>sex" in item.value for item in page.subheader)
+    assert any("\\<b\\>sex" in item.value for item in page.header)
     assert "<b>sex" not in "".join(item.value for item in page.markdown)
 
 

@@ -61,7 +61,7 @@ def test_digits_are_counted_by_class_and_part(open_page: Open, real_data: Path) 
     said = read_all(page)
     assert "**64,649** images, 28 × 28 pixels in grey" in said and "one of 10 classes" in said
     assert not page.get("selectbox")[1:] and "give the group away" not in " ".join(
-        item.value for item in page.subheader
+        item.value for item in page.header
     )
     assert page.query_params["data"] == "mnist_unbalanced:label"
     chosen = page.session_state["memory"]["choices"]

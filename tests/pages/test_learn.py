@@ -31,7 +31,7 @@ def test_a_method_that_is_only_cited_says_why_it_does_not_run_and_offers_no_run(
     for cited in CITED:
         assert cited.name not in methods() and set(cited.cited_by) <= set(papers())
         page = open_page("learn", card=cited.name)
-        assert [item.value for item in page.subheader] == [cited.title]
+        assert [item.value for item in page.header] == [cited.title]
         assert any("It does not run here." in item.value for item in page.markdown)
         assert not page.button
 
@@ -55,14 +55,14 @@ def test_a_published_variant_says_why_its_claim_is_not_proved() -> None:
 
 def test_a_link_opens_its_card(open_page: Open, charts_of: Charts) -> None:
     page = open_page("learn", card="pf_ld")
-    assert [item.value for item in page.subheader] == ["PF-LD"]
+    assert [item.value for item in page.header] == ["PF-LD"]
     assert "fairness terms, counts" in charts_of(page)[0]["alt"]
 
 
 def test_words_find_a_card_of_any_kind_and_unknown_ones_say_so(open_page: Open) -> None:
     page = open_page("learn")
     page.text_input("learn_search").set_value("hardt odds").run()
-    assert [item.value for item in page.subheader] == ["Equalized odds"]
+    assert [item.value for item in page.header] == ["Equalized odds"]
     assert page.query_params["card"] == "equalized_odds"
     page.text_input("learn_search").set_value("no such word").run()
     assert "No card" in page.info[0].value
@@ -72,7 +72,7 @@ def test_words_find_a_card_of_any_kind_and_unknown_ones_say_so(open_page: Open) 
 def test_words_of_the_pages_are_found(word: str, open_page: Open) -> None:
     page = open_page("learn")
     page.text_input("learn_search").set_value(word).run()
-    assert not page.info and page.subheader
+    assert not page.info and page.header
 
 
 def test_try_it_chooses_the_notion_and_a_method_that_takes_it(open_page: Open) -> None:

@@ -24,7 +24,7 @@ def store(own_store: Any) -> Iterator[RunStore]:
 
 
 def read(page: AppTest) -> str:
-    shown = [*page.markdown, *page.caption, *page.subheader, *page.warning, *page.error]
+    shown = [*page.markdown, *page.caption, *page.header, *page.warning, *page.error]
     return "\n".join(str(item.value) for item in shown).replace("\\", "")
 
 

@@ -20,7 +20,7 @@ Charts = Callable[[AppTest], list[dict[str, Any]]]
 
 def read(page: AppTest) -> str:
     """Return every text of the page."""
-    return "\n".join(str(item.value) for item in [*page.markdown, *page.caption, *page.subheader])
+    return "\n".join(str(item.value) for item in [*page.markdown, *page.caption, *page.header])
 
 
 def list_keys(store: Path) -> list[str]:

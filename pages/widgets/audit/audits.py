@@ -39,9 +39,9 @@ _WAITING = ("queued", "running")
 def show_stored() -> None:
     """Draw the stored demonstration and the catalogue's audits, and what makes them again."""
     results = _read()
-    st.subheader("Can an audit catch a wrong claim?", anchor=False)
+    st.header("Can an audit catch a wrong claim?", anchor=False)
     _show_demonstration(results["demonstration"])
-    st.subheader("Every private method, attacked", anchor=False)
+    st.header("Every private method, attacked", anchor=False)
     show_figure(catalogue_bars(results["methods"]), "audit_catalogue")
     with st.expander("How these audits were made", key="audit_made"):
         st.markdown(f"Made on {plain(results['made'])} by this software. This makes them again, with the same numbers:")
@@ -137,7 +137,7 @@ def _show_code(audit: Mapping[str, Any]) -> None:
     code = audit["code"]
     found = code["distinguishing"]
     first = at_own_delta(found)
-    st.subheader("The method: how much do attacks show?", anchor=False)
+    st.header("The method: how much do attacks show?", anchor=False)
     with st.container(horizontal=True, gap="medium", key="audit_numbers"):
         st.metric("Attacks show at least", f"ε = {at_least_text(best_lower_bound(code))}", width=200)
         if (curve := curve_bound(found)) is not None:
@@ -208,7 +208,7 @@ def _show_reach(code: Mapping[str, Any]) -> None:
 
 
 def _show_model(model: Mapping[str, Any]) -> None:
-    st.subheader("The trained model: what do its answers give away?", anchor=False)
+    st.header("The trained model: what do its answers give away?", anchor=False)
     st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
     left, right = st.columns(2, gap="medium")
     with left:

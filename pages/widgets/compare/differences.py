@@ -46,7 +46,7 @@ _TESTED = (
 
 def show_tests(compared: Sequence[Compared]) -> None:
     """Draw the paired comparison of each run with the one that the person chooses, for accuracy and gap."""
-    st.subheader("Against a reference, seed by seed", anchor=False)
+    st.header("Against a reference, seed by seed", anchor=False)
     labels = {one.row.keys[0]: one.label for one in compared}
     first = {key: one.row.keys[0] for one in compared for key in one.row.keys}
     if first.get(value("reference"), "") not in ("", value("reference")):  # a link names any seed of its row
@@ -59,7 +59,7 @@ def show_tests(compared: Sequence[Compared]) -> None:
 
 def show_differences(compared: Sequence[Compared]) -> None:
     """Draw the settings in which the runs differ, each with its title."""
-    st.subheader("What differs", anchor=False)
+    st.header("What differs", anchor=False)
     differing = parameter_diff([one.records[0] for one in compared])
     titles = _list_titles(compared)
     table = [
@@ -79,7 +79,7 @@ def show_differences(compared: Sequence[Compared]) -> None:
 
 def show_indices(compared: Sequence[Compared]) -> None:
     """Draw the inequality indices over the groups' accuracies, with formula and source."""
-    st.subheader("Inequality of the groups' accuracy", anchor=False)
+    st.header("Inequality of the groups' accuracy", anchor=False)
     table = [
         {
             "index": metric_title(name),

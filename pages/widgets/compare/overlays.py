@@ -76,7 +76,7 @@ def show_classes(compared: Sequence[Compared]) -> None:
     known = [one.records[0]["metrics"] for one in compared if has_classes(one.records[0].get("metrics"))]
     if not known:
         return
-    st.subheader("Accuracy of each class", anchor=False)
+    st.header("Accuracy of each class", anchor=False)
     if not all(map(are_groups, known)):
         show_figure(compare_groups(compared, rate="accuracy", of="class"), "compare_classes")
     reference = find_reference([one.row.method for one in compared])

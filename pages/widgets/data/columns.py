@@ -67,7 +67,7 @@ def choose_columns(report: FileReport, spec: DataSpec, *, name: str) -> DataSpec
     guessed = TableSchema(tuple(_free(column.said) for column in report.columns))
     compared = frozenset(find_compared(guessed, label=spec.label or "", sensitive=spec.sensitive))
     hidden = compared | {spec.image, spec.person}
-    st.subheader("Columns", anchor=False)
+    st.header("Columns", anchor=False)
     source = st.segmented_control(
         "Ranges and values",
         list(_SOURCES),

@@ -40,7 +40,7 @@ _MOST_NAMED = 10
 
 def show_groups(dataset: Dataset) -> None:
     """Draw each group's size and base rate; past twelve groups the largest are drawn and the others counted."""
-    st.subheader(f"Groups of {plain(dataset.sensitive)}", anchor=False)
+    st.header(f"Groups of {plain(dataset.sensitive)}", anchor=False)
     profiles = profile_groups(dataset)
     by_size = sorted(profiles, key=lambda profile: -profile.size)
     drawn, hidden = by_size[:_MOST_BARS], by_size[_MOST_BARS:]
@@ -69,7 +69,7 @@ def show_groups(dataset: Dataset) -> None:
 
 def show_revealing(found: Sequence[tuple[str, float]]) -> None:
     """List the features that almost give the group away, of all that were `found` with their AUC."""
-    st.subheader("Features that give the group away", anchor=False)
+    st.header("Features that give the group away", anchor=False)
     strong = [name for name, area in found if area >= _REVEALING]
     if strong:
         st.markdown(
@@ -203,7 +203,7 @@ def _describe_labels(dataset: Dataset) -> str:
 
 def _show_classes(dataset: Dataset) -> None:
     """Draw how many rows of each class there are, in all and by group; of one published split by its two parts."""
-    st.subheader("Classes", anchor=False)
+    st.header("Classes", anchor=False)
     columns = {"rows": np.bincount(dataset.y, minlength=dataset.labels)}
     if dataset.one_split and dataset.official_test is not None:
         for name, part in (("training", ~dataset.official_test), ("test", dataset.official_test)):

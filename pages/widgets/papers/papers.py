@@ -106,7 +106,7 @@ def _wait_for(store: RunStore, name: str, what: str) -> None:
 
 def offer_runs(store: RunStore, preset: Preset) -> None:
     """Offer to run a preset at one of its sizes, here or by the command line."""
-    st.subheader("Run it", anchor=False)
+    st.header("Run it", anchor=False)
     mounted = mount_default("size", _SIZES, "small")
     picked = st.segmented_control("Size", list(_SIZES), **mounted, format_func=_SIZES.__getitem__, required=True)
     size = str(keep("size", picked or "small"))
@@ -129,7 +129,7 @@ def show_results(preset: Preset, found: Found) -> None:
         st.info(plain(preset.privacy), icon=":material/lock:")
     _show_printed(preset, set_beside(preset, found.runs))
     if preset.claims:
-        st.subheader("What the paper says, and what we found", anchor=False)
+        st.header("What the paper says, and what we found", anchor=False)
     for number, verdict in enumerate(judge_all(preset, found.runs)):
         _show_verdict(verdict, number, stored=found.source != "made")
 
@@ -149,7 +149,7 @@ def _show_drawing(preset: Preset, runs: Runs) -> None:
 
 
 def _show_printed(preset: Preset, beside: Sequence[Beside]) -> None:
-    st.subheader("Printed beside ours", anchor=False)
+    st.header("Printed beside ours", anchor=False)
     if not beside:
         st.markdown(plain(preset.not_printed))
         return

@@ -165,7 +165,7 @@ def _draw_clipping(store: RunStore, row: RunRow, history: live.History) -> None:
     if not histograms:
         return
     clips = any(histogram.get("bound") is not None for histogram in histograms.values())
-    st.subheader("What clipping does" if clips else "Row by row", anchor=False)
+    st.header("What clipping does" if clips else "Row by row", anchor=False)
     columns = st.columns(2, gap="medium")
     for column, (quantity, histogram) in zip(columns, histograms.items(), strict=False):
         with column:

@@ -60,7 +60,7 @@ def _show_paid(record: RunRecord, rate: str) -> None:
         st.caption("No fairness number of this run is covered by ε: it was launched without private evaluation.")
         return
     found = record.metrics_private
-    st.subheader("What the private evaluation says", anchor=False)
+    st.header("What the private evaluation says", anchor=False)
     with st.container(horizontal=True, gap="medium", key="run_paid"):
         for name in ["accuracy", *list_gaps(record.config["notion"])]:
             value, interval = _describe(found, name)

@@ -35,7 +35,7 @@ def show_reasons(found: Headline) -> None:
 
 def _show_sentence(found: Headline) -> None:
     whole = found.sentence.replace(" ± ", "\u00a0±\u00a0").replace(" %", "\u00a0%")  # no line ends inside a number
-    st.markdown(f"#### {plain(whole)}")
+    st.markdown(f"## {plain(whole)}")
     st.caption(plain(found.note))
 
 

@@ -67,7 +67,7 @@ def _name(row: TableRow, details: Mapping[str, str]) -> str:
 
 def choose_wanted() -> Wanted:
     """Draw the question which ε is enough: what is asked of a model, in two numbers. Return it."""
-    st.subheader("Which ε is enough?", anchor=False)
+    st.header("Which ε is enough?", anchor=False)
     with st.container(horizontal=True, gap="medium"):
         wished = mount_number("wish_accuracy", 0, 100)
         least = st.number_input("Accuracy of at least (%)", step=0.5, width=210, **wished)
