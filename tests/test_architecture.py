@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 CODE = read_sources(ROOT, "fairpriv_core", "pages", "app.py", "benchmarks", "examples")
 TESTS = read_sources(ROOT, "tests")
 
-BASE = ("errors", "checks", "paths", "plain", "seeds", "stats", "text")
+BASE = ("errors", "checks", "paths", "plain", "plugins", "seeds", "stats", "text")
 LOWER = (*BASE, "data", "notions", "privacy")
 # The rooms of a run, each of which may import those before it.
 _LATER = ("methods", "audit", "records", "store", "ledger", "runs", "sweeps", "papers", "report", "cli")
@@ -30,6 +30,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "checks": ("errors",),
     "paths": ("errors",),
     "plain": ("errors",),
+    "plugins": ("errors", "text"),
     "seeds": ("errors",),
     "stats": (),
     "text": (),
@@ -48,6 +49,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "fairlearn": ("fairpriv_core/methods/*", "fairpriv_core/audit/*"),
     "kaleido": ("fairpriv_core/report/*",),
     "PIL": ("fairpriv_core/data/*", "examples/*"),
+    "mlflow": ("fairpriv_core/report/tracking.py",),
+    "onnx": ("fairpriv_core/records/onnx_graph.py",),
     "opacus": ("fairpriv_core/engine/torch/*", "benchmarks/*", "examples/own_network.py"),
     "plotly": ("fairpriv_core/report/draw.py",),
     "pptx": ("fairpriv_core/report/slides.py",),
@@ -77,6 +80,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 # What may be loaded inside a function, where it is first used: it takes up to a second, and most commands never do.
 LATE = (
     "dp_accounting",
+    "mlflow",
+    "onnx",
     "pooch",
     "pptx",
     "pyarrow.parquet",
