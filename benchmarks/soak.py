@@ -44,24 +44,26 @@ class Viewer:
 
     async def look(self) -> None:
         """Hear all until cancelled."""
-        await self._ask()
         asking: dict[str, asyncio.Task[None]] = {}
+        await self._ask()
         try:
             async for data in self._socket:
-                message = ForwardMsg()
-                message.ParseFromString(data)
-                kind = message.WhichOneof("type")
-                if kind == "auto_rerun":
-                    name = message.auto_rerun.fragment_id
-                    if name not in asking:
-                        asking[name] = asyncio.create_task(self._repeat(name, message.auto_rerun.interval))
-                elif kind == "script_finished":
-                    self.answered.append(time.monotonic())
-                elif kind == "delta" and message.delta.new_element.WhichOneof("type") == "exception":
-                    self.errors.append(message.delta.new_element.exception.message)
+                self._hear(data, asking)
         finally:
             for task in asking.values():
                 task.cancel()
+
+    def _hear(self, data: bytes | str, asking: dict[str, asyncio.Task[None]]) -> None:
+        message = ForwardMsg()
+        message.ParseFromString(data)
+        kind = message.WhichOneof("type")
+        if kind == "auto_rerun" and message.auto_rerun.fragment_id not in asking:
+            name = message.auto_rerun.fragment_id
+            asking[name] = asyncio.create_task(self._repeat(name, message.auto_rerun.interval))
+        elif kind == "script_finished":
+            self.answered.append(time.monotonic())
+        elif kind == "delta" and message.delta.new_element.WhichOneof("type") == "exception":
+            self.errors.append(message.delta.new_element.exception.message)
 
     async def _repeat(self, fragment: str, seconds: float) -> None:
         while True:

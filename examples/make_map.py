@@ -19,7 +19,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, TOLD = ROOT / "docs" / "map.md", ROOT / "docs" / "map.toml"
-CORE, PAGES, BASE = "fairpriv_core", "pages", ("errors", "checks", "paths", "plain", "seeds", "stats", "text")
+CORE, PAGES, BASE = (
+    "fairpriv_core",
+    "pages",
+    ("errors", "checks", "paths", "plain", "plugins", "seeds", "stats", "text"),
+)
 MANY = 10  # imports that make a line in the picture
 _HEAD = """# The house
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 CODE = read_sources(ROOT, "fairpriv_core", "pages", "app.py", "benchmarks", "examples")
 TESTS = read_sources(ROOT, "tests")
 
-BASE = ("errors", "checks", "paths", "plain", "seeds", "stats", "text")
+BASE = ("errors", "checks", "paths", "plain", "plugins", "seeds", "stats", "text")
 LOWER = (*BASE, "data", "notions", "privacy")
 # The rooms of a run, each of which may import those before it.
 _LATER = ("methods", "audit", "records", "store", "ledger", "runs", "sweeps", "papers", "report", "cli")
@@ -30,6 +30,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "checks": ("errors",),
     "paths": ("errors",),
     "plain": ("errors",),
+    "plugins": ("errors", "text"),
     "seeds": ("errors",),
     "stats": (),
     "text": (),
@@ -48,6 +49,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "fairlearn": ("fairpriv_core/methods/*", "fairpriv_core/audit/*"),
     "kaleido": ("fairpriv_core/report/*",),
     "PIL": ("fairpriv_core/data/*", "examples/*"),
+    "mlflow": ("fairpriv_core/report/tracking.py",),
+    "onnx": ("fairpriv_core/records/onnx_graph.py",),
     "opacus": ("fairpriv_core/engine/torch/*", "benchmarks/*", "examples/own_network.py"),
     "plotly": ("fairpriv_core/report/draw.py",),
     "pptx": ("fairpriv_core/report/slides.py",),
@@ -65,7 +68,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
         "examples/own_network.py",  # its digits
     ),
     "sqlalchemy": ("fairpriv_core/store/*",),
-    "streamlit": ("app.py", "pages/*", "benchmarks/viewing.py"),
+    "streamlit": ("app.py", "pages/*", "benchmarks/soak.py", "benchmarks/viewing.py"),
     "threadpoolctl": ("fairpriv_core/engine/loop.py", "fairpriv_core/methods/public_score.py"),
     "torch": (
         "fairpriv_core/engine/torch/*",
@@ -77,6 +80,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 # What may be loaded inside a function, where it is first used: it takes up to a second, and most commands never do.
 LATE = (
     "dp_accounting",
+    "mlflow",
+    "onnx",
     "pooch",
     "pptx",
     "pyarrow.parquet",
@@ -233,7 +238,7 @@ def test_what_pages_and_commands_import_loads_neither_torch_nor_what_is_loaded_l
         ("fairpriv_core/data/a.py", "from fairpriv_core import privacy", "data may not import privacy"),
         ("fairpriv_core/store/a.py", "import fairpriv_core.runs.execute", "store may not import runs.execute"),
         ("fairpriv_core/runs/config.py", "import torch.nn", "imports torch.nn; only"),
-        ("fairpriv_core/runs/a.py", "import streamlit as st", "only app.py, pages/*, benchmarks/viewing.py may"),
+        ("fairpriv_core/runs/a.py", "import streamlit as st", "only app.py, pages/*, benchmarks/soak.py, "),
         ("pages/run.py", "import plotly.graph_objects as go", "only fairpriv_core/report/draw.py may"),
         ("pages/run.py", "from fairpriv_core.store.runs import _connect", "private"),
         ("fairpriv_core/engine/a.py", "from . import kernel", "in full"),

@@ -20,6 +20,7 @@ import numpy as np
 
 from fairpriv_core.audit.lower_bound import is_tuning
 from fairpriv_core.audit.observe import (
+    CHOICE,
     LAPLACE,
     RESPONSE,
     RecordingMechanism,
@@ -198,6 +199,10 @@ def _log_density(seen: Stack, at: Stack, others: Stack) -> float:
     """Return log P(seen) up to what is the same for every data set."""
     if seen.kind == RESPONSE:
         return float((seen.scale * (seen.out == at.value).sum(axis=1)).sum())
+    if seen.kind == CHOICE:
+        odds = at.value / at.scale[:, None]
+        chosen = np.take_along_axis(odds, seen.out.astype(np.int64), axis=1)
+        return float((chosen[:, 0] - np.logaddexp.reduce(odds, axis=1)).sum())
     if seen.kind == LAPLACE:
         away = np.abs(seen.out - at.value).sum(axis=1) / at.scale
         return -float((away + at.value.shape[1] * np.log(at.scale)).sum())

@@ -7,7 +7,7 @@ releases, on any data set and any sample, and see what the mechanism would have 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from fairpriv_core.errors import FairprivError
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 
-SUM, GAUSSIAN, LAPLACE, RESPONSE = "sum", "gaussian", "laplace", "response"
+SUM, GAUSSIAN, LAPLACE, RESPONSE, CHOICE = "sum", "gaussian", "laplace", "response", "choice"
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,13 @@ class Release:
     """One release as the mechanism saw it.
 
     Attributes:
-        kind: SUM, GAUSSIAN, LAPLACE or RESPONSE.
+        kind: SUM, GAUSSIAN, LAPLACE, RESPONSE or CHOICE, the place of the largest of noisy scores.
         name: the purpose, or the part of a sum; `index`: the step within it.
         value: what went in, before the noise.
-        bound: the ball's radius of a SUM, the whole sensitivity of a GAUSSIAN or LAPLACE, 0 for a RESPONSE.
-        scale: the noise's standard deviation (SUM, GAUSSIAN) or scale (LAPLACE), epsilon of a RESPONSE.
+        bound: the ball's radius of a SUM, the whole sensitivity of a GAUSSIAN or LAPLACE, that of each score of a
+            CHOICE, 0 for a RESPONSE.
+        scale: the noise's standard deviation (SUM, GAUSSIAN) or scale (LAPLACE), epsilon of a RESPONSE; of a CHOICE
+            what scores are divided by: its chances are in proportion to exp(score / scale).
         sampled: whether `value` is a sum over a secret sample; `rate` is then a record's chance to be in it, else 1.
         out: what was released.
     """
@@ -45,12 +47,17 @@ class Release:
 
 
 class RecordingMechanism(Mechanism):
-    """Keeps its releases. The records in `absent` are null: no secret sample has them, so they contribute nothing."""
+    """Keeps its releases. The records in `absent` are null: no secret sample has them, so they contribute nothing.
 
-    def __init__(self, seed: int, *, absent: np.ndarray | None = None) -> None:
+    With `along` it gives out what an earlier run released, whatever goes in, and still draws and counts its own.
+    FairprivError where the run then releases something else than the earlier one.
+    """
+
+    def __init__(self, seed: int, *, absent: np.ndarray | None = None, along: Sequence[Release] | None = None) -> None:
         super().__init__(Randomness.replay(seed))
         self.releases: list[Release] = []
         self._absent = absent
+        self._along = None if along is None else iter(along)
         self._samples = False
 
     def sample(self, **asked: Any) -> list[np.ndarray]:
@@ -62,26 +69,28 @@ class RecordingMechanism(Mechanism):
     def sampled_gaussian(self, total: np.ndarray, **options: Any) -> np.ndarray:
         """Release and keep a sum."""
         out = super().sampled_gaussian(total, **options)
-        self.releases.append(_read_sum(total, out, options, secret=self._samples))
-        return out.copy()
+        return self._keep(_read_sum(total, out, options, secret=self._samples))
 
     def gaussian(self, value: np.ndarray, **options: Any) -> np.ndarray:
         """Release and keep a function of all rows."""
-        out = super().gaussian(value, **options)
-        self.releases.append(_read_gaussian(value, out, options))
-        return out.copy()
+        return self._keep(_read_gaussian(value, super().gaussian(value, **options), options))
 
     def laplace(self, value: np.ndarray, **options: Any) -> np.ndarray:
         """Release and keep a function of all rows."""
-        out = super().laplace(value, **options)
-        self.releases.append(_read_laplace(value, out, options))
-        return out.copy()
+        return self._keep(_read_laplace(value, super().laplace(value, **options), options))
 
     def randomized_response(self, values: np.ndarray, **options: Any) -> np.ndarray:
         """Release and keep a column."""
-        out = super().randomized_response(values, **options)
-        self.releases.append(_read_response(values, out, options))
-        return out.copy()
+        return self._keep(_read_response(values, super().randomized_response(values, **options), options))
+
+    def noisy_max(self, scores: np.ndarray, **options: Any) -> int:
+        """Release and keep a choice."""
+        return int(self._keep(_read_choice(scores, np.array(super().noisy_max(scores, **options)), options)))
+
+    def _keep(self, own: Release) -> np.ndarray:
+        kept = own if self._along is None else replace(own, out=_match(next(self._along, None), own).out)
+        self.releases.append(kept)
+        return kept.out.copy()
 
 
 class ReplayEnded(Exception):
@@ -124,17 +133,24 @@ class ReplayingMechanism(Mechanism):
         """Return the earlier release."""
         return self._replay(_read_response(values, values, options))
 
+    def noisy_max(self, scores: np.ndarray, **options: Any) -> int:
+        """Return the earlier release."""
+        return int(self._replay(_read_choice(scores, np.zeros(()), options)))
+
     def _replay(self, new: Release) -> np.ndarray:
-        old = next(self._earlier, None)
-        if old is None or (old.kind, old.name, old.index) != (new.kind, new.name, new.index):
-            found = "nothing more" if old is None else f"{old.kind} {old.name} {old.index}"
-            raise FairprivError(
-                f"the replayed run releases {new.kind} {new.name} {new.index}, the earlier one {found}."
-            )
+        old = _match(next(self._earlier, None), new)
         self.releases.append(new)
         if len(self.releases) == self._stop_at:
             raise ReplayEnded
         return old.out.copy()
+
+
+def _match(old: Release | None, new: Release) -> Release:
+    """Return the earlier release in place of a new one; FairprivError where they are not the same one."""
+    if old is None or (old.kind, old.name, old.index) != (new.kind, new.name, new.index):
+        found = "nothing more" if old is None else f"{old.kind} {old.name} {old.index}"
+        raise FairprivError(f"the replayed run releases {new.kind} {new.name} {new.index}, the earlier one {found}.")
+    return old
 
 
 def _read_sum(total: np.ndarray, out: np.ndarray, options: dict[str, Any], *, secret: bool) -> Release:
@@ -159,6 +175,12 @@ def _read_laplace(value: np.ndarray, out: np.ndarray, options: dict[str, Any]) -
 
 def _read_response(values: np.ndarray, out: np.ndarray, options: dict[str, Any]) -> Release:
     return Release(RESPONSE, options["purpose"], options["index"], _copy(values), 0.0, float(options["epsilon"]), out)
+
+
+def _read_choice(scores: np.ndarray, out: np.ndarray, options: dict[str, Any]) -> Release:
+    bound = float(options["sensitivity"])
+    scale = 2.0 * bound / float(options["epsilon"])
+    return Release(CHOICE, options["purpose"], options["index"], _copy(scores), bound, scale, out)
 
 
 def _copy(value: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairpriv_core.audit.attack import Train, replay
-from fairpriv_core.audit.observe import LAPLACE, RESPONSE, SUM, RecordingMechanism, Release
+from fairpriv_core.audit.observe import CHOICE, LAPLACE, RESPONSE, SUM, RecordingMechanism, Release
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.seeds import public_generator
 
@@ -105,7 +105,7 @@ def measure_noise(runs: Sequence[Sequence[Release]]) -> Noise | None:
         (release.out.ravel() - release.value) / (release.scale * (np.sqrt(2.0) if release.kind == LAPLACE else 1.0))
         for run in runs
         for release in run
-        if release.kind != RESPONSE and release.scale > 0
+        if release.kind not in (RESPONSE, CHOICE) and release.scale > 0
     ]
     if not pooled:
         return None
@@ -131,5 +131,5 @@ def _share(own: Release, other: Release, half: float) -> float:
     if own.kind == RESPONSE:
         return float((own.value != other.value).sum())
     move = other.value - (0.0 if own.sampled else own.value)
-    size = np.abs(move).sum() if own.kind == LAPLACE else np.linalg.norm(move)
+    size = np.linalg.norm(move, {LAPLACE: 1, CHOICE: np.inf}.get(own.kind, 2))
     return float(size) / own.bound * (1.0 if own.kind == SUM and own.sampled else half)

@@ -1,4 +1,4 @@
-"""`fairpriv datasets`, `methods`, `notions` and `confirm`: what there is, and what its owners ask."""
+"""`fairpriv datasets`, `methods`, `notions`, `confirm` and `croissant`: what there is, and what its owners ask."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from typing import Any
 
 import click
 
+from fairpriv_core import checks
 from fairpriv_core.cli import options
-from fairpriv_core.cli.output import Answer, print_answer, say
+from fairpriv_core.cli.output import Answer, print_answer, report, say
+from fairpriv_core.data import catalog as data_catalog
 from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.croissant import describe_problem
 from fairpriv_core.data.download import confirm
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.errors import BadInput
+from fairpriv_core.methods import catalog as method_catalog
 from fairpriv_core.methods.base import Method, Parameter, parameters
-from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.catalog import find_plugin, methods
+from fairpriv_core.notions import catalog as notion_catalog
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.runs import prose
@@ -32,6 +37,16 @@ def datasets(as_json: bool) -> None:
 def confirm_command(dataset: str) -> None:
     """Confirm what the owners of DATASET ask of its users; remembered for you on this machine."""
     say(confirm_terms(dataset))
+
+
+@click.command("croissant")
+@click.argument("dataset")
+@click.option("--out", help="Write here, in place of standard output.")
+def croissant_command(dataset: str, out: str | None) -> None:
+    """Describe the benchmark DATASET as Croissant metadata (JSON-LD): its code book and files, nothing of its rows."""
+    checks.known_names("dataset", (dataset,), problems())
+    answer = Answer(describe_problem(problems()[dataset]), "")
+    report(answer, out, as_json=True)
 
 
 @click.command("methods")
@@ -60,12 +75,15 @@ def confirm_terms(name: str) -> str:
 
 def answer_catalogue(name: str) -> Answer:
     """List "datasets", "methods" or "notions"."""
-    lists = {
-        "datasets": list_datasets,
-        "methods": list_methods,
-        "notions": list_notions,
-    }
-    found = lists[name]()
+    list_entries, list_plugins = {
+        "datasets": (list_datasets, data_catalog.list_plugins),
+        "methods": (list_methods, method_catalog.list_plugins),
+        "notions": (list_notions, notion_catalog.list_plugins),
+    }[name]
+    found = list_entries()
+    for plugin in list_plugins():
+        if plugin.fault is not None:
+            say(f"Warning: {plugin.fault}")
     return Answer({name: found}, prose.describe_catalogue(found))
 
 
@@ -115,6 +133,7 @@ def _describe_method(method: type[Method]) -> dict[str, Any]:
         "max_labels": info.max_labels,
         "citation": info.citation,
         "calibrates": info.calibrates,
+        "package": None if (plugin := find_plugin(info.name)) is None else plugin.package,
         "parameters": [_describe_parameter(name, *shown) for name, shown in parameters(method).items()],
     }
 

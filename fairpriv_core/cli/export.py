@@ -4,42 +4,70 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import cast
 
 import click
 
 from fairpriv_core.cli.output import check_folder, say, write_out
+from fairpriv_core.data.catalog import problems
 from fairpriv_core.errors import BadInput
+from fairpriv_core.paths import read_path
+from fairpriv_core.records.model import Model
+from fairpriv_core.records.onnx_graph import write_onnx
 from fairpriv_core.records.record import RAW
+from fairpriv_core.report.chosen import Chosen, choose_runs
 from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.export import ImageFormat
 from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
+from fairpriv_core.report.hub import write_hub
 from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.report.slides import NO_SLIDES
+from fairpriv_core.report.tracking import log_run
+from fairpriv_core.report.wording import epsilon_line
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.text import write_lines
 
 _OF_A_RUN = ("json", "csv")
-_FORMATS = (*_OF_A_RUN, "html", "pdf", "png", "svg", "zip", "toml", "ipynb", "md", "story", "summary", "pptx")
+_OF_A_MODEL = ("onnx", "hf", "mlflow")
+_FORMATS = (
+    *_OF_A_RUN,
+    *_OF_A_MODEL,
+    "html",
+    "pdf",
+    "png",
+    "svg",
+    "zip",
+    "toml",
+    "ipynb",
+    "md",
+    "story",
+    "summary",
+    "pptx",
+)
 _HELP = (
     "json: one run's record. csv: one run's curves, or the table of several. html, pdf: the report. png, svg: its "
     "first figure. toml: configs. ipynb: a notebook that repeats the runs. md: model cards. zip: everything. "
-    "story: a presentation in HTML, moved by the arrow keys. summary: it on one page of PDF. pptx: it as slides."
+    "story: a presentation in HTML, moved by the arrow keys. summary: it on one page of PDF. pptx: it as slides. "
+    "onnx: one run's model. hf: a folder with its model and card, as Hugging Face has them. mlflow: an MLflow run."
 )
+_FOR_WHOM = "Who will read it: analyst, but for hf and mlflow policy, where nothing else is said."
+_TERMS = "the terms of '{}' keep models of it where they were trained; take its record or a report."
 
 
 @click.command()
 @click.argument("keys", nargs=-1, required=True)
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="json", show_default=True, help=_HELP)
-@click.option(
-    "--audience", type=click.Choice(AUDIENCES), default="analyst", show_default=True, help="Who will read it."
-)
+@click.option("--audience", type=click.Choice(AUDIENCES), help=_FOR_WHOM)
 @click.option("--out", help="Write here, in place of standard output.")
-def export(keys: tuple[str, ...], form: str, audience: Audience, out: str | None) -> None:
+def export(keys: tuple[str, ...], form: str, audience: Audience | None, out: str | None) -> None:
     """Take runs away: a record, curves, or a report; for policy with numbers that epsilon covers or that are public."""
+    if form in _OF_A_MODEL:
+        say(_export_model(keys, form, audience or ("analyst" if form == "onnx" else "policy"), out))
+        return
     check_folder(out)
-    content = _make(keys, form, audience)
+    content = _make(keys, form, audience or "analyst")
     if out is not None:
         write_out(out, content)
     elif sys.stdout.isatty() and b"\0" in content[:1024]:
@@ -69,6 +97,51 @@ def _write_form(report: Report, form: str) -> bytes:
     if form not in forms:
         raise BadInput(NO_SLIDES, field="format")
     return forms[form].make(report, say)
+
+
+def _export_model(keys: Sequence[str], form: str, audience: Audience, out: str | None) -> str:
+    """Write or log one run with its model; return the sentence that says where it is."""
+    if len(keys) != 1:
+        raise BadInput(f"{form} is of one run's model: name one key, got {len(keys)}.", field="key")
+    if (out is None) != (form == "mlflow"):
+        named = "MLFLOW_TRACKING_URI says where" if form == "mlflow" else "name it with --out"
+        raise BadInput(
+            f"{form} {'takes no --out' if form == 'mlflow' else 'is written to a place'}: {named}.", field="out"
+        )
+    with open_store() as store:
+        data = gather_report(store, keys)
+        (chosen,) = choose_runs(data, audience)
+        files = _read_model(store, chosen)
+    if form == "mlflow":
+        return log_run(chosen, audience, files)
+    if form == "hf":
+        return _write_folder(str(out), write_hub(chosen, audience, files))
+    check_folder(out)
+    about = {"key": chosen.record["key"], "privacy": epsilon_line(chosen.record)}
+    write_out(str(out), write_onnx(Model.read(files.__getitem__), about))
+    return f"written to {out}: it takes encoded columns, whose names are in its metadata under 'features'"
+
+
+def _read_model(store: RunStore, chosen: Chosen) -> dict[str, bytes]:
+    """Return a model's files; BadInput where the terms of its data keep them here."""
+    problem = problems().get(chosen.record["config"]["data"]["dataset"] or "")
+    if problem is not None and problem.terms:
+        raise BadInput(_TERMS.format(problem.name), field="format")
+    return Model.read(partial(store.artifact, chosen.record["key"])).write()
+
+
+def _write_folder(out: str, files: Mapping[str, bytes]) -> str:
+    """Write files into a new folder; BadInput for one that holds something already."""
+    folder = read_path(out, field="out")
+    try:
+        folder.mkdir(exist_ok=True)
+        if any(folder.iterdir()):
+            raise BadInput(f"out must be a new folder, or an empty one, got {out}.", field="out")
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        raise BadInput(f"out cannot be written: {out} ({error.strerror}).", field="out") from error
+    return f"written to {out}: {', '.join(files)}"
 
 
 def _export_run(key: str, form: str) -> str:

@@ -15,13 +15,13 @@ import fairpriv_core
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, print_answer
 from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import DASHES, MARKERS
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.plugins import NAME
 from fairpriv_core.report.learn_ideas import IDEAS
-from fairpriv_core.report.styles import DASHES, MARKERS
 
 CATALOGUE, EXAMPLES = "fairpriv_core/methods/catalog.py", "tests/methods/examples/dp_sgd_family.py"
-_NAME = re.compile(r"[a-z][a-z0-9_]{1,39}")
 _SKELETON = Template('''"""$title: what it protects and what it pursues, in one line (Author, year)."""
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def write_method(name: str, root: Path) -> list[str]:
 
 
 def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name) or keyword.iskeyword(name) or name.endswith("_") or "__" in name:
+    if not NAME.fullmatch(name) or keyword.iskeyword(name) or name.endswith("_") or "__" in name:
         raise BadInput(
             "a method's name has 2 to 40 small letters, digits and single underscores and is no word of Python, "
             f"such as my_method; got '{name}'.",

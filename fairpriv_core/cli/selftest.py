@@ -26,7 +26,7 @@ from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.base import Method, parameters
-from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
+from fairpriv_core.methods.catalog import DEFAULT_METHOD, find_plugin, methods
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
@@ -83,7 +83,8 @@ def run_checks() -> Iterator[Checked]:
 def check_methods() -> str:
     """Train every method for a moment: it releases what it announced, and its epsilon follows from that alone."""
     some = load_dataset(DATA).take(np.arange(ROWS))
-    for method in methods().values():
+    own = [method for name, method in methods().items() if find_plugin(name) is None]
+    for method in own:
         record = run_in_memory(_configure(method, IN_MEMORY), some).record
         if record.event != record.released:
             raise Unwell(f"method '{record.config['method']['name']}' released something else than it announced.")
@@ -92,7 +93,7 @@ def check_methods() -> str:
         again = epsilon(from_json(record.event), DELTA)
         if not (record.epsilon == again and again <= EPSILON):
             raise Unwell(f"method '{method.info.name}' states epsilon {record.epsilon}; its releases cost {again}.")
-    return f"All {len(methods())} methods train, and each epsilon follows from what was released."
+    return f"All {len(own)} methods train, and each epsilon follows from what was released."
 
 
 def check_store(store: RunStore, place: str) -> str:

@@ -1,9 +1,13 @@
-"""The benchmarks, one `Problem` each: where its files are, what is predicted, whose groups, what to beware of."""
+"""The benchmarks, one `Problem` each: where its files are, what is predicted, whose groups, what to beware of.
+
+Other packages offer theirs (docs/plugins.md).
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from fairpriv_core import plugins
 from fairpriv_core.data.codebooks import (
     ACS,
     ADULT,
@@ -16,6 +20,7 @@ from fairpriv_core.data.codebooks import (
     PARKINSONS,
     PARKINSONS_SUBJECT,
 )
+from fairpriv_core.data.declaration import check_problem
 from fairpriv_core.data.image_benchmarks import MNIST_UNBALANCED, UTKFACE, UTKFACE_128
 from fairpriv_core.data.problem import Categorical, Grouping, Keep, Label, Layout, Numeric, Problem, Source
 from fairpriv_core.data.synthetic import CONTRACTS, REGIONS, SHIFTS, generate
@@ -278,12 +283,24 @@ _ACS = Problem(
     ),
 )
 
+_TABLES = (_SYNTHETIC, _ADULT, _BANK, _BANK_NO_DURATION, _COMPAS, _CREDIT, _DUTCH, _PARKINSONS, _ACS)
+_PROBLEMS = (*_TABLES, MNIST_UNBALANCED, UTKFACE, UTKFACE_128)
+
 
 def problems() -> dict[str, Problem]:
-    """Return every benchmark by name, the embedded default first."""
-    tables = (_SYNTHETIC, _ADULT, _BANK, _BANK_NO_DURATION, _COMPAS, _CREDIT, _DUTCH, _PARKINSONS, _ACS)
-    every = (*tables, MNIST_UNBALANCED, UTKFACE, UTKFACE_128)
-    return {problem.name: problem for problem in every}
+    """Return every benchmark by name, the embedded default first, those of other packages last."""
+    offered = {plugin.name: plugin.found for plugin in list_plugins() if plugin.fault is None}
+    return {**own_problems(), **offered}
+
+
+def own_problems() -> dict[str, Problem]:
+    """Return the project's own benchmarks: of others nobody here knows whether everybody may have their rows."""
+    return {problem.name: problem for problem in _PROBLEMS}
+
+
+def list_plugins() -> tuple[plugins.Plugin, ...]:
+    """Return what other packages offer as data sets, with what is wrong of those that are left out."""
+    return plugins.load_plugins(plugins.DATA_SETS, [problem.name for problem in _PROBLEMS], check_problem)
 
 
 def default_split(dataset: str | None) -> str:

@@ -210,7 +210,8 @@ class ModuleShape:
     def to_json(self) -> dict[str, Any]:
         """Return the description that is stored with a trained model: a reference and hashes, never code.
 
-        `code` tells the package's sources, `fixed` all that is not trained: frozen parameters and buffers.
+        `code` tells the package's sources, `fixed` all that is not trained: frozen parameters and buffers. `tensors`
+        are the names and shapes of what is, in the order in which the parameters (P,) hold them.
         """
         return {
             "kind": MODULE_KIND,
@@ -220,6 +221,7 @@ class ModuleShape:
             "size": list(self.size_in),
             "labels": self.labels,
             "parameters": self.size,
+            "tensors": self._opened.tensors,
         }
 
     @staticmethod

@@ -12,13 +12,17 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events
 
+#: how a method may be drawn: colours by their names in report/styles.py, dashes and markers as plotly has them
+COLORS = ("blue", "sky", "vermilion", "green", "purple", "orange", "yellow", "grey", "ink")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star", "hexagon", "pentagon")
 ThreatModel = Literal["attribute", "record"]
 Variant = Literal["proved", "published"]
 
 
 @dataclass(frozen=True)
 class Style:
-    """How figures draw a method: a colour, a dash and a marker by their names in report/styles.py.
+    """How figures draw a method: one of COLORS, of DASHES and of MARKERS.
 
     `legend` is what legends and tables call the method; "" where that is its title.
     """

@@ -1,8 +1,17 @@
-"""Every method by name. To add one, write its file and add its line here."""
+"""Every method by name. To add one, write its file and add its line here.
+
+Other packages offer theirs (docs/plugins.md). Such a method promises what its author claims: nobody here has read its
+code, so no epsilon of it counts as proved, whatever it says itself.
+"""
 
 from __future__ import annotations
 
-from fairpriv_core.methods.base import Method
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from fairpriv_core import plugins
+from fairpriv_core.methods.base import FitsAlone, Method, MethodInfo, NotPrivate, Style
+from fairpriv_core.methods.declaration import check_declaration
 from fairpriv_core.methods.dp_fedavg import DpFedAvg
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.dp_fermi_record import DpFermiRecord
@@ -70,6 +79,60 @@ REFERENCE_METHOD = Plain.info.name
 DEFAULT_METHOD, DEFAULT_METHOD_OF_CLASSES = PfLd.info.name, FairDpAdaptive.info.name
 
 
-def methods() -> dict[str, type[Method]]:
-    """Return the catalogue: name -> class."""
-    return {method.info.name: method for method in _METHODS}
+#: why no epsilon of another package's method is proved; the package goes in
+CLAIMED = (
+    "It is the claim of the method's author: the method comes with package {}, whose code is not this project's. What "
+    "passes the mechanism is counted; nobody here has proved its bounds, nor that nothing leaves beside it."
+)
+
+
+class Catalogue(dict[str, type[Method]]):
+    """Name -> class. A name that is not here, but that a stored run may have, stands for a method that is gone."""
+
+    def __missing__(self, name: str) -> type[Method]:
+        info = MethodInfo(
+            name=name,
+            title=f"{name} (not installed)",
+            style=Style("grey", "dot", "circle"),
+            summary="No installed package offers this method any more.",
+            citation="–",
+            threat_model=None,
+            notions=(),
+        )
+        return cast(type[Method], type("Gone", (_Gone,), {"info": info}))
+
+
+def methods() -> Catalogue:
+    """Return the catalogue: the project's own methods, then those of other packages that declare themselves rightly."""
+    own = {method.info.name: method for method in _METHODS}
+    return Catalogue({**own, **{plugin.name: plugin.found for plugin in list_plugins() if plugin.fault is None}})
+
+
+def list_plugins() -> tuple[plugins.Plugin, ...]:
+    """Return what other packages offer as methods, with what is wrong of those that are left out."""
+    return plugins.load_plugins(plugins.METHODS, [method.info.name for method in _METHODS], check_declaration)
+
+
+def find_plugin(name: str) -> plugins.Plugin | None:
+    """Return the plug-in that the method called `name` is; None for one of the project's own."""
+    return next((plugin for plugin in list_plugins() if plugin.name == name and plugin.fault is None), None)
+
+
+def why_unproved(method: Method) -> str | None:
+    """Return why no finite epsilon is proved for these settings; None where the project proves one."""
+    plugin = find_plugin(method.info.name)
+    return method.unproved_reason() or (None if plugin is None else CLAIMED.format(plugin.package))
+
+
+def name_accounting(method: Method) -> str | None:
+    """Return how a method's epsilon is accounted: "proved", "published" for what is claimed, None if not private."""
+    if method.info.threat_model is None:
+        return None
+    return getattr(method, "variant", "proved") if find_plugin(method.info.name) is None else "published"
+
+
+@dataclass(frozen=True)
+class _Gone(NotPrivate, FitsAlone):
+    """What is left of a method whose package is not installed: a name, and nothing that can be trained or promised."""
+
+    info: ClassVar[MethodInfo]

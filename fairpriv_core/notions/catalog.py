@@ -1,7 +1,9 @@
-"""The fairness notions. To add one, add an entry."""
+"""The fairness notions. To add one, add an entry; other packages offer theirs (docs/plugins.md)."""
 
 from __future__ import annotations
 
+from fairpriv_core import plugins
+from fairpriv_core.notions.declaration import check_notion
 from fairpriv_core.notions.notion import Notion
 
 _NOTIONS = (
@@ -75,10 +77,16 @@ DEFAULT_NOTION = _NOTIONS[0].name
 
 
 def notions() -> dict[str, Notion]:
-    """Return every notion by name, in the order in which forms show them."""
-    return {notion.name: notion for notion in _NOTIONS}
+    """Return every notion by name, in the order in which forms show them, those of other packages last."""
+    offered = {plugin.name: plugin.found for plugin in list_plugins() if plugin.fault is None}
+    return {**{notion.name: notion for notion in _NOTIONS}, **offered}
+
+
+def list_plugins() -> tuple[plugins.Plugin, ...]:
+    """Return what other packages offer as notions, with what is wrong of those that are left out."""
+    return plugins.load_plugins(plugins.NOTIONS, [notion.name for notion in _NOTIONS], check_notion)
 
 
 def list_gaps(name: str) -> list[str]:
     """Return the metrics of the gaps that a run with notion `name` shows: its own, then those that any run does."""
-    return list(dict.fromkeys([f"{name}_gap", *(each.metric for each in _NOTIONS if each.beside_others)]))
+    return list(dict.fromkeys([f"{name}_gap", *(each.metric for each in notions().values() if each.beside_others)]))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from fairpriv_core.data.catalog import problems
+from fairpriv_core.data.catalog import own_problems, problems
 from fairpriv_core.data.problem import Problem
 from fairpriv_core.data.roles import list_meant, parse_label, parse_sensitive, split_crossed
 from fairpriv_core.methods.base import Method
@@ -75,7 +75,7 @@ def find_published(sha256: str) -> str | None:
 
 def is_published(file_id: str) -> bool:
     """Return whether a file's id is that of a published file."""
-    return any(file_id in _list_ids(problem) for problem in problems().values())
+    return any(file_id in _list_ids(problem) for problem in own_problems().values())
 
 
 def name_bytes(sha256: str) -> str:

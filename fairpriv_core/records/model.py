@@ -1,9 +1,14 @@
-"""A trained model as files, npz and JSON (parameters, network, encoder, threshold, names); its decisions on rows."""
+"""A trained model as files: parameters, and JSON (network, encoder, threshold, names); its decisions on rows.
+
+Parameters are an npz file. Those of a person's own PyTorch module are safetensors: named tensors that load into the
+module, with its reference and hashes in the header, and never code.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +21,7 @@ from fairpriv_core.data.encode import Encoder
 from fairpriv_core.data.own_images import read_images
 from fairpriv_core.data.read import ReadAs, read_table
 from fairpriv_core.data.roles import Groups
+from fairpriv_core.engine.modules import MODULE_KIND
 from fairpriv_core.engine.predict import THRESHOLD, decision_thresholds, is_randomised, needs_group, predict_proba
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
@@ -23,8 +29,9 @@ from fairpriv_core.notions.rates import TWO, decide
 from fairpriv_core.paths import read_path
 from fairpriv_core.text import write_lines
 
-PARAMETERS, DESCRIPTION = "model.npz", "model.json"
+PARAMETERS, TENSORS, DESCRIPTION = "model.npz", "model.safetensors", "model.json"
 FORMAT = 1
+_HEAD = 8  # bytes that hold the length of a header of safetensors
 
 
 @dataclass(frozen=True)
@@ -56,16 +63,13 @@ class Model:
         described = json.loads(find(DESCRIPTION))
         if described["format"] != FORMAT:
             raise BadInput(f"the model has format {described['format']}; this version reads format {FORMAT}.")
-        with np.load(io.BytesIO(find(PARAMETERS)), allow_pickle=False) as stored:
-            parameters = stored["parameters"]
+        parameters = _read_parameters(described["network"], find)
         names = tuple(described["label_names"]), tuple(described["feature_names"])
         image = tuple(described["image"]) if described.get("image") is not None else None
         return cls(described["network"], parameters, described["encoder"], described.get("grouping"), *names, image)
 
     def write(self) -> dict[str, bytes]:
         """Return the model's files by name."""
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, parameters=self.parameters)
         description = {
             "format": FORMAT,
             "network": self.network,
@@ -76,7 +80,8 @@ class Model:
             "feature_names": list(self.feature_names),
             **({} if self.image is None else {"image": list(self.image)}),
         }
-        return {PARAMETERS: buffer.getvalue(), DESCRIPTION: json.dumps(description, indent=1).encode()}
+        name, parameters = _write_parameters(self.network, self.parameters)
+        return {name: parameters, DESCRIPTION: json.dumps(description, indent=1).encode()}
 
     def score(self, data: Dataset) -> np.ndarray:
         """Return the scores (n, l) of the labels on encoded data."""
@@ -116,3 +121,36 @@ class Model:
         table = read_table(path, read_as={each.name: ReadAs("date") for each in encoder.schema if each.date}).table
         group = Groups.from_json(self.grouping).assign(table) if needs_group(self.network) else None
         return encoder.transform(table), group
+
+
+def _write_parameters(network: Mapping[str, Any], parameters: np.ndarray) -> tuple[str, bytes]:
+    """Return the name and the content of the file that holds the parameters (P,)."""
+    if not _has_tensors(network):
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, parameters=parameters)
+        return PARAMETERS, buffer.getvalue()
+    flat = np.ascontiguousarray(parameters, dtype="<f4")
+    told = {name: str(network[name]) for name in ("reference", "code", "fixed")}
+    header: dict[str, Any] = {"__metadata__": {"format": "pt", **told}}
+    end = 0
+    for name, shape in network["tensors"].items():
+        start, end = end, end + flat.itemsize * math.prod(shape)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [start, end]}
+    head = json.dumps(header).encode()
+    head += b" " * (-len(head) % _HEAD)  # tensors begin at a multiple of their size
+    return TENSORS, len(head).to_bytes(_HEAD, "little") + head + flat.tobytes()
+
+
+def _read_parameters(network: Mapping[str, Any], find: Callable[[str], bytes]) -> np.ndarray:
+    """Return the parameters (P,) that `_write_parameters` wrote; modules of earlier versions have an npz file too."""
+    if not _has_tensors(network):
+        with np.load(io.BytesIO(find(PARAMETERS)), allow_pickle=False) as stored:
+            parameters: np.ndarray = stored["parameters"]
+            return parameters
+    content = find(TENSORS)
+    start = _HEAD + int.from_bytes(content[:_HEAD], "little")
+    return np.frombuffer(content, dtype="<f4", offset=start).astype(np.float32)
+
+
+def _has_tensors(network: Mapping[str, Any]) -> bool:
+    return network["kind"] == MODULE_KIND and "tensors" in network

@@ -22,6 +22,7 @@ from fairpriv_core.engine.networks import count_known
 from fairpriv_core.engine.training import CPU, find_device
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.catalog import find_plugin, name_accounting, why_unproved
 from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.accountants import epsilon as proved_epsilon
@@ -90,7 +91,7 @@ def plan_evaluation(config: RunConfig, method: Method, n_train: int) -> Events:
     target, price = config.epsilon, price_schema(config.to_json(), method.info.threat_model)
     if target is None:
         events = (*price, *method.event(n_train))
-        target = math.inf if method.unproved_reason() else proved_epsilon(events, config.delta)
+        target = math.inf if why_unproved(method) else proved_epsilon(events, config.delta)
     if not 0 < target < math.inf:
         if not config.private_evaluation:
             return ()
@@ -121,7 +122,9 @@ class RunRecord:
         config: `RunConfig.to_json()`; with it the run can be repeated.
         threat_model, variant: what epsilon protects and how it was accounted; None for a method that is not private.
         epsilon: proved, by privacy loss distributions, of `event`; None with `epsilon_reason`.
-        epsilon_published: what the paper's own accounting claims for the same noise, rate and steps.
+        epsilon_published: what the paper's own accounting claims for the same noise, rate and steps; of a method of
+            another package what its author claims.
+        author: the package, with its version, that such a method comes from; None for the project's own.
         epsilon_if_secret: in replay mode, what epsilon would be had the noise been secret.
         event: what epsilon accounts for, a paid schema included.
         released: what the mechanism counted (less, if the run was cut short).
@@ -161,6 +164,7 @@ class RunRecord:
     warnings: tuple[str, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None
+    author: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -219,7 +223,7 @@ def draft_record(
         status="running",
         config=config.to_json(),
         threat_model=method.info.threat_model,
-        variant=None if method.info.threat_model is None else getattr(method, "variant", "proved"),
+        variant=name_accounting(method),
         epsilon=None,
         epsilon_published=published_epsilon(method, train.n, config.delta),
         epsilon_reason=None,
@@ -230,8 +234,9 @@ def draft_record(
         assumptions=(*assumed, *method.assumptions(), *((SPLIT_ASSUMED,) if evaluation else ())),
         calibrated=method_to_json(method),
         data=_describe(config, train, test),
-        versions={**library_versions(), **name_sources(network_of(method)), **_name_device()},
+        versions={**library_versions(), **name_plugin(method), **name_sources(network_of(method)), **_name_device()},
         warnings=_warn(config, method, train),
+        author=name_author(method),
     )
     return _state(draft, method, with_evaluation(method.event(train.n), evaluation))
 
@@ -348,6 +353,15 @@ def name_sources(network: str) -> dict[str, str]:
     return {"network": hash_sources(network), "opacus": metadata.version("opacus")} if is_module(network) else {}
 
 
+def name_plugin(method: Method) -> dict[str, str]:
+    """Return the package, with its version, of a method that is not the project's own, and a SHA-256 of its sources.
+
+    {} for one of the project's own.
+    """
+    plugin = find_plugin(method.info.name)
+    return {} if plugin is None else {"plug-in": plugin.package, "plug-in sources": hash_sources(plugin.reference)}
+
+
 def _name_device() -> dict[str, str]:
     """Return {"device": its name} where runs do not multiply on the processor."""
     return {} if find_device() == CPU else {"device": find_device()}
@@ -385,7 +399,7 @@ def state_epsilon(method: Method, events: Events, *, delta: float, replay_noise:
     """Return what holds for `method` having released `events`, by privacy loss distributions."""
     if method.info.threat_model is None:
         return Statement(epsilon_reason=f"Method '{method.info.name}' is not private: it adds no noise.")
-    unproved = method.unproved_reason()
+    unproved = why_unproved(method)
     if unproved is not None:
         return Statement(epsilon_reason=unproved)
     value = proved_epsilon(events, delta) if events else 0.0
@@ -397,9 +411,22 @@ def state_epsilon(method: Method, events: Events, *, delta: float, replay_noise:
     return Statement(epsilon=value)
 
 
+def name_author(method: Method) -> str | None:
+    """Return the package, with its version, that a method comes from; None for one of the project's own."""
+    plugin = find_plugin(method.info.name)
+    return None if plugin is None else plugin.package
+
+
 def published_epsilon(method: Method, n_train: int, delta: float) -> float | None:
-    """Return what the paper's own accounting claims; None where it claims nothing finite."""
-    claim = method.published_epsilon(n_train, delta)
+    """Return what the paper's own accounting claims; None where it claims nothing finite.
+
+    Of another package's method that has no reason against it: what is proved of the releases that it announces, were
+    their bounds what its author says.
+    """
+    if name_author(method) is not None and method.unproved_reason() is None and method.info.threat_model is not None:
+        claim: float | None = proved_epsilon(method.event(n_train), delta)
+    else:
+        claim = method.published_epsilon(n_train, delta)
     return claim if claim is not None and math.isfinite(claim) else None
 
 

@@ -55,11 +55,13 @@ RECORD = (
     Piece("metrics_private", "released", "follows from the noisy counts of the private evaluation"),
     Piece("warnings", "public", "sentences that settings and the number of rows choose"),
     Piece("notes", "released", "multipliers, noisy counts and certificates, which follow from the releases"),
+    Piece("author", "public", "the package that offers the method"),
     Piece("error", "released", "why a run broke off: settings, or noisy counts with their values"),
 )
 #: the files of a trained model
 MODEL = (
     Piece("model.npz", "released", "the last iterate; all iterates are released"),
+    Piece("model.safetensors", "released", "the same of a person's own network, by the names of its tensors"),
     Piece("model.json", "released", "network, encoder, declared groups, thresholds that follow from the releases"),
 )
 #: curves, by what their names begin with; every other one is a method's own

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from fairpriv_core import checks
-from fairpriv_core.data.catalog import default_split, problems
+from fairpriv_core.data.catalog import default_split, own_problems, problems
 from fairpriv_core.data.download import hash_file
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.table_schema import find_compared, from_text, to_text
@@ -81,9 +81,10 @@ def name_file(data: Mapping[str, Any]) -> str | None:
 def is_published(data: Mapping[str, Any]) -> bool:
     """Return whether a config's data are rows that everybody can have, so that a digest of them tells nothing.
 
-    Of a person's own file or folder it would confirm a guess of the protected values.
+    Of a person's own file or folder it would confirm a guess of the protected values. Data of another package count as
+    such.
     """
-    problem = problems().get(data.get("dataset") or "")
+    problem = own_problems().get(data.get("dataset") or "")
     return problem is not None and not problem.people
 
 

@@ -69,7 +69,7 @@ _NOT_FAIR = (
     "ε does not say that the model is fair, nor that its decisions are right: it limits what the model tells about one "
     "person."
 )
-_PRIVACY_HEAD = ("run", "protects", "budget asked for", "ε proved", "δ", "ε by the paper's accounting")
+_PRIVACY_HEAD = ("run", "protects", "budget asked for", "ε proved", "δ", "ε by the paper's or author's accounting")
 _SEEDS = ("seed", "replay_noise")
 _APPENDIX = "From here on: for whoever checks the runs or repeats them. It uses the methods' own terms."
 _NOT_SHOWN = "A run without privacy and fairness is not shown: no ε covers its numbers."
@@ -227,7 +227,9 @@ def _compare_claims(chosen: Sequence[Chosen]) -> dict[str, list[str]]:
     for each in chosen:
         claimed, proved = each.record["epsilon_published"], each.record["epsilon"]
         if claimed is not None and epsilon_text(claimed) != epsilon_text(proved):
-            line = "The method's paper claims a number that is not proved; it is not shown."
+            author = each.record.get("author")
+            who = "The method's paper" if author is None else f"The author of {author}"
+            line = f"{who} claims a number that is not proved; it is not shown."
             if proved is not None:
                 other = "smaller" if claimed < proved else "larger"
                 line = f"The method's paper computes a {other} number; we show the one that is proved."

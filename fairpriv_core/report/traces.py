@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from fairpriv_core.methods.base import DASHES
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.figure import Kind, Series, Value
 from fairpriv_core.report.layout import axis_suffix, rich
-from fairpriv_core.report.styles import DASHES, LineStyle, Theme, color_on, fill, style_of
+from fairpriv_core.report.styles import LineStyle, Theme, color_on, fill, style_of
 
 Trace = dict[str, Any]
 PATTERNS = ("", "/", ".", "x", "\\", "-")  # in the order of DASHES

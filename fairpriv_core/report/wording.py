@@ -143,7 +143,15 @@ def _tell_epsilon(record: Mapping[str, Any]) -> str:
     would = (
         "" if secret is None else f" With secret noise it would be ε = {epsilon_text(secret)} ({delta}), {protects}."
     )
-    return f"No proved ε: {reason}{would}{_as_published(published, delta, protects)}"
+    claimed = (
+        "" if published is None else f" {name_claimant(record.get('author'))} claims ε = {epsilon_text(published)}"
+    )
+    return f"No proved ε: {reason}{would}" + (f"{claimed} ({delta}), {protects}." if claimed else "")
+
+
+def name_claimant(author: str | None) -> str:
+    """Return who claims an ε that is not proved, to begin a sentence: a paper, or the `author` of a plug-in."""
+    return "The paper's accounting" if author is None else f"The author of {author}"
 
 
 def raw_text(*, public_accuracy: bool) -> str:
@@ -198,9 +206,3 @@ def metric_title(name: str) -> str:
         return f"Decided '{name.removeprefix(DECIDED)}'"
     special = {"roc_auc": "ROC-AUC", "ermi": "ERMI", "ermi_equalized_odds": "ERMI given the label"}
     return special.get(name) or name.replace("_", " ").capitalize()
-
-
-def _as_published(published: float | None, delta: str, protects: str) -> str:
-    if published is None:
-        return ""
-    return f" The paper's accounting claims ε = {epsilon_text(published)} ({delta}), {protects}."

@@ -9,10 +9,11 @@ from typing import Any
 from fairpriv_core import checks
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.catalog import name_accounting
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.records.config import DEFAULT_DELTA, read_delta, read_epsilon
 from fairpriv_core.records.parameters import method_to_json, read_method
-from fairpriv_core.records.record import published_epsilon, state_epsilon
+from fairpriv_core.records.record import name_author, published_epsilon, state_epsilon
 
 
 def account(
@@ -33,12 +34,13 @@ def account(
     return {
         "method": method.info.name,
         "threat_model": method.info.threat_model,
-        "variant": None if method.info.threat_model is None else getattr(method, "variant", "proved"),
+        "variant": name_accounting(method),
         "dataset_size": dataset_size,
         "groups": groups,
         "delta": least,
         **asdict(state_epsilon(method, events, delta=least)),
         "epsilon_published": published_epsilon(method, dataset_size, least),
+        "author": name_author(method),
         "noise_multipliers": {name: value for name, value in settings.items() if name.startswith("noise_")},
         "steps": method.steps(dataset_size),
         "event": events_of.to_json(events),

@@ -37,6 +37,7 @@ from fairpriv_core.engine.networks import MLP
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods.base import FitsAlone, Method
+from fairpriv_core.methods.catalog import why_unproved
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.rates import TWO
 from fairpriv_core.privacy.accountants import coarse_epsilon, epsilon
@@ -45,7 +46,7 @@ from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.parameters import method_to_json
-from fairpriv_core.records.record import RunRecord, library_versions, method_of
+from fairpriv_core.records.record import RunRecord, library_versions, method_of, published_epsilon
 from fairpriv_core.seeds import public_generator
 from fairpriv_core.store.audits import AuditStore
 from fairpriv_core.store.runs import RunStore, open_store
@@ -216,7 +217,7 @@ def attack_pair(
             "delta": each,
             "lower_bound": lower_bound(tests, each, confidence=plan.confidence, among=among),
             "epsilon": proved(method, rows, each),
-            "epsilon_published": method.published_epsilon(rows, each) if each == delta else None,
+            "epsilon_published": published_epsilon(method, rows, each) if each == delta else None,
         }
         for each in deltas
     ]
@@ -294,7 +295,7 @@ def make_trainer(method: Method, *, notion: str, seed: int) -> Train:
 
 def proved(method: Method, rows: int, delta: float) -> float | None:
     """Return the epsilon that is proved of the method's event on `rows` rows; None where none is."""
-    private = method.info.threat_model is not None and method.unproved_reason() is None
+    private = method.info.threat_model is not None and why_unproved(method) is None
     return epsilon(method.event(rows), delta) if private else None
 
 

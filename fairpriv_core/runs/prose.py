@@ -67,7 +67,9 @@ def describe_epsilon(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
     if stated["epsilon_if_secret"] is not None:
         lines.append(("  if secret", f"{epsilon_text(stated['epsilon_if_secret'])}, had the noise been secret"))
     if claimed is not None:
-        lines.append(("  published", f"{epsilon_text(claimed)}, by the paper's own accounting"))
+        author = stated.get("author")
+        how = "by the paper's own accounting" if author is None else f"as the author of {author} claims"
+        lines.append(("  published", f"{epsilon_text(claimed)}, {how}"))
     lines += [("delta", f"{delta:g}"), ("protects", sentence(proved, delta, threat_model, unit))]
     return lines
 

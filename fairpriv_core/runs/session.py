@@ -20,6 +20,7 @@ from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Observer, Snapshot, Training, Unwatched, find_device
 from fairpriv_core.errors import BadInput, Damaged, RunFailed, StoreError
+from fairpriv_core.methods.catalog import why_unproved
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
 from fairpriv_core.privacy.event import Events, from_json
@@ -28,7 +29,7 @@ from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig, build_shape
 from fairpriv_core.records.paid import price_schema
 from fairpriv_core.records.plan import Plan
-from fairpriv_core.records.record import RunRecord, name_sources
+from fairpriv_core.records.record import RunRecord, name_plugin, name_sources
 from fairpriv_core.records.reuse import count_shared, name_stream
 from fairpriv_core.store.checkpoint import Checkpoint, bind, check_binding, pack
 from fairpriv_core.store.claim import LEASE_SECONDS, Beginning, Claim, LeaseLost, Progress
@@ -97,7 +98,7 @@ class FitObserver:
         self._live: LiveEpsilon | None = None
         self._before = price_schema(plan.draft.config, plan.draft.threat_model)
         planned = plan.method.event(plan.train.n)
-        if alone and planned and plan.method.unproved_reason() is None:
+        if alone and planned and why_unproved(plan.method) is None:
             self._live = LiveEpsilon((*self._before, *planned), plan.config.delta)
 
     def open(self, observer: Observer, mechanism: Mechanism, checkpoint: Mapping[str, Any] | None = None) -> Training:
@@ -210,7 +211,8 @@ class RunSession:
         shape = build_shape(plan.method, plan.train)
         own = {**shape.to_json(), **name_sources(shape.reference)} if isinstance(shape, ModuleShape) else None
         settings, data = self.claim.config, seal(plan.train.digest)
-        self._binding = bind(settings=settings, data=data, network=own, device=find_device())
+        method = name_plugin(plan.method)
+        self._binding = bind(settings=settings, data=data, method=method, network=own, device=find_device())
         self.watch = FitObserver(plan, alone=self.watches)
         if self._damaged:
             raise RunFailed(_DAMAGED.format(key=self.claim.key))

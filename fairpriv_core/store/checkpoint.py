@@ -24,7 +24,7 @@ from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.record import library_versions
 
 _HEAD = 4  # bytes that hold the header's length
-_VERSIONS = {"network", "device", "code", "libraries"}
+_VERSIONS = {"method", "network", "device", "code", "libraries"}
 
 
 class OtherVersion(RunFailed):
@@ -59,15 +59,21 @@ def pack(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def bind(
-    *, settings: Mapping[str, Any], data: str, network: Mapping[str, Any] | None = None, device: str = CPU
+    *,
+    settings: Mapping[str, Any],
+    data: str,
+    method: Mapping[str, Any] | None = None,
+    network: Mapping[str, Any] | None = None,
+    device: str = CPU,
 ) -> dict[str, Any]:
     """Return what a checkpoint made now is bound to: settings, data (a keyed digest), code and library versions.
 
-    `network` describes one of a person's own, with the hashes of its sources and of what it does not train. On another
-    `device` sums have other bits.
+    `method` describes one of another package and `network` one of a person's own, with the hashes of their sources and
+    of what the network does not train. On another `device` sums have other bits.
     """
     asked = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    where = {"network": None if network is None else dict(network), "device": None if device == CPU else device}
+    theirs = {"method": dict(method) if method else None, "network": None if network is None else dict(network)}
+    where = {**theirs, "device": None if device == CPU else device}
     return {"settings": asked, "data": data, **where, "code": hash_code(), "libraries": library_versions()}
 
 

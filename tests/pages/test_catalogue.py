@@ -160,11 +160,11 @@ def test_learn_has_a_card_of_everything(store: RunStore, open_page: Open) -> Non
 
 def test_the_strip_names_every_choice(store: RunStore) -> None:
     def draw() -> None:
-        from pages.widgets.app.strip import show_strip
+        from pages.widgets.app.strip import hold_strip, show_strip
         from pages.widgets.shared.state import enter
 
         enter("train")
-        show_strip("Train")
+        show_strip("Train", *hold_strip())
 
     for name, kind in methods().items():
         page = AppTest.from_function(draw)

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.widgets.run.outcome import offer_files
 
 FILES = ["Record (JSON)", "Config (TOML)"]
-MODEL = ["Model (model.npz)", "Model (model.json)"]
+MODEL = ["Model (model.npz)", "Model (model.safetensors)", "Model (model.json)"]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import load
 
 from fairpriv_core.data.dataset import Dataset, load_dataset
 from fairpriv_core.data.problem import DataSpec, Numeric
@@ -143,3 +145,25 @@ def test_of_many_labels_the_largest_score_decides_and_each_is_counted(
     assert _predictions(out) == ["middle", "young", "old", "middle"]
     with out.open(encoding="utf-8") as stream:
         assert [row["probability"] for row in csv.DictReader(stream)] == ["0.5", "0.4", "0.8", "0.4"]
+
+
+def test_a_persons_module_is_stored_as_tensors_that_load_by_name(tmp_path: Path) -> None:
+    parameters = np.arange(5, dtype=np.float32)
+    told = {"reference": "my.nets:build", "code": "a" * 64, "fixed": "b" * 64}
+    network = {"kind": "module", **told, "tensors": {"dense.weight": [2, 2], "dense.bias": [1]}, "labels": 2}
+    model = Model(network, parameters, "", None, ("no", "yes"), ("x",))
+    files = model.write()
+    assert set(files) == {"model.safetensors", "model.json"}
+    (tmp_path / "model.safetensors").write_bytes(files["model.safetensors"])
+    found = load(files["model.safetensors"])
+    with safe_open(tmp_path / "model.safetensors", framework="np") as stored:
+        assert {name: stored.metadata()[name] for name in told} == told
+    assert found["dense.weight"].tolist() == [[0.0, 1.0], [2.0, 3.0]] and found["dense.bias"].tolist() == [4.0]
+    assert np.array_equal(Model.read(files.__getitem__).parameters, parameters)
+
+
+def test_a_module_of_an_earlier_version_is_read_from_its_array() -> None:
+    network = {"kind": "module", "reference": "my.nets:build", "code": "", "fixed": "", "labels": 2}
+    files = Model(network, np.arange(3, dtype=np.float32), "", None, ("no", "yes"), ("x",)).write()
+    assert set(files) == {"model.npz", "model.json"}
+    assert np.array_equal(Model.read(files.__getitem__).parameters, np.arange(3))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import signal
 import subprocess
 import sys
@@ -58,8 +57,7 @@ def finish(store: RunStore, key: str) -> np.ndarray:
     work = WorkStore(store.database)
     work_on(work, work.claim(key))
     assert store.row(key).status == "finished", store.row(key).error
-    with np.load(io.BytesIO(store.artifact(key, "model.npz"))) as stored:
-        return np.array(stored["parameters"])
+    return Model.read(partial(store.artifact, key)).parameters
 
 
 @pytest.mark.parametrize(("network", "method"), [("block", "dp_sgd"), ("words", "dp_sgd"), ("normed", "pf_ld_record")])

@@ -65,6 +65,7 @@ class OpenModule:
         self.fixed = hash_fixed(module)
         self.trained = [(name, each) for name, each in module.named_parameters() if each.requires_grad]
         self.size = sum(each.numel() for _, each in self.trained)
+        self.tensors = {name: list(each.shape) for name, each in self.trained}
         self.layers = _divide(self.trained)
         with _unwarned():
             self._gradients = GradSampleModule(module.to(self.place), loss_reduction="sum", strict=False)

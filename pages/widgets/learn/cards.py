@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from fairpriv_core.methods.base import Method, MethodInfo, parameters
-from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.catalog import CLAIMED, find_plugin, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion
 from fairpriv_core.papers.cited import CITED, Cited
@@ -100,6 +100,8 @@ def _list_releases(kind: type[Method]) -> tuple[str, ...]:
 def _list_caveats(info: MethodInfo) -> list[str]:
     """Return what the method's own declarations say against reading too much into it."""
     said = [_PLAIN[info.threat_model]]
+    if info.threat_model is not None and (plugin := find_plugin(info.name)) is not None:
+        said.append(f"Its ε is not proved. {CLAIMED.format(plugin.package)}")
     if not info.pursues_notion:
         said.append("It does not aim at the chosen fairness notion: a small gap here was not asked for.")
     if info.needs_group_at_prediction:

@@ -12,6 +12,7 @@ from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.plain import write_toml
+from fairpriv_core.records.model import DESCRIPTION, PARAMETERS, TENSORS
 from fairpriv_core.records.record import RunRecord, accuracy_is_public
 from fairpriv_core.report import wording
 from fairpriv_core.report.classes import are_groups, has_classes, list_shares, read_groups, say_decided
@@ -93,7 +94,7 @@ def offer_files(store: RunStore, row: RunRow, record: RunRecord) -> None:
     st.download_button("Record (JSON)", record.to_text(), f"{row.key}.json", "application/json", key="get_record")
     st.download_button("Config (TOML)", config, f"{row.key}.toml", "application/toml", key="get_config")
     problem = problems().get(record.config["data"]["dataset"] or "")
-    for name in () if problem is not None and problem.terms else ("model.npz", "model.json"):
+    for name in () if problem is not None and problem.terms else (PARAMETERS, TENSORS, DESCRIPTION):
         content = _find_artifact(store, row.key, name)
         if content is not None:
             st.download_button(f"Model ({plain(name)})", content, f"{row.key}-{name}", key=f"get_{name}")

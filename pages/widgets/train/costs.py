@@ -13,10 +13,10 @@ from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import identify_data, record_posting
-from fairpriv_core.records.record import forecast, list_columns, list_sensitive_columns
+from fairpriv_core.records.record import forecast, list_columns, list_sensitive_columns, name_author
 from fairpriv_core.records.source import name_unit
 from fairpriv_core.report.figures import predicted_epsilon
-from fairpriv_core.report.wording import protected, tell_given
+from fairpriv_core.report.wording import name_claimant, protected, tell_given
 from fairpriv_core.runs.expect import expect_seconds
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
@@ -96,7 +96,7 @@ def warn_of_delta(config: RunConfig, plan: Plan) -> None:
 def _say_what_is_spent(plan: Plan, given: str) -> None:
     claim = "" if plan.published is None else f"claims {epsilon_text(plan.published)}"
     if plan.unproved is not None:
-        beside = f" The paper's accounting {claim}." if claim else ""
+        beside = f" {name_claimant(name_author(plan.method))} {claim}." if claim else ""
         st.warning(plain(f"No ε is proved. {plan.unproved}{beside}"), icon=":material/warning:")
     elif plan.epsilon:
         told = f"The paper's accounting of the same noise {plain(claim)}." if claim else None

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from fairpriv_core.methods.base import MethodInfo
+from fairpriv_core.methods.catalog import find_plugin
 from fairpriv_core.records.record import accuracy_is_public
 from fairpriv_core.report.inverse import Answer, say_answer, smallest_epsilon
 from fairpriv_core.report.tables import TableRow, varied_settings
@@ -46,7 +47,8 @@ def offer_inverse(data: Mapping[str, Any], info: MethodInfo) -> None:
     found = None if store is None else find_rows(store)
     if found is None:
         return
-    variant = value("variant") if value("variant") in info.variants else "proved"
+    asked = value("variant") if value("variant") in info.variants else "proved"
+    variant = asked if find_plugin(info.name) is None else "published"
     rows = [row for row in found if (row.method, row.variant) == (info.name, variant) and _asks_the_same(row, data)]
     shares = [row.accuracy.mean for row in rows if row.accuracy.mean is not None]
     if not shares:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.methods.base import Method, parameters
+from fairpriv_core.methods.catalog import why_unproved
 from fairpriv_core.privacy import accountants
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.curve import epsilon_over
@@ -84,7 +85,7 @@ def _make(asked: str, n_train: int, groups: int) -> Plan:
     releases = (*price, *with_evaluation(method.event(n_train), evaluation)) if private else ()
     epochs = int(getattr(method, "epochs", 1))
     ends = sorted({round(epochs * point / _POINTS) for point in range(_POINTS + 1)})
-    unproved = method.unproved_reason() if private else None
+    unproved = why_unproved(method) if private else None
     proved = private and unproved is None
     curve = epsilon_over(events, [end / epochs for end in ends], config.delta) if proved else []
     if curve:  # what the record will state; the points before are for drawing, up to 1 % above

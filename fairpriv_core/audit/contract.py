@@ -1,0 +1,290 @@
+"""What every private or fair method must do, each part a function that ends in a sentence where a method breaks it.
+
+The project's tests run these over its own catalogue, and `fairpriv check-plugin` over a method of another package: one
+implementation, so that the two ask for the same. A part is tried on data that is made up (audit/trials.py); passing it
+proves nothing of other data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from fairpriv_core.audit.attack import Train
+from fairpriv_core.audit.observe import CHOICE, RecordingMechanism
+from fairpriv_core.audit.sensitivity import MeasuredSensitivity, Noise, measure_noise, measure_shapes, record_runs
+from fairpriv_core.audit.trials import DELTA, Make, Watcher, make_rows, make_three, train, with_group
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.layers import LAYERED_KIND, LayeredShape
+from fairpriv_core.engine.predict import needs_group, predict_proba
+from fairpriv_core.engine.training import Fitted, Training, Unwatched
+from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.methods.base import Method, MethodInfo, parameters
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.rates import TWO
+from fairpriv_core.privacy.accountants import epsilon
+from fairpriv_core.privacy.event import merge
+from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.randomness import Randomness
+
+TARGETS = (0.5, 3.0)  # epsilons that calibration is asked for
+_ROWS, _MANY = 2000, 10_000
+_APART = 1e-4  # relative distance of a model that is trained with others from the same one alone
+_ROUNDING = 1e-9
+_BAD = (-1, float("nan"), 0)
+
+
+class ContractBroken(FairprivError):
+    """A method does not do what every method must."""
+
+
+def ask(holds: bool, otherwise: str) -> None:
+    """Raise ContractBroken with the sentence `otherwise` unless it `holds`."""
+    if not holds:
+        raise ContractBroken(otherwise)
+
+
+def list_notions(method: Method, make: Make) -> list[str]:
+    """Return the notions to try a method with: all that it takes of so many labels; off tables those it pursues."""
+    known, labels = notions(), make(n=50).labels
+    taken = [name for name in method.info.notions if labels == TWO or not known[name].needs_positive]
+    return taken if make is make_rows or method.info.pursues_notion else taken[:1]
+
+
+def check_releases(method: Method, make: Make, notion: str) -> None:
+    """A fit releases what was announced, and its model is finite and gives each label a probability."""
+    data = make(n=300)  # of three labels and two groups each cell has the rows that it needs
+    (fitted,) = train(method, [data], [RecordingMechanism(0)], notion=notion)
+    counted, announced = set(merge(fitted.events)), set(merge(method.event(data.n)))
+    ask(counted == announced, f"event() announces {_list(announced)}, and the mechanism counted {_list(counted)}.")
+    ask(fitted.steps > 0, f"Fitted.steps must be > 0, got {fitted.steps}.")
+    ask(bool(np.isfinite(fitted.parameters).all()), "a parameter of the trained model is not finite.")
+    allowed = method.info.needs_group_at_prediction or not needs_group(fitted.network)
+    ask(allowed, "predictions need the group, and info.needs_group_at_prediction does not say so.")
+    chances = predict_proba(fitted.network, fitted.parameters, data.X, data.group)
+    ask(
+        chances.shape == (data.n, data.labels) and np.allclose(chances.sum(axis=1), 1.0),
+        f"predictions must be a probability of each of {data.labels} labels; got an array of shape {chances.shape}.",
+    )
+    if fitted.network["kind"] == LAYERED_KIND:
+        shape = LayeredShape.from_json(fitted.network)
+        outputs = 1 if method.info.max_labels == TWO else data.labels
+        ask((shape.outputs, shape.labels) == (outputs, data.labels), f"the network must have {outputs} outputs.")
+
+
+def check_single_epoch(method: Method) -> None:
+    """A budget suffices for a single epoch, and what is released is then what was announced."""
+    data = make_rows()
+    changed: Any = method
+    blank = dataclasses.replace(changed, epochs=1, **dict.fromkeys(list_noise(method)))
+    once = blank.calibrated(epsilon=5.0, delta=DELTA, n_train=data.n)
+    (fitted,) = train(once, [data], [RecordingMechanism(0)])
+    announced, counted = set(merge(once.event(data.n))), set(merge(fitted.events))
+    ask(counted == announced, f"in one epoch event() announces {_list(announced)}; counted is {_list(counted)}.")
+
+
+def check_settings(method: Method) -> None:
+    """Hyper-parameters are declared, and one that is out of its range is refused when it is set."""
+    changed: Any = method
+    declared = set(parameters(method))
+    fields = {item.name for item in dataclasses.fields(changed)}
+    ask(declared == fields, f"fields must be declared by parameter(...): {', '.join(sorted(fields - declared))}.")
+    for bad in _BAD if "learning_rate" in declared else ():
+        try:
+            dataclasses.replace(changed, learning_rate=bad)
+        except BadInput as error:
+            said = str(error)
+            ask("learning_rate must be" in said and f"got {bad}" in said, f"of learning_rate {bad} it says: {said}")
+        else:
+            ask(False, f"learning_rate = {bad} is taken, and must be refused by BadInput.")
+
+
+def check_calibration(method: Method, target: float) -> None:
+    """Calibration meets its target, by the accounting of the variant."""
+    changed: Any = method
+    blank = dataclasses.replace(changed, **dict.fromkeys(list_noise(method)))
+    calibrated = blank.calibrated(epsilon=target, delta=DELTA, n_train=_ROWS)
+    if method.unproved_reason() is None:
+        reached, least = epsilon(calibrated.event(_ROWS), DELTA), 0.99 * target
+    else:
+        claimed = calibrated.published_epsilon(_ROWS, DELTA)
+        reached, least = (float("nan") if claimed is None else claimed), target * (1 - 1e-3)
+    ask(
+        least <= reached <= target,
+        f"calibrated(epsilon={target:g}) must cost at most that and little less: {reached:g}.",
+    )
+
+
+def check_sensitivities_stated(method: Method) -> None:
+    """Sensitivities are stated where something is hidden, and are positive numbers."""
+    stated = method.sensitivities(_MANY, 2)
+    private = method.info.threat_model is not None
+    ask(bool(stated) == private, f"sensitivities() must name {'what is hidden' if private else 'nothing'}: {stated}.")
+    good = all(np.isfinite(each) and each > 0 for each in stated.values())
+    ask(good, f"sensitivities() must be finite numbers > 0, got {stated}.")
+
+
+def check_large_batch(method: Method) -> None:
+    """A batch larger than the data is refused."""
+    changed: Any = method
+    expected = "batch_size must be at most the 200 training rows, got 1000."
+    _must_refuse(dataclasses.replace(changed, batch_size=1000), make_rows(), expected)
+
+
+def check_many_labels(method: Method) -> None:
+    """More labels than it takes are refused."""
+    most = method.info.max_labels
+    expected = f"method '{method.info.name}' takes at most {most} labels, and 'small' has 3."
+    _must_refuse(method, make_three(), expected)
+
+
+def check_together(method: Method, make: Make) -> None:
+    """Models that are trained together are those that are trained alone, and have released the same."""
+    seeds = (0, 1, 2)
+    datasets = [make(n=200, seed=seed) for seed in seeds]
+    together = train(method, datasets, [RecordingMechanism(seed) for seed in seeds])
+    for seed, data, joint in zip(seeds, datasets, together, strict=True):
+        (alone,) = train(method, [data], [RecordingMechanism(seed)])
+        apart = float(np.linalg.norm(alone.parameters - joint.parameters) / np.linalg.norm(alone.parameters))
+        ask(apart <= _APART, f"a model trained with others lies {apart:.2g} from the same one trained alone.")
+        ask(alone.events == joint.events, "a model trained with others released something else than alone.")
+
+
+def check_resume(method: Method, make: Make) -> None:
+    """A resumed fit gives the same bits: from each checkpoint to the next, and from some of them to the end."""
+    data, watcher = make(n=200), Watcher(frozenset(range(method.steps(200) + 1)))
+    whole = _fit(method, data, Mechanism(Randomness.replay(5)), watcher)
+    checkpoints = watcher.checkpoints
+    ask(bool(checkpoints), "a fit must hand its observer a checkpoint; it committed none.")
+    for step, following in pairwise(checkpoints):
+        resumed = Watcher(frozenset({following}), stop_at=following)
+        try:
+            _fit(method, data, Mechanism.from_state(checkpoints[step]), resumed, checkpoints[step])
+        except InterruptedError:
+            pass
+        else:
+            ask(False, f"a fit that goes on from step {step} must come to step {following}, and did not.")
+        for name, value in checkpoints[following].items():
+            same = resumed.checkpoints[following][name].tobytes() == value.tobytes()
+            ask(same, f"resumed from step {step}, '{name}' has other bits at step {following}.")
+    for step in sorted({*list(checkpoints)[::5], max(checkpoints)}):
+        mechanism = Mechanism.from_state(checkpoints[step])
+        ended = _fit(method, data, mechanism, Unwatched(), checkpoints[step])
+        ask(_tell(ended) == _tell(whole), f"resumed from step {step}, a fit ends with other bits.")
+
+
+def check_fresh_noise(method: Method) -> None:
+    """The same public seed gives different noise, which does not go along with the first."""
+    data = make_rows()
+    mechanisms = [RecordingMechanism(seed) for seed in (0, 1)]
+    train(method, [data, data], mechanisms)
+    pairs = zip(mechanisms[0].releases, mechanisms[1].releases, strict=True)
+    repeated = any(np.array_equal(one.out, other.out) for one, other in pairs if one.kind != CHOICE)
+    ask(not repeated, "two runs of one public seed released the same: noise must come from the mechanism.")
+    first, second = (_list_added(mechanism) for mechanism in mechanisms)
+    if first.size:
+        together = abs(float(np.corrcoef(first, second)[0, 1]))
+        ask(together < 5 / np.sqrt(first.size), f"the noise of two runs goes together: correlation {together:.2f}.")
+
+
+def check_replay(method: Method, make: Make, notion: str) -> None:
+    """All that leaves follows from the releases: with the protected values made garbage the same bits come out.
+
+    Recorded releases are given out again, whatever goes in. Of a method that protects the attribute, the sensitive
+    column is replaced; of one that protects records, every feature, label and group, but not the number of rows.
+    """
+    record = method.info.threat_model == "record"
+    data = make(n=200) if record else make(groups=3, n=900)
+    recorder = RecordingMechanism(0)
+    (honest,) = train(method, [data], [recorder], notion=notion)
+    garbage = make(n=200, seed=9) if record else with_group(data, np.random.default_rng(1).integers(0, 3, data.n))
+    (replayed,) = train(method, [garbage], [RecordingMechanism(1, along=recorder.releases)], notion=notion)
+    what = "records" if record else "the sensitive column"
+    same = _tell(honest) == _tell(replayed)
+    ask(same, f"something of {what} leaves beside the releases: with garbage in place the model or its notes differ.")
+
+
+def check_groups(examples: Sequence[Method]) -> None:
+    """Groups change what is trained where info.uses_groups says so, and nowhere else."""
+    data = make_rows()
+    other = with_group(data, np.random.default_rng(1).integers(0, 2, data.n))
+    matter = []
+    for method in examples:
+        (one,), (another,) = (train(method, [each], [RecordingMechanism(3)]) for each in (data, other))
+        matter.append(_tell(one) != _tell(another))
+    said = examples[0].info.uses_groups
+    does = "change" if any(matter) else "do not change"
+    ask(any(matter) == said, f"info.uses_groups is {said}, and other groups {does} what is trained.")
+
+
+def check_style(info: MethodInfo, others: Sequence[MethodInfo]) -> None:
+    """No other method has its dash and marker, so that figures can tell it from them."""
+    taken = {(other.style.dash, other.style.marker): other.name for other in others if other.name != info.name}
+    mine = (info.style.dash, info.style.marker)
+    ask(mine not in taken, f"method '{taken.get(mine)}' has the dash '{mine[0]}' and the marker '{mine[1]}' already.")
+
+
+def check_sensitivity(
+    train: Train, data: Dataset, *, changes: int, whole_record: bool, seed: int
+) -> list[MeasuredSensitivity]:
+    """No record adds more to a release than was counted, on data that is hard on a bound; return what they added."""
+    found = measure_shapes(train, data, changes=changes, whole_record=whole_record, seed=seed)
+    ask(bool(found), "nothing was released through the mechanism.")
+    for each in found:
+        said = f"one record adds {each.largest:.2f} times as much to '{each.release}' as the mechanism is told."
+        ask(each.largest <= 1.0 + _ROUNDING, said)
+    return found
+
+
+def check_noise(train: Train, data: Dataset, *, runs: int, seed: int) -> Noise | None:
+    """The noise in what is released is as large as what is counted; return it, None where none is added."""
+    noise = measure_noise(record_runs(train, data, runs=runs, seed=seed))
+    if noise is not None:
+        said = f"the noise is {noise.deviation:.3f} times what is counted ({noise.low:.3f} to {noise.high:.3f})."
+        ask(noise.low <= 1.0 <= noise.high, said)
+    return noise
+
+
+def list_noise(method: Method) -> Iterator[str]:
+    """Yield the fields that calibration may set."""
+    yield from (each for each in parameters(method) if each.startswith("noise_") or each == method.info.calibrates)
+
+
+def _must_refuse(method: Method, data: Dataset, expected: str) -> None:
+    try:
+        train(method, [data], [RecordingMechanism(0)])
+    except BadInput as error:
+        ask(str(error) == expected, f"the refusal must say '{expected}' and says '{error}'.")
+    else:
+        ask(False, f"a fit must end in BadInput '{expected}', and it trained.")
+
+
+def _fit(
+    method: Method,
+    data: Dataset,
+    mechanism: Mechanism,
+    watcher: Watcher | Unwatched,
+    checkpoint: Mapping[str, np.ndarray] | None = None,
+) -> Fitted:
+    notion = notions()[method.info.notions[0]]
+    return method.fit(data, Training(notion, 0, mechanism, watcher, checkpoint))
+
+
+def _tell(fitted: Fitted) -> tuple[object, ...]:
+    """Return all that leaves a fit."""
+    return fitted.parameters.tobytes(), fitted.network, fitted.notes, fitted.events, fitted.steps
+
+
+def _list_added(mechanism: RecordingMechanism) -> np.ndarray:
+    """Return what was added to each release, over its bound; what is answered or chosen at random adds nothing."""
+    adds = [release for release in mechanism.releases if release.bound and release.kind != CHOICE]
+    added = [(each.out.ravel() - each.value) / each.bound for each in adds]
+    return np.concatenate(added) if added else np.empty(0)
+
+
+def _list(events: set[Any]) -> str:
+    return ", ".join(sorted(map(str, events))) or "nothing"

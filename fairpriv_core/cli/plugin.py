@@ -1,0 +1,43 @@
+"""`fairpriv check-plugin NAME`: a method, notion or data set of another package, held to what ours must keep."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from fairpriv_core.cli import options
+from fairpriv_core.cli.output import Answer, Failed, print_answer, say
+from fairpriv_core.plugins import METHODS
+from fairpriv_core.runs.plugin_check import NOT_CHECKED, Finding, check_plugin, find_plugin
+from fairpriv_core.text import count_text
+
+_RUNS = 400
+
+
+@click.command("check-plugin")
+@click.argument("name")
+@click.option(
+    "--runs", type=click.IntRange(min=40), default=_RUNS, help="Models that an attack trains on each of two data sets."
+)
+@options.json
+def check_plugin_command(name: str, runs: int, as_json: bool) -> None:
+    """Check the plug-in NAME: a method, notion or data set of another package.
+
+    A method goes through the contract of the project's own, brute-force sensitivity, garbage replay and the audit.
+    """
+    plugin = find_plugin(name)
+    say(f"{plugin.title}, {plugin.reference}")
+    found = check_plugin(plugin, runs=runs, report=_tell)
+    failed = [each for each in found if not each.passed]
+    summary = f"{count_text(len(found), 'part')} tried, {len(failed)} failed."
+    text = f"{summary} {NOT_CHECKED}" if plugin.group == METHODS else summary
+    plain = {"name": plugin.name, "kind": plugin.kind, "package": plugin.package, "reference": plugin.reference}
+    parts = [asdict(each) for each in found]
+    print_answer(Answer({**plain, "passed": not failed, "parts": parts, "says": text}, text), as_json)
+    if failed:
+        raise Failed
+
+
+def _tell(found: Finding) -> None:
+    say(f"{'ok  ' if found.passed else 'FAIL'} {found.title}{'' if found.passed else f': {found.says}'}")

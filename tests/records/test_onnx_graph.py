@@ -1,0 +1,116 @@
+"""A model as an ONNX file decides as it does here: run by onnxruntime on made-up rows, for every kind of model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from fairpriv_core.audit.observe import RecordingMechanism
+from fairpriv_core.audit.trials import make_images, make_rows, make_three, train
+from fairpriv_core.data.dataset import Dataset
+from fairpriv_core.engine.networks import build_vgg9
+from fairpriv_core.engine.predict import decision_thresholds, is_randomised, needs_group, predict_proba
+from fairpriv_core.engine.training import Fitted
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import Method
+from fairpriv_core.notions.rates import decide
+from fairpriv_core.records import onnx_graph
+from fairpriv_core.records.model import Model
+from fairpriv_core.records.onnx_graph import DECISION, FEATURES, GROUP, SCORES, write_onnx
+from tests.methods.examples.catalog import EXAMPLES, on_images, with_module
+
+ON_ROWS = [
+    pytest.param(method, make_rows, id=f"{name}-{place}")
+    for name, each in EXAMPLES.items()
+    for place, method in enumerate(each)
+]
+OTHERS = [
+    pytest.param(EXAMPLES["dp_sgd"][0], make_three, id="three labels"),
+    pytest.param(on_images(EXAMPLES["dp_sgd"][0]), make_images, id="images"),
+]
+
+
+def fit(method: Method, make: Callable[..., Dataset]) -> tuple[Model, Dataset]:
+    data = make(n=300)
+    (fitted,) = train(method, [data], [RecordingMechanism(0)])
+    return Model.of(fitted, data), make(n=500, seed=4)
+
+
+def run(content: bytes, data: Dataset, *, group: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores and decisions of an ONNX file on encoded data."""
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    given = {FEATURES: data.X, **({GROUP: data.group} if group else {})}
+    scores, decision = session.run([SCORES, DECISION], given)
+    return scores, decision
+
+
+@pytest.mark.parametrize(("method", "make"), [*ON_ROWS, *OTHERS])
+def test_it_decides_as_the_model_does_or_is_refused(method: Method, make: Callable[..., Dataset]) -> None:
+    model, rows = fit(method, make)
+    if is_randomised(model.network):
+        with pytest.raises(BadInput, match="decides by a coin that follows from the row's bytes"):
+            write_onnx(model, {})
+        return
+    scores, decision = run(write_onnx(model, {}), rows, group=needs_group(model.network))
+    expected = predict_proba(model.network, model.parameters, rows.X, rows.group)
+    assert np.allclose(scores, expected, atol=1e-6)
+    assert np.array_equal(decision, decide(expected, decision_thresholds(model.network, rows.X)))
+    assert 0 < len(np.unique(decision)) <= rows.labels
+
+
+def test_group_norm_and_means_over_an_image_are_the_same() -> None:
+    data = replace(make_rows(n=8, d=3 * 16 * 16), image=(3, 16, 16))
+    shape = build_vgg9((3, 16, 16), 1)
+    draw = np.random.default_rng(0)
+    parameters = shape.initial(0) + draw.normal(scale=0.01, size=shape.size).astype(np.float32)
+    model = Model.of(Fitted(shape.to_json(), parameters, (), 1), data)
+    scores, _ = run(write_onnx(model, {}), data, group=False)
+    assert np.allclose(scores, predict_proba(model.network, parameters, data.X), atol=1e-5)
+
+
+def test_what_is_not_finite_is_read_as_here() -> None:
+    model, rows = fit(EXAMPLES["one_release"][3], make_rows)
+    rows.X[0, 0], rows.X[1, 1], rows.X[2] = np.nan, np.inf, -np.inf
+    scores, _ = run(write_onnx(model, {}), rows, group=False)
+    assert np.allclose(scores, predict_proba(model.network, model.parameters, rows.X), atol=1e-6)
+
+
+def test_the_file_says_what_it_takes_and_what_holds_of_it() -> None:
+    model, _ = fit(EXAMPLES["none"][0], make_rows)
+    read = onnx.load_from_string(write_onnx(model, {"privacy": "No ε: this method is not private."}))
+    told = {each.key: each.value for each in read.metadata_props}
+    assert json.loads(told["features"]) == ["x0", "x1", "x2", "x3"] and json.loads(told["labels"]) == ["no", "yes"]
+    assert told["privacy"] == "No ε: this method is not private." and read.producer_name == "fairpriv"
+    (taken,) = read.graph.input
+    assert (taken.name, taken.type.tensor_type.shape.dim[1].dim_value) == (FEATURES, 4)
+
+
+def test_without_onnx_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, _ = fit(EXAMPLES["none"][0], make_rows)
+    monkeypatch.setattr(onnx_graph, "find_spec", lambda name: None)
+    with pytest.raises(BadInput, match=r"needs onnx, which is not installed: pip install 'fairpriv\[onnx\]'\."):
+        write_onnx(model, {})
+
+
+@pytest.mark.parametrize(("network", "make"), [("block", make_rows), ("normed", make_rows), ("cnn", make_images)])
+def test_a_persons_module_is_written_by_pytorch(network: str, make: Callable[..., Dataset]) -> None:
+    model, rows = fit(with_module(EXAMPLES["dp_sgd"][0], network), make)
+    content = write_onnx(model, {"key": "k"})
+    scores, decision = run(content, rows, group=False)
+    expected = predict_proba(model.network, model.parameters, rows.X)
+    assert np.allclose(scores, expected, atol=1e-5) and np.array_equal(decision, decide(expected))
+    told = {each.key: each.value for each in onnx.load_from_string(content).metadata_props}
+    assert told["key"] == "k" and len(json.loads(told["features"])) == rows.d
+
+
+def test_a_module_that_is_not_installed_is_named() -> None:
+    model, _ = fit(with_module(EXAMPLES["dp_sgd"][0], "block"), make_rows)
+    gone = replace(model, network={**model.network, "reference": "gone_since:build"})
+    with pytest.raises(BadInput, match="network 'gone_since:build' is not installed here"):
+        write_onnx(gone, {})
