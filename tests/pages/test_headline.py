@@ -50,9 +50,7 @@ def test_trade_offs_say_what_is_picked_else_the_range_of_all(open_page: Open) ->
     with open_store() as store:
         key, _ = add_runs(store)
         finish(store, config("pf_ld", epsilon=4), (), metrics=measured((0.60, 0.40)))
-    assert read_headline(open_page("tradeoffs")).startswith(
-        "## 2 settings at ε = 1 to 4: the gap between A and B rang"
-    )
+    assert read_headline(open_page("tradeoffs")).startswith("## 2 settings at ε = 1 to 4: the gap between A and B rang")
     said = read_headline(open_page("tradeoffs", points=[key]))
     assert said.startswith("## At ε = 1 the gap between A and B")
 

@@ -60,9 +60,7 @@ def test_digits_are_counted_by_class_and_part(open_page: Open, real_data: Path) 
     assert counts["class"] == list("0123456789") and counts["training"][8] == 500 and counts["test"][8] == 974
     said = read_all(page)
     assert "**64,649** images, 28 × 28 pixels in grey" in said and "one of 10 classes" in said
-    assert not page.get("selectbox")[1:] and "give the group away" not in " ".join(
-        item.value for item in page.header
-    )
+    assert not page.get("selectbox")[1:] and "give the group away" not in " ".join(item.value for item in page.header)
     assert page.query_params["data"] == "mnist_unbalanced:label"
     chosen = page.session_state["memory"]["choices"]
     assert (chosen["method"], chosen["notion"]) == ("fairdp_adaptive", "accuracy_parity"), "what the strip shows"
