@@ -30,6 +30,8 @@ from fairpriv_core.records.config import build_config
 from fairpriv_core.store.runs import open_store
 
 _LONG = {"name": "pf_ld", "epochs": 1000, "batch_size": 16, "hidden_layers": 3, "width": 64}  # half an hour and more
+#: what a browser offers: the protocol, and in place of a session to go on with a word that is none
+_PROTOCOLS = [websockets.Subprotocol("streamlit"), websockets.Subprotocol("PLACEHOLDER")]
 _LOOK_SECONDS = 5.0
 _WARM_SECONDS = 120.0  # until then the process fills its caches
 
@@ -83,7 +85,7 @@ async def watch(address: str, process: int, key: str, *, viewers: int, minutes: 
     memory, seen = [read_memory(process)], []
     address = address.replace("http", "ws", 1) + "/_stcore/stream"
     for _ in range(viewers):
-        socket = await websockets.connect(address, subprotocols=["streamlit", "PLACEHOLDER"], max_size=None)  # type: ignore[list-item]
+        socket = await websockets.connect(address, subprotocols=_PROTOCOLS, max_size=None)
         seen.append(Viewer(socket, f"run={key}"))
     looking = [asyncio.create_task(viewer.look()) for viewer in seen]
     ends = time.monotonic() + 60.0 * minutes

@@ -71,7 +71,7 @@ def _show(card: Card) -> None:
 
 
 def _offer_ways(card: Card) -> None:
-    if card.kind in ("Ideas", "Not here"):
+    if card.kind in ("Ideas", "Only cited"):
         link_to(card.page, "See it at work" if card.kind == "Ideas" else "What runs here")
         return
     if st.button("Try it on the Train page", key="learn_try", type="primary", icon=":material/tune:"):

@@ -23,7 +23,7 @@ def check_declaration(name: str, kind: Any) -> None:
     """Raise BadInput unless `kind` is a class that declares a method called `name`; nothing is trained."""
     if not isinstance(kind, type) or not dataclasses.is_dataclass(kind):
         raise BadInput(f"a method must be a frozen dataclass, got {_name(kind)}.")
-    if not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if not typing.cast(Any, kind).__dataclass_params__.frozen:
         raise BadInput(f"{_name(kind)} must be a frozen dataclass, and it is not frozen.")
     missing = [verb for verb in _VERBS if not callable(getattr(kind, verb, None))]
     if missing or inspect.isabstract(kind):

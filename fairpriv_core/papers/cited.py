@@ -1,11 +1,9 @@
-"""Methods that the papers cite and compare nothing with: what each is, and why it does not run here."""
+"""Methods that the papers cite and print no number of: what each is; none of them runs here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
-
-_TEXT = "The papers here name it in a line. That is too little to build it from, and they print no number of it."
 
 
 @dataclass(frozen=True)
@@ -16,7 +14,6 @@ class Cited:
         name: its id. title: its short name. summary: what it does, a sentence.
         citation: authors, year and title. cited_by: the ids of the papers here that name it.
         protects: what its authors' ε covers. releases: what it gives out with noise.
-        absent: why it does not run here, in sentences.
     """
 
     name: str
@@ -26,7 +23,6 @@ class Cited:
     cited_by: tuple[str, ...]
     protects: Literal["attribute", "record"]
     releases: tuple[str, ...]
-    absent: str
 
 
 CITED = (
@@ -39,7 +35,6 @@ CITED = (
         ("dp_fermi", "fairdp_certified"),
         "attribute",
         ("votes",),
-        f"Its student needs public rows without labels, which none of the data sets here has. {_TEXT}",
     ),
     Cited(
         "pflr",
@@ -49,7 +44,6 @@ CITED = (
         ("dp_fermi", "fairdp_adaptive"),
         "record",
         ("coefficients",),
-        _TEXT,
     ),
     Cited(
         "adfc",
@@ -60,6 +54,5 @@ CITED = (
         ("dp_fermi", "fairdp_adaptive"),
         "record",
         ("coefficients",),
-        _TEXT,
     ),
 )

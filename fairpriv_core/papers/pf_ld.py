@@ -359,10 +359,6 @@ FIGURE_4 = Preset(
 )
 
 
-_BOUND_D = Value(_BOUND, "Clipping bound C_d", log=True)
-_BOUNDS_D = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
-
-
 def _theorem(number: int, what: str, release: str, along: Value, bounds: tuple[float, ...]) -> Preset:
     """Return what Theorem 4 or 5 bounds, beside its bound, over the clipping bound `along`."""
     found = Value(f"errors/{what}", f"Error of the {what}", log=True)

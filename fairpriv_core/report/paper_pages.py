@@ -28,7 +28,10 @@ verdict made from our numbers. `fairpriv papers show ID` prints them, `fairpriv 
 `--full` at the paper's size; the page Papers draws them. These pages are written by
 `python examples/make_papers_results.py` from [results.json](../fairpriv_core/papers/results.json), which has each run's
 key, setting and numbers."""
-_ONLY_CITED = "The papers cite three more methods that protect privacy and fairness, and compare nothing with them:"
+_ONLY_CITED = (
+    "The papers cite more methods that are private and fair. None of these runs here: the papers say too little to "
+    "build one from, and print no number of it."
+)
 _HOW = """Means over seeds with 95 % t intervals, on the test split. A case agrees where the whole interval lies within
 what is expected, differs where it lies outside, and is open where the seeds do not settle it. Models that are less
 accurate than always giving the same answer test nothing. A printed number agrees where our whole interval is within its
@@ -55,7 +58,7 @@ def render_index(papers: Mapping[str, Paper], made: Mapping[str, Made]) -> str:
     parts = [_INDEX.format(progress=count_made(papers, made)), statement, _table(rows), _ONLY_CITED]
     cited = [
         {"method": f"{one.title}: {one.citation}", "cited by": _name_papers(one.cited_by, papers)}
-        | {"what it does": one.summary, "why it does not run here": one.absent}
+        | {"what it does": one.summary}
         for one in CITED
     ]
     return "\n\n".join([*parts, _table(cited)]) + "\n"

@@ -17,7 +17,7 @@ from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.learn import Flow, compared_cells, data_flow
 from fairpriv_core.report.learn_ideas import IDEAS, Idea
 
-KINDS = ("Ideas", "Notions", "Methods", "Not here")
+KINDS = ("Ideas", "Notions", "Methods", "Only cited")
 _ROWS = 10_000
 _STEPS = ("primal", "dual")
 _PLAIN = {
@@ -86,8 +86,8 @@ def _of_cited(cited: Cited) -> Card:
     def draw() -> FigureData:
         return data_flow(Flow(cited.title, cited.protects, True, False, cited.releases))
 
-    caveats = (f"It does not run here. {cited.absent}",)
-    return Card(cited.name, "Not here", cited.title, cited.summary, caveats, cited.citation, draw=draw, page="papers")
+    caveats = ("It does not run here. The papers say too little to build it from, and print no number of it.",)
+    return Card(cited.name, "Only cited", cited.title, cited.summary, caveats, cited.citation, draw=draw, page="papers")
 
 
 def _list_releases(kind: type[Method]) -> tuple[str, ...]:
