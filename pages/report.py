@@ -26,7 +26,7 @@ def show() -> None:
     chosen = choose_told(rows, "Runs to report")
     with st.container(horizontal=True, vertical_alignment="bottom", key="report_bar"):
         audience = _choose_audience()
-        place = st.popover("Download", icon=":material/download:", type="primary", key="report_download")
+        place = st.popover("Download", icon=":material/download:", key="report_download")
         link_to("present", "Present these runs")
     publish(("runs", "audience"))
     if not chosen:

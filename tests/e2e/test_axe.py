@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.e2e.steps import open_page, submit, wait_for_runs
 
@@ -31,7 +31,7 @@ def keys(site: Any) -> list[str]:
 def test_axe_finds_nothing(size: str, scheme: Literal["light", "dark"], tab: Page, site: Any, keys: list[str]) -> None:
     tab.set_viewport_size(SIZES[size])
     tab.emulate_media(color_scheme=scheme)
-    several = urlencode({"runs": ",".join(keys)})
+    several = urlencode({"runs": keys}, doseq=True)
     one = urlencode({"run": keys[1]})
     pages = ["", "data", "train", f"run?{one}", f"compare?{several}", "tradeoffs", "papers", f"audit?{one}"]
     found = {}
@@ -39,6 +39,7 @@ def test_axe_finds_nothing(size: str, scheme: Literal["light", "dark"], tab: Pag
         open_page(tab, site, page)
         tab.wait_for_load_state("networkidle")
         tab.wait_for_timeout(2000)
+        expect(tab.get_by_text("not among the finished runs")).to_have_count(0)
         for broken in Axe().run(tab).response["violations"]:
             places = [node["target"] for node in broken["nodes"]]
             found.setdefault(f"{broken['id']}: {broken['help']}", []).append((page, places[:3]))

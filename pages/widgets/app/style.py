@@ -28,10 +28,11 @@ _RULES = """
 .stApp [data-testid="stMarkdownContainer"] table { display: block; max-width: 100%%; overflow-x: auto; }
 .stMainBlockContainer h1 { font-size: 1.9rem; font-weight: 600; padding: 0.5rem 0; }
 .stMainBlockContainer h2 { font-size: 1.5rem; font-weight: 600; padding: 0.5rem 0; }
+.stMainBlockContainer h3 { font-size: 1.2rem; font-weight: 600; padding: 0.5rem 0; }
 .stMainBlockContainer .st-key-headline h2 { font-size: 1.3rem; padding: 0.25rem 0; }
 @media (max-width: 640px) {
   .stMainBlockContainer h1 { font-size: 1.6rem; }
-  .st-key-strip { min-height: 11rem; }
+  .st-key-strip { min-height: 9.5rem; }
 }
 """
 

@@ -115,7 +115,7 @@ def offer_runs(store: RunStore, preset: Preset) -> None:
     for number, raw in enumerate(version.sweeps):
         offer_sweep(store, raw, key=f"{preset.id}_{size}_{number}".replace(".", "_"))
     st.caption("The same on the command line:")
-    st.code(f"fairpriv papers run {preset.id} --{size}", language="sh")
+    st.code(f"fairpriv papers run {preset.id} --{size}", language="sh", wrap_lines=True)
 
 
 def show_results(preset: Preset, found: Found) -> None:

@@ -63,7 +63,7 @@ def show_document(document: Document) -> None:
             place = st.expander(DETAILS, key="report_details")
             continue
         with place:
-            st.markdown(f"{'#' * (section.level + 2)} {_line(section.title)}")
+            st.markdown(f"{'#' * section.level} {_line(section.title)}")
             for index, part in enumerate(section.parts):
                 _show_part(part, f"report_{number}_{index}")
 

@@ -21,10 +21,12 @@ Record = Mapping[str, Any]
 
 
 def show_headline(found: Headline) -> None:
-    """Draw a headline with its reasons."""
+    """Draw a headline; its reasons are a click away."""
     with st.container(key="headline", gap="small"):
         _show_sentence(found)
-        show_reasons(found)
+        if found.reasons:
+            with st.expander("Reasons", icon=":material/help:"):
+                show_reasons(found)
 
 
 def show_reasons(found: Headline) -> None:

@@ -130,9 +130,10 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
     given = f" An ε with a group ratio: {wording.THINNED}" if any(row.group_ratio for row in rows) else ""
     learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
     given += f" An ε that protects records of a file of your own: {wording.LEARNED}" if learned else ""
-    raw = say_origin(row.asked for row in rows) == RAW
-    if raw or given:
-        st.caption(plain(f"{RAW if raw else ''}{given}".strip()))
+    if say_origin(row.asked for row in rows) == RAW:
+        st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+    if given:
+        st.caption(plain(given.strip()))
 
 
 def _selected() -> Sequence[int]:
