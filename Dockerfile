@@ -1,6 +1,8 @@
-# docker build -t fairpriv . && docker run --rm --init -p 127.0.0.1:8501:8501 -v fairpriv:/data fairpriv
-# docs/deploy.md says what a server for several people takes.
-FROM python:3.11-slim
+# A server:  docker build --target server -t fairpriv . && docker run --rm --init -p 127.0.0.1:8501:8501 -v fairpriv:/data fairpriv
+# Without a target it is the demonstration that a Hugging Face Space builds: examples/space, docs/deploy.md.
+# --build-arg BASE=python@sha256:… names the base by its digest, which a tag does not hold to.
+ARG BASE=python:3.11-slim
+FROM ${BASE} AS server
 RUN apt-get update \
     && apt-get install -y --no-install-recommends chromium fonts-liberation \
     && rm -rf /var/lib/apt/lists/* \
@@ -8,12 +10,21 @@ RUN apt-get update \
     && install -d -o fairpriv -g fairpriv -m 0700 /data /fairpriv
 USER fairpriv
 WORKDIR /fairpriv
+ENV PIP_NO_CACHE_DIR=1 PYTHONUNBUFFERED=1 XDG_CACHE_HOME=/data FAIRPRIV_STORE=/data/runs.db STREAMLIT_SERVER_PORT=8501
+# what packages are asked for, before the code that uses them: a change of code alone installs nothing anew
+COPY --chown=fairpriv fairpriv pyproject.toml requirements.txt constraints.txt LICENSE ./
+RUN touch README.md \
+    && ./fairpriv setup \
+    && .venv/bin/python -m pip install -c constraints.txt -e ".[postgres,sign-in]"
 COPY --chown=fairpriv . .
-RUN ./fairpriv setup \
-    && .venv/bin/python -m pip install --no-cache-dir -c constraints.txt -e ".[postgres,sign-in]"
-ENV XDG_CACHE_HOME=/data FAIRPRIV_STORE=/data/runs.db PYTHONUNBUFFERED=1
 VOLUME /data
 EXPOSE 8501
 HEALTHCHECK --interval=30s --start-period=30s CMD .venv/bin/python -c "import os, urllib.request as web; \
-    web.urlopen('/'.join(filter(None, ('http://localhost:8501', os.environ.get('STREAMLIT_SERVER_BASE_URL_PATH'), '_stcore/health'))))"
+    here = 'http://localhost:' + os.environ['STREAMLIT_SERVER_PORT']; \
+    web.urlopen('/'.join(filter(None, (here, os.environ.get('STREAMLIT_SERVER_BASE_URL_PATH'), '_stcore/health'))))"
 CMD ["./fairpriv", "app", "--server.address", "0.0.0.0"]
+
+FROM server AS space
+ENV FAIRPRIV_DEMO=1 STREAMLIT_SERVER_PORT=7860
+EXPOSE 7860
+CMD ["sh", "-c", "exec ./fairpriv app --server.address 0.0.0.0 --server.allowedHosts \"$SPACE_HOST\""]

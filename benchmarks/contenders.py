@@ -46,14 +46,17 @@ class Case:
 class Stopwatch:
     """An observer that keeps nothing but the time at the end of each epoch of `steps` steps.
 
-    With `watches` the loop makes for it what a run on the dashboard is shown at the end of each epoch.
+    With `shown` the loop makes for it what a run on the dashboard is shown at the end of each epoch.
     """
 
     steps: int
     device: str = "cpu"
-    watches: bool = False
+    shown: bool = False
     ends: list[float] = field(default_factory=list)
     _taken: int = 0
+
+    def watches(self, epoch: int) -> bool:
+        return self.shown
 
     def due(self) -> bool:
         self._taken += 1
@@ -92,6 +95,6 @@ def time_epoch(case: Case, work: Work, *, epochs: int = 5, watched: bool = False
     """
     method = case.build(work, epochs=epochs)
     steps = method.steps(work.data.n) // epochs
-    watch = Stopwatch(steps, work.device, watches=True) if watched else Unseen(steps, work.device)
+    watch = Stopwatch(steps, work.device, shown=True) if watched else Unseen(steps, work.device)
     method.fit(work.data, replace(build_training(watch), device=work.device))
     return fmean(watch.steady())

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairpriv_core.estimator import FairPrivateClassifier
-from fairpriv_core.methods.fields import LEAST_STEPS
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.forecast import ENOUGH, LITTLE, measure_signal
 
 KINDS, COLUMNS, ROWS, EPSILONS = ("dense", "sparse"), (8, 40, 150), (300, 1_000, 3_000, 10_000), (0.1, 0.3, 1.0, 3.0)
-_EPOCHS, _TEST, _FIRST = 20, 20_000, 5
+_TEST, _FIRST = 20_000, 5
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -74,7 +73,7 @@ def fit_table(kind: str, rows: int, columns: int) -> Iterator[Found]:
 
     plain = score("none", None, None)[0]
     for epsilon in EPSILONS:
-        accuracy, model = score("dp_sgd", epsilon, max(_EPOCHS * rows // LEAST_STEPS, 1))
+        accuracy, model = score("dp_sgd", epsilon, None)
         events = from_json(model.record_["event"])
         signal = measure_signal(events, n_train=rows, parameters=columns + 1)
         yield Found(kind, rows, columns, epsilon, signal or 0.0, max(share, 1 - share), plain, accuracy)

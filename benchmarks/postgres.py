@@ -24,18 +24,36 @@ def find_programs() -> Path | None:
 @contextmanager
 def serve_postgres(programs: Path, *, durable: bool = False) -> Iterator[str]:
     """Start a fresh server and give the URL of its database; without `durable` it does not wait for the disk."""
-    folder = Path(tempfile.mkdtemp(prefix="fairpriv-pg-"))
-    if os.getuid() == 0:
-        shutil.chown(folder, "postgres")
-    port = find_port()
-    options = f"-p {port} -h 127.0.0.1 -k {folder}" + ("" if durable else " -F")
+    server = Server(programs, durable=durable)
     try:
-        _call(programs / "initdb", "-A", "trust", "-U", "fairpriv", "--no-sync", "-D", folder / "data")
-        _call(programs / "pg_ctl", "-D", folder / "data", "-o", options, "-l", folder / "log", "-w", "start")
-        yield f"postgresql://fairpriv@127.0.0.1:{port}/postgres"
+        server.start()
+        yield server.url
     finally:
-        _call(programs / "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop", check=False)
-        shutil.rmtree(folder, ignore_errors=True)
+        server.kill()
+        shutil.rmtree(server.folder, ignore_errors=True)
+
+
+class Server:
+    """A server that can be killed, and started again with what it had stored."""
+
+    def __init__(self, programs: Path, *, durable: bool = False) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="fairpriv-pg-"))
+        if os.getuid() == 0:
+            shutil.chown(self.folder, "postgres")
+        port = find_port()
+        self.url = f"postgresql://fairpriv@127.0.0.1:{port}/postgres"
+        self._programs, self._data = programs, self.folder / "data"
+        self._options = f"-p {port} -h 127.0.0.1 -k {self.folder}" + ("" if durable else " -F")
+        _call(programs / "initdb", "-A", "trust", "-U", "fairpriv", "--no-sync", "-D", self._data)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        log = self.folder / "log"
+        _call(self._programs / "pg_ctl", "-D", self._data, "-o", self._options, "-l", log, "-w", "start")
+
+    def kill(self) -> None:
+        """End it at once, in the middle of what it does."""
+        _call(self._programs / "pg_ctl", "-D", self._data, "-m", "immediate", "stop", check=False)
 
 
 def find_port() -> int:

@@ -28,6 +28,7 @@ from fairpriv_core.runs.session import MemoryJournal
 
 BUDGETS = (0.1, 0.5, 1.0, 3.0, 9.0)
 METHODS = ("none", "f_ld", "one_release", "pf_ld", "dp_sgd")
+SETTINGS = {"dp_sgd": {"batch_size": 1024}}  # as it shipped before its batch followed the number of rows
 
 
 def main() -> None:
@@ -71,7 +72,8 @@ def budgets_of(method: str) -> tuple[float | None, ...]:
 
 def list_configs(wanted: argparse.Namespace) -> list[RunConfig]:
     """Return the config of every run."""
-    asked = [(method, epsilon) for method in METHODS for epsilon in budgets_of(method)]
+    tables = {method: {"name": method, **SETTINGS.get(method, {})} for method in METHODS}
+    asked = [(tables[method], epsilon) for method in METHODS for epsilon in budgets_of(method)]
     encodings = name_encodings(problems()[wanted.dataset])
     data = {"dataset": wanted.dataset, "sensitive": wanted.sensitive}
     common = {"notion": wanted.notion, "split": "stratified"}

@@ -8,8 +8,9 @@ from fairpriv_core.store.rows import RunRow
 from pages.widgets.audit.audits import show_audit, show_stored
 from pages.widgets.shared.access import find_row, find_store
 from pages.widgets.shared.frame import link_to
+from pages.widgets.shared.labels import Labels, list_runs, name_run
 from pages.widgets.shared.names import name_runs
-from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
 
 _MOST_RUNS = 200
@@ -24,13 +25,14 @@ def show() -> None:
         "**at least**."
     )
     store = find_store()
-    rows = None if store is None else attempt(lambda: store.rows(limit=_MOST_RUNS))
-    if store is None or rows is None:
+    found = None if store is None else list_runs(store, most=_MOST_RUNS)
+    if store is None or found is None:
         return
+    rows, labels = found
     finished = [row for row in rows if row.status == "finished"]
     if finished:
-        key = _choose(finished)
-        publish(("run",))
+        key = _choose(finished, labels)
+        publish(("run", "archived", "only.tag"))
         show_audit(store, store.row(key))
     else:
         st.info("No finished run yet. Launch one on the Train page; it can be audited when it is done.")
@@ -38,9 +40,9 @@ def show() -> None:
     show_stored()
 
 
-def _choose(rows: list[RunRow]) -> str:
+def _choose(rows: list[RunRow], called: Labels) -> str:
     """Return the key of the run to audit: the one in the address, else the newest finished one."""
-    labels = name_runs(rows)
+    labels = {key: name_run(called, key, told) for key, told in name_runs(rows).items()}
     wanted = value("run")
     known = None if wanted in labels else find_row(wanted)
     if known is not None and known.key in labels:  # the address has what an earlier version called it

@@ -9,9 +9,12 @@ import streamlit as st
 from fairpriv_core.report.tables import TableRow, varied_settings
 from pages.widgets.compare.comparison import show_comparison
 from pages.widgets.shared.finished import open_rows
+from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.picks import choose_runs, choose_usual, settle_runs
-from pages.widgets.shared.run_table import FILTERS, MOST_CHOSEN, choose_rows, show_table
-from pages.widgets.shared.state import enter, publish
+from pages.widgets.shared.run_table import FILTERS, MOST_CHOSEN, choose_rows, name_row, show_table
+from pages.widgets.shared.sentences import plain
+from pages.widgets.shared.state import choose, enter, publish
+from pages.widgets.train.clone import offer_clone
 
 
 def show() -> None:
@@ -31,11 +34,28 @@ def show() -> None:
     varied = varied_settings(shown)
     show_table(shown, varied)
     chosen = choose_runs(rows, shown, varied)
+    _offer_ways(chosen)
     if len(chosen) < 2:
         st.info(f"Choose 2 to {MOST_CHOSEN} runs to lay them over each other.", icon=":material/compare:")
     else:
         show_comparison(store, chosen, rows, top)
-    publish(("runs", *FILTERS, "reference", "rate"))
+    publish(("runs", *FILTERS, "only.tag", "archived", "reference", "rate"))
+
+
+def _offer_ways(chosen: Sequence[TableRow]) -> None:
+    """Draw the ways from one of the chosen runs: its page, or Train with its settings."""
+    with st.popover("Open or clone one", icon=":material/more_horiz:", key="compare_ways", disabled=not chosen):
+        for row in chosen:
+            st.markdown(plain(name_row(row)))
+            _offer_run(row.keys[0])
+
+
+def _offer_run(key: str) -> None:
+    with st.container(horizontal=True):
+        if st.button("Open its run", key=f"open.{key}", icon=":material/monitoring:"):
+            choose("run", key)
+            go_to("run", run=key)
+        offer_clone(key, f"clone.{key}")
 
 
 def _count(shown: Sequence[TableRow], rows: Sequence[TableRow]) -> str:

@@ -89,7 +89,7 @@ def _offer_ways(card: Card) -> None:
 
 def _find_runs(store: RunStore, name: str) -> list[str]:
     """Return what Compare calls its newest runs of the method or with the notion called `name`, as many as it takes."""
-    keys = [row.key for row in store.rows(limit=_MOST_RUNS) if row.status == "finished"]
+    keys = [row.key for row in store.browse(limit=_MOST_RUNS) if row.status == "finished"]
     table = run_table(record.to_json() for record in store.records(keys).values())
     return [row.keys[0] for row in table if name in (row.method, row.notion)][:_MOST_COMPARED]
 

@@ -32,7 +32,7 @@ def show() -> None:
     place = st.container()  # the story, above the choices that it is made of
     chosen = choose_told(rows, "Runs to present")
     choice = _choose_one(chosen) if chosen else 0
-    publish(("runs", "decided"))
+    publish(("runs", "decided", "archived"))
     if not chosen:
         st.info(f"Choose 1 to {MOST_CHOSEN} runs to present.", icon=":material/slideshow:")
         return

@@ -28,7 +28,7 @@ def show() -> None:
         audience = _choose_audience()
         place = st.popover("Download", icon=":material/download:", key="report_download")
         link_to("present", "Present these runs")
-    publish(("runs", "audience"))
+    publish(("runs", "audience", "archived"))
     if not chosen:
         st.info(f"Choose 1 to {MOST_CHOSEN} runs to report.", icon=":material/description:")
         return

@@ -6,9 +6,11 @@ import streamlit as st
 
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
+from pages.widgets.run.label import offer_ways
 from pages.widgets.run.live import draw_run
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to
+from pages.widgets.shared.labels import Labels, list_runs, name_run
 from pages.widgets.shared.names import name_runs
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
@@ -22,24 +24,26 @@ def show() -> None:
     enter("run")
     st.title("Run", anchor=False)
     store = find_store()
-    rows = None if store is None else attempt(lambda: store.rows(limit=_MOST_RUNS))
-    if store is None or rows is None:
+    found = None if store is None else list_runs(store, most=_MOST_RUNS)
+    if store is None or found is None:
         return
-    if not rows:
+    rows, labels = found
+    if not rows and not attempt(lambda: store.rows(limit=1)):
         _warn_of_missing(store, value("run"))
         st.info("No run yet. Choose a method and a budget on the Train page, and launch one.", icon=":material/info:")
         link_to("train", "Go to Train")
         return
-    key = _choose(store, rows)
-    row = attempt(lambda: store.row(key))
+    key = _choose(store, rows, labels)
+    row = attempt(lambda: store.row(key)) if key else None
+    publish(("run", "archived", "only.tag"))
     if row is not None:
-        publish(("run",))
+        offer_ways(store, row, labels)
         watch = st.fragment(_watch, run_every=None if row.ended else _INTERVAL)
         watch(store, key, shown=row.status)
 
 
-def _choose(store: RunStore, rows: list[RunRow]) -> str:
-    """Return the key of the run that is shown: the one in the address, else the newest."""
+def _choose(store: RunStore, rows: list[RunRow], called: Labels) -> str:
+    """Return the key of the run that is shown: the one in the address, else the first; "" where none is listed."""
     listed = {row.key: row for row in rows}
     wanted = value("run")
     if wanted not in listed:
@@ -47,7 +51,10 @@ def _choose(store: RunStore, rows: list[RunRow]) -> str:
         listed |= {} if known is None else {known.key: known}
         if known is not None and known.key != wanted:
             choose("run", known.key)  # the address has what an earlier version called it
-    labels = name_runs(list(listed.values()))
+    if not listed:
+        st.info("No run matches these filters. Change them above.", icon=":material/filter_alt:")
+        return ""
+    labels = {key: name_run(called, key, told) for key, told in name_runs(list(listed.values())).items()}
     keys = list(labels)
     mounted = mount_index("run", keys, keys[0])
     chosen = st.selectbox("Run", keys, **mounted, format_func=labels.__getitem__, label_visibility="collapsed")

@@ -27,6 +27,7 @@ _PUBLISHED = (
     "sweep",
     "wish_accuracy",
     "wish_gap",
+    "archived",
 )
 _OF_EXPLORE = ("data", "notion", "method", "epsilon", "gap", "set_lambda", "reuse", "view", "wish_accuracy", "wish_gap")
 _OF_MAPS = ("space_claim", "map_of", "map_quantity", "map_x", "map_y")

@@ -13,7 +13,7 @@ from fairpriv_core.methods.catalog import methods
 from pages.widgets.shared.epsilon import choose_epsilon
 from pages.widgets.shared.state import DEFAULTS, choose, enter, keep, mount, mount_default, publish, value
 from pages.widgets.train.fairness import choose_fairness
-from pages.widgets.train.form import choose_network, choose_parameters, fit_batch, list_choices
+from pages.widgets.train.form import choose_network, choose_parameters, fit_batch, list_choices, write_form
 from pages.widgets.train.inverse import offer_inverse
 from pages.widgets.train.launch import show_plan
 from pages.widgets.train.recipe import choose_recipe, choose_release
@@ -27,6 +27,7 @@ _PUBLISHED = (
     "delta",
     "seed",
     "private_evaluation",
+    "reuse_evaluation",
     "expert",
     "typed",
     "fairness",
@@ -35,7 +36,9 @@ _PUBLISHED = (
     "reuse",
     "inverse",
     "least_accuracy",
+    "cloned",
 )
+_DELTA = "The chance that ε fails; well below 1/n."
 _ALWAYS = "The proved variant of this method always makes one: its certificate needs it."
 _EVALUATION = (
     "Also release how fair the model is on the test rows, with noise and within the same ε: these numbers, with their "
@@ -122,15 +125,15 @@ def _choose_rare(
 
 def _choose_budget(*, typed: bool, expert: bool, slots: dict[str, Any]) -> dict[str, Any]:
     if typed:
-        number = st.number_input("Privacy budget ε", step=None, format="%.6g", **mount("epsilon"))
+        mounted = mount("epsilon")
+        number = st.number_input("Privacy budget ε", step=None, format=write_form(mounted["value"]), **mounted)
         raw = {"epsilon": keep("epsilon", number)}
     else:
         raw = {"epsilon": choose_epsilon(help="How much an attacker may learn about one person from the whole run.")}
     slots["epsilon"] = st.container()
     if expert:
-        number = st.number_input(
-            "δ", step=None, format="%.3g", **mount("delta"), help="The chance that ε fails; well below 1/n."
-        )
+        mounted = mount("delta")
+        number = st.number_input("δ", step=None, format=write_form(mounted["value"]), **mounted, help=_DELTA)
         slots["delta"] = st.container()
         return {**raw, "delta": keep("delta", number)}
     return raw | {"delta": value("delta")}

@@ -126,6 +126,25 @@ def test_extras_and_ignored_files_are_as_said() -> None:
         assert any("secrets.toml" in line for line in (ROOT / name).read_text().splitlines())
 
 
+def test_the_image_installs_packages_before_it_has_the_code() -> None:
+    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
+    places = [lines.index("COPY --chown=fairpriv . ."), next(n for n, line in enumerate(lines) if "setup" in line)]
+    assert places == sorted(places, reverse=True) and any("PIP_NO_CACHE_DIR=1" in line for line in lines)
+    early = next(line for line in lines if line.startswith("COPY")).split()[2:-1]
+    assert {"fairpriv", "pyproject.toml", "requirements.txt", "constraints.txt"} < set(early)
+    assert all((ROOT / name).is_file() for name in early)
+
+
+def test_a_space_is_the_demonstration_on_its_own_port() -> None:
+    front = (ROOT / "examples/space/README.md").read_text("utf-8").split("---\n")[1]
+    said = dict(line.split(": ", 1) for line in front.splitlines())
+    last = (ROOT / "Dockerfile").read_text("utf-8").partition(" AS space\n")[2]
+    assert said["sdk"] == "docker" and f"STREAMLIT_SERVER_PORT={said['app_port']}" in last
+    assert (
+        "FAIRPRIV_DEMO=1" in last and f"EXPOSE {said['app_port']}" in last and '"$SPACE_HOST' in last.replace("\\", "")
+    )
+
+
 def test_the_image_runs_without_rights() -> None:
     lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
     assert "USER fairpriv" in lines and lines.index("USER fairpriv") < next(

@@ -103,7 +103,7 @@ def test_the_guides_commands_are_understood(command: list[str]) -> None:
     known.make_context(name, arguments, parent=context, resilient_parsing=False)
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if command[0] in QUICK], ids=" ".join)
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each[0] in QUICK and "KEY" not in each], ids=" ".join)
 def test_the_guides_quick_commands_run(command: list[str]) -> None:
     run = subprocess.run([sys.executable, "-m", "fairpriv_core", *command], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr

@@ -65,6 +65,8 @@ def check_releases(method: Method, make: Make, notion: str) -> None:
     ask(bool(np.isfinite(fitted.parameters).all()), "a parameter of the trained model is not finite.")
     allowed = method.info.needs_group_at_prediction or not needs_group(fitted.network)
     ask(allowed, "predictions need the group, and info.needs_group_at_prediction does not say so.")
+    told, needed = method.decides_by_group(), needs_group(fitted.network)
+    ask(told == needed, f"decides_by_group() is {told}, and whether predictions need the group is {needed}.")
     chances = predict_proba(fitted.network, fitted.parameters, data.X, data.group)
     ask(
         chances.shape == (data.n, data.labels) and np.allclose(chances.sum(axis=1), 1.0),

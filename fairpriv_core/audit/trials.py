@@ -40,11 +40,14 @@ class Trial:
 class Watcher:
     """An observer that keeps what it is shown, and the checkpoints after the steps in `commits`."""
 
-    watches = True
     commits: frozenset[int] = frozenset()
     stop_at: int | None = None
     shown: list[Snapshot] = field(default_factory=list)
     checkpoints: dict[int, dict[str, np.ndarray]] = field(default_factory=dict)
+
+    def watches(self, epoch: int) -> bool:
+        """It is shown every epoch."""
+        return True
 
     def due(self) -> bool:
         """A commit is due at every step where any is wanted."""

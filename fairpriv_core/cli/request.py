@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -13,7 +14,7 @@ from fairpriv_core.data.table_schema import find_compared, name_roles, pay_for, 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.paths import read_path, read_text
 from fairpriv_core.plain import read_json, read_toml
-from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.config import RunConfig, build_config, pays_itself
 from fairpriv_core.records.parameters import read_method_table
 from fairpriv_core.records.source import DATA_FIELDS
 from fairpriv_core.store.runs import open_store
@@ -25,8 +26,8 @@ def read_request(given: Mapping[str, Any]) -> RunConfig:
     """Return the config that options ask for, on top of the file that `config` names; BadInput as `build_config`.
 
     `given`: fields of the data and of RunConfig, variant, and assignments ("key=value" texts); None where an option was
-    not given. An epsilon among the options, unlike one of the file, needs a private method: nobody who asks for privacy
-    is to get a model without it.
+    not given. A private evaluation that nobody speaks of is made where the run pays for itself. An epsilon among the
+    options, unlike one of the file, needs a private method: nobody who asks for privacy is to get a model without it.
     """
     base = _read_config_file(given["config"]) if given.get("config") else {}
     given = _read_schema(given)
@@ -41,6 +42,8 @@ def read_request(given: Mapping[str, Any]) -> RunConfig:
             raw.pop("file_sha256", None)
     raw["method"] = read_method_options(base.get("method"), *(given.get(name) for name in _METHOD))
     config = build_config(raw)
+    if raw.get("private_evaluation") is None:
+        config = replace(config, private_evaluation=pays_itself(config))
     if given.get("epsilon") is not None and config.method.info.threat_model is None:
         name = config.method.info.name
         raise BadInput(f"epsilon needs a private method, got '{name}', which adds no noise.", field="epsilon")
@@ -84,7 +87,8 @@ def _read_config_file(path: str) -> dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return read_toml(text)
     found = read_json(text)
-    return dict(found["config"]) if isinstance(found.get("config"), dict) else found
+    of_record = found.get("config")
+    return {"private_evaluation": False, **of_record} if isinstance(of_record, dict) else found
 
 
 def _read_schema(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -22,8 +22,10 @@ from fairpriv_core.runs import account, foreground, prose
 from fairpriv_core.runs.certificate import describe_certificates, find_certificates
 from fairpriv_core.runs.plain_run import find_plain_run
 from fairpriv_core.store.check import check_store
+from fairpriv_core.store.labels import MOST_OF_NAME, MOST_OF_NOTE, Label
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import open_store
+from fairpriv_core.text import count_text
 
 _GROUP_RATIO = "In (0, 1]: leave out training rows of larger groups until the smallest is so large a share of each."
 _ENCODING = "Of a benchmark's numbers: binned (default), with bins that we chose, or plain, without bins or logarithms."
@@ -62,10 +64,9 @@ _ROWS = "Use so many rows, drawn at random with a constant seed; the others are 
 )
 @click.option("--seed", help="Public: drives split, initialisation and batches, never noise. Default 0.")
 @click.option(
-    "--private-evaluation",
-    is_flag=True,
+    "--private-evaluation/--no-private-evaluation",
     default=None,
-    help="Release fairness on the test split too, with noise, within the same epsilon.",
+    help="Release fairness on the test split too, with noise, within the same epsilon. Default: on, off with --reuse.",
 )
 @click.option("--reuse", metavar="KEY", help="Train on the release of this run (one_release): nothing more is spent.")
 @click.option("--replay-noise", help="Make the noise repeatable, for tests: such a run has no epsilon.")
@@ -109,11 +110,37 @@ def account_command(
     print_answer(answer_account(named, **sizes), as_json)
 
 
-@click.command()
+@click.group(invoke_without_command=True)
+@click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only runs that have this tag; repeatable.")
+@click.option("--archived", is_flag=True, help="Archived runs too.")
 @options.json
-def runs(as_json: bool) -> None:
-    """List the runs in the store, newest first."""
-    print_answer(answer_runs(), as_json)
+@click.pass_context
+def runs(context: click.Context, /, tags: tuple[str, ...], archived: bool, as_json: bool) -> None:
+    """List the runs in the store, pinned ones first, then newest first."""
+    if context.invoked_subcommand is None:
+        print_answer(answer_runs(tags, archived=archived), as_json)
+
+
+@runs.command()
+@click.argument("key")
+@click.option("--name", help=f"What you call it, at most {MOST_OF_NAME} characters; empty takes the name away.")
+@click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; repeatable, in place of those it has.")
+@click.option("--no-tags", is_flag=True, help="Take all tags away.")
+@click.option("--note", help=f"At most {MOST_OF_NOTE:,} characters; empty takes the note away.")
+@click.option("--pin/--unpin", "pinned", default=None, help="Whether lists put it first.")
+@click.option("--archive/--unarchive", "archived", default=None, help="Whether lists leave it out.")
+@options.json
+def label(key: str, tags: tuple[str, ...], no_tags: bool, as_json: bool, **given: Any) -> None:
+    """Give a run a name, tags or a note, pin or archive it; no record, file or report of the run holds them."""
+    print_answer(answer_label(key, tags=() if no_tags else tags or None, **given), as_json)
+
+
+@runs.command("delete")
+@click.argument("key")
+@options.json
+def delete_run(key: str, as_json: bool) -> None:
+    """Delete a run that nobody works on; the ledger keeps what it released."""
+    print_answer(answer_deletion(key), as_json)
 
 
 @click.command()
@@ -148,14 +175,36 @@ def answer_account(raw_method: Mapping[str, Any], **sizes: Any) -> Answer:
     return Answer(found, prose.describe_account(found))
 
 
-def answer_runs() -> Answer:
-    """List the runs in the default store."""
+def answer_runs(tags: Sequence[str] = (), *, archived: bool = False) -> Answer:
+    """List the runs in the default store that have all of `tags`; those archived only if asked for."""
     with open_store() as store:
         whole, damaged = store.read_all()
+        labels = store.labels()
     if damaged:
         say(f"Left out because damaged: {', '.join(damaged)} ('fairpriv check' says what is).")
-    found = [describe_run(row, record) for row, record in whole]
-    return Answer({"runs": found}, prose.describe_runs(found))
+    found = [describe_run(row, record) | labels.get(row.key, Label()).to_json() for row, record in whole]
+    tagged = [each for each in found if set(tags) <= set(each["tags"])]
+    shown = [each for each in tagged if archived or not each["archived"]]
+    if len(shown) < len(tagged):
+        say(f"{count_text(len(tagged) - len(shown), 'archived run')} left out; --archived lists them.")
+    shown.sort(key=lambda each: not each["pinned"])
+    return Answer({"runs": shown}, prose.describe_runs(shown) if shown or not found else "no run to list")
+
+
+def answer_label(key: str, **given: Any) -> Answer:
+    """Change a run's label."""
+    if all(each is None for each in given.values()):
+        raise BadInput("nothing to change: give --name, --tag, --note, --pin or --archive.", field="name")
+    with open_store() as store:
+        key, found = store.row(key).key, store.label(key, **given)
+    return Answer({"key": key, **found.to_json()}, prose.describe_label(key, found))
+
+
+def answer_deletion(key: str) -> Answer:
+    """Delete a run."""
+    with open_store() as store:
+        store.delete(key)
+    return Answer({"key": key}, f"run {key} is deleted; the ledger keeps what it released")
 
 
 def answer_check() -> Answer:

@@ -19,11 +19,11 @@ from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import Executor, run_here
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.cluster_sweep import Cluster
-from fairpriv_core.sweeps.launch import Launch, Order
+from fairpriv_core.sweeps.launch import Launch, Order, list_launched
 from fairpriv_core.sweeps.plan import plan_sweep
 from fairpriv_core.sweeps.prose import describe_results
 from fairpriv_core.sweeps.results import average_results, list_results
-from fairpriv_core.sweeps.spec import read_sweep
+from fairpriv_core.sweeps.spec import build_sweep, read_sweep_file
 from fairpriv_core.text import Reporter
 
 
@@ -32,15 +32,16 @@ from fairpriv_core.text import Reporter
 @click.option("--resume", is_flag=True, help="Go on with a sweep that was begun: only what is missing runs.")
 @click.option("--workers", type=click.IntRange(min=1), help="How many processes train; default: one a core.")
 @click.option("--scheduler", help="A Dask scheduler, tcp://host:8786: its workers train. FAIRPRIV_STORE is PostgreSQL.")
+@click.option("--no-private-evaluation", is_flag=True, help="Runs make no private evaluations, whatever FILE says.")
 @click.option("--yes", is_flag=True, help="Start more runs than the file lets start without it.")
 @click.option("--out", help="Write the answer here too.")
 @options.json
 def sweep(file: str, workers: int | None, scheduler: str | None, out: str | None, as_json: bool, **asked: bool) -> None:
     """Train all runs that FILE asks for, and say before what they cost."""
     check_folder(out)
-    reporter = open_reporter()
+    reporter, evaluate = open_reporter(), not asked.pop("no_private_evaluation")
     with _open_executor(workers, scheduler, reporter.say) as (executor, count):
-        answer = run_sweep(file, Order(executor, count, **asked), reporter)
+        answer = run_sweep(file, Order(executor, count, **asked), reporter, evaluate=evaluate)
     report(answer, out, as_json)
 
 
@@ -59,24 +60,30 @@ def _open_executor(
             "--workers and --scheduler exclude each other: a cluster has the workers it has.", field="workers"
         )
     with Cluster(scheduler, say) as cluster:
+        cluster.muster()
         yield cluster.run, cluster.threads
 
 
-def run_sweep(path: str, order: Order, reporter: Reporter) -> Answer:
+def run_sweep(path: str, order: Order, reporter: Reporter, *, evaluate: bool = True) -> Answer:
     """Run the sweep of the file at `path` in the default store; say what it costs before it starts.
+
+    Dashboards list it from then on. Without `evaluate` no run makes a private evaluation.
 
     Raises:
         BadInput: the file or a combination is wrong, the sweep was begun before and `resume` is not given, more runs
             than the file allows would start and `yes` is not given, or a cap forbids it. Nothing is launched then.
         KeyboardInterrupt: the sweep was stopped; what has ended is kept and the rest is paused.
     """
-    sweep = read_sweep(path)
+    raw = read_sweep_file(path)
+    raw |= {} if evaluate else {"private_evaluation": False}
+    sweep = build_sweep(raw)
     with open_store() as store:
         launch = Launch(
             store, plan_sweep(sweep, find_record=store.source, identify=store.files.identify), order, reporter
         )
         cost = launch.prepare(path, sweep)
-        launch.run(f"fairpriv sweep {path} --resume")
+        again = f"fairpriv sweep {path} --resume" + ("" if evaluate else " --no-private-evaluation")
+        launch.run(again, partial(list_launched, store, raw, cost, launch.plan.keys))
         results = list_results(store, launch.plan)
     table = average_results(launch.plan.cells, results)
     wrong = [result for result in results if result["status"] not in ("finished", "left out")]

@@ -23,7 +23,7 @@ from fairpriv_core.engine.networks import Shape
 from fairpriv_core.engine.optimizers import build_optimizer
 from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
-from fairpriv_core.engine.watch import build_snapshot
+from fairpriv_core.engine.watch import build_snapshots
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.seeds import public_generator
 
@@ -256,13 +256,12 @@ class _Loop:
                 f"(now {self._schedule.learning_rates[0]}) or the noise."
             )
         self._rule.end_epoch(epoch, self._kernel, self._feed)
-        for k, training in enumerate(self._trainings):
-            if training.observer.watches:
-                training.observer.show(
-                    build_snapshot(
-                        k, rule=self._rule, kernel=self._kernel, feed=self._feed, epoch=epoch, step=self.step
-                    )
-                )
+        shown = [k for k, training in enumerate(self._trainings) if training.observer.watches(epoch)]
+        seen = build_snapshots(
+            shown, rule=self._rule, kernel=self._kernel, feed=self._feed, epoch=epoch, step=self.step
+        )
+        for k, snapshot in zip(shown, seen, strict=True):
+            self._trainings[k].observer.show(snapshot)
 
     def _commit_if_due(self) -> None:
         for k, training in enumerate(self._trainings):

@@ -55,12 +55,10 @@ class Snapshot:
 
 
 class Observer(Protocol):
-    """The run's eyes and brake. `fit` calls it; what it raises (a pause, a stop) ends the fit.
+    """The run's eyes and brake. `fit` calls it; what it raises (a pause, a stop) ends the fit."""
 
-    `watches` says whether it wants to be shown the ends of epochs.
-    """
-
-    watches: bool
+    def watches(self, epoch: int) -> bool:
+        """Return whether it wants to be shown the end of an epoch, of which 0 is the first."""
 
     def due(self) -> bool:
         """Return whether a commit is due (by the clock); cheap, called at every step."""
@@ -75,7 +73,9 @@ class Observer(Protocol):
 class Unwatched:
     """An observer that looks at nothing and stores nothing: a loop does not make what it would be shown."""
 
-    watches = False
+    def watches(self, epoch: int) -> bool:
+        """It wants to see none."""
+        return False
 
     def due(self) -> bool:
         """Nothing is ever due."""

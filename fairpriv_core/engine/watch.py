@@ -5,13 +5,14 @@ Computed on raw data, at rows fixed by a public seed; never released, never used
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from fairpriv_core.engine.clipping import share_clipped
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.rows import Drawn, Feed, Records
+from fairpriv_core.engine.rows import Drawn, Feed, Records, count_streams
 from fairpriv_core.engine.training import Histogram, Snapshot
 from fairpriv_core.seeds import public_generator
 
@@ -29,31 +30,35 @@ class Watched(Protocol):
         """Return the analyst's curves of one model."""
 
 
-def build_snapshot(model: int, *, rule: Watched, kernel: Kernel, feed: Feed, epoch: int, step: int) -> Snapshot:
-    """Return what the end of `epoch` looks like for one of the K models."""
+def build_snapshots(
+    models: Sequence[int], *, rule: Watched, kernel: Kernel, feed: Feed, epoch: int, step: int
+) -> Iterator[Snapshot]:
+    """Yield what the end of `epoch` looks like for those of the K models, which are passed through together."""
+    if not models:
+        return
     drawn = _draw(feed)
     records = Records(kernel.take(drawn), drawn)
-    own = model if len(records.code) > 1 else 0
-    groups = records.code[own] // records.labels
-    names = feed.group_names[model]
-    watched = {name: (values[model], bound) for name, (values, bound) in rule.watched(records).items()}
-    return Snapshot(
-        epoch=epoch + 1,
-        step=step,
-        network=kernel.shape.to_json(),
-        parameters=kernel.parameters[model].copy(),
-        scalars={
-            "loss": float(records.loss[model].mean()),
-            **rule.scalars(model),
-            **_contributions(*watched["gradient_norm"], groups, names),
-        },
-        histograms={name: _histogram(values, groups, names, bound) for name, (values, bound) in watched.items()},
-    )
+    watched = rule.watched(records)
+    for model in models:
+        own = {name: (values[model], bound) for name, (values, bound) in watched.items()}
+        names, groups = feed.group_names[model], records.code[model if len(records.code) > 1 else 0] // records.labels
+        yield Snapshot(
+            epoch=epoch + 1,
+            step=step,
+            network=kernel.shape.to_json(),
+            parameters=kernel.parameters[model].copy(),
+            scalars={
+                "loss": float(records.loss[model].mean()),
+                **rule.scalars(model),
+                **_contributions(*own["gradient_norm"], groups, names),
+            },
+            histograms={name: _histogram(values, groups, names, bound) for name, (values, bound) in own.items()},
+        )
 
 
 def _draw(feed: Feed) -> Drawn:
     index = np.sort(public_generator(0, "watched rows").permutation(feed.n)[:_ROWS])
-    return feed.draw([index] * len(feed.columns))
+    return feed.draw([index] * count_streams([id(columns) for columns in feed.columns]))
 
 
 def _contributions(

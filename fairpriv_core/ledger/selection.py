@@ -161,7 +161,7 @@ def _read_released(candidates: Sequence[_Candidate], metric: str) -> list[float 
     if all(metric in found for found in estimated):
         return [found[metric] for found in estimated]
     raise BadInput(
-        f"{metric} has not been released by all of these runs; train with --private-evaluation, or choose --by noisy.",
+        f"{metric} has not been released by all of these runs; evaluate each privately, or choose --by noisy.",
         field="by",
     )
 

@@ -149,6 +149,9 @@ class Method(Protocol):
     def idle_reason(self) -> str | None:
         """Return why a method that pursues a notion pursues none with these settings; None where it does."""
 
+    def decides_by_group(self) -> bool:
+        """Return whether predictions of a model that is trained with these settings need the group."""
+
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; raises RunFailed where the run cannot go on."""
 
@@ -188,11 +191,20 @@ def with_step_noise(known: N, *, epsilon: float, delta: float, n_train: int) -> 
 
 
 class Pursuing:
-    """Mixin of a method whose settings never switch off what it pursues; others say when they do."""
+    """Mixin of a method whose settings change neither whether it pursues a notion nor what predictions need.
+
+    Others say when they do.
+    """
+
+    info: ClassVar[MethodInfo]
 
     def idle_reason(self) -> str | None:
         """Nothing is switched off."""
         return None
+
+    def decides_by_group(self) -> bool:
+        """Whether predictions need the group, whatever the settings are."""
+        return self.info.needs_group_at_prediction
 
 
 class FitsMany(Pursuing, ABC):

@@ -64,6 +64,7 @@ class DpFermiRecord(NoisySums):
         calibrates="noise_primal",
     )
 
+    batch_size: int = fields.batch_size(1024)
     learning_rate: float = fields.learning_rate(0.015)
     clip_primal: float = parameter(
         2.0,

@@ -144,9 +144,9 @@ class DpIsSgdRule(NoisySumsRule):
 
     def rates(self, model: int) -> np.ndarray:
         """Return each group's chance to be in a sample (groups,), from sizes that are released; at most q_max."""
-        method, sizes = self.setting.methods[model], self.arrays["sizes"][model]
-        alike = method.batch_size / (sizes.size * np.maximum(sizes, 1.0))  # q / (groups share_k), q = batch size / n
-        rates: np.ndarray = np.minimum(alike, method.rate(self.setting.n))
+        method, sizes, n = self.setting.methods[model], self.arrays["sizes"][model], self.setting.n
+        alike = fields.count_batch(method, n) / (sizes.size * np.maximum(sizes, 1.0))  # q / (groups share_k)
+        rates: np.ndarray = np.minimum(alike, method.rate(n))
         return rates
 
     def scalars(self, model: int) -> dict[str, float]:

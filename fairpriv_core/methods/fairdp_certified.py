@@ -72,6 +72,7 @@ class FairDpCertified(NoisySums):
         retired=("share_certificate",),
     )
 
+    batch_size: int = fields.batch_size(1024)
     learning_rate: float = fields.learning_rate(0.5)
     hidden_layers: int = fields.hidden_layers(1)
     width: int = fields.width(32)

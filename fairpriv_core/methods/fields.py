@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Protocol, cast
+from typing import Any, ClassVar, Literal, Protocol
 
 from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import steps_per_epoch
 from fairpriv_core.engine.networks import MLP, NETWORKS, check_name
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.methods.base import Method, MethodInfo, Variant, parameter
+from fairpriv_core.methods.base import MethodInfo, Variant, parameter
 from fairpriv_core.notions.cells import LABELS
 from fairpriv_core.notions.notion import Target
 from fairpriv_core.notions.surrogates import Surrogate
@@ -30,6 +30,7 @@ RECORD_ASSUMED = (
 #: what whoever uses a model that decides by group takes on
 GROUP_NEEDED = "Predictions need the group of every person: whoever uses the model knows it and may decide by it."
 USUAL_BATCH = 256
+USUAL_SAMPLE = 1024  # expected size of a secret sample of whole records, where there are rows enough
 LEAST_STEPS = 1500  # with fewer, training on a small table has not converged
 ASKED_A_ROUND = 9  # fairlearn asks its learner for an answer, then up to 4 times to bound each of two duality gaps
 
@@ -53,14 +54,20 @@ def batch_size(default: int) -> Any:
 
 def fitting_batch_size() -> Any:
     """Rows in a batch, which may follow from the number of rows."""
-    return parameter(
-        USUAL_BATCH,
-        "Batch size",
-        f"Rows in a batch. Empty: {USUAL_BATCH}, or as few as make {LEAST_STEPS:,} steps of all epochs together.",
-        low=1,
-        high=65536,
-        log=True,
-    )
+    return parameter(USUAL_BATCH, "Batch size", f"Rows in a batch. {_say_fitting(USUAL_BATCH)}", **_BATCH_RANGE)
+
+
+def fitting_sample_size() -> Any:
+    """Rows expected in a secret sample, which follow from the number of rows unless they are set."""
+    what = f"Rows expected in a secret sample. {_say_fitting(USUAL_SAMPLE)}"
+    return parameter(None, "Batch size", what, **_BATCH_RANGE)
+
+
+_BATCH_RANGE: dict[str, Any] = {"low": 1, "high": 65536, "log": True}
+
+
+def _say_fitting(usual: int) -> str:
+    return f"Empty: {usual:,}, or as few as make {LEAST_STEPS:,} steps of all epochs together."
 
 
 def learning_rate(default: float) -> Any:
@@ -342,23 +349,14 @@ def count_steps(method: TrainsNetwork, n_train: int) -> int:
 
 
 def count_batch(method: TrainsNetwork, n_train: int) -> int:
-    """Return the rows in a batch: batch_size, or where it is empty at most as many as leave LEAST_STEPS steps."""
+    """Return the rows in a batch: batch_size, or where it is empty at most as many as leave LEAST_STEPS steps.
+
+    Of DP-SGD the signal beside the noise is the same however the steps are cut, and small tables train.
+    """
     if method.batch_size is not None:
         return method.batch_size
-    return min(max(method.epochs * n_train // LEAST_STEPS, 1), USUAL_BATCH, n_train)
-
-
-def find_fitting_batch(method: Method, n_train: int) -> int | None:
-    """Return a batch below the method's own that makes LEAST_STEPS steps of `n_train` rows; None where its own does.
-
-    None too for a method that does not protect records, or that pursues a notion or certifies, for which steps change
-    more than how well it trains: of DP-SGD's the signal beside the noise is the same however they are cut.
-    """
-    info, usual = method.info, getattr(method, "batch_size", None)
-    if info.threat_model != "record" or info.pursues_notion or info.certifies or usual is None:
-        return None
-    fitting = max(cast(TrainsNetwork, method).epochs * n_train // LEAST_STEPS, 1)
-    return fitting if fitting < usual else None
+    usual = USUAL_SAMPLE if method.info.threat_model == "record" else USUAL_BATCH
+    return min(max(method.epochs * n_train // LEAST_STEPS, 1), usual, n_train)
 
 
 def known_noise(**multiplier: float | None) -> float:

@@ -89,8 +89,8 @@ class JagielskiPost(FitsAlone):
         return None
 
     def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return fields.ATTRIBUTE_ASSUMED
+        """What epsilon takes as given; and that predictions need the group."""
+        return (*fields.ATTRIBUTE_ASSUMED, fields.GROUP_NEEDED)
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where a group has too few noisy rows or training diverges."""

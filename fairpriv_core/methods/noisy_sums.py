@@ -44,7 +44,7 @@ class NoisySums(FitsMany):
     info: ClassVar[MethodInfo]
 
     epochs: int = fields.epochs(20)
-    batch_size: int = fields.batch_size(1024)
+    batch_size: int | None = fields.fitting_sample_size()
     learning_rate: float = fields.learning_rate(0.01)
     optimizer: str = fields.optimizer("adam")
     hidden_layers: int = fields.hidden_layers(0)
@@ -62,7 +62,7 @@ class NoisySums(FitsMany):
 
     def rate(self, n_train: int) -> float:
         """The chance of a row to be in a sample."""
-        return fields.share_of_rows(self.batch_size, n_train)
+        return fields.share_of_rows(fields.count_batch(self, n_train), n_train)
 
     def steps_per_epoch(self, n_train: int) -> int:
         """The number of samples in an epoch."""

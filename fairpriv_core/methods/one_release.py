@@ -292,7 +292,7 @@ class OneReleaseRule(PlainRule):
             if last:
                 parameters[:] = self._means[k]
         for k, decided in enumerate(self._decide(kernel, feed)):
-            if last or self.setting.trainings[k].observer.watches:
+            if last or self.setting.trainings[k].observer.watches(epoch):
                 self._gaps[k] = self._estimates[k].gaps(decided)
             if last:
                 self._errors[k] = self._estimates[k].gap_errors(decided)

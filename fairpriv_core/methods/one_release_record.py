@@ -347,7 +347,10 @@ class _Named:
     rule: JointRule
 
     def __init__(self, observer: Observer, model: int) -> None:
-        self._observer, self._model, self.watches = observer, model, observer.watches
+        self._observer, self._model = observer, model
+
+    def watches(self, epoch: int) -> bool:
+        return self._observer.watches(epoch)
 
     def due(self) -> bool:
         return self._observer.due()

@@ -78,11 +78,11 @@ class OptQ(AdaptiveBounds):
         if self.quantile is not None:
             checks.open_unit(quantile=self.quantile)
 
-    def target(self) -> float:
+    def target(self, n_train: int) -> float:
         """The quantile that the bound is to be at; BadInput before calibration where it depends on the noise."""
         if self.quantile is not None:
             return self.quantile
-        clipped = math.sqrt(2.0 / math.pi) * self.gradient_noise() / self.batch_size
+        clipped = math.sqrt(2.0 / math.pi) * self.gradient_noise() / fields.count_batch(self, n_train)
         return min(max(1.0 - clipped, _LEAST), _MOST)
 
     @classmethod
@@ -112,7 +112,7 @@ class OptQRule(NoisySumsRule):
 
     def learn(self, model: int, statistics: np.ndarray, gradient: np.ndarray) -> None:
         method = self.setting.methods[model]
-        excess = float(statistics[0]) / self.divisor(model) - (1.0 - method.target())
+        excess = float(statistics[0]) / self.divisor(model) - (1.0 - method.target(self.setting.n))
         moved = self.arrays["clip"][model] * math.exp(min(method.clip_step * excess, 1.0))
         self.arrays["clip"][model] = within_reach(moved, method.clip_primal)
 
@@ -133,7 +133,8 @@ class OptQPublishedRule(OptQRule):
         for k, norms in enumerate(raw_norms(sampled.records)):
             if norms.size:
                 method = self.setting.methods[k]
-                self.arrays["clip"][k] = within_reach(float(np.quantile(norms, method.target())), method.clip_primal)
+                found = float(np.quantile(norms, method.target(self.setting.n)))
+                self.arrays["clip"][k] = within_reach(found, method.clip_primal)
 
     def statistics(self, records: Records) -> np.ndarray | None:
         return None

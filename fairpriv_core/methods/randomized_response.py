@@ -112,8 +112,12 @@ class ResponseReductions(FitsAlone):
         return None
 
     def assumptions(self) -> tuple[str, ...]:
-        """What epsilon takes as given."""
-        return fields.ATTRIBUTE_ASSUMED
+        """What epsilon takes as given; and that predictions need the group, where they do."""
+        return (*fields.ATTRIBUTE_ASSUMED, *([fields.GROUP_NEEDED] if self.decides_by_group() else []))
+
+    def decides_by_group(self) -> bool:
+        """Whether predictions need the group: after two steps."""
+        return self.procedure == "two_step"
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
         """Train one model; RunFailed where the answers leave a group of too few people."""

@@ -50,7 +50,7 @@ def pf_ld(largest: list[float], epochs: int = 20) -> list[Method]:
 
 def fairlens(multipliers: list[float], epochs: int = 20) -> list[Method]:
     """Return Tran et al. (2021a) as published at each multiplier of its second regulariser."""
-    common = {"name": "fairlens", "variant": "published", "epochs": epochs}
+    common = {"name": "fairlens", "variant": "published", "epochs": epochs, "batch_size": 1024}
     return [{**common, "multiplier_boundary": value} for value in multipliers]
 
 

@@ -12,6 +12,7 @@ Method = dict[str, Any]
 Sweep = dict[str, Any]
 
 _NETWORK = {"hidden_layers": 1, "width": 32}
+_SAMPLES = {"batch_size": 1024}
 _FACE_NETWORK = {"network": "cnn_small", "epochs": 10, "batch_size": 128}
 WEIGHT_BOUNDS = [0.25, 0.5, 0.75, 1.0]
 
@@ -28,8 +29,8 @@ def fairdp(bounds: list[float]) -> list[Method]:
 
 def baselines() -> list[Method]:
     """Return the paper's six baselines, by the papers' own accounting where they differ from ours."""
-    private = [_method("dp_sgd"), _method("dpsgd_smooth")]
-    fair = [_method("dpsgd_f", variant="published"), _method("dp_is_sgd", variant="published")]
+    private = [_method(name, **_SAMPLES) for name in ("dp_sgd", "dpsgd_smooth")]
+    fair = [_method(name, variant="published", **_SAMPLES) for name in ("dpsgd_f", "dp_is_sgd")]
     return [_method("none"), _method("fairsmooth"), *private, *fair]
 
 

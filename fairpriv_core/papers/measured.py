@@ -21,7 +21,7 @@ from fairpriv_core.engine.kernel import Kernel
 from fairpriv_core.engine.loop import open_kernel
 from fairpriv_core.engine.networks import read_shape
 from fairpriv_core.engine.rows import Feed, Records
-from fairpriv_core.methods.fields import surrogate_of
+from fairpriv_core.methods.fields import count_batch, surrogate_of
 from fairpriv_core.methods.lagrangian import constraint_norms
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.notions.catalog import notions
@@ -116,7 +116,7 @@ def measure_bias_variance(store: RunStore, key: str, datasets: DatasetCache) -> 
     lost = float(np.maximum(norms - method.clip_primal, 0.0).mean())
     slope = 2.0 * (1.0 + 1.0 / (method.learning_rate * _LIPSCHITZ))
     clipping = slope * float(np.linalg.norm(mean)) * lost + lost**2
-    noise = (method.noise_primal * method.clip_primal / method.batch_size) ** 2 * mean.size
+    noise = (method.noise_primal * method.clip_primal / count_batch(method, train.n)) ** 2 * mean.size
     return {"tau": clipping + noise, "clipping": clipping, "noise": noise}
 
 

@@ -227,10 +227,17 @@ class Claim:
 
 @dataclass(frozen=True)
 class Version:
-    """The runs of a preset at one size: sweeps in the form that `build_sweep` reads, and what the size is."""
+    """The runs of a preset at one size: sweeps in the form that `build_sweep` reads, and what the size is.
+
+    None makes a private evaluation: the papers' runs do not.
+    """
 
     sweeps: tuple[Json, ...]
     size: str
+
+    def __post_init__(self) -> None:
+        plain = tuple({"private_evaluation": False, **sweep} for sweep in self.sweeps)
+        object.__setattr__(self, "sweeps", plain)
 
 
 @dataclass(frozen=True)

@@ -206,6 +206,15 @@ def _read_evaluation(value: Any, method: Method) -> bool:
     return bool(value)
 
 
+def pays_itself(config: RunConfig) -> bool:
+    """Return whether a run pays a proved epsilon of its own, within which a private evaluation costs it no more.
+
+    Commands, sweeps and forms ask for one then where nobody says anything of it. A config's own default stays off, so
+    that the keys of configs that were written down before are what they were.
+    """
+    return config.epsilon is not None and config.replay_noise is None and config.method.unproved_reason() is None
+
+
 def draws_samples(method: Method) -> bool:
     """Return whether a method trains several models in one loop in which each draws secret samples."""
     return method.info.threat_model is not None and hasattr(method, "rate") and not isinstance(method, FitsAlone)

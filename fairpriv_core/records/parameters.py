@@ -13,6 +13,7 @@ from fairpriv_core import checks
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.methods.fields import GROUP_NEEDED
 
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -46,6 +47,11 @@ def read_method(raw: Any) -> Method:
     kind = methods()[name]
     selected = {parameter: value for parameter, value in given.items() if parameter not in kind.info.retired}
     return build_method(kind, _read_variant(kind, selected))
+
+
+def say_group_needed(asked: Mapping[str, Any]) -> str | None:
+    """Return that the model of a config, in its JSON form, decides by group; None where it does not."""
+    return GROUP_NEEDED if read_method(asked["method"]).decides_by_group() else None
 
 
 def read_method_table(raw: Any) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.noisy import gap_interval
 from fairpriv_core.notions.rates import TWO
 
+USUAL_GAP = 0.04  # what a person accepts who has set nothing: where the slider stands on Train
+
 
 @dataclass(frozen=True)
 class Reached:
@@ -50,6 +52,8 @@ def judge_aim(record: Mapping[str, Any]) -> Reached | None:
 def say_closed(plain: Mapping[str, Any], config: Mapping[str, Any]) -> str | None:
     """Return that plain training leaves a run no gap to close, as far as its test rows tell; None where it leaves one.
 
+    A run that aims at no gap is held against the one that is usually accepted.
+
     `plain` is the record's JSON of a run without privacy and fairness, `config` that of the run's config.
     """
     measured, target, notion = plain["metrics"], config["method"].get("gap_target"), notions()[config["notion"]]
@@ -63,6 +67,9 @@ def say_closed(plain: Mapping[str, Any], config: Mapping[str, Any]) -> str | Non
         return f"There is no gap to close here: plain training has a gap of {shown}; {100 * target:.4g} are accepted."
     if found.low <= 0:
         return f"There may be no gap to close here: plain training has a gap of {shown}, which may as well be 0."
+    if target is None and gap <= USUAL_GAP:
+        usual = f"{100 * USUAL_GAP:.4g} are usually accepted"
+        return f"There is no gap to close here: plain training has a gap of {shown}; none is aimed at, and {usual}."
     return None
 
 

@@ -269,6 +269,14 @@ def cancelled_record(draft: RunRecord, *, released: Events, steps: int, seconds:
     return replace(draft, status="cancelled", released=counted, steps=steps, seconds=seconds, warnings=warnings)
 
 
+def evaluated_record(record: RunRecord, evaluation: Events, found: Mapping[str, Any]) -> RunRecord:
+    """Return the record of a finished run with the private evaluation that was made later; it released `evaluation`."""
+    released = with_evaluation(events_of.from_json(record.released), evaluation)
+    stated = _state(record, method_of(record), released)
+    assumed = (*record.assumptions, SPLIT_ASSUMED)
+    return replace(stated, released=events_of.to_json(released), metrics_private=found, assumptions=assumed)
+
+
 def withdrawn_record(record: RunRecord, reason: str) -> RunRecord:
     """Return the record of a run that was chosen by raw numbers: no epsilon is proved for it any more."""
     notes = _withdraw_certificates(record.notes, CERTIFICATE_OF_CHOSEN)

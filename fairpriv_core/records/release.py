@@ -89,6 +89,7 @@ BESIDE = (
     Piece("predictions", "released", "the model's, on rows of the person who asks"),
     Piece("measured schema", "released", "ranges, bins and values that passed their noise; see a paid schema"),
     Piece("outline and proposed schema", "raw", "of a file, for who holds it: rows left out and why, ranges, values"),
+    Piece("name, tags and note", "raw", "a person's own words about a run; in no record, file, figure or report of it"),
     Piece("measure of a paper", "raw", "attacks on training rows and how many of them are clipped"),
 )
 

@@ -74,8 +74,8 @@ _SEEDS = ("seed", "replay_noise")
 _APPENDIX = "From here on: for whoever checks the runs or repeats them. It uses the methods' own terms."
 _NOT_SHOWN = "A run without privacy and fairness is not shown: no ε covers its numbers."
 _NO_GAP = (
-    "No fairness number of {runs} may be shown: private evaluation was off. Launch again with it, by the switch on "
-    "Train or --private-evaluation; another run costs its own ε."
+    "No fairness number of {runs} may be shown: private evaluation was off. The page Run offers one where an ε can "
+    "cover it, at its cost."
 )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fairpriv_core.report.tables import Outcome, TableRow, fold_outcomes, read_outcome
+from fairpriv_core.store.labels import Label
 from fairpriv_core.store.runs import RunStore
 
+_NONE = Label()
 _FEW = 500  # beyond that many new runs all are read again: a query names no more
 
 
@@ -41,7 +43,8 @@ class FinishedRuns:
             order = sorted(self._outcomes.values(), key=lambda each: (-each[0], each[1].key))
             known = {row.keys: row for row in self._rows}
             self._rows = fold_outcomes([outcome for _, outcome in order], known)
-            return Finished(self._rows, len(self._damaged))
+            labels = store.labels()
+            return Finished(tuple(label_row(row, labels) for row in self._rows), len(self._damaged))
 
     def _drop(self, finished: set[str]) -> None:
         self._outcomes = {key: value for key, value in self._outcomes.items() if key in finished}
@@ -52,3 +55,17 @@ class FinishedRuns:
         briefs = store.each_brief(self._damaged.add, keys=new if len(new) <= _FEW else None) if new else ()
         for brief in briefs:
             self._outcomes[brief["key"]] = (brief["created"], read_outcome(brief))
+
+
+def label_row(row: TableRow, labels: Mapping[str, Label]) -> TableRow:
+    """Return a row with what a person calls its runs; `labels` are by run."""
+    own = [labels.get(key, _NONE) for key in row.keys]
+    if all(label == _NONE for label in own):
+        return row
+    return replace(
+        row,
+        name=", ".join(dict.fromkeys(label.name for label in own if label.name)),
+        tags=tuple(dict.fromkeys(tag for label in own for tag in label.tags)),
+        pinned=any(label.pinned for label in own),
+        archived=all(label.archived for label in own),
+    )

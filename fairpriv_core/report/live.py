@@ -70,7 +70,7 @@ def collect(rows: Iterable[tuple[int, str, float | None]]) -> dict[str, tuple[li
 
 
 def has_epochs(history: History) -> bool:
-    """Return whether a history has numbers of single epochs; runs that train in one loop keep ε at their end alone."""
+    """Return whether a history has numbers of single epochs, and not the ε of the run's end alone."""
     return any(name.startswith("test/") for name in history)
 
 

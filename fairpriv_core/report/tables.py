@@ -53,7 +53,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row of the run table: runs that differ by seed alone. `delta` goes with `epsilon`; the rest as Outcome's."""
+    """One row of the run table: runs that differ by seed alone. `delta` goes with `epsilon`; the rest as Outcome's.
+
+    `name`, `tags`, `pinned` and `archived` are a person's, for lists and in no export: what its runs are called, their
+    tags, whether one is pinned, and whether all are archived, so that lists leave the row out. Archiving some of its
+    runs changes no number.
+    """
 
     method: str
     notion: str
@@ -73,6 +78,10 @@ class TableRow:
     rows: int | None = None
     constant: float | None = None
     encoding: str = ENCODINGS[0]
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    archived: bool = False
 
     @property
     def asked(self) -> dict[str, Any]:

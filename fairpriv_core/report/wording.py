@@ -10,6 +10,7 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
+from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
 from fairpriv_core.records.source import is_read_from_rows, name_unit
 from fairpriv_core.text import delta_text, epsilon_text, number_text
@@ -160,13 +161,17 @@ def raw_text(*, public_accuracy: bool) -> str:
 
 
 def caveats(record: Mapping[str, Any], raw: str = RAW) -> tuple[str, ...]:
-    """Return the sentences that must go with a record's numbers: `raw` of raw metrics, what is assumed, warnings."""
+    """Return the sentences that must go with a record's numbers: `raw` of raw metrics, what is assumed, warnings.
+
+    That predictions need the group stands first among them.
+    """
+    needed = say_group_needed(record["config"])
     said = [raw] if record.get("metrics") and record.get("metrics_are_raw", True) else []
     if record.get("epsilon") is None and record.get("epsilon_reason"):
         said.append(str(record["epsilon_reason"]))
     said += [str(sentence) for sentence in record.get("warnings") or ()]
-    said += [f"Assumed: {sentence}" for sentence in record.get("assumptions") or ()]
-    return tuple(said)
+    said += [f"Assumed: {sentence}" for sentence in record.get("assumptions") or () if sentence != needed]
+    return tuple(said if needed is None else [needed, *said])
 
 
 def rows_text(rows: int) -> str:

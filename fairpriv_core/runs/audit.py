@@ -266,8 +266,9 @@ def shorten(method: Method, rows: int, delta: float) -> Method:
     gets two rounds, a warm-up none. The made-up rows are a table, so the network is an mlp, whatever the run's is. A
     method that pursues nothing gets no epochs more: with them it would release what its noise was not set for.
     """
-    steps = {"batch_size": round(_RATE * rows), "sampling_rate": _RATE, "learning_rate": _STEP_LENGTH}
-    short = with_fields(method, **steps, iterations=_ROUNDS, network=MLP)
+    if hasattr(method, "batch_size"):  # an empty one would follow the number of rows
+        method = cast(Method, replace(cast(Any, method), batch_size=round(_RATE * rows)))
+    short = with_fields(method, sampling_rate=_RATE, learning_rate=_STEP_LENGTH, iterations=_ROUNDS, network=MLP)
     if method.idle_reason() is not None:
         return with_fields(short, epochs=min(getattr(method, "epochs", 1), _EPOCHS[0]))
     short = with_fields(short, warmup_epochs=0)

@@ -36,10 +36,12 @@ Watch = Callable[[Mapping[str, Any]], None]
 class _Watched(Unwatched):
     """The observer of a fit that somebody watches. What it shows is raw: computed on protected rows, without noise."""
 
-    watches = True
-
     def __init__(self, watch: Watch, train: Dataset, mechanism: Mechanism, live: LiveEpsilon | None) -> None:
         self._watch, self._train, self._mechanism, self._live = watch, train, mechanism, live
+
+    def watches(self, epoch: int) -> bool:
+        """It wants to see each."""
+        return True
 
     def show(self, snapshot: Snapshot) -> None:
         """Measure the end of an epoch and hand it on."""

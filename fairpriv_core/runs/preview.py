@@ -20,6 +20,7 @@ from fairpriv_core.store.previews import LEASE_SECONDS, PreviewStore
 # imported in the child alone: they need torch, the supervisor does not
 _CURVES, _AUDITS = "fairpriv_core.methods.previews", "fairpriv_core.runs.audit"
 _SWEEPS, _MEASURES = "fairpriv_core.sweeps.launch", "fairpriv_core.papers.measured"
+_EVALUATIONS = "fairpriv_core.runs.evaluate"
 
 
 def run_preview(place: str | None, key: str) -> None:
@@ -47,6 +48,8 @@ def _make(place: str | None, request: Mapping[str, Any]) -> Mapping[str, Any]:
         made: Mapping[str, Any] = import_module(_AUDITS).compute(place, request)
     elif "sweep" in request:
         made = import_module(_SWEEPS).compute(place, request)
+    elif "evaluate" in request:
+        made = import_module(_EVALUATIONS).compute(place, request)
     elif "measure" in request:
         made = import_module(_MEASURES).compute(place, request)
     else:

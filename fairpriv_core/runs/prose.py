@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any
 from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.records.mixing import say_height, say_one_answer
+from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.reached import judge_aim, say_closed
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.source import name_unit
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import epsilon_text, show_unseen
 
 if TYPE_CHECKING:
-    from fairpriv_core.store.claim import Progress  # loads the database's library, which catalogues do not need
+    # these load the database's library, which catalogues do not need
+    from fairpriv_core.store.claim import Progress
+    from fairpriv_core.store.labels import Label
 
 _WIDTH = 20
 _RUN_COLUMNS = ("key", "status", "dataset", "method", "notion", "epsilon", "accuracy", "gap", "steps")
+_LABEL_COLUMNS = ("name", "tags")  # a person's own words
 _THINNED = "epsilon takes as given which training rows a group ratio left out, in"
 
 
@@ -36,6 +40,8 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
         *describe_epsilon(record.to_json()),
         *_describe_reuse(record.config),
     ]
+    needed = say_group_needed(config)
+    pairs += [] if needed is None else [("at prediction", needed)]
     if record.metrics is not None:
         pairs += _describe_metrics(record.metrics, config["notion"])
         reached = judge_aim(record.to_json())
@@ -49,7 +55,7 @@ def describe_record(record: RunRecord, plain: RunRecord | None = None) -> str:
     resumed = f", resumed from step {record.resumed_from_step}" if record.resumed_from_step else ""
     pairs.append(("training", f"{record.steps:,} steps in {record.seconds:.1f} s{resumed}"))
     pairs += [("warning", warning) for warning in record.warnings]
-    pairs += [("takes as given", assumption) for assumption in record.assumptions]
+    pairs += [("takes as given", assumption) for assumption in record.assumptions if assumption != needed]
     pairs += [("caveat", caveat) for caveat in record.data["caveats"]]
     if record.error is not None:
         pairs.append(("error", record.error))
@@ -106,15 +112,26 @@ def describe_account(accounted: Mapping[str, Any]) -> str:
 
 
 def describe_runs(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return one line a run, newest first."""
+    """Return one line a run, in the order given; what a person calls runs where one has a name or tags."""
     if not rows:
         return "no runs in the store yet"
-    listed = tabulate([_RUN_COLUMNS, *[[_show(name, row[name]) for name in _RUN_COLUMNS] for row in rows]])
+    columns = (*_RUN_COLUMNS, *(name for name in _LABEL_COLUMNS if any(row.get(name) for row in rows)))
+    listed = tabulate([columns, *[[_show(name, row[name]) for name in columns] for row in rows]])
     thinned = [row["key"] for row in rows if row["config"]["data"].get("group_ratio") and row["epsilon"] is not None]
     return f"{listed}\n{_THINNED}: {', '.join(thinned)}" if thinned else listed
 
 
+def describe_label(key: str, label: Label) -> str:
+    """Return what a person calls a run."""
+    flags = ", ".join(name for name in ("pinned", "archived") if getattr(label, name))
+    texts = {"name": label.name, "tags": ", ".join(label.tags), "note": label.note}
+    told = [(name, show_unseen(text)) for name, text in texts.items() if text]
+    return align([("run", f"{key}, {flags}" if flags else key), *told])
+
+
 def _show(name: str, value: object) -> str:
+    if name in _LABEL_COLUMNS:
+        return show_unseen(", ".join(value) if isinstance(value, list) else str(value))
     return epsilon_text(value) if name == "epsilon" and isinstance(value, float) else _cell(value)
 
 

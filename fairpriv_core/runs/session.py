@@ -8,6 +8,7 @@ seconds. While nothing is committed (data is being read, noise calibrated, an ep
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,11 +34,17 @@ from fairpriv_core.records.record import RunRecord, name_plugin, name_sources
 from fairpriv_core.records.reuse import count_shared, name_stream
 from fairpriv_core.store.checkpoint import Checkpoint, bind, check_binding, pack
 from fairpriv_core.store.claim import LEASE_SECONDS, Beginning, Claim, LeaseLost, Progress
+from fairpriv_core.store.curves import SWEPT_POINTS
 from fairpriv_core.store.work import WorkStore
 
 Arrays = Mapping[str, Any]
 _CONSTANT = ("size", "positives", "selected", "correct", "base_rate")  # of a group: counts, and what no epoch changes
 _OF_CLASS = ("accuracy", "accuracy_low", "accuracy_high", "decided")
+#: the curves that a run keeps that trains with others
+_SWEPT = re.compile(
+    r"train/loss|test/(accuracy|constant_accuracy|\w+_gap)|group/.+/(positive_rate|accuracy)|class/.+/accuracy"
+    r"|multiplier/.+"
+)
 NOISE = "mechanism_"  # what names of arrays of `Mechanism.state` begin with
 Values = list[tuple[int, str, float | None]]
 COMMIT_SECONDS = 0.2
@@ -85,7 +92,8 @@ def _open_randomness(config: RunConfig) -> Randomness:
 class FitObserver:
     """One run's plan while it trains; `values`, `histograms`, `epoch` are what it showed and is not stored yet.
 
-    Of a run that does not train `alone` nothing is shown on the way, and no epsilon is stated before its end.
+    Of a run that does not train `alone` some epochs are shown, without histograms and what clipping does, and no
+    epsilon is stated before its end.
     """
 
     def __init__(self, plan: Plan, *, alone: bool = True) -> None:
@@ -94,7 +102,7 @@ class FitObserver:
         self.values: Values = []
         self.histograms: dict[str, Any] | None = None
         self.epoch = 0
-        self._replayed = plan.config.replay_noise is not None
+        self._replayed, self._alone = plan.config.replay_noise is not None, alone
         self._live: LiveEpsilon | None = None
         self._before = price_schema(plan.draft.config, plan.draft.threat_model)
         planned = plan.method.event(plan.train.n)
@@ -113,12 +121,21 @@ class FitObserver:
             device=find_device(),
         )
 
+    def watches(self, epoch: int) -> bool:
+        """Return whether it is to be shown the end of an epoch, of which 0 is the first: of SWEPT_POINTS like parts."""
+        epochs = int(getattr(self.plan.method, "epochs", 1))
+        return self._alone or (epoch + 1) * SWEPT_POINTS // epochs > epoch * SWEPT_POINTS // epochs
+
     def show(self, snapshot: Snapshot) -> None:
         """Take the end of an epoch: scalars, clipped shares, and all that is measured on the test split."""
-        self.values += snapshot_values(snapshot, self.plan.test)
+        self.epoch = snapshot.epoch
+        found = snapshot_values(snapshot, self.plan.test)
+        if not self._alone:
+            self.values += [value for value in found if _SWEPT.fullmatch(value[1])]
+            return
+        self.values += found
         self.values += [(snapshot.step, name, value) for name, value in self._spent()]
         self.histograms = {name: _plain(asdict(histogram)) for name, histogram in snapshot.histograms.items()}
-        self.epoch = snapshot.epoch
 
     def spent(self) -> float | None:
         """Return the epsilon spent by now; None where none may be stated."""
@@ -190,10 +207,10 @@ def _look_up(work: WorkStore, claim: Claim) -> tuple[Checkpoint | None, bool]:
 class RunSession:
     """One run's place in a journal, and the observer of its fit."""
 
-    def __init__(self, journal: StoreJournal, claim: Claim, work: WorkStore, *, watches: bool) -> None:
+    def __init__(self, journal: StoreJournal, claim: Claim, work: WorkStore, *, alone: bool) -> None:
         self.claim = claim
         self.saved, self._damaged = _look_up(work, claim)
-        self.watches = watches
+        self._alone = alone
         self.watch: FitObserver | None = None
         self.step = self.resumed_from = claim.step
         self.taken: Checkpoint | None = None
@@ -213,7 +230,7 @@ class RunSession:
         settings, data = self.claim.config, seal(plan.train.digest)
         method = name_plugin(plan.method)
         self._binding = bind(settings=settings, data=data, method=method, network=own, device=find_device())
-        self.watch = FitObserver(plan, alone=self.watches)
+        self.watch = FitObserver(plan, alone=self._alone)
         if self._damaged:
             raise RunFailed(_DAMAGED.format(key=self.claim.key))
         if self.saved is not None:
@@ -242,6 +259,10 @@ class RunSession:
             return from_json(self.watch.plan.draft.event)
         return self.saved.released if self.saved else ()
 
+    def watches(self, epoch: int) -> bool:
+        """Return whether the end of an epoch is measured and kept."""
+        return self.watch is not None and self.watch.watches(epoch)
+
     def due(self) -> bool:
         """Return whether all runs of the journal are to be committed at this step."""
         return self._journal.due(self)
@@ -265,7 +286,7 @@ class StoreJournal:
         self, work: WorkStore, claims: Sequence[Claim], *, on_commit: Callable[[Progress], None] | None = None
     ) -> None:
         alone = len(claims) == 1
-        self.sessions = [RunSession(self, claim, work, watches=alone) for claim in claims]
+        self.sessions = [RunSession(self, claim, work, alone=alone) for claim in claims]
         self._work, self._on_commit = work, on_commit
         self._begun = self._committed = time.monotonic()
         self._interval, self._due = COMMIT_SECONDS, False

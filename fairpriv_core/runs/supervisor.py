@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import IO
 
 from fairpriv_core.errors import Damaged, FairprivError, StoreError
@@ -36,6 +37,8 @@ RECOVER_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0
 CHUNK_PATIENCE_SECONDS = 12.0  # a chunk hears of it by its heartbeat, and its commit takes longer
 MOST_PREVIEWS = 4
+SCHEDULER = "FAIRPRIV_SCHEDULER"  # of the environment: the Dask scheduler whose workers train in place of this machine
+_CLUSTER = "fairpriv_core.sweeps.cluster_sweep"
 _OTHER = (
     "fairpriv: another process of this host trains what is launched in {where}; this one waits, and goes on when that "
     "one ends."
@@ -47,14 +50,14 @@ Executor = Callable[[str | None, Sequence[str], Callable[[], None]], None]
 class Supervisor:
     """Runs up to `slots` runs at a time (as many as there are cores), and beside them a few previews and an explorer.
 
-    With `chunks` it works on these alone. Runs of one chunk are one child; the explorer is one for all runs that
-    people explore.
+    With no slot (0) runs are left to others, such as a cluster's workers. With `chunks` it works on these alone. Runs
+    of one chunk are one child; the explorer is one for all runs that people explore.
     """
 
     def __init__(
         self, place: str | None = None, *, slots: int | None = None, chunks: Sequence[str] | None = None
     ) -> None:
-        self._place, self.slots, self._chunks = place, slots or count_cores(), chunks
+        self._place, self.slots, self._chunks = place, count_cores() if slots is None else slots, chunks
         self._most_previews = MOST_PREVIEWS if chunks is None else 0
         self._trouble = ""
         self._database = Database(place)
@@ -179,14 +182,35 @@ def main(lifeline: int | None = None) -> int:
         set_up_log()
         with serving(stopping):
             if not stopping.is_set():
-                supervisor = Supervisor()
-                note("supervisor_started", slots=supervisor.slots)
-                supervisor.serve(stopping)
-                note("supervisor_stopped")
+                _serve(stopping)
     except FairprivError as error:
         print(f"fairpriv: {error}", file=sys.stderr)
         return error.exit_code
     return 0
+
+
+def _serve(stopping: threading.Event) -> None:
+    with _on_cluster(os.environ.get(SCHEDULER, ""), stopping) as elsewhere:
+        supervisor = Supervisor(slots=0 if elsewhere else None)
+        note("supervisor_started", slots=supervisor.slots)
+        supervisor.serve(stopping)
+        note("supervisor_stopped")
+
+
+@contextmanager
+def _on_cluster(address: str, stopping: threading.Event) -> Iterator[bool]:
+    """Have a cluster train what is launched where `address` names its scheduler; give whether it does."""
+    if not address:
+        yield False
+        return
+
+    def say(sentence: str) -> None:
+        print(f"fairpriv: {sentence}", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=import_module(_CLUSTER).serve, args=(address, stopping, say), daemon=True)
+    thread.start()
+    yield True
+    thread.join(PATIENCE_SECONDS)
 
 
 def _stop_with(lifeline: int, stopping: threading.Event) -> None:

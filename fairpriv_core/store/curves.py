@@ -14,6 +14,7 @@ from sqlalchemy import CTE, Connection, Select, func, literal, select, union
 from fairpriv_core.store.tables import metric
 
 MOST_POINTS = 1000  # of a curve: a figure has no more
+SWEPT_POINTS = 10  # of a curve of a run that trained with others, as it is stored
 MOST_VALUES = 50_000  # of all curves of a run together
 Point = tuple[int, str, float | None]
 

@@ -31,6 +31,7 @@ from fairpriv_core.records.ledger_entry import (
     record_posting,
 )
 from fairpriv_core.records.plan import plan_posting
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.store.checksum import Unreadable, say_damaged
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_same
@@ -54,6 +55,8 @@ _OF_RUNS = select(
     (run.c.record.is_not(None) | run.c.posting.is_not(None)).label("begun"),
     lease_over(run),
 )
+EVALUATED = "evaluated"  # under this name a charge's result has the run whose evaluation it paid for
+_SINCE = ("metrics_private", "event", "released", "epsilon", "assumptions")
 _RECORD = ""  # the cap table's name for whole records
 _ELSE = "of somebody else"
 _TOO_OLD = "it was deleted by an earlier version, which kept too little to count it."
@@ -254,6 +257,19 @@ def find_withdrawn(connection: Connection) -> dict[str, str]:
     results = [_read_result(stored) for stored in connection.execute(query).mappings()]
     raw = [found for found in results if found.get("selected") and found["request"]["by"] == "raw"]
     return {found["selected"]: found["epsilon_reason"] for found in raw}
+
+
+def find_evaluated(connection: Connection) -> dict[str, dict[str, Any]]:
+    """Return the runs that were privately evaluated after they had finished, with what their records say since."""
+    query = select(charge.c.key, charge.c.result).order_by(charge.c.created)
+    results = [_read_result(stored) for stored in connection.execute(query).mappings()]
+    return {found[EVALUATED]: {name: found[name] for name in _SINCE} for found in results if EVALUATED in found}
+
+
+def list_evaluated(record: RunRecord) -> dict[str, Any]:
+    """Return what the charge of a later evaluation keeps of the run's record."""
+    document = record.to_json()
+    return {name: document[name] for name in _SINCE}
 
 
 def read_cost(stored: Mapping[Any, Any]) -> dict[str, Any] | None:

@@ -42,10 +42,17 @@ class PreviewStore:
         key = name_request(request)
         old = self.look(key)
         if old is None or old["status"] in ("failed", "cancelled") or (again and old["status"] == "finished"):
-            fresh = {"request": dict(request), "status": "queued", "created": time.time(), "attempt": 0, "result": None}
-            with self._database.write(durable=True) as connection:
-                upsert(connection, preview, [{"key": key, "owner": self._owner, **fresh, "error": None}])
+            self._put(request, status="queued", result=None)
         return key
+
+    def note(self, request: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        """Store the `result` of what `request` (JSON) describes, which was made elsewhere."""
+        self._put(request, status="finished", result=dict(result))
+
+    def _put(self, request: Mapping[str, Any], **made: Any) -> None:
+        row = {"key": name_request(request), "owner": self._owner, "request": dict(request), "error": None}
+        with self._database.write(durable=True) as connection:
+            upsert(connection, preview, [{**row, "created": time.time(), "attempt": 0, **made}])
 
     def cancel(self, key: str) -> None:
         """Drop a preview that the owner asked for and that waits or is being made; any other is left alone."""

@@ -1,7 +1,8 @@
 """The run store as pages and the command line use it: submit, look, ask for a pause or a stop, delete.
 
-The run table is the queue; what workers write is in `store_work.py`. A finished record never changes, and deleting
-a run leaves a tombstone with what it released.
+The run table is the queue; what workers write is in `store_work.py`. A finished record never changes: what was paid for
+or lost since stands among the ledger's charges, and is read with it. Deleting a run leaves a tombstone with what it
+released.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Self, TypeVar
 
@@ -22,7 +24,8 @@ from fairpriv_core.store.checksum import check_content
 from fairpriv_core.store.curves import Point, read_curves
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_renamed
-from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_withdrawn
+from fairpriv_core.store.labels import Label, check_label, note_change, read_label, write_label
+from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_evaluated, find_withdrawn
 from fairpriv_core.store.previews import PreviewStore
 from fairpriv_core.store.quota import LOCAL_OWNER, check_runs
 from fairpriv_core.store.rows import (
@@ -37,13 +40,24 @@ from fairpriv_core.store.rows import (
     read_row,
     write_record,
 )
-from fairpriv_core.store.tables import artifact, charge, checkpoint, metric, run, snapshot, tombstone
+from fairpriv_core.store.tables import (
+    artifact,
+    charge,
+    checkpoint,
+    label,
+    metric,
+    run,
+    snapshot,
+    store_info,
+    tombstone,
+)
 from fairpriv_core.store.uploads import FileStore, UploadStore
 
-Stamp = tuple[int, int, int]
+Stamp = tuple[int, int, int, int]
 Read = TypeVar("Read")
 _OVER = lease_over(run)
 _SHORT = [*SHORT, _OVER]
+_SORTED = (label.c.pinned, label.c.archived)
 GOING_ON = ("queued", "running", "paused", "finished")
 
 
@@ -161,17 +175,56 @@ class RunStore:
         with self.database.read() as connection:
             return _read_whole(connection.execute(self._listed(query)).mappings(), read_row)
 
+    def browse(self, *, limit: int | None = None, archived: bool = False) -> list[RunRow]:
+        """Return what `rows` does as a person looks through it: pinned runs first, archived ones only if asked for."""
+        pinned, hidden = (run.c.key.in_(select(label.c.key).where(column == 1)) for column in _SORTED)
+        query = self._listed(select(*_SHORT)).order_by(run.c.created.desc(), run.c.key).limit(limit)
+        query = query if archived else query.where(~hidden)
+        with self.database.read() as connection:
+            found = [row for part in (pinned, ~pinned) for row in connection.execute(query.where(part)).mappings()]
+            return _read_whole(found, read_row)[:limit]
+
+    def labels(self) -> dict[str, Label]:
+        """Return what the owner calls their runs, by key, of those that have a label; nobody sees what others wrote."""
+        query = self._shown(select(label).join(run, run.c.key == label.c.key))
+        query = query if self.owner is None else query.where(run.c.owner == self.owner)
+        with self.database.read() as connection:
+            return {stored["key"]: read_label(stored) for stored in connection.execute(query).mappings()}
+
+    def label(
+        self,
+        key: str,
+        *,
+        name: str | None = None,
+        tags: Sequence[str] | None = None,
+        note: str | None = None,
+        pinned: bool | None = None,
+        archived: bool | None = None,
+    ) -> Label:
+        """Change what a run's label says, as far as it is given, and return the whole label.
+
+        A person's own words: no part of the run's key, record or files. An archived run counts wherever numbers of
+        several runs do; only `browse` leaves it out.
+
+        Raises:
+            BadInput: there is no such run, or it is another's; or a text is longer than a label's may be.
+        """
+        given = {"name": name, "tags": tags, "note": note, "pinned": pinned, "archived": archived}
+        columns = check_label({part: each for part, each in given.items() if each is not None})
+        with self.database.write(durable=True) as connection:
+            return write_label(connection, self._own_row(connection, key)["key"], columns)
+
     def read_all(self) -> tuple[list[tuple[RunRow, RunRecord | None]], list[str]]:
         """Return the owner's runs with their records, newest first, and the keys of those that are damaged."""
         whole: list[tuple[RunRow, RunRecord | None]] = []
         damaged: list[str] = []
         query = select(*_SHORT, run.c.record).order_by(run.c.created.desc(), run.c.key)
         with self.database.read() as connection:
-            withdrawn = find_withdrawn(connection)
+            since = _read_since(connection)
             for stored in connection.execute(self._listed(query)).mappings():
                 try:
                     record = read_record(stored)
-                    whole.append((read_row(stored), None if record is None else _restate(record, withdrawn)))
+                    whole.append((read_row(stored), None if record is None else _restate(record, since)))
                 except Damaged:
                     damaged.append(stored["key"])
         return whole, damaged
@@ -184,8 +237,8 @@ class RunStore:
     def record(self, key: str) -> RunRecord | None:
         """Return a run's record; of a running one the draft (what is known before training); None before that."""
         with self.database.read() as connection:
-            record, withdrawn = read_record(self._row(connection, key)), find_withdrawn(connection)
-        return None if record is None else _restate(record, withdrawn)
+            record, since = read_record(self._row(connection, key)), _read_since(connection)
+        return None if record is None else _restate(record, since)
 
     def source(self, key: str) -> Mapping[str, Any]:
         """Return the JSON of the record of a run whose release another one uses; BadInput where it has none."""
@@ -199,8 +252,8 @@ class RunStore:
         query = self._shown(select(run.c.key, run.c.record).where(run.c.key.in_(keys)))
         with self.database.read() as connection:
             read = _read_whole(connection.execute(query).mappings(), read_record)
-            withdrawn = find_withdrawn(connection)
-        found = {record.key: _restate(record, withdrawn) for record in read if record is not None}
+            since = _read_since(connection)
+        found = {record.key: _restate(record, since) for record in read if record is not None}
         return {key: found[key] for key in keys if key in found}
 
     def briefs(self, *, limit: int | None = None) -> list[dict[str, Any]]:
@@ -247,17 +300,18 @@ class RunStore:
                     note(stored["key"])
 
     def stamp(self) -> Stamp:
-        """Return what changes whenever what `briefs` returns does; cheap enough to ask at every turn.
+        """Return what changes whenever what `briefs` or `labels` returns does; cheap enough to ask at every turn.
 
-        How many have finished, were deleted (each leaves a tombstone) and were chosen or paid for: the last two only
-        grow, and while they stay the first does too.
+        How many have finished, were deleted (each leaves a tombstone), were chosen or paid for, and changes of labels:
+        the last three only grow, and while they stay the first does too.
         """
         counted = select(func.count()).select_from
         finished = counted(run).where(run.c.status == "finished", run.c.exploring.is_(None)).scalar_subquery()
         others = [counted(table).scalar_subquery() for table in (tombstone, charge)]
+        others.append(select(func.coalesce(store_info.c.labelled, 0)).scalar_subquery())
         with self.database.read() as connection:
-            runs, deleted, charged = connection.execute(select(finished, *others)).one()
-            return runs, deleted, charged
+            runs, deleted, charged, changes = connection.execute(select(finished, *others)).one()
+            return runs, deleted, charged, changes
 
     def metrics(self, key: str, since: int = -1) -> list[tuple[int, str, float | None]]:
         """Return (step, name, value) with step > `since`, by step: every value, for what is taken away."""
@@ -318,6 +372,7 @@ class RunStore:
                 raise BadInput(f"run {key} is running; stop it before deleting it.", field="key")
             bury(connection, stored)
             connection.execute(delete(run).where(run.c.key == stored["key"]))
+            note_change(connection)  # its label went with it
 
     def request_preview(self, request: Mapping[str, Any]) -> str:
         """Queue a preview for a worker unless it is stored; return its key."""
@@ -381,8 +436,22 @@ def _read_whole(found: Iterable[RowMapping], read: Callable[[RowMapping], Read])
     return whole
 
 
-def _restate(record: RunRecord, withdrawn: Mapping[str, str]) -> RunRecord:
-    reason = withdrawn.get(record.key)
+@dataclass(frozen=True)
+class _Since:
+    """What happened to runs after they had finished, by key: paid evaluations, and choices by raw numbers."""
+
+    evaluated: Mapping[str, Mapping[str, Any]]
+    withdrawn: Mapping[str, str]
+
+
+def _read_since(connection: Connection) -> _Since:
+    return _Since(find_evaluated(connection), find_withdrawn(connection))
+
+
+def _restate(record: RunRecord, since: _Since) -> RunRecord:
+    found, reason = since.evaluated.get(record.key), since.withdrawn.get(record.key)
+    if found is not None:
+        record = replace(record, **{**found, "assumptions": tuple(found["assumptions"])})
     return record if reason is None or record.epsilon is None else withdrawn_record(record, reason)
 
 

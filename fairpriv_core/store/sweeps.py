@@ -91,7 +91,7 @@ class SweepStore:
         return {key: posting for key, posting in found.items() if posting is not None}
 
     def launched(self, limit: int = 20) -> dict[str, Mapping[str, Any]]:
-        """Return the requests (as `request_cost`) of sweeps that pages launched, by name, newest first."""
+        """Return the requests (as `request_cost`) of sweeps that were launched, by name, newest first."""
         mine = preview.c.request["owner"].as_string() == self._store.payer
         query = select(preview.c.request).where(mine).order_by(preview.c.created.desc())
         with self._database.read() as connection:
@@ -155,12 +155,6 @@ class SweepStore:
         query = select(func.count()).where(run.c.status == "running", whole_chunk().in_(chunks))
         with self._database.read() as connection:
             return int(connection.scalar(query) or 0)
-
-    def queued(self, chunks: Sequence[str]) -> list[str]:
-        """Return the names of chunks, or of the parts that they became, of which a run waits; the oldest first."""
-        query = select(run.c.chunk).where(run.c.status == "queued", whole_chunk().in_(chunks)).group_by(run.c.chunk)
-        with self._database.read() as connection:
-            return [str(name) for name in connection.scalars(query.order_by(func.min(run.c.created)))]
 
 
 def _find(connection: Connection, keys: Sequence[str]) -> dict[str, RowMapping]:

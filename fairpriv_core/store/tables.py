@@ -19,12 +19,17 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 schema = MetaData()
 # `secret` keys what is stored in place of a digest of a person's data (`store_identity.py`). Never exported.
+# `labelled` grows with each change of a label, so that what was read of them is known to be old.
 store_info = Table(
-    "store_info", schema, Column("version", Integer, primary_key=True), Column("secret", String, nullable=True)
+    "store_info",
+    schema,
+    Column("version", Integer, primary_key=True),
+    Column("secret", String, nullable=True),
+    Column("labelled", Integer),
 )
 # `brief` is what `RunRecord.to_brief` keeps of a finished run, `posting` what the ledger needs of one that has begun.
 # Runs with one `chunk` train together: they are claimed, committed and finished in one transaction each.
@@ -144,6 +149,7 @@ ADDED = (
     (6, preview.c.owner),
     (8, run.c.posting),
     (9, run.c.exploring),
+    (10, store_info.c.labelled),
 )
 
 
@@ -155,6 +161,18 @@ def whole_chunk() -> ColumnElement[str]:
     """Return the chunk that a run was in before its chunk was split: parts are named "<chunk>.0", "<chunk>.1"."""
     return func.substr(run.c.chunk, 1, CHUNK_DIGITS)
 
+
+# What a person calls a run. Their own words: no part of its config, record or files, and in no export.
+label = Table(
+    "label",
+    schema,
+    _key(),
+    Column("name", String, nullable=False, default=""),
+    Column("tags", JSON, nullable=False, default=list),
+    Column("note", String, nullable=False, default=""),
+    Column("pinned", Integer, nullable=False, default=0),
+    Column("archived", Integer, nullable=False, default=0),
+)
 
 metric = Table(
     "metric",

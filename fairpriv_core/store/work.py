@@ -92,6 +92,22 @@ class WorkStore:
                 together = (run.c.status == "queued") & (run.c.chunk == first.chunk) & (run.c.step == first.step)
             return _take(connection, together)
 
+    def claimable(self, chunks: Sequence[str] | None = None) -> dict[str, dict[str, str]]:
+        """Return what could be claimed just now, of `chunks` or of all, oldest first: by name, what `claim` takes.
+
+        A name is that of a chunk, of a part that it was split into, or the key of a run that trains alone.
+        """
+        waiting = (run.c.status == "queued") & ~_EXPLORED & _is_ready() & _is_first()
+        if chunks is not None:
+            waiting &= whole_chunk().in_(chunks)
+        query = select(run.c.key, run.c.chunk).where(waiting).order_by(run.c.created, run.c.key)
+        with self._database.read() as connection:
+            found = connection.execute(query).all()
+        return {
+            row.chunk or row.key: {"chunk": row.chunk.partition(".")[0]} if row.chunk else {"key": row.key}
+            for row in found
+        }
+
     def explores(self) -> bool:
         """Return whether a run that is explored waits."""
         with self._database.read() as connection:

@@ -1,36 +1,30 @@
-"""A Dask cluster: the connection to its scheduler, and those of its workers that may work on a sweep.
+"""A Dask cluster: the connection to its scheduler, and which of its workers may work.
 
-The only file that imports Dask, which a plain install does not have.
+The only file that imports Dask, which a plain install does not have. A worker is asked when it joins, by a plugin and
+not by a task; one that may work offers a resource, and tasks ask for that: where they go is Dask's to decide.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
+import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import dask
-from distributed import Client, Future, KilledWorker
+from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin
 from distributed.client import ClosedClientError
 from distributed.versions import VersionMismatchWarning
 
 from fairpriv_core.errors import BadInput, RunFailed
-from fairpriv_core.sweeps.cluster_task import (
-    DataNames,
-    Terms,
-    find_fault,
-    find_other_version,
-    hand_back,
-    read_versions,
-    work_on_chunk,
-)
+from fairpriv_core.sweeps.cluster_task import Terms, find_fault, work_on_queued
 
 CONNECT_SECONDS = 30.0
 RECONNECT_SECONDS = 300.0
@@ -41,10 +35,30 @@ _ADDRESS = re.compile(r"(tcp|tls)://[^\s/]+:\d+")
 Say = Callable[[str], None]
 
 
-class Link:
-    """The connection to a scheduler; made again where it breaks. `generation` counts how often it was made."""
+class Admission(WorkerPlugin):  # type: ignore[misc]
+    """Asks a worker as it joins whether it meets `terms`; one that does offers their resource. `name` is the topic."""
 
-    def __init__(self, address: str, say: Say) -> None:
+    def __init__(self, terms: Terms, name: str) -> None:
+        self.name = name
+        self._terms = terms
+
+    async def setup(self, worker: Worker) -> None:
+        """Say what the answer is; a thread asks, since loading what training needs takes seconds."""
+        fault = await asyncio.to_thread(find_fault, self._terms)
+        if fault is None:
+            await worker.set_resources(**{self._terms.resource: worker.state.nthreads})
+        told = {"worker": worker.address, "threads": worker.state.nthreads, "fault": fault}
+        worker.log_event(self.name, told)
+
+
+class Link:
+    """The connection to a scheduler, made again where it breaks; `generation` counts how often it was made.
+
+    `fit` are the workers that may work (address -> threads), `refused` the others and why. `news` is set where one has
+    answered or a task has ended, `joined` where one more may work.
+    """
+
+    def __init__(self, address: str, terms: Terms, say: Say) -> None:
         """Connect. BadInput where `address` is none, or nothing answers there for CONNECT_SECONDS."""
         if not _ADDRESS.fullmatch(address):
             raise BadInput(f"a scheduler's address is like tcp://host:8786, got '{address}'.", field="scheduler")
@@ -52,7 +66,11 @@ class Link:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         dask.config.set({"distributed.comm.timeouts.connect": f"{_TRY_SECONDS}s"})
         self.address, self.generation = address, 0
-        self._say = say
+        self.fit: dict[str, int] = {}
+        self.refused: dict[str, str] = {}
+        self.news, self.joined = threading.Event(), threading.Event()
+        self._terms, self._say = terms, say
+        self._topic, self._asked = "", set[str]()
         self._client: Client | None = None
         self._tried, self._lost = 0.0, time.monotonic()
         while self._connect() is None:
@@ -64,14 +82,14 @@ class Link:
                 )
 
     @property
-    def current(self) -> Client | None:
-        """The client where it is connected just now."""
-        return self._client if self._client is not None and self._client.status == "running" else None
+    def settled(self) -> bool:
+        """Whether there is a worker, and each that was there has answered."""
+        return bool(self.fit or self.refused) and self._asked <= {*self.fit, *self.refused}
 
     def client(self) -> Client | None:
         """Return the client; None while the scheduler is away. RunFailed once that was for RECONNECT_SECONDS."""
-        if self.current is not None:
-            return self.current
+        if self._client is not None and self._client.status == "running":
+            return self._client if self._topic or self._register(self._client) else None
         if self._client is not None:
             self._lost = time.monotonic()
             self._say(
@@ -80,12 +98,17 @@ class Link:
             self.close()
         if time.monotonic() - self._lost > RECONNECT_SECONDS:
             raise RunFailed(
-                f"the scheduler at {self.address} has been away for {RECONNECT_SECONDS:.0f} seconds; start it again, "
-                "then start the sweep with --resume: what was finished is stored."
+                f"the scheduler at {self.address} has been away for {RECONNECT_SECONDS:.0f} seconds; start it again: "
+                "what was finished is stored."
             )
         if self._connect() is not None:
             self._say(f"the scheduler at {self.address} is back.")
-        return self._client
+        return None
+
+    def ask(self, terms: Terms) -> None:
+        """Ask all workers again, and from now on each that joins, whether they meet `terms`."""
+        self._withdraw()
+        self._terms = terms
 
     @contextmanager
     def breaking(self) -> Iterator[None]:
@@ -93,12 +116,33 @@ class Link:
         with suppress(OSError, CancelledError, ClosedClientError):
             yield
 
+    def give(self, client: Client, which: Mapping[str, str]) -> Future:
+        """Let a worker that may work take the queued runs that `which` names."""
+        key, resources = f"fairpriv-{uuid4().hex}", {self._terms.resource: 1}
+        task = client.submit(work_on_queued, self._terms, dict(which), key=key, pure=False, resources=resources)
+        task.add_done_callback(lambda _: self.news.set())
+        return task
+
+    def has_fit(self) -> bool:
+        """Return whether a worker that may work is there, by the scheduler's own account."""
+        with self.breaking():
+            return self._client is not None and bool(set(self.fit) & set(self._client.nthreads()))
+        return False
+
     def close(self) -> None:
         """Disconnect; the scheduler drops the tasks that no worker has begun."""
         if self._client is not None:
+            self._withdraw()
             with suppress(Exception):  # it may be gone, and there is nothing left to do with it
                 self._client.close(timeout=_TRY_SECONDS)
         self._client = None
+
+    def _withdraw(self) -> None:
+        """Have nobody asked any more who joins; whoever has answered is forgotten."""
+        if self._topic and self._client is not None and self._client.status == "running":
+            with suppress(Exception):  # a worker that ends, or another scheduler
+                self._client.unregister_worker_plugin(self._topic)
+        self._topic, self.fit, self.refused = "", {}, {}
 
     def _connect(self) -> Client | None:
         """Try once, if the last try is long enough ago."""
@@ -115,95 +159,35 @@ class Link:
         self.generation += 1
         return self._client
 
+    def _register(self, client: Client) -> bool:
+        """Have each worker asked that is there or joins; return whether they are: none may end meanwhile."""
+        topic = f"{self._terms.resource}-{uuid4().hex[:8]}"
+        client.subscribe_topic(topic, self._hear)
+        try:
+            self._asked = set(client.register_plugin(Admission(self._terms, topic)))
+        except OSError:
+            return False
+        except ImportError as error:
+            raise BadInput(
+                f"a worker of {self.address} cannot load fairpriv ({error}); install the same version there.",
+                field="scheduler",
+            ) from error
+        self._topic = topic
+        return True
 
-class Workers:
-    """The workers of a cluster: `fit` are those that may work (address -> threads), `refused` the others and why."""
-
-    def __init__(self, terms: Terms) -> None:
-        self.fit: dict[str, int] = {}
-        self.refused: dict[str, str] = {}
-        self._terms = terms
-        self._checks: dict[str, Future] = {}
-
-    @property
-    def settled(self) -> bool:
-        """Whether there is a worker, and each was checked."""
-        return not self._checks and bool(self.fit or self.refused)
-
-    def update(self, client: Client) -> list[str]:
-        """Look who has come and gone; return a sentence for each worker that was refused now."""
-        present = client.scheduler_info()["workers"]
-        for known in (self.fit, self.refused, self._checks):
-            for address in [address for address in known if address not in present]:
-                del known[address]
-        before = set(self.refused)
-        new = [name for name in present if name not in {**self.fit, **self.refused, **self._checks}]
-        if new:
-            self._greet(client, new)
-        for address, check in [one for one in self._checks.items() if one[1].status != "pending"]:
-            del self._checks[address]
-            fault = _read_fault(check)
-            if fault is None:
-                self.fit[address] = int(present[address]["nthreads"])
-            elif fault:
-                self.refused[address] = fault
-        return [f"worker {address} {fault}" for address, fault in self.refused.items() if address not in before]
-
-    def _greet(self, client: Client, new: list[str]) -> None:
-        """Ask new workers for their versions, then those that have the same for the rest.
-
-        The first is no task: a worker that cannot load a task ends.
-        """
-        for address, answer in client.run(read_versions, workers=new, on_error="return").items():
-            if isinstance(answer, OSError):
-                continue  # it is gone
-            if isinstance(answer, Exception):
-                self.refused[address] = f"cannot run fairpriv ({answer}); install the same version there."
-            elif (fault := find_other_version(self._terms, *answer)) is not None:
-                self.refused[address] = fault
-            else:
-                key = f"fairpriv-check-{uuid4().hex[:8]}"
-                self._checks[address] = client.submit(find_fault, self._terms, key=key, pure=False, workers=[address])
-
-    def require(self, data: DataNames) -> None:
-        """Ask the fit workers again, now for these data as well."""
-        self._terms = replace(self._terms, data=data)
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget who is fit, as after another scheduler has taken over: they are asked again."""
-        self.fit, self._checks = {}, {}
-
-    def give(self, client: Client, chunk: str) -> Future:
-        """Let one of the workers work on a chunk."""
-        key = f"fairpriv-{chunk}-{uuid4().hex[:8]}"
-        return client.submit(work_on_chunk, chunk, self._terms, key=key, pure=False, workers=list(self.fit))
-
-    def read(self, task: Future) -> int | str | None:
-        """Return how many runs an ended task worked on, or why it ended without; None where it was lost."""
-        if task.status == "finished":
-            return int(_result(task))
-        error = task.exception() if task.status == "error" else None
-        return None if error is None or isinstance(error, KilledWorker) else f"{type(error).__name__}: {error}"
-
-    def dismiss(self, client: Client) -> None:
-        """Let all workers hand back what they work on."""
-        client.run(hand_back, self._terms.token, workers=list(self.fit), on_error="ignore")
+    def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        told = event[1]
+        if told["fault"] is None:
+            self.fit[told["worker"]] = told["threads"]
+            self.joined.set()
+        else:
+            self.refused[told["worker"]] = told["fault"]
+        self.news.set()
 
 
-def _read_fault(check: Future) -> str | None:
-    """Return why a worker may not work, None where it may, "" where it was lost while it was asked."""
-    if check.status == "finished":
-        return None if (fault := _result(check)) is None else str(fault)
-    error = check.exception() if check.status == "error" else None
-    if error is None or isinstance(error, KilledWorker):
-        return ""
-    if "deserialization of the task graph" in str(error):
-        raise BadInput(
-            "the scheduler cannot load fairpriv; it needs the same packages as the workers.", field="scheduler"
-        )
-    return f"cannot say whether it may work ({type(error).__name__}: {error})."
-
-
-def _result(task: Future) -> Any:
-    return task.result(timeout=_TRY_SECONDS)
+def read_task(task: Future) -> int | str | None:
+    """Return how many runs an ended task worked on, or why it ended without; None where it was lost."""
+    if task.status == "finished":
+        return int(task.result(timeout=_TRY_SECONDS))
+    error = task.exception() if task.status == "error" else None
+    return None if error is None or isinstance(error, KilledWorker) else f"{type(error).__name__}: {error}"

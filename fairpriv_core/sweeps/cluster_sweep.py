@@ -1,37 +1,34 @@
-"""A sweep on a cluster. Dask carries chunks to workers; the run table stays the queue of record.
+"""Runs on a cluster. Dask carries them to workers; the run table stays the queue of record.
 
-A task is "claim this chunk and work on it", so that it may be lost, repeated or late: what ended is read from the store
-alone, and what a lost worker held is queued again when its lease is over.
+A task is "claim these runs and work on them", so that it may be lost, repeated or late: what ended is read from the
+store alone, and what a lost worker held is queued again when its lease is over.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Self
-from uuid import uuid4
+from typing import Any, Self
 
 from fairpriv_core.errors import BadInput, FairprivError, RunFailed, StoreError
+from fairpriv_core.records.config import name_config
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps.cluster_task import Terms, name_data, read_versions
 
-if TYPE_CHECKING:
-    from fairpriv_core.sweeps.cluster import Link, Workers
-
 WORKER_SECONDS = 120.0
 STORE_SECONDS = 300.0
 IDLE_SECONDS = 300.0
-HAND_BACK_SECONDS = 15.0
+PAUSE_SECONDS = 15.0
 POLL_SECONDS = 0.5
+AGAIN_SECONDS = 10.0
 _RECOVER_SECONDS = 1.0
-MOST_MISSES = 30
-_MOST_REST_SECONDS = 10.0
+_REST_SECONDS = 2.0  # until what no worker took is given out again
 
 Say = Callable[[str], None]
 
@@ -40,32 +37,26 @@ class Cluster:
     """Workers behind one scheduler that share the default store; leaving the `with` block disconnects."""
 
     def __init__(self, address: str, say: Say) -> None:
-        """Connect, and wait until a worker is there and each that is there was checked; `say` takes sentences.
+        """Connect; `say` takes sentences.
 
         Raises:
-            BadInput: the store is a SQLite file, Dask is not installed, no scheduler answers at `address`, no worker
-                comes, or one has other versions or another store.
+            BadInput: the store is a SQLite file, Dask is not installed, or no scheduler answers at `address`.
             StoreError: the store cannot be opened.
         """
         self._store, self._say = open_store(), say
         self._sweeps, self._work = SweepStore(self._store), WorkStore(self._store.database)
         self._tasks: dict[str, Any] = {}
-        self._misses: Counter[str] = Counter()
         self._resting: dict[str, float] = {}
         self._told: set[str] = set()
-        self._news = threading.Event()
-        self._recovered = 0.0
+        self._recovered, self._moved, self._outcome = 0.0, time.monotonic(), ""
         self._troubled: float | None = None
-        self._idle: float | None = None
         with ExitStack() as undo:
             undo.callback(self._store.close)
             _refuse_file(self._store)
-            make_link, make_workers = _load()
-            self._link: Link = make_link(address, say)
-            undo.callback(self._link.close)
+            self._terms = _state_terms(self._store)
+            self._link, self._read = _load("Link")(address, self._terms, say), _load("read_task")
             self._generation = self._link.generation
-            self._workers: Workers = make_workers(_state_terms(self._store))
-            self._muster()
+            undo.callback(self._link.close)
             self._undo = undo.pop_all()
 
     def __enter__(self) -> Self:
@@ -77,7 +68,29 @@ class Cluster:
     @property
     def threads(self) -> int:
         """How many chunks can be worked on at a time just now."""
-        return sum(self._workers.fit.values())
+        return sum(self._link.fit.values())
+
+    def muster(self, *, all_fit: bool = True) -> None:
+        """Wait until a worker is there and each has answered.
+
+        BadInput where there is none, or one may not work, or where not `all_fit` must be, none.
+        """
+        end, warned = time.monotonic() + WORKER_SECONDS, False
+        while not self._link.settled:
+            if time.monotonic() > end:
+                raise BadInput(
+                    f"no worker of the scheduler at {self._link.address} was free for {WORKER_SECONDS:.0f} seconds; "
+                    f"start one (dask worker {self._link.address} --nthreads 1).",
+                    field="scheduler",
+                )
+            if not warned and time.monotonic() > end - WORKER_SECONDS + 3.0:
+                self._say(f"waiting for a worker of {self._link.address} ...")
+                warned = True
+            self._link.client()
+            time.sleep(0.1)
+        if self._link.refused and (all_fit or not self._link.fit):
+            address, fault = next(iter(self._link.refused.items()))
+            raise BadInput(f"worker {address} {fault}", field="scheduler")
 
     def run(self, place: str | None, chunks: Sequence[str], watch: Callable[[], None]) -> None:
         """Have all runs of `chunks` worked on until none waits or is at work; `watch` is called again and again.
@@ -85,20 +98,22 @@ class Cluster:
         `place` is None, the default store: workers know no other.
 
         Raises:
-            BadInput: a worker cannot read the runs' data.
-            KeyboardInterrupt: after the workers were asked to put back into the queue what they hold.
-            RunFailed: the scheduler, or all workers, were away for too long, or no worker took a chunk.
+            BadInput: no worker can read the runs' data.
+            KeyboardInterrupt: after the workers were asked to pause what they hold.
+            RunFailed: the scheduler was away for too long, or no worker took a run for so long.
             StoreError: the store could not be read for STORE_SECONDS.
         """
         assert place is None
+        configs = self._sweeps.configs(chunks)
         try:
-            self._workers.require(tuple(dict.fromkeys(name_data(config) for config in self._sweeps.configs(chunks))))
-            self._muster()
+            self._link.ask(replace(self._terms, data=tuple(dict.fromkeys(map(name_data, configs)))))
+            self.muster(all_fit=False)
+            self._moved = time.monotonic()
             while self._attend(chunks, watch):
-                self._news.wait(POLL_SECONDS)
-                self._news.clear()
+                self._link.news.wait(POLL_SECONDS)
+                self._link.news.clear()
         except KeyboardInterrupt:
-            self._dismiss(chunks)
+            self._pause(configs, chunks)
             raise
 
     def _attend(self, chunks: Sequence[str], watch: Callable[[], None]) -> bool:
@@ -106,7 +121,9 @@ class Cluster:
         try:
             going_on = self._sweeps.waiting(chunks) > 0
             if going_on:
-                self._tick(chunks)
+                self._recover()
+                self._hand_out(chunks)
+                self._check_moving(chunks)
             watch()
             self._troubled = None
             return going_on
@@ -118,92 +135,94 @@ class Cluster:
                 raise
             return True
 
-    def _tick(self, chunks: Sequence[str]) -> None:
-        if time.monotonic() - self._recovered > _RECOVER_SECONDS:
-            self._recovered = time.monotonic()
-            self._work.recover()
+    def follow(self, stopping: threading.Event) -> None:
+        """Give out whatever waits in the store, until `stopping` is set; errors as `run`."""
+        while not stopping.wait(POLL_SECONDS):
+            self._hand_out(None)
+
+    def _hand_out(self, chunks: Sequence[str] | None) -> None:
+        """Give out what waits, of `chunks` or of the whole store, each once; Dask finds it a worker."""
         client = self._link.client()
         if client is None:
             return
         if self._link.generation != self._generation:
-            self._generation = self._link.generation
-            self._workers.forget()
-            self._tasks = {}
+            self._generation, self._tasks = self._link.generation, {}
+        self._say_refused()
+        waiting, now = self._work.claimable(chunks), time.monotonic()
         with self._link.breaking():
-            for sentence in self._workers.update(client):
-                self._say(f"{sentence} It is left out.")
-            self._check_workers()
             self._collect()
-            self._give_out(client, chunks)
+            if self._link.joined.is_set():  # Dask looks at the tasks of no worker again where a worker has registered
+                self._link.joined.clear()
+                client.cancel([self._tasks.pop(name) for name in waiting if name in self._tasks])
+            for name, which in waiting.items():
+                if name not in self._tasks and self._resting.get(name, 0.0) <= now:
+                    self._tasks[name] = self._link.give(client, which)
 
-    def _give_out(self, client: Any, chunks: Sequence[str]) -> None:
-        """Give out what waits, so that each thread has a chunk and each worker one in reserve."""
-        now = time.monotonic()
-        room = sum(self._workers.fit.values()) + len(self._workers.fit) - len(self._tasks)
-        queued = self._sweeps.queued(chunks)
-        waiting = [chunk for chunk in queued if chunk not in self._tasks and self._resting.get(chunk, 0.0) <= now]
-        for chunk in waiting[: max(room, 0)]:
-            self._tasks[chunk] = self._workers.give(client, chunk.partition(".")[0])
-            self._tasks[chunk].add_done_callback(lambda _: self._news.set())
+    def _recover(self) -> None:
+        if time.monotonic() - self._recovered > _RECOVER_SECONDS:
+            self._recovered = time.monotonic()
+            self._work.recover()
 
-    def _check_workers(self) -> None:
-        """Raise RunFailed where there has been no fit worker for IDLE_SECONDS."""
-        if self._workers.fit:
-            self._idle = None
+    def _say_refused(self) -> None:
+        for address, fault in list(self._link.refused.items()):
+            self._tell(address, f"worker {address} {fault} It is left out.")
+
+    def _tell(self, what: str, sentence: str) -> None:
+        """Say a sentence, once for each thing that it is about."""
+        if what not in self._told:
+            self._told.add(what)
+            self._say(sentence)
+
+    def _check_moving(self, chunks: Sequence[str]) -> None:
+        """Raise RunFailed where runs wait and no worker has had one for IDLE_SECONDS, by the store's account.
+
+        Workers that are busy with something else are waited for.
+        """
+        if self._sweeps.at_work(chunks):
+            self._moved, self._outcome = time.monotonic(), ""
+        if time.monotonic() - self._moved < IDLE_SECONDS:
             return
-        if self._idle is None:
-            self._idle = time.monotonic()
-            self._say(f"no worker of {self._link.address} may work; waiting for one for {IDLE_SECONDS:.0f} seconds.")
-        if time.monotonic() - self._idle > IDLE_SECONDS:
-            why = next((f"worker {name} {fault}" for name, fault in self._workers.refused.items()), "there is none.")
-            raise RunFailed(f"no worker of {self._link.address} may work; {why}")
+        if not self._outcome and self._link.has_fit():
+            self._moved = time.monotonic()
+            return
+        refused = next((f"worker {name} {fault}" for name, fault in self._link.refused.items()), "there is none.")
+        why = self._outcome or refused
+        raise RunFailed(f"no worker of {self._link.address} took a run for {IDLE_SECONDS:.0f} seconds: {why}")
 
     def _collect(self) -> None:
-        """Let go of tasks that ended. A chunk that no worker took is given out again later, but not for ever."""
-        for chunk, task in [one for one in self._tasks.items() if one[1].status != "pending"]:
-            del self._tasks[chunk]
-            outcome = self._workers.read(task)
-            self._misses[chunk] = 0 if isinstance(outcome, int) and outcome else self._misses[chunk] + 1
-            self._resting[chunk] = time.monotonic() + min(self._misses[chunk] * POLL_SECONDS, _MOST_REST_SECONDS)
+        """Let go of tasks that ended. What no worker took is given out again after a rest."""
+        for name, task in [one for one in self._tasks.items() if one[1].status != "pending"]:
+            del self._tasks[name]
+            outcome = self._read(task)
+            if not isinstance(outcome, int) or not outcome:
+                self._resting[name] = time.monotonic() + _REST_SECONDS
+            self._outcome = "workers found nothing to take up." if outcome == 0 else ""
             if isinstance(outcome, str):
-                self._workers.forget()
-                if outcome not in self._told:
-                    self._told.add(outcome)
-                    self._say(f"a worker could not work on a chunk: {outcome}")
-            if self._misses[chunk] > MOST_MISSES:
-                raise RunFailed(f"chunk {chunk} was given out {MOST_MISSES} times and no worker took it: {outcome}.")
+                self._outcome = outcome
+                self._tell(outcome, f"a worker could not work on its runs: {outcome}")
 
-    def _muster(self) -> None:
-        """Wait until each worker was asked; BadInput where there is none, or one is found not fit."""
-        end, warned = time.monotonic() + WORKER_SECONDS, False
-        while not self._workers.settled:
-            client = self._link.client()
-            with self._link.breaking():
-                refused = [] if client is None else self._workers.update(client)
-                if refused:
-                    raise BadInput(refused[0], field="scheduler")
-            if time.monotonic() > end:
-                raise BadInput(
-                    f"no worker of the scheduler at {self._link.address} was free for {WORKER_SECONDS:.0f} seconds; "
-                    f"start one (dask worker {self._link.address} --nthreads 1).",
-                    field="scheduler",
-                )
-            if not warned and time.monotonic() > end - WORKER_SECONDS + 3.0:
-                self._say(f"waiting for a worker of {self._link.address} ...")
-                warned = True
-            time.sleep(0.1)
-
-    def _dismiss(self, chunks: Sequence[str]) -> None:
+    def _pause(self, configs: Sequence[Mapping[str, Any]], chunks: Sequence[str]) -> None:
         """Give nothing out any more, and wait until the workers have put back what they hold."""
         self._say("asking the workers to put back what they work on ...")
-        client = self._link.current
         with suppress(OSError, FairprivError):
-            if client is not None:
-                self._workers.dismiss(client)
-                client.cancel(list(self._tasks.values()))
-            end = time.monotonic() + HAND_BACK_SECONDS
+            self._sweeps.pause([name_config(config) for config in configs], also_working=True)
+            end = time.monotonic() + PAUSE_SECONDS
             while self._sweeps.at_work(chunks) and time.monotonic() < end:
                 time.sleep(0.2)
+
+
+def serve(address: str, stopping: threading.Event, say: Say) -> None:
+    """Have the workers behind a scheduler train what is launched in the default store, until `stopping` is set.
+
+    What is in the way is said, and tried again.
+    """
+    while not stopping.is_set():
+        try:
+            with Cluster(address, say) as cluster:
+                cluster.follow(stopping)
+        except FairprivError as error:
+            say(f"{error} Trying again.")
+            stopping.wait(AGAIN_SECONDS)
 
 
 def _refuse_file(store: RunStore) -> None:
@@ -217,13 +236,13 @@ def _refuse_file(store: RunStore) -> None:
 
 def _state_terms(store: RunStore) -> Terms:
     code, versions = read_versions()
-    return Terms(uuid4().hex, code, versions, store.database.identify(), store.database.where)
+    return Terms(code, versions, store.database.identify(), store.database.where)
 
 
-def _load() -> tuple[Callable[..., Link], Callable[..., Workers]]:
-    """Return what makes a link and the workers; BadInput where Dask is not installed."""
+def _load(name: str) -> Any:
+    """Return what the module that imports Dask has under a name; BadInput where Dask is not installed."""
     try:
-        return resolve_name("fairpriv_core.sweeps.cluster:Link"), resolve_name("fairpriv_core.sweeps.cluster:Workers")
+        return resolve_name(f"fairpriv_core.sweeps.cluster:{name}")
     except ModuleNotFoundError as error:
         raise BadInput(
             f"a cluster needs the package '{error.name}'; install fairpriv with the extra 'cluster'.", field="scheduler"

@@ -1,4 +1,4 @@
-"""What a worker of a cluster does: say whether it may work on a sweep, work on a chunk, hand back what it works on.
+"""What a worker of a cluster does: say whether it may work on a store's runs, and work on those of a task.
 
 The scheduler loads this file too, as it reads every task; torch is loaded where there is training to do. The store is
 the one that FAIRPRIV_STORE names where the worker runs: no task carries an address, which may hold a password.
@@ -6,10 +6,12 @@ the one that FAIRPRIV_STORE names where the worker runs: no task carries an addr
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
@@ -28,26 +30,27 @@ from fairpriv_core.store.work import WorkStore
 #: (data set, file, id of its content) of each, one of the first two being None
 DataNames = tuple[tuple[str | None, str | None, str | None], ...]
 
-_HANDED_BACK: set[str] = set()  # sweeps that this process works on no more
-
 
 @dataclass(frozen=True)
 class Terms:
-    """What a worker must have in common with the command that asks it to work.
+    """What a worker must have in common with the process that asks it to work.
 
     Attributes:
-        token: names this start of the sweep.
         code: a SHA-256 of fairpriv's sources; `versions` of Python and of the libraries that numbers come from.
         store: `Database.identify` of the store; `where` names it to people, without a password.
         data: what is trained on.
     """
 
-    token: str
     code: str
     versions: Mapping[str, str]
     store: str
     where: str
     data: DataNames = ()
+
+    @property
+    def resource(self) -> str:
+        """What Dask calls a place at a worker that meets these terms."""
+        return f"fairpriv-{hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]}"
 
 
 class Unfit(FairprivError):
@@ -55,39 +58,34 @@ class Unfit(FairprivError):
 
 
 def find_fault(terms: Terms) -> str | None:
-    """Return why this process may not work on a sweep, as what comes after "worker ... "; None where it may.
+    """Return why this process may not work, as what comes after "worker ... "; None where it may.
 
     One that may has loaded all that it needs: sources that change later change nothing until it is started again.
     """
-    fault = find_other_version(terms, *read_versions()) or _find_other_store(terms) or _find_missing_data(terms)
+    fault = _find_other_version(terms) or _find_other_store(terms) or _find_missing_data(terms)
     if fault is None:
         _load_trainer()
     return fault
 
 
-def work_on_chunk(chunk: str, terms: Terms) -> int:
-    """Claim the queued runs of `chunk` and work on them until they end; return how many there were.
+def work_on_queued(terms: Terms, which: Mapping[str, Any]) -> int:
+    """Claim the queued runs that `which` names (`WorkStore.claimable`), and work on them; return how many there were.
 
     Safe to call twice, or on two workers: whoever comes second finds nothing to claim. Raises Unfit, and StoreError or
     LeaseLost where an end could not be written.
     """
-    fault = find_other_version(terms, *read_versions()) or _find_other_store(terms)
+    fault = _find_other_version(terms) or _find_other_store(terms)
     if fault is not None:
         raise Unfit(f"the process {os.getpid()} on {socket.gethostname()} {fault}")
     work_on, database = _load_trainer(), Database()
     try:
         work = WorkStore(database)
-        claims = () if terms.token in _HANDED_BACK else work.claim(chunk=chunk)
+        claims = work.claim(**which)
         if claims:
-            work_on(work, claims, on_commit=lambda _: _obey(terms.token))
+            work_on(work, claims)
         return len(claims)
     finally:
         database.close()
-
-
-def hand_back(token: str) -> None:
-    """Let this process put the runs of a sweep back into the queue, each at its next commit."""
-    _HANDED_BACK.add(token)
 
 
 @cache
@@ -102,14 +100,8 @@ def _load_trainer() -> Callable[..., None]:
     return work_on
 
 
-def _obey(token: str) -> None:
-    if token in _HANDED_BACK:
-        interrupted: type[Exception] = resolve_name("fairpriv_core.runs.session:Interrupted")
-        raise interrupted
-
-
-def find_other_version(terms: Terms, code: str, versions: Mapping[str, str]) -> str | None:
-    """Return what of `read_versions` is not as the terms ask, in the words of `find_fault`; None where all is."""
+def _find_other_version(terms: Terms) -> str | None:
+    code, versions = read_versions()
     for name, wanted in terms.versions.items():
         if versions.get(name) != wanted:
             return f"has {name} {versions.get(name)} where this machine has {wanted}; install the same versions there."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -74,14 +74,14 @@ class Launch:
         check_room(self._store.database, len(missing))
         return cost
 
-    def run(self, again: str) -> None:
+    def run(self, again: str, note: Callable[[], None] = lambda: None) -> None:
         """Run what is missing, one phase after the other; where that is broken off, pause what nobody works on.
 
-        `again` is the command that goes on then.
+        `again` is the command that goes on then; `note` is called whenever runs were launched.
         """
         try:
             for phase in self.plan.phases:
-                self._run_phase([(config, chunk.id) for chunk in phase for config in chunk.configs])
+                self._run_phase([(config, chunk.id) for chunk in phase for config in chunk.configs], note)
         except (KeyboardInterrupt, FairprivError):
             self._leave(again)
             raise
@@ -95,9 +95,10 @@ class Launch:
                 line = describe_progress(counts, len(self.plan.keys), None)
                 self._reporter.say(f"{line}; the rest is paused, and {again} goes on.")
 
-    def _run_phase(self, runs: Sequence[tuple[RunConfig, str]]) -> None:
+    def _run_phase(self, runs: Sequence[tuple[RunConfig, str]], note: Callable[[], None]) -> None:
         ready = self._find_ready(runs)
         self._sweeps.submit(ready)
+        note()
         keys = [config.key for config, _ in ready]
         self._sweeps.go_on(keys)
         rows = self._sweeps.find(keys).values()
@@ -157,6 +158,15 @@ def request_launch(raw: Mapping[str, Any], *, owner: str, confirmed: bool) -> Js
     Its result is the number of runs that are `launched`; asked for twice, it launches what is missing, so nothing.
     """
     return {**request_cost(raw, owner=owner), "launch": {"confirmed": confirmed}}
+
+
+def list_launched(store: RunStore, raw: Mapping[str, Any], cost: Json, keys: Sequence[str]) -> None:
+    """Let pages list a sweep that a command launches: with what it told of its `cost`, its progress and its brakes."""
+    most, owner = build_sweep(raw).max_runs, store.payer
+    told = {"cost": cost, "keys": list(keys), "max_runs": most, "refusal": None}
+    store.previews.note(request_cost(raw, owner=owner), told)
+    launch = request_launch(raw, owner=owner, confirmed=cost["new"] > most)
+    store.previews.note(launch, {"launched": cost["new"]})
 
 
 def compute(place: str | None, request: Mapping[str, Any]) -> Json:

@@ -164,7 +164,7 @@ def plan_sweep(sweep: Sweep, *, find_record: Find, identify: Identify | None = N
     checked = [_refuse(cell, checked_runs) for cell in cells]
     check_cells(checked, sweep)
     alone = {cell.config.key: cell.config for cell in checked if cell.config is not None}
-    final = _share_releases(alone) if sweep.share_release else alone
+    final = _share_releases(alone, evaluate=not sweep.evaluates_by_default) if sweep.share_release else alone
     sizes = {
         final[key].key: checked_run.size
         for key, checked_run in checked_runs.items()
@@ -207,13 +207,17 @@ def _refuse(cell: Cell, checked_runs: Mapping[str, _Checked | str]) -> Cell:
     return replace(cell, config=None, reason=checked_run) if isinstance(checked_run, str) else cell
 
 
-def _share_releases(configs: Mapping[str, RunConfig]) -> dict[str, RunConfig]:
-    """Return configs by the keys they had; of those that would make the same release all but the first are given it."""
+def _share_releases(configs: Mapping[str, RunConfig], *, evaluate: bool) -> dict[str, RunConfig]:
+    """Return configs by the keys they had; of those that would make the same release all but the first are given it.
+
+    These `evaluate` privately, at a cost of their own, only where the sweep asks for it.
+    """
     first: dict[str, str] = {}
     final: dict[str, RunConfig] = {}
     for key, config in configs.items():
         source = first.setdefault(_name_release(config), key) if _can_share(config) else key
-        final[key] = config if source == key else _use(config, source)
+        evaluated = config if evaluate else replace(config, private_evaluation=False)
+        final[key] = config if source == key else _use(evaluated, source)
     return final
 
 
@@ -243,6 +247,8 @@ def _without_release(method: Any) -> Method:
 def _posting(checked_run: _Checked, config: RunConfig, stream: str) -> Posting:
     """Return a run's line in the ledger under its final key, with what it has in common with other runs."""
     entry = replace(checked_run.posting.entry, key=config.key)
+    if config.reuse is not None and not config.private_evaluation:
+        entry = replace(entry, events=checked_run.events)  # with a release of its own it would have made one
     if _can_share(config) or config.reuse is not None:
         entry = replace(entry, shared=entry.shared or {f"release of {config.reuse or config.key}": checked_run.events})
     if config.share_samples:

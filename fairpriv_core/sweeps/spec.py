@@ -20,7 +20,7 @@ from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.paths import read_text
 from fairpriv_core.plain import check_plain, read_toml, write_toml
-from fairpriv_core.records.config import RunConfig, build_config, draws_samples
+from fairpriv_core.records.config import RunConfig, build_config, draws_samples, pays_itself
 from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.records.source import DATA_FIELDS
 
@@ -61,6 +61,11 @@ class Sweep:
         """How many there are, counted without making one."""
         return math.prod(map(len, self.axes.values()))
 
+    @property
+    def evaluates_by_default(self) -> bool:
+        """Whether it says nothing of private evaluations: runs that pay for themselves make one then."""
+        return "private_evaluation" not in {**self.base, **self.axes}
+
 
 def read_sweep(path: str) -> Sweep:
     """Return the sweep that the TOML file at `path` asks for.
@@ -68,8 +73,13 @@ def read_sweep(path: str) -> Sweep:
     Raises:
         BadInput: the file is missing or no TOML, or an axis is unknown, empty, no list or names a value twice.
     """
+    return build_sweep(read_sweep_file(path))
+
+
+def read_sweep_file(path: str) -> dict[str, Any]:
+    """Return what the TOML file at `path` holds, as for `build_sweep`; BadInput where it is missing or no TOML."""
     text = read_text(path, field="sweep", what="the sweep's file")
-    return build_sweep(read_toml(text, what=f"the sweep's file {path}"))
+    return read_toml(text, what=f"the sweep's file {path}")
 
 
 def build_sweep(raw: Mapping[str, Any]) -> Sweep:
@@ -212,6 +222,8 @@ def _build(sweep: Sweep, values: Mapping[str, Any], identify: Identify | None) -
             config = replace(config, file_id=identify(config.data.file))
         if sweep.share_samples and draws_samples(config.method):
             config = replace(config, share_samples=True)
+        if sweep.evaluates_by_default:
+            config = replace(config, private_evaluation=pays_itself(config))
         return Cell(values, config)
     except BadInput as error:
         return Cell(values, None, str(error))
@@ -271,12 +283,20 @@ def write_sweep(configs: Sequence[Mapping[str, Any]]) -> str | None:
         return None
     try:
         asked = [build_config(config) for config in configs]
-        text = write_toml(_arrange([_flatten_config(config.to_json()) for config in asked]))
+        text = write_toml(_arrange(_flatten_configs(asked)))
         cells = expand(build_sweep(read_toml(text)))
     except BadInput:
         return None
     found = sorted(cell.config.key if cell.config else "" for cell in cells)
     return text if found == sorted(config.key for config in asked) else None
+
+
+def _flatten_configs(configs: Sequence[RunConfig]) -> list[dict[tuple[str, str], Any]]:
+    """Return the settings of each, without private evaluations where all are as runs make them by default."""
+    usual = all(config.private_evaluation == pays_itself(config) for config in configs)
+    unsaid = {("", "private_evaluation")} if usual else set()
+    flat = [_flatten_config(config.to_json()) for config in configs]
+    return [{name: value for name, value in each.items() if name not in unsaid} for each in flat]
 
 
 def _flatten_config(config: Mapping[str, Any]) -> dict[tuple[str, str], Any]:

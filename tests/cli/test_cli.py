@@ -174,7 +174,7 @@ def test_account_needs_no_data_and_its_event_gives_its_epsilon(call: Call) -> No
         ((*TRAIN, "--method", "none", "--out", "/no/such/folder/record.json"), "out must be a file in a folder"),
         (("train", "--config", "/no/such/file.toml"), "config cannot be read"),
         (("sweep", "/no/such/file.toml"), "the sweep's file cannot be read"),
-        (("account", "--method", "dp_sgd", "--dataset-size", "10", "--epsilon", "1"), "batch_size must be at most"),
+        (("account", "--method", "dp_fermi", "--dataset-size", "10", "--epsilon", "1"), "batch_size must be at most"),
         (("account", "--method", "pf_ld", "--dataset-size", "9", "--groups", "1", "--epsilon", "1"), "groups must be"),
         (("resume", "nothing"), "no run 'nothing'"),
         (("predict", "nothing", "--csv", "a", "--out", "b"), "no run 'nothing'"),

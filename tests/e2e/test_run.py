@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -9,7 +10,17 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from fairpriv_core.store.runs import open_store
-from tests.e2e.steps import CHART, LONG, keyed, launch, open_page, read_step, submit, wait_for_state
+from tests.e2e.steps import (
+    CHART,
+    LONG,
+    keyed,
+    launch,
+    open_page,
+    read_step,
+    submit,
+    wait_for_runs,
+    wait_for_state,
+)
 
 READ_RANGE = "() => document.querySelector('.st-key-run_groups .js-plotly-plot').layout.xaxis.range.map(Number)"
 READ_BOX = """() => {
@@ -133,3 +144,20 @@ def test_a_run_deleted_in_another_window_gives_a_sentence_and_the_page_goes_on(t
     open_page(tab, site, "run?run=0123456789abcdef")
     expect(tab.locator("[data-testid=stAlert]").first).to_contain_text("o run '0123456789abcdef'")
     assert "Traceback" not in tab.locator("body").inner_text()
+
+
+def test_a_name_that_is_saved_stands_in_the_list_at_once_and_its_settings_open_train(tab: Page, site: Any) -> None:
+    """The browser keeps the text of the chosen run, which is another one once the run has a name."""
+    [key] = submit(site, {"name": "dp_sgd", "epochs": 2, "clip_primal": 0.377})
+    wait_for_runs(site, [key])
+    open_page(tab, site, f"run?run={key}")
+    keyed(tab, "run_label", "button").click()
+    popover = tab.get_by_test_id("stPopoverBody")
+    popover.get_by_role("textbox", name="Name").fill("Small <b>bound</b>")
+    popover.get_by_role("button", name="Save").click()
+    expect(keyed(tab, "run", "input")).to_have_value(re.compile("^Small <b>bound</b> · "))
+    tab.keyboard.press("Escape")
+    keyed(tab, "run_clone", "button").click()
+    tab.wait_for_url("**/train?*")
+    expect(keyed(tab, "p.clip_primal", "[data-testid=stSliderThumbValue]")).to_have_text("0.377")
+    expect(tab.get_by_text("All settings are those of the run you cloned.")).to_be_visible()

@@ -58,6 +58,23 @@ def test_a_notion_speaks_of_ones_own_groups_and_a_method_shows_its_own_parameter
     expect(keyed(tab, "p.clip_dual")).to_have_count(0)
 
 
+def test_settings_that_were_moved_survive_a_reload(tab: Page, site: Any) -> None:
+    """A value between a slider's stops is shown as it is, before and after it was moved, and so after a reload."""
+    open_page(tab, site, "train?method=pf_ld&expert=True&set_lambda=True&epsilon=2.2&p.clip_primal=0.123456&seed=5")
+    assert (_read(tab, "clip_primal"), _read(tab, "epsilon", of="")) == (0.123456, 2.2)
+    for name in ("p.clip_primal", "p.hidden_layers", "epsilon"):
+        nudge(tab, name)
+    keyed(tab, "private_evaluation", "label").click()
+    for said in ("p.clip_primal=0.147", "p.hidden_layers=", "epsilon=2.5", "private_evaluation=False"):
+        expect(tab).to_have_url(re.compile(re.escape(said)))
+    shown = {name: _read(tab, name) for name in ("clip_primal", "hidden_layers")}
+    tab.reload()
+    keyed(tab, "p.clip_primal").wait_for()
+    assert {name: _read(tab, name) for name in shown} == shown and _read(tab, "epsilon", of="") == 2.5
+    expect(keyed(tab, "private_evaluation", "input")).not_to_be_checked()
+    expect(keyed(tab, "seed", "input")).to_have_value("5")
+
+
 @pytest.mark.usefixtures("real_data")
 def test_the_cost_stands_before_launch(tab: Page, site: Any) -> None:
     open_page(tab, site, ADULT)
@@ -68,10 +85,11 @@ def test_the_cost_stands_before_launch(tab: Page, site: Any) -> None:
     expect(keyed(tab, "plan_clip_primal", CHART)).to_contain_text("minimum")
 
 
-def _read(tab: Page, name: str) -> float:
+def _read(tab: Page, name: str, of: str = "p.") -> float:
     """Return what the slider of a parameter says, or the field that its number is typed into."""
-    slider = keyed(tab, f"p.{name}", "[data-testid=stSliderThumbValue]")
-    said = slider.inner_text() if slider.count() else keyed(tab, f"p.{name}", "input").input_value()
+    keyed(tab, f"{of}{name}", "input").wait_for(state="attached")
+    slider = keyed(tab, f"{of}{name}", "[data-testid=stSliderThumbValue]")
+    said = slider.inner_text() if slider.count() else keyed(tab, f"{of}{name}", "input").input_value()
     found = re.search(r"[\d.]+", said)
     assert found is not None
     return float(found.group())

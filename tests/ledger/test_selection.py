@@ -152,7 +152,7 @@ def test_what_cannot_be_chosen_from_is_refused_in_a_sentence(store: RunStore) ->
         (keys, Criterion("raw", epsilon=1), "takes none"),
         (keys, Criterion("raw", metric="beauty"), "unknown metric 'beauty'"),
         ([keys[0], older], Criterion("raw", metric="predictive_equality_gap"), f"run {older} is older than predictive"),
-        (keys, Criterion("released"), "train with --private-evaluation"),
+        (keys, Criterion("released"), "evaluate each privately"),
     ):
         with pytest.raises(BadInput, match=says):
             select_run(store, given, wish)

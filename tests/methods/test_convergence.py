@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,8 +15,10 @@ from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.methods.base import Method
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.f_ld import FLd
-from fairpriv_core.methods.fields import LEAST_STEPS, USUAL_BATCH
+from fairpriv_core.methods.fields import LEAST_STEPS, USUAL_BATCH, USUAL_SAMPLE
+from fairpriv_core.methods.noisy_sums import NoisySums
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.pf_ld import PfLd
 from tests.methods.harness import RecordingMechanism, make_data, train
@@ -96,6 +98,17 @@ def test_a_batch_leaves_steps_enough_and_is_never_larger_than_usual(method: Any)
         assert method.steps(n) >= max(LEAST_STEPS, usual)
     few = dataclasses.replace(method, epochs=2)
     assert few.steps(50) == 2 * 50  # of one row each: no fewer
+
+
+@pytest.mark.parametrize("name", [name for name, kind in methods().items() if issubclass(kind, NoisySums)])
+def test_secret_samples_leave_steps_enough_and_are_never_larger_than_usual(name: str) -> None:
+    method = cast(NoisySums, methods()[name]())
+    if method.batch_size is not None:
+        assert method.batch_size == USUAL_SAMPLE and (method.info.pursues_notion or method.info.certifies)
+        return
+    for n in (100, 1_000, 4_629, 33_916, 1_000_000):
+        usual = dataclasses.replace(method, batch_size=min(USUAL_SAMPLE, n))
+        assert method.steps(n) >= max(LEAST_STEPS, usual.steps(n)) and method.rate(n) <= usual.rate(n)
 
 
 def test_the_sampling_rate_follows_the_batch() -> None:

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.record import CERTIFICATES_WITHDRAWN, RunRecord
 from fairpriv_core.report import measured
+from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.tables import run
@@ -63,8 +64,18 @@ def test_the_run_page_shows_paid_numbers_beside_raw_ones(
     assert len(intervals) == 3 and all(" to " in text for text in intervals)
     paid = [chart for chart in charts_of(page) if "with noise" in str(chart["figure"])]
     assert len(paid) == 1 and "From noisy counts that ε covers" in said
-    plain = " ".join(item.value for item in open_page("run", run=keys[1]).caption)
-    assert "launched without private evaluation" in plain
+    without = open_page("run", run=keys[1])
+    told = " ".join(item.value for item in without.caption)
+    assert "launched without private evaluation" in told and "with this evaluation" in told
+    assert without.button("do_evaluate").label == "Evaluate privately: ε = 1.00 of the test rows"
+    without.button("do_evaluate").click().run()
+    with open_store(str(own_store)) as store:
+        key = store.previews.claim()
+        assert key is not None
+        run_preview(str(own_store), key)
+    after = open_page("run", run=keys[1])
+    assert not after.exception and len([metric for metric in after.metric if metric.delta]) == 3
+    assert "do_evaluate" not in {button.key for button in after.button}
 
 
 @pytest.mark.parametrize(("method", "public"), [("pf_ld", True), ("dp_sgd", False), ("none", False)])

@@ -75,10 +75,11 @@ def test_images_are_trained_on_by_a_small_convolutional_network(expert: str, ope
 def test_few_images_are_taken_in_batches_that_they_fill(open_page: Open) -> None:
     page = open_page("train", data=PETS.replace("pets", "few"))
     assert not page.exception and not page.error
-    assert "Batch size = 100: the usual 1024 is too large for 400 rows." in said(page)
     assert page.button("launch").disabled and "Launch is off for these settings" in said(page), "too few for ε = 1"
+    fermi = open_page("train", data=PETS.replace("pets", "few"), method="dp_fermi")
+    assert "Batch size = 100: the usual 512 is too large for 400 rows." in said(fermi)
     open_page("train", data=PETS.replace("pets", "few"), method="none").button("launch").click().run()
-    assert open_store().rows()[0].config["method"].get("batch_size") != 1024
+    assert open_store().rows()[0].config["method"].get("batch_size") is None
 
 
 def test_an_mlp_is_asked_for_its_size_and_a_table_for_no_network(open_page: Open) -> None:

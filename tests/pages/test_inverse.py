@@ -58,12 +58,12 @@ def test_accuracy_is_called_raw_where_it_needs_what_is_protected(own_store: Path
         assert "Accuracy and gap are raw" in said(page) and "costs nothing more" not in said(page)
 
 
-def test_an_epsilon_between_the_sliders_stops_is_typed(stored: Path, open_page: Open) -> None:
+def test_an_epsilon_between_the_sliders_stops_is_a_stop_more(stored: Path, open_page: Open) -> None:
     page = open_page("train")
     page.toggle("inverse").set_value(True).run()
     page.slider("least_accuracy").set_value(70.0).run()
     page.button("inverse_use").click().run()
-    assert page.number_input("epsilon").value == 0.73 and not page.exception
+    assert page.select_slider("epsilon").value == 0.73 and not page.exception
 
 
 def test_what_none_reaches_names_the_nearest(stored: Path, open_page: Open) -> None:

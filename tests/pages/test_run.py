@@ -149,7 +149,7 @@ def test_a_failed_run_says_why(open_page: Open) -> None:
     assert not any("first numbers" in item.value for item in page.caption)
 
 
-def test_a_run_of_a_sweep_shows_what_it_found_without_curves(open_page: Open, charts_of: Charts) -> None:
+def test_a_run_of_a_sweep_shows_its_curves_alone_and_overlaid(open_page: Open, charts_of: Charts) -> None:
     configs = [build_config({**RAW, "method": {"name": "pf_ld", "epochs": 2}, "epsilon": 1 + at}) for at in range(2)]
     with open_store() as store:
         SweepStore(store).submit([(config, "c" * 16) for config in configs])
@@ -160,22 +160,15 @@ def test_a_run_of_a_sweep_shows_what_it_found_without_curves(open_page: Open, ch
     page = open_page("run", run=configs[0].key)
     assert not page.exception and not page.error
     assert {item.label for item in page.metric} >= {"Accuracy", "Fairness gap", "ε spent"}
-    assert [chart["figure"]["layout"]["uirevision"] for chart in charts_of(page)] == ["groups_positive_rate"]
-    assert any("keep no numbers of single epochs" in item.value for item in page.caption)
+    names = [chart["figure"]["layout"]["uirevision"] for chart in charts_of(page)]
+    assert {"groups_positive_rate", "live_quality", "live_groups_positive_rate"} <= set(names)
+    assert not [name for name in names if "clip" in name]
+    assert any("keep at most 10 points of a curve" in item.value for item in page.caption)
     compared = open_page("compare")
     names = [chart["figure"]["layout"]["uirevision"] for chart in charts_of(compared)]
-    assert len(compared.multiselect("runs").value) == 2 and not [name for name in names if "overlay" in name]
-    assert any("keep no numbers of single epochs" in item.value for item in compared.caption)
+    assert len(compared.multiselect("runs").value) == 2
+    assert len([name for name in names if "overlay" in name]) == 2
     assert not open_page("compare").exception and not open_page("start").exception
-
-
-def test_a_run_that_trains_with_others_says_why_it_has_no_curves(open_page: Open) -> None:
-    key = submit(1.0)
-    with open_store().database.write() as connection:
-        connection.exec_driver_sql("update run set chunk = 'together'")
-    page = open_page("run", run=key)
-    assert not page.exception
-    assert any("keep no numbers of single epochs" in item.value for item in page.caption)
 
 
 def test_the_gap_stands_beside_that_without_privacy_and_fairness(with_runs: Path, open_page: Open) -> None:

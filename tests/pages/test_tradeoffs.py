@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.cli.sweep import run_sweep
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.preview import run_preview
 from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.sweeps.launch import Order
+from fairpriv_core.text import Reporter
 from pages.widgets.tradeoffs.sweep_form import read_values, refuse_files
 
 Open = Callable[..., AppTest]
@@ -101,6 +104,49 @@ def test_a_launched_sweep_is_found_again_by_its_address(own_store: Path, open_pa
     again = open_page("tradeoffs", sweep=name)
     assert again.segmented_control("sweep.way").value == "launched"
     assert "Cancel" in [button.label for button in again.button]
+
+
+def stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_sweeps_of_the_command_line_are_listed_with_progress_cancel_and_resume(
+    own_store: Path, open_page: Open, tmp_path: Path
+) -> None:
+    for epsilon in (1, 2):
+        path = tmp_path / f"{epsilon}.toml"
+        data = '[data]\ndataset = "synthetic"\nsensitive = "group"\n'
+        axes = f'[axes]\nmethod = ["pf_ld"]\nepsilon = [{epsilon}]\nseed = [0, 1]\n'
+        path.write_text(f'notion = "demographic_parity"\n{data}{axes}')
+        with pytest.raises(KeyboardInterrupt):
+            run_sweep(str(path), Order(stop, 1), Reporter(say=str, show=str))
+    page = open_page("tradeoffs")
+    page.segmented_control("sweep.way").set_value("launched").run()
+    told = [bar.proto.text.replace("\\", "") for bar in page.get("progress")]
+    assert "synthetic · method pf_ld · epsilon 1 · seed 0, 1: 0 of 2 ended" in " ".join(told)
+    assert "0 of 2 ended: 2 paused" in told
+    click(page, "Resume")
+    with open_store(str(own_store)) as store:
+        assert sorted(row.status for row in store.rows()) == ["paused", "paused", "queued", "queued"]
+        click(page, "Cancel")
+        assert {row.status for row in store.rows()} == {"paused"}
+
+
+def click(page: AppTest, label: str) -> None:
+    next(button for button in page.button if button.label == label).click().run()
+    assert not page.exception
+
+
+def test_the_form_asks_for_no_evaluation_where_that_is_switched_off(own_store: Path, open_page: Open) -> None:
+    page = open_page("tradeoffs")
+    with open_store(str(own_store)) as store:
+        for on, said in ((True, None), (False, False)):
+            page.toggle("sweep.evaluates").set_value(on).run()
+            page.button("tradeoffs_cost").click().run()
+            request = store.previews.request(store.previews.claim() or "")
+            assert request["sweep"].get("private_evaluation") is said
+    page.multiselect("sweep.method").set_value(["none"]).run()
+    assert not page.toggle, "nothing covers one of a method that is not private"
 
 
 def test_parameters_become_axes_and_a_map_shows_them(own_store: Path, open_page: Open) -> None:

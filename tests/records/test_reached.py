@@ -60,7 +60,12 @@ def test_there_is_nothing_to_judge_without_a_target_or_a_gap() -> None:
             0.04,
             "There is no gap to close here: plain training has a gap of 3",
         ),
-        (selected((3000, 10000), (3300, 10000)), None, None),
+        (
+            selected((3000, 10000), (3300, 10000)),
+            None,
+            "There is no gap to close here: plain training has a gap of 3",
+        ),
+        (selected((3000, 10000), (3500, 10000)), None, None),
         (selected((3000, 10000), (3300, 10000)), 0.02, None),
         (
             selected((300, 1000), (310, 1000)),

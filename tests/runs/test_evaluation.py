@@ -17,6 +17,7 @@ from fairpriv_core.cli.request import read_request
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.errors import BadInput
+from fairpriv_core.plain import read_toml
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Events, Gaussian, Parallel, from_json
 from fairpriv_core.records.config import RunConfig, build_config
@@ -138,8 +139,29 @@ def test_a_file_and_an_option_both_ask_for_it(tmp_path: Path) -> None:
     assert read_request({"config": str(path)}).private_evaluation
     assert read_request({"config": str(path), "private_evaluation": None}).private_evaluation
     path.write_text(path.read_text().replace("private_evaluation = true\n", ""))
-    assert not read_request({"config": str(path)}).private_evaluation
-    assert read_request({"config": str(path), "private_evaluation": True}).private_evaluation
+    assert read_request({"config": str(path)}).private_evaluation, "it is made where nobody says anything"
+    assert not read_request({"config": str(path), "private_evaluation": False}).private_evaluation
+    record = tmp_path / "record.json"
+    record.write_text(json.dumps({"config": read_toml(path.read_text())}))  # of a version that had no evaluations
+    assert not read_request({"config": str(record)}).private_evaluation
+
+
+@pytest.mark.parametrize(
+    ("asked", "made"),
+    [
+        ({"epsilon": "1"}, True),
+        ({"epsilon": "1", "private_evaluation": False}, False),
+        ({"method": "dp_sgd", "epsilon": "1"}, True),
+        ({"epsilon": "1", "variant": "published"}, False),
+        ({"epsilon": "1", "replay_noise": "3"}, False),
+        ({"method": "dp_sgd", "assignments": ["noise_primal=3"]}, False),
+        ({"method": "one_release", "reuse": "f" * 16}, False),
+        ({"method": "none"}, False),
+    ],
+)
+def test_a_run_that_pays_for_itself_makes_one_unless_told_not_to(asked: dict[str, Any], made: bool) -> None:
+    data = {"dataset": "synthetic", "sensitive": "group", "notion": "demographic_parity"}
+    assert read_request({**data, "method": "pf_ld", **asked}).private_evaluation is made
 
 
 def test_a_method_that_is_not_private_is_refused(configure: Configure) -> None:

@@ -1,6 +1,7 @@
 """Stores as earlier versions really wrote them: all that is in them is read, counted and not lost.
 
-Versions 1, 2, 3 and 5 were written by the commits fa93d85, 8b53193, 12eb104 and a262fbd (5 before checksums), each by
+Versions 1, 2, 3, 5 and 9 were written by the commits fa93d85, 8b53193, 12eb104, a262fbd (5 before checksums) and
+00fcf84, each by
 `fairpriv train --dataset synthetic --sensitive group --notion demographic_parity --method pf_ld --epsilon 1` with
 `--set epochs=2` and seeds 0 and 1, then `epochs=900` and seed 2. Meanwhile `open_store()` deleted the run of seed 1
 and asked that of seed 2 to pause. VACUUM wrote the file anew, and `gzip -9n` packed it. Version 4 has runs of people's
@@ -27,7 +28,7 @@ from fairpriv_core.store.tables import SCHEMA_VERSION, checkpoint, run, store_in
 from fairpriv_core.store.work import WorkStore
 from tests.launched import name
 
-ALIKE, ALL = (1, 2, 3, 5), (1, 2, 3, 4, 5)
+ALIKE, ALL = (1, 2, 3, 5), (1, 2, 3, 4, 5, 9)
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +68,7 @@ def test_all_that_an_earlier_version_stored_is_read_and_is_whole(version: int, t
         assert counted >= {stone["key"] for stone in store.tombstones()} != set()
 
 
-@pytest.mark.parametrize("version", ALIKE)
+@pytest.mark.parametrize("version", (*ALIKE, 9))
 def test_the_ledger_of_an_earlier_version_counts_what_it_released(version: int, tmp_path: Path) -> None:
     with open_old(version, tmp_path) as store:
         lines = {line.status: line for line in store.ledger.lines(name())}
@@ -81,6 +82,14 @@ def test_the_ledger_of_an_earlier_version_counts_what_it_released(version: int, 
         stone = compose([lines["deleted"].planned], "group")
         assert bool(stone.unbounded) == (version == 1)  # which kept too little of a deleted run to count it
         assert version == 1 or 0.9 < stone.epsilon(1e-5) <= 1
+
+
+def test_runs_of_an_earlier_version_get_names(tmp_path: Path) -> None:
+    with open_old(9, tmp_path) as store:
+        before = store.stamp()
+        [first, second] = [row.key for row in store.browse()]
+        assert store.labels() == {} and store.label(second, name="ours", pinned=True) == store.labels()[second]
+        assert [row.key for row in store.browse()] == [second, first] and store.stamp() != before
 
 
 @pytest.mark.parametrize("version", ALIKE)

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from benchmarks.postgres import find_port
+from benchmarks.postgres import MISSING, Server, find_port, find_programs
 from fairpriv_core.data import download
 from fairpriv_core.errors import BadInput, RunFailed, StoreError
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.runs import supervisor
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps import cluster, cluster_sweep
 from fairpriv_core.sweeps.cluster_sweep import Cluster
-from fairpriv_core.sweeps.cluster_task import Terms, Unfit, find_fault, read_versions, work_on_chunk
+from fairpriv_core.sweeps.cluster_task import Terms, Unfit, find_fault, read_versions, work_on_queued
 from tests.cli.commands import Call
 from tests.sweeps.clusters import ROOT, Processes
 
@@ -89,6 +92,7 @@ def test_each_run_ends_once_though_a_worker_and_the_scheduler_are_killed(
     monkeypatch.setattr(cluster_sweep, "POLL_SECONDS", 0.2)
     runs, said = list_runs(configure), list[str]()
     with Processes(tmp_path, workers=2) as processes, Cluster(processes.address, said.append) as crowd:
+        crowd.muster()
         SweepStore(shared).submit(runs)
         mischief = Mischief(shared, processes, [config.key for config, _ in runs[-LONE:]])
         crowd.run(None, list(dict.fromkeys(chunk for _, chunk in runs)), mischief.look)
@@ -109,6 +113,117 @@ def test_each_run_ends_once_though_a_worker_and_the_scheduler_are_killed(
         assert len([name for _, name, _ in shared.metrics(config.key) if name == "test/accuracy"]) == 12
 
 
+def list_chunks(configure: Configure, chunks: int, epochs: int) -> list[tuple[RunConfig, str]]:
+    """Return runs that train alone, each in a chunk of its own."""
+    return [(configure(hidden_layers=0, epochs=epochs, seed=seed), f"{seed:016x}") for seed in range(chunks)]
+
+
+def who_worked(store: RunStore) -> set[int]:
+    return {int(str(row.worker).split(":")[1]) for row in store.rows() if row.worker}
+
+
+@pytest.mark.long
+def test_a_worker_that_joins_late_works_and_one_that_is_replaced_too(
+    shared: RunStore, configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight chunks and one worker; a second joins while it works, then both are killed and a third does the rest."""
+    monkeypatch.setattr(cluster_sweep, "POLL_SECONDS", 0.1)
+    runs, seen, said = list_chunks(configure, 8, 300), set[int](), list[str]()
+    with Processes(tmp_path, workers=1) as processes, Cluster(processes.address, said.append) as crowd:
+        crowd.muster()
+
+        def look() -> None:
+            seen.update(who_worked(shared))
+            if seen and len(processes.workers) == 1:
+                processes.start_worker()
+            if len(seen) == 2 and len(processes.workers) == 2:
+                for worker in processes.workers:
+                    worker.kill()
+                processes.start_worker()
+
+        SweepStore(shared).submit(runs)
+        crowd.run(None, [chunk for _, chunk in runs], look)
+    assert len(seen) == 3 and {worker.pid for worker in processes.workers} == seen, said
+    assert {row.status for row in shared.rows()} == {"finished"} and len(shared.rows()) == 8
+
+
+@pytest.mark.long
+def test_a_run_longer_than_the_patience_does_not_end_the_sweep(
+    shared: RunStore, configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_sweep, "IDLE_SECONDS", 1.0)
+    runs, said = list_chunks(configure, 2, 600), list[str]()
+    with Processes(tmp_path, workers=1) as processes, Cluster(processes.address, said.append) as crowd:
+        crowd.muster()
+        SweepStore(shared).submit(runs)
+        crowd.run(None, [chunk for _, chunk in runs], lambda: None)
+    rows = shared.rows()
+    assert {row.status for row in rows} == {"finished"}
+    assert max(row.seconds for row in rows) > 1.0, "else nothing was tried"
+
+
+@pytest.mark.long
+def test_a_database_that_is_killed_and_started_again_ends_nothing(
+    configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = find_programs()
+    if programs is None:
+        pytest.skip(MISSING)
+    server, killed, said = Server(programs), list[float](), list[str]()
+    monkeypatch.setenv("FAIRPRIV_STORE", server.url)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    server.start()
+    try:
+        with open_store() as store, Processes(tmp_path, workers=2) as processes:
+            runs = list_chunks(configure, 6, 300)
+
+            def look() -> None:
+                if not killed and any(row.step for row in store.rows()):
+                    killed.append(1.0)
+                    server.kill()
+                    server.start()
+
+            with Cluster(processes.address, said.append) as crowd:
+                crowd.muster()
+                SweepStore(store).submit(runs)
+                crowd.run(None, [chunk for _, chunk in runs], look)
+            assert killed and {row.status for row in store.rows()} == {"finished"}, said
+    finally:
+        server.kill()
+
+
+@pytest.mark.long
+def test_what_a_dashboard_launches_is_trained_by_the_cluster(
+    shared: RunStore, configure: Configure, tmp_path: Path
+) -> None:
+    said, seen, stopping = list[str](), set[int](), Event()
+    with Processes(tmp_path, workers=1) as processes:
+        thread = Thread(target=cluster_sweep.serve, args=(processes.address, stopping, said.append))
+        thread.start()
+        keys = [shared.submit(configure(epochs=300, seed=seed)).key for seed in range(2)]
+        SweepStore(shared).submit([(configure(hidden_layers=0, seed=seed), "a" * 16) for seed in range(2)])
+        end = time.monotonic() + 120
+        while any(not row.ended for row in shared.rows()) and time.monotonic() < end:
+            seen |= who_worked(shared)
+            time.sleep(0.05)
+        stopping.set()
+        thread.join()
+        assert seen == {processes.workers[0].pid}
+    assert not said and {row.status for row in shared.rows()} == {"finished"} and len(shared.rows()) == 4
+    assert all(shared.artifact(key, "model.npz") for key in keys)
+
+
+def test_a_supervisor_with_a_scheduler_leaves_runs_to_it(
+    own_store: Path, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+    monkeypatch.setenv(supervisor.SCHEDULER, "tcp://host:8786")
+    monkeypatch.setattr(cluster_sweep, "serve", lambda address, stopping, say: asked.append(address))
+    slots = list[int]()
+    monkeypatch.setattr(supervisor.Supervisor, "serve", lambda self, stopping: slots.append(self.slots))
+    assert supervisor.main() == 0 and asked == ["tcp://host:8786"] and slots == [0]
+
+
 def test_ctrl_c_hands_back_what_workers_hold(shared: RunStore, configure: Configure, tmp_path: Path) -> None:
     chunk, said = "a" * 16, list[str]()
     key = configure(epochs=500).key
@@ -122,7 +237,7 @@ def test_ctrl_c_hands_back_what_workers_hold(shared: RunStore, configure: Config
         with pytest.raises(KeyboardInterrupt):
             crowd.run(None, [chunk, "b" * 16], interrupt)
         rows = {row.key: row for row in shared.rows()}
-    assert {row.status for row in rows.values()} == {"queued"} and {row.crashes for row in rows.values()} == {0}
+    assert {row.status for row in rows.values()} == {"paused"} and {row.crashes for row in rows.values()} == {0}
     assert rows[key].step > 0 and sum(row.attempt for row in rows.values()) == 1
     assert "FAIRPRIV_STORE" not in processes.told() and PASSWORD not in processes.told()
 
@@ -131,13 +246,14 @@ def test_a_worker_that_is_not_fit_is_refused_by_its_name(
     shared: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster_sweep, "WORKER_SECONDS", 0.5)
-    with Processes(tmp_path) as processes:
+    refused = r"worker tcp://127\.0\.0\.1:\d+ has a SQLite file in FAIRPRIV_STORE; set"
+    with Processes(tmp_path) as processes, Cluster(processes.address, print) as crowd:
         with pytest.raises(BadInput, match=rf"no worker of the scheduler at {processes.address} was free for 0"):
-            Cluster(processes.address, print)
+            crowd.muster()
         monkeypatch.setattr(cluster_sweep, "WORKER_SECONDS", 60.0)
         processes.start_worker({"FAIRPRIV_STORE": str(tmp_path / "runs.db")})
-        with pytest.raises(BadInput, match=r"worker tcp://127\.0\.0\.1:\d+ has a SQLite file in FAIRPRIV_STORE; set"):
-            Cluster(processes.address, print)
+        with pytest.raises(BadInput, match=refused):
+            crowd.muster()
 
 
 def test_a_cluster_that_cannot_be_is_refused_in_a_sentence(
@@ -171,43 +287,48 @@ def refuse_dask(name: str) -> None:
 
 
 class Useless:
-    """In place of a link and its workers: those that are there and take nothing, or are gone."""
+    """In place of a link: its workers take nothing, or none may work."""
 
     address, generation, settled, refused = "tcp://host:8786", 1, True, {"tcp://host:1": "has torch 1.0."}
 
-    def __init__(self, outcome: int | str | None, *, fit: bool = True) -> None:
-        self.outcome, self.fit = outcome, {"tcp://host:2": 1} if fit else {}
-        self.given: list[str] = []
+    def __init__(self, outcome: int | str | None) -> None:
+        self.outcome, self.fit = outcome, {"tcp://host:2": 1}
+        self.news, self.joined = Event(), Event()
+        self.given: list[Mapping[str, str]] = []
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        answers = {"update": [], "read": self.outcome, "breaking": nullcontext(), "client": self}
+        answers = {"breaking": nullcontext(), "client": self}
         return lambda *_, **__: answers.get(name)
 
-    def give(self, client: object, chunk: str) -> Any:
-        self.given.append(chunk)
-        return SimpleNamespace(status="finished", add_done_callback=lambda call: call(None))
+    def give(self, client: object, which: Mapping[str, str]) -> Any:
+        self.given.append(which)
+        return SimpleNamespace(status="finished")
+
+    def load(self, name: str) -> Any:
+        return lambda *_: self if name == "Link" else self.outcome
 
 
 @pytest.mark.parametrize(
-    ("useless", "sentence"),
+    ("outcome", "why"),
     [
-        (Useless(0), "chunk a{16} was given out 3 times and no worker took it"),
-        (Useless("StoreError: no database"), "given out 3 times and no worker took it: StoreError: no database"),
-        (Useless(None), "given out 3 times and no worker took it"),
-        (Useless(1, fit=False), r"no worker of tcp://host:8786 may work; worker tcp://host:1 has torch 1\.0\."),
+        (0, "workers found nothing to take up"),
+        ("StoreError: no database", "StoreError: no database"),
+        (None, r"worker tcp://host:1 has torch 1\.0\."),
     ],
 )
 def test_a_cluster_that_stays_useless_is_given_up(
-    useless: Useless, sentence: str, shared: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+    outcome: Any, why: str, shared: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("POLL_SECONDS", "IDLE_SECONDS"):
+    for name in ("POLL_SECONDS", "_REST_SECONDS"):
         monkeypatch.setattr(cluster_sweep, name, 0.01)
-    monkeypatch.setattr(cluster_sweep, "MOST_MISSES", 3)
-    monkeypatch.setattr(cluster_sweep, "resolve_name", lambda _: lambda *_: useless)
+    monkeypatch.setattr(cluster_sweep, "IDLE_SECONDS", 1.4)
+    useless = Useless(outcome)
+    monkeypatch.setattr(cluster_sweep, "_load", useless.load)
     SweepStore(shared).submit([(configure(), "a" * 16)])
+    sentence = f"no worker of tcp://host:8786 took a run for 1 seconds: {why}"
     with Cluster("tcp://host:8786", print) as crowd, pytest.raises(RunFailed, match=sentence):
         crowd.run(None, ["a" * 16], lambda: None)
-    assert useless.given == ["a" * 16] * (4 if useless.fit else 0)
+    assert useless.given[:2] == [{"chunk": "a" * 16}] * 2, "it is given out again after a rest"
 
 
 def test_a_store_that_stays_away_is_given_up(
@@ -216,7 +337,7 @@ def test_a_store_that_stays_away_is_given_up(
     said: list[str] = []
     monkeypatch.setattr(cluster_sweep, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(cluster_sweep, "STORE_SECONDS", 0.1)
-    monkeypatch.setattr(cluster_sweep, "resolve_name", lambda _: lambda *_: Useless(0))
+    monkeypatch.setattr(cluster_sweep, "_load", Useless(0).load)
 
     def break_off() -> None:
         raise StoreError("the store is away.")
@@ -224,14 +345,14 @@ def test_a_store_that_stays_away_is_given_up(
     SweepStore(shared).submit([(configure(), "a" * 16)])
     with Cluster("tcp://host:8786", said.append) as crowd, pytest.raises(StoreError, match="the store is away"):
         crowd.run(None, ["a" * 16], break_off)
-    assert said == ["the store is away. Trying again."]
+    assert said[-1] == "the store is away. Trying again." and said.count(said[-1]) == 1
 
 
 def test_a_worker_says_what_it_lacks(
     shared: RunStore, postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, versions = read_versions()
-    terms = Terms("token", code, versions, shared.database.identify(), shared.database.where)
+    terms = Terms(code, versions, shared.database.identify(), shared.database.where)
     assert find_fault(terms) is None and PASSWORD.encode() not in pickle.dumps(terms)
     own = tmp_path / "own.csv"
     for change, fault in (
@@ -252,7 +373,7 @@ def test_a_worker_says_what_it_lacks(
     own.write_text("changed")
     assert (find_fault(replace(terms, data=((None, str(own), "0" * 64),))) or "").startswith("has another file at")
     with pytest.raises(Unfit, match=r"the process \d+ on .* has fairpriv's sources"):
-        work_on_chunk("a" * 16, replace(terms, code="0" * 64))
+        work_on_queued(replace(terms, code="0" * 64), {"chunk": "a" * 16})
     monkeypatch.setenv("FAIRPRIV_STORE", "postgresql://me:secret@127.0.0.1:1/runs")
     assert "cannot open its run store: " in (find_fault(terms) or "") and "secret" not in (find_fault(terms) or "")
     monkeypatch.delenv("FAIRPRIV_STORE")

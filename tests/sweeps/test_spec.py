@@ -10,6 +10,7 @@ import pytest
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.plain import read_toml
+from fairpriv_core.privacy.event import Parallel
 from fairpriv_core.sweeps.plan import form_chunks, plan_sweep
 from fairpriv_core.sweeps.spec import build_sweep, check_cells, expand, read_sweep
 
@@ -71,6 +72,21 @@ def test_every_combination_is_a_config() -> None:
     assert cells[-1].name.startswith("method = pf_ld (clip_primal 0.5), epsilon = 3, sensitive = region")
     plain = {cell.config.key for cell in cells if cell.config is not None and cell.values["method"] == "none"}
     assert len(plain) == 4, "a budget means nothing to a method without noise: the runs are the same"
+
+
+def test_runs_that_pay_for_themselves_are_evaluated_unless_the_file_says_otherwise() -> None:
+    axes = '[axes]\nmethod = ["none", "pf_ld", {name = "pf_ld", variant = "published"}]\nepsilon = [1]\n'
+    for said, made in (("", [False, True, False]), ("private_evaluation = false\n", [False] * 3)):
+        cells = expand(build_sweep(read_toml(said + BASE + axes)))
+        assert [cell.config and cell.config.private_evaluation for cell in cells] == made
+    frontier = BASE + 'name = "one_release"\n[axes]\nepsilon = [1]\nmethod.gap_target = [0.01, 0.02, 0.04]\n'
+    frontier += "[sweep]\nshare_release = true\n"
+    for said, made in (("", [True, False, False]), ("private_evaluation = true\n", [True] * 3)):
+        plan = plan_sweep(build_sweep(read_toml(said + frontier)), find_record=nobody)
+        found = [config.private_evaluation for chunk in plan.chunks for config in chunk.configs]
+        assert found == made, "on a shared release an evaluation has a price of its own"
+        paid = [isinstance(posting.entry.events[0], Parallel) for posting in plan.postings.values()]
+        assert paid == made, "the ledger foresees what is made and nothing more"
 
 
 def test_a_base_with_a_name_keeps_its_parameters_for_that_method_alone() -> None:

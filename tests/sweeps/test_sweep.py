@@ -25,10 +25,12 @@ from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.ledger_entry import identify_data
 from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.runs.worker import work_on
+from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore, open_store
+from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps import launch as sweep_launch
-from fairpriv_core.sweeps.launch import Order
+from fairpriv_core.sweeps.launch import Order, request_launch
 from fairpriv_core.text import Reporter
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"
@@ -120,6 +122,25 @@ def test_a_sweep_tells_its_cost_trains_and_prints_means(local: RunStore) -> None
     assert "nothing is left to run" in said.text
 
 
+def test_a_sweep_of_the_command_line_is_listed_for_pages(local: RunStore, tmp_path: Path) -> None:
+    path, sweeps = write(tmp_path, FEW), SweepStore(local)
+    with pytest.raises(KeyboardInterrupt):
+        run(path, execute=Here(stop=0))
+    [(name, request)] = sweeps.launched().items()
+    told = local.preview(name)
+    assert told is not None and request["sweep"]["axes"] == {"epsilon": [1, 3], "seed": [0, 1]}
+    assert sweeps.progress(told["result"]["keys"]) == ({"paused": 4}, 0.0) and told["result"]["cost"]["new"] == 4
+    launch = request_launch(request["sweep"], owner=local.payer, confirmed=False)
+    assert (local.preview(name_request(launch)) or {})["status"] == "finished", "a page does not offer it again"
+    sweeps.go_on(told["result"]["keys"])  # as Resume does
+    Here()(str(local.database.path), [row.chunk for row in local.rows() if row.chunk], lambda: None)
+    assert sweeps.progress(told["result"]["keys"]) == ({"finished": 4}, 4.0)
+    assert {row.config["private_evaluation"] for row in local.rows()} == {True}
+    assert not run_sweep(path, Order(Here(), 1), Said(), evaluate=False).failed
+    assert len(sweeps.launched()) == 2 and len(local.rows()) == 8
+    assert sum(row.config["private_evaluation"] for row in local.rows()) == 4
+
+
 def test_the_cost_is_what_the_ledger_says_afterwards(local: RunStore, tmp_path: Path) -> None:
     path = write(tmp_path, FEW)
     cost = run(path).document["sweep"]
@@ -159,7 +180,7 @@ def test_a_sweep_beyond_a_cap_launches_nothing(local: RunStore, tmp_path: Path) 
     answer_cap("synthetic", "group", epsilon=2.0, delta=None, record=False, lift=False)
     with pytest.raises(BadInput, match=r"the cap on 'group' is epsilon = 2 .* nothing was launched"):
         run(write(tmp_path, FEW))
-    assert local.rows() == []
+    assert local.rows() == [] and SweepStore(local).launched() == {}
     answer_cap("synthetic", "group", epsilon=9.0, delta=None, record=False, lift=False)
     assert not run(write(tmp_path, FEW)).failed
 
@@ -191,7 +212,7 @@ def test_one_release_serves_a_whole_frontier(local: RunStore, tmp_path: Path) ->
     text = FEW.replace("pf_ld", "one_release").replace(
         "epsilon = [1, 3]", "epsilon = [1]\nmethod.gap_target = [0.01, 0.1]"
     )
-    answer = run(write(tmp_path, text + "[sweep]\nshare_release = true\n"))
+    answer = run(write(tmp_path, f"private_evaluation = false\n{text}[sweep]\nshare_release = true\n"))
     assert not answer.failed and [line["epsilon"] for line in answer.document["runs"]] == pytest.approx(
         [1] * 4, rel=2e-3
     )

@@ -32,6 +32,7 @@ def pf_ld(**settings: Any) -> dict[str, Any]:
         [config(name, seed=seed) for name, seed in product(("pf_ld", "dp_sgd"), (3, 4))],
         [config("none", sensitive=name) for name in ("group", "region", "group+region")],
         [config(pf_ld(), seed=seed, share_samples=True, private_evaluation=True) for seed in (0, 1)],
+        [config(pf_ld(variant=name), private_evaluation=name == "proved") for name in ("proved", "published")],
         [config(notion=name) for name in ("demographic_parity", "equal_opportunity")],
     ],
 )

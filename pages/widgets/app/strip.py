@@ -61,7 +61,7 @@ def show_strip(page: str, left: DeltaGenerator, right: DeltaGenerator) -> None:
     with right.container(horizontal=True, horizontal_alignment="right", key="strip_buttons"):
         show_gauge_of(row if page in ("Run", "Audit") else None)
         with st.popover("Copy link", icon=":material/link:", key="copy_link"):
-            st.caption("Shows this page with the same choices. It names settings and columns and holds no data.")
+            st.caption("Shows this page with the same choices. It names settings, columns and tags and holds no data.")
             st.code(link(st.context.url or ""), language=None, wrap_lines=True)
         if find_person().name:
             show_person()

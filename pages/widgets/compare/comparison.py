@@ -11,6 +11,7 @@ import streamlit as st
 from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.ledger.selection import WAYS, Criterion, select_run
 from fairpriv_core.records.config import DEFAULT_DELTA
+from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.report.comparison import Compared
 from fairpriv_core.report.mixing import find_plain
 from fairpriv_core.report.tables import TableRow, say_claim, varied_settings
@@ -85,6 +86,9 @@ def show_comparison(
     for letter, one in zip(ascii_uppercase, compared, strict=False):
         for said in list_heights(store, one.records[0]):
             st.caption(plain(f"{letter}: {said} Raw, for the analyst."))
+        needed = say_group_needed(one.records[0]["config"])
+        if needed is not None:
+            st.caption(plain(f"{letter}: {needed}"))
     show_curves(store, compared)
     show_groups(compared)
     show_classes(compared)

@@ -23,7 +23,7 @@ from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import keep, mount_index
 
 _RATES = ("positive_rate", "true_positive_rate", "false_positive_rate", "accuracy")
-_NO_CURVES = "Runs of a sweep that train in one loop keep no numbers of single epochs."
+_NO_CURVES = "These runs have no numbers of single epochs."
 
 
 def show_points(compared: Sequence[Compared], plain: TableRow | None) -> None:

@@ -13,6 +13,7 @@ from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.source import name_unit
 from fairpriv_core.report import live, wording
 from fairpriv_core.report.run_log import tell_run
+from fairpriv_core.store.curves import SWEPT_POINTS
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import count_text
@@ -70,9 +71,7 @@ def draw_run(store: RunStore, row: RunRow) -> None:
 
 
 def _explain_missing(row: RunRow) -> None:
-    if row.chunk is not None:
-        st.caption("Runs of a sweep that train in one loop keep no numbers of single epochs.")
-    elif row.ended:
+    if row.ended:
         st.caption("This run has no numbers of single epochs.")
     else:
         st.caption("The first numbers appear at the end of the first epoch.")
@@ -135,6 +134,8 @@ def _draw_log(row: RunRow) -> None:
 
 def _draw_curves(row: RunRow, history: live.History) -> None:
     st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+    if row.chunk is not None:
+        st.caption(f"Runs of a sweep that train in one loop keep at most {SWEPT_POINTS} points of a curve.")
     config: Mapping[str, Any] = row.config
     method = config["method"]
     left, right = st.columns(2, gap="medium")

@@ -21,6 +21,7 @@ from fairpriv_core.report.wording import caveats, raw_text
 from fairpriv_core.runs.certificate import describe_certificates
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
+from pages.widgets.run.evaluation import offer_evaluation
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import plain
 
@@ -32,7 +33,7 @@ _RATES = {
 }
 
 
-def show_fairness(record: RunRecord) -> None:
+def show_fairness(store: RunStore, row: RunRow, record: RunRecord) -> None:
     """Draw the groups' rates, and of a private run the numbers that ε covers."""
     if record.metrics is None:
         return
@@ -44,7 +45,7 @@ def show_fairness(record: RunRecord) -> None:
     if has_classes(record.metrics):
         _show_classes(record.metrics, name, paid=False)
     if record.threat_model is not None:
-        _show_paid(record, rate)
+        _show_paid(store, row, record, rate)
 
 
 def _show_classes(found: Mapping[str, Any], method: str, *, paid: bool) -> None:
@@ -55,10 +56,10 @@ def _show_classes(found: Mapping[str, Any], method: str, *, paid: bool) -> None:
     st.caption(plain(say_decided(found)))
 
 
-def _show_paid(record: RunRecord, rate: str) -> None:
-    """Draw the numbers that may be published and the groups' noisy shares; or say that there are none."""
+def _show_paid(store: RunStore, row: RunRow, record: RunRecord, rate: str) -> None:
+    """Draw the numbers that may be published and the groups' noisy shares; or offer to pay for some."""
     if record.metrics_private is None:
-        st.caption("No fairness number of this run is covered by ε: it was launched without private evaluation.")
+        offer_evaluation(store, row, record)
         return
     found = record.metrics_private
     st.header("What the private evaluation says", anchor=False)
@@ -109,7 +110,7 @@ def _find_artifact(store: RunStore, key: str, name: str) -> bytes | None:
 
 def show_outcome(store: RunStore, row: RunRow, record: RunRecord) -> None:
     """Draw the groups' rates, what must be said with the numbers, and the downloads."""
-    show_fairness(record)
+    show_fairness(store, row, record)
     certified = describe_certificates(record)
     if certified:
         with st.expander("What the run certifies of its gap", expanded=True, key="run_certificates"):

@@ -10,6 +10,7 @@ import streamlit as st
 
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.notions.catalog import notions
+from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.reached import Reached, judge_aim
 from fairpriv_core.records.record import RAW, RunRecord
 from fairpriv_core.records.source import is_published, key_split, name_unit
@@ -86,6 +87,9 @@ def say_more(store: RunStore, row: RunRow, history: live.History, record: RunRec
         _say_reached(reached)
     for said in list_heights(store, record.to_json()) if row.ended else ():
         st.caption(plain(f"{said} Raw, for the analyst."))
+    needed = say_group_needed(row.config)
+    if needed is not None:
+        st.caption(plain(needed))
 
 
 def _find_numbers(row: RunRow, history: live.History, record: RunRecord | None) -> tuple[float | None, float | None]:

@@ -7,7 +7,7 @@ import streamlit as st
 from fairpriv_core.privacy.explain import odds, sentence
 from fairpriv_core.report.figures import name_dots
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import keep, mount, value
+from pages.widgets.shared.state import keep, mount, value, write_texts
 
 #: the budgets that the slider stops at, evenly spaced by eye on a log scale
 STOPS = tuple(
@@ -18,6 +18,7 @@ STOPS = tuple(
 )
 #: outside of this the sentence stands in a box: so little noise that nobody hides, or so much that nothing is learned
 PLAIN_RANGE = (0.1, 7.5)
+_LEAST, _MOST = 0.001, 1000.0
 _GRID = "display:grid;grid-template-columns:repeat(20,1fr);gap:4px;max-width:30rem"
 _KEY = "display:flex;flex-wrap:wrap;gap:2px 14px;margin-top:6px;max-width:30rem;font-size:0.875rem"
 _ENTRY = "display:inline-flex;align-items:center;gap:5px"
@@ -30,11 +31,13 @@ _PAINT = {
 
 
 def choose_epsilon(*, help: str | None = None) -> float:
-    """Draw the slider and return the budget that is chosen."""
-    nearest = min(STOPS, key=lambda stop: abs(stop - value("epsilon")))
+    """Draw the slider and return the budget that is chosen; one between the stops, of a link, is a stop more."""
+    asked = value("epsilon")
+    stops = tuple(sorted({*STOPS, asked} if _LEAST <= asked <= _MOST else STOPS))
+    nearest = min(stops, key=lambda stop: abs(stop - asked))
     label = "Privacy budget ε: smaller protects more"
     chosen = st.select_slider(
-        label, STOPS, **mount("epsilon", STOPS, nearest), help=help, format_func=lambda stop: f"{stop:g}"
+        label, stops, **mount("epsilon", stops, nearest), help=help, format_func=lambda stop: write_texts(stop)[0]
     )
     return float(keep("epsilon", chosen))
 

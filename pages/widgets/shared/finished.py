@@ -9,6 +9,7 @@ from fairpriv_core.report.tables import TableRow
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to
+from pages.widgets.shared.labels import leave_out_archived
 from pages.widgets.shared.sentences import attempt, plain
 
 
@@ -19,7 +20,7 @@ def find_rows(store: RunStore) -> tuple[TableRow, ...] | None:
 
 
 def open_rows(purpose: str) -> tuple[RunStore, tuple[TableRow, ...]] | None:
-    """Return the store and its finished runs; None after showing why there are none, and where they come from.
+    """Return the store and its finished runs, archived ones if asked for; None after showing why there are none.
 
     `purpose` is what becomes of a run here, such as "it can be reported".
     """
@@ -35,7 +36,10 @@ def open_rows(purpose: str) -> tuple[RunStore, tuple[TableRow, ...]] | None:
         st.info(f"No finished run yet. Launch one on the Train page; {plain(purpose)} when it is done.")
         link_to("train", "Go to Train")
         return None
-    return store, found.rows
+    rows = leave_out_archived(found.rows)
+    if not rows:
+        st.info("All finished runs are archived.", icon=":material/archive:")
+    return (store, rows) if rows else None
 
 
 def _find(store: RunStore) -> Finished | None:

@@ -27,8 +27,8 @@ def settle_runs(rows: Sequence[TableRow], most: int) -> None:
     if unknown:
         many = "is" if len(unknown) == 1 else "are"
         st.warning(
-            f"{plain(', '.join(unknown))} {many} not among the finished runs of this store: deleted, not finished, or "
-            "in another store.",
+            f"{plain(', '.join(unknown))} {many} not among the finished runs of this store: deleted, archived, not "
+            "finished, or in another store.",
             icon=":material/link_off:",
         )
     known = tuple(key for key in value("runs") if key not in unknown)
@@ -74,7 +74,7 @@ def choose_told(rows: Sequence[TableRow], label: str) -> list[TableRow]:
     _offer_newest(rows)
     picked = st.multiselect(
         plain(label),
-        list(by_key),
+        sorted(by_key, key=lambda key: not by_key[key].pinned),
         **mount_several("runs", by_key, list(by_key)[:1]),
         max_selections=MOST_CHOSEN,
         format_func=names.__getitem__,

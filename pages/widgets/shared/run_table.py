@@ -15,6 +15,7 @@ from fairpriv_core.records.source import is_read_from_rows
 from fairpriv_core.report import wording
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, TableRow, varied_settings
+from pages.widgets.shared.labels import choose_tags, list_tags
 from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings
 from pages.widgets.shared.public import say_origin
 from pages.widgets.shared.sentences import plain
@@ -38,15 +39,17 @@ def key_data(row: TableRow) -> str:
 
 
 def choose_rows(rows: Sequence[TableRow]) -> list[TableRow]:
-    """Draw the filters and return the rows that pass; a filter in which nothing is chosen lets all pass."""
-    left = list(rows)
-    used = sum(bool(ahead(name)) for name in FILTERS)
+    """Draw the filters and return the rows that pass, pinned ones first; a filter left empty lets all pass."""
+    tags = list_tags(row.tags for row in rows)
+    used = sum(bool(ahead(name)) for name in (*FILTERS, "only.tag"))
     label = f"Filters ({used})" if used else "Filters"
     with st.popover(label, icon=":material/filter_list:", key="filters"):
+        tagged = set(choose_tags(tags))
+        left = [row for row in rows if tagged <= {*row.tags}]
         for name in FILTERS:
             chosen = _choose(name, rows)
             left = [row for row in left if not chosen or _read(row, name) in chosen]
-    return left
+    return sorted(left, key=lambda row: not row.pinned)
 
 
 def _choose(name: str, rows: Sequence[TableRow]) -> list[str]:
@@ -84,7 +87,8 @@ def name_row(row: TableRow, varied: Mapping[str, Any] | None = None) -> str:
     seeds = f"{len(row.seeds)} seeds" if len(row.seeds) > 1 else "1 seed"
     settings = f", {name_settings(row.method, varied)}" if varied else ""
     asked = f"{name_data_of(row)} · {name_notion(row.notion)}"
-    return f"{method_style(row.method).title}{budget}{settings} · {asked} · {seeds}"
+    called = f"{row.name} · " if row.name else ""
+    return f"{called}{method_style(row.method).title}{budget}{settings} · {asked} · {seeds}"
 
 
 def name_rows(rows: Sequence[TableRow], varied: Varied | None = None) -> dict[str, str]:
@@ -115,8 +119,9 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
     chosen = {"rows": [keys.index(key) for key in value("runs") if key in keys], "columns": [], "cells": []}
     if list(_selected()) != chosen["rows"]:
         st.session_state[_KEY] = {"selection": chosen}
+    words = [name for name in ("name", "tags") if any(getattr(row, name) for row in rows)]
     st.dataframe(
-        [_as_row(row, varied.get(row.keys[0], {})) for row in rows],
+        [_call(row, words) | _as_row(row, varied.get(row.keys[0], {})) for row in rows],
         key=_KEY,
         hide_index=True,
         placeholder="–",
@@ -165,6 +170,11 @@ def _describe_columns() -> dict[str, Any]:
         "gap pp": number(format="%.2f", help="Mean gap of the run's own notion, in percentage points (pp)"),
         "± gap": number(format="%.2f", help=half),
     }
+
+
+def _call(row: TableRow, words: Sequence[str]) -> dict[str, Any]:
+    """Return the columns of a person's own words, of those that are used."""
+    return {name: {"name": row.name, "tags": ", ".join(row.tags)}[name] for name in words}
 
 
 def _as_row(row: TableRow, varied: Mapping[str, Any]) -> dict[str, Any]:

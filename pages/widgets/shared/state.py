@@ -7,7 +7,7 @@ outside: on opening, and on going back or forward.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.methods.catalog import DEFAULT_METHOD
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
+from fairpriv_core.records.reached import USUAL_GAP
 from pages.widgets.shared.frame import ask_for_frame
 
 _LARGEST = 2**53 - 1  # a browser knows no larger whole number
@@ -35,11 +36,13 @@ DEFAULTS: dict[str, Any] = {
     "expert": False,
     "typed": False,
     "fairness": 5,
-    "gap": 4.0,
+    "gap": 100 * USUAL_GAP,
     "set_lambda": False,
     "source": "benchmark",
+    "cloned": "",
     "run": "",
     "runs": (),
+    "archived": False,
     "start_encoding": ENCODINGS[0],
     "inverse": False,
     "least_accuracy": 80.0,
@@ -49,6 +52,7 @@ DEFAULTS: dict[str, Any] = {
     "only.notion": (),
     "only.method": (),
     "only.protects": (),
+    "only.tag": (),
     "audience": "analyst",
     "decided": "",
     "of_data": "",
@@ -104,7 +108,22 @@ def ahead(name: str, default: Any = None) -> Any:
 def choose(name: str, chosen: Any) -> None:
     """Set a choice from code; its widget, if it is shown later in this run, shows it."""
     _remembered("choices")[name] = chosen
+    _remembered("choices").pop(f"{name}.aside", None)
     _remembered("mounted").discard(name)
+
+
+def settle(name: str, able: Sequence[Any], fallback: Any) -> Any:
+    """Put a choice that is not among `able` aside for the `fallback`, and take it back once it is; return that one.
+
+    Whoever chooses another one meanwhile has changed their mind: `choose` and `forget("<name>.aside")` drop it.
+    """
+    wanted = _remembered("choices").get(f"{name}.aside", value(name))
+    if wanted in able and wanted != value(name):
+        choose(name, wanted)
+    elif value(name) not in able:
+        choose(name, fallback)
+        keep(f"{name}.aside", wanted)
+    return wanted
 
 
 def forget(*names: str) -> None:
@@ -200,7 +219,7 @@ def keep(name: str, chosen: Any) -> Any:
 
 def publish(names: Iterable[str]) -> None:
     """Write the choices into the address; method parameters that are at their default stay out."""
-    wanted = {name: _raw(value(name)) for name in names if value(name) not in (None, "", ()) and _told(name)}
+    wanted = {name: write_texts(value(name)) for name in names if value(name) not in (None, "", ()) and _told(name)}
     current = {name: tuple(st.query_params.get_all(name)) for name in st.query_params}
     others = {name: raw for name, raw in current.items() if name not in DEFAULTS and not name.startswith("p.")}
     target = {**others, **wanted}
@@ -211,7 +230,9 @@ def publish(names: Iterable[str]) -> None:
 def link(page_address: str) -> str:
     """Return the address that shows this page with every choice; it names columns and settings, and holds no data."""
     chosen: Mapping[str, Any] = _remembered("choices")
-    pairs = [(name, text) for name, item in chosen.items() if item is not None and _told(name) for text in _raw(item)]
+    pairs = [
+        (name, text) for name, item in chosen.items() if item is not None and _told(name) for text in write_texts(item)
+    ]
     return f"{page_address}?{urlencode(pairs)}" if pairs else page_address
 
 
@@ -236,10 +257,20 @@ def _remembered(part: str) -> Any:
     return _memory()[part]
 
 
-def _raw(item: Any) -> tuple[str, ...]:
+def write_texts(item: Any) -> tuple[str, ...]:
+    """Return a choice as an address has it; several texts of a choice of several."""
     if isinstance(item, list | tuple):
         return tuple(str(part) for part in item)
-    return (f"{item:.12g}" if isinstance(item, float) else str(item),)
+    return (f"{item:.{count_digits(item)}g}" if isinstance(item, float) else str(item),)
+
+
+def count_digits(number: float) -> int:
+    """Return how many significant digits show a number as it is: six, or as many more as it takes.
+
+    >>> count_digits(0.5), count_digits(0.12345678), count_digits(0.1 + 0.2)
+    (6, 8, 17)
+    """
+    return next((digits for digits in range(6, 17) if float(f"{number:.{digits}g}") == number), 17)
 
 
 def _parse(name: str, raw: tuple[str, ...]) -> Any:

@@ -14,7 +14,7 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import GAP, explain, say_undefined
 from fairpriv_core.records.plan import check_method
 from pages.widgets.shared.sentences import plain, sentence
-from pages.widgets.shared.state import choose, keep, mount_index, value
+from pages.widgets.shared.state import forget, keep, mount_index, settle, value
 
 #: what the list of methods says behind each title, in the list's order
 PROTECTS = {"attribute": "attribute", "record": "whole record", None: "not private"}
@@ -22,10 +22,9 @@ _METHOD_HELP = "Attribute: who is in which group. Whole record: all that a row s
 
 
 def settle_defaults(reference: str, dataset: Dataset) -> None:
-    """Where nothing else was chosen, take a method and a notion that newly chosen data can be used with."""
+    """Take a method and a notion that newly chosen data can be used with; other data get back what was chosen."""
     _prefer(reference, dataset)
-    if value("method") == DEFAULT_METHOD and _refuse(DEFAULT_METHOD, dataset):
-        choose("method", DEFAULT_METHOD_OF_CLASSES)
+    settle("method", list_methods(dataset), DEFAULT_METHOD_OF_CLASSES)
 
 
 def choose_method(dataset: Dataset | None) -> str:
@@ -34,8 +33,8 @@ def choose_method(dataset: Dataset | None) -> str:
     unsuited = {} if dataset is None else {name: why for name in infos if (why := _refuse(name, dataset))}
     able = list_methods(dataset)
     titles = {name: f"{info.title} · {PROTECTS[info.threat_model]}" for name, info in infos.items()}
-    wanted = value("method")
-    mounted = mount_index("method", able, DEFAULT_METHOD if DEFAULT_METHOD in able else DEFAULT_METHOD_OF_CLASSES)
+    wanted = settle("method", able, DEFAULT_METHOD if DEFAULT_METHOD in able else DEFAULT_METHOD_OF_CLASSES)
+    mounted = mount_index("method", able)
     info = infos[able[mounted["index"]]]
     about = f"{info.summary} {info.citation[:1].upper()}{info.citation[1:]}."
     chosen = st.selectbox(
@@ -45,6 +44,8 @@ def choose_method(dataset: Dataset | None) -> str:
         format_func=titles.__getitem__,
         help=f"{plain(about)}\n\n{_METHOD_HELP}",
     )
+    if chosen != value("method"):
+        forget("method.aside")
     keep("method", chosen)
     if wanted in unsuited and wanted != DEFAULT_METHOD:
         st.info(plain(sentence(unsuited[wanted])), icon=":material/swap_horiz:")
@@ -68,6 +69,8 @@ def choose_notion(method: str, reference: str, dataset: Dataset | None) -> str:
     able = [name for name in names if notions()[name].conditions_among(labels)]
     titles = {name: notion.title for name, notion in notions().items()}
     chosen = st.selectbox("Fairness notion", able, **mount_index("notion", able), format_func=titles.__getitem__)
+    if chosen != value("notion"):
+        forget("notion.aside")
     keep("notion", chosen)
     for name in [each for each in names if each not in able]:
         st.caption(f"Not in the list: {say_undefined(notions()[name], labels)}")
@@ -102,7 +105,7 @@ def _refuse(name: str, dataset: Dataset) -> str:
 
 
 def _prefer(reference: str, dataset: Dataset | None) -> None:
-    """Where the groups of newly chosen data are its classes, choose a notion that is about errors.
+    """Where the groups of newly chosen data are its classes, choose a notion that is about errors; else take it back.
 
     Of such groups each other notion says how good the model is.
     An address that names a notion is followed when it is opened.
@@ -111,5 +114,6 @@ def _prefer(reference: str, dataset: Dataset | None) -> None:
     if dataset is None or before == reference:
         return
     keep("notion.of", reference)
-    if dataset.classes_are_groups and (before or "notion" not in st.query_params):
-        choose("notion", next(name for name, notion in notions().items() if notion.target == "loss"))
+    if before or "notion" not in st.query_params:
+        able = [name for name, each in notions().items() if each.target == "loss" or not dataset.classes_are_groups]
+        settle("notion", able, able[0])

@@ -17,6 +17,7 @@ from pages.widgets.shared.picks import settle
 from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import choose, keep, mount_number, mount_several, tell_apart, value
+from pages.widgets.train.clone import offer_clone
 
 _MOST_OFFERED = 300
 _PICKED = (
@@ -56,6 +57,7 @@ def show_picked(rows: Sequence[TableRow], best: Sequence[TableRow], details: Map
         if st.button("Open its run", key="points_run", icon=":material/monitoring:", disabled=len(picked) != 1):
             choose("run", picked[0])
             go_to("run", run=picked[0])
+        offer_clone(picked[0], "points_clone", disabled=len(picked) != 1)
     st.warning(_PICKED, icon=":material/visibility_lock:")
 
 

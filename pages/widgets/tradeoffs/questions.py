@@ -21,6 +21,7 @@ from fairpriv_core.report.tables import TableRow, varied_settings
 from fairpriv_core.report.wording import data_title, rows_suffix
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.shared.finished import find_rows
+from pages.widgets.shared.labels import leave_out_archived
 from pages.widgets.shared.names import name_settings
 from pages.widgets.shared.reference import call_files
 from pages.widgets.shared.state import keep, mount, mount_index, mount_several, tell_apart
@@ -44,8 +45,11 @@ class Answers:
 
 def find_answers(store: RunStore) -> dict[str, dict[str, Answers]] | None:
     """Return what finished runs answer: data with groups -> notion -> answers, newest first; None as `find_rows`."""
-    rows = find_rows(store)
-    return None if rows is None else _sort(str(store.database.url), store.owner, store.stamp(), rows)
+    found = find_rows(store)
+    if found is None:
+        return None
+    rows = leave_out_archived(found)
+    return _sort(str(store.database.url), store.owner, (store.stamp(), len(rows)), rows)
 
 
 def find_title(name: str) -> Setting:

@@ -14,6 +14,7 @@ from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.plain import read_toml
 from fairpriv_core.report.wording import value_text
+from fairpriv_core.store.rows import ENDED
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.spec import build_sweep
@@ -55,6 +56,10 @@ _WAYS = {"form": "Fill in a form", "paste": "Paste a sweep's file", "launched": 
 _SEEDS = 3
 _AXES = {"epsilon": "ε", "method": "methods", "notion": "notions", "seed": "seeds"}
 _NAMED = {"method": name_method, "notion": name_notion}
+_EVALUATES = (
+    "Each run that pays ε itself also releases how fair it is on the test rows, with noise and within the same ε. It "
+    "reads test rows alone, so training keeps its budget."
+)
 
 
 def read_values(text: str, name: str, *, whole: bool = False) -> list[float | int]:
@@ -181,19 +186,30 @@ def choose_sweep(store: RunStore) -> None:
     ways = _WAYS if launched else {name: title for name, title in _WAYS.items() if name != "launched"}
     mounted = mount_default("sweep.way", ways, "launched" if value("sweep") in launched else "form")
     way = st.segmented_control("Sweep", ways, **mounted, required=True, format_func=ways.__getitem__)
-    makers = {"form": _fill_in, "paste": paste_sweep, "launched": lambda: _choose_launched(launched)}
+    makers = {"form": _fill_in, "paste": paste_sweep, "launched": lambda: _choose_launched(store, launched)}
     raw = attempt(makers[keep("sweep.way", way)])
     if raw is not None:
         name = offer_sweep(store, raw, key="tradeoffs")
         keep("sweep", name if name in launched else "")
 
 
-def _choose_launched(launched: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+def _choose_launched(store: RunStore, launched: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     mounted = mount_index("sweep", launched)
     labels = tell_apart({name: _describe(raw["sweep"]) for name, raw in launched.items()})
     chosen = st.selectbox("Newest first", list(labels), **mounted, format_func=labels.__getitem__)
+    for name in [name for name in labels if name != chosen]:
+        _show_under_way(store, name, labels[name])
     found: Mapping[str, Any] = launched[chosen]["sweep"]
     return found
+
+
+def _show_under_way(store: RunStore, name: str, label: str) -> None:
+    """Draw how far another sweep is that was launched, unless all its runs have ended."""
+    keys = ((store.preview(name) or {}).get("result") or {}).get("keys", ())
+    counts, made = SweepStore(store).progress(keys)
+    ended = sum(counts.get(status, 0) for status in ENDED)
+    if ended < len(keys):
+        st.progress(min(1.0, made / len(keys)), text=plain(f"{label}: {ended:,} of {len(keys):,} ended"))
 
 
 def _describe(raw: Mapping[str, Any]) -> str:
@@ -207,6 +223,12 @@ def _describe(raw: Mapping[str, Any]) -> str:
         title = _AXES.get(name) or find_title(name).title or name
         parts.append(f"{title} {', '.join(shown)}")
     return " · ".join(part for part in parts if part)
+
+
+def _choose_evaluation() -> dict[str, bool]:
+    """Draw the switch, and return what the sweep says of it: nothing where runs do as they do by default."""
+    chosen = st.toggle("Private evaluation", **mount("sweep.evaluates", default=True), help=_EVALUATES)
+    return {} if keep("sweep.evaluates", chosen) else {"private_evaluation": False}
 
 
 def _fill_in() -> dict[str, Any] | None:
@@ -227,10 +249,12 @@ def _fill_in() -> dict[str, Any] | None:
     axes: dict[str, Any] = {"epsilon": read_values(budgets, "ε")} if private else {}
     axes |= choose_axes(chosen)
     axes["seed"] = list(range(int(keep("sweep.seeds", seeds))))
+    unsaid = _choose_evaluation() if private else {}
     method: dict[str, Any] = {"name": chosen[0]} if len(chosen) == 1 else {}
     axes |= {"method": list(chosen)} if len(chosen) > 1 else {}
     shares = any(methods()[name].info.reuses for name in chosen)
     return {
+        **unsaid,
         "data": spec.to_json(),
         "notion": notion,
         "delta": value("delta"),

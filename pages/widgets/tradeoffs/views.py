@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
+from fairpriv_core.methods.fields import GROUP_NEEDED
+from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.report.frontier import Claim, Wanted, frontier, frontier_in_space
 from fairpriv_core.report.heatmap import find_varying, heat_map
 from fairpriv_core.report.over_epsilon import trade_off
@@ -93,6 +96,10 @@ def show_list(claims: Claims, best: Sequence[TableRow], answers: Answers) -> Non
     )
     if len(listed) == _MOST_ROWS:
         st.caption(f"The newest {_MOST_ROWS} are listed; Compare lists all.")
+    deciding = {row.method for _, row in listed if say_group_needed(json.loads(row.setting)) is not None}
+    if deciding:
+        titles = ", ".join(sorted(method_style(name).title for name in deciding))
+        st.caption(plain(f"{titles}: {GROUP_NEEDED}"))
 
 
 def _as_row(claim: Claim, row: TableRow, answers: Answers, *, dominated: bool) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import count_known
 from fairpriv_core.ledger.launch import Effect, foresee_launch
+from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.config import RunConfig
@@ -71,6 +72,12 @@ def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
     st.caption(f"Expected time: {time}", help=first + sizes)
 
 
+def say_what_predicting_needs(plan: Plan) -> None:
+    """Say where the model will decide by group."""
+    if plan.method.decides_by_group():
+        st.info(GROUP_NEEDED, icon=":material/groups:")
+
+
 def warn_of_idling(plan: Plan) -> None:
     """Warn where the settings leave a method that pursues a notion without anything to pursue."""
     reason = plan.method.idle_reason()
@@ -99,8 +106,8 @@ def _say_what_is_spent(plan: Plan, given: str) -> None:
         beside = f" {name_claimant(name_author(plan.method))} {claim}." if claim else ""
         st.warning(plain(f"No ε is proved. {plan.unproved}{beside}"), icon=":material/warning:")
     elif plan.epsilon:
-        told = f"The paper's accounting of the same noise {plain(claim)}." if claim else None
-        st.caption(plain(f"Will be spent: ε = {epsilon_text(plan.epsilon[-1])}, proved.{given}"), help=told)
+        said = f"The paper's accounting of the same noise {plain(claim)}." if claim else None
+        st.caption(plain(f"Will be spent: ε = {epsilon_text(plan.epsilon[-1])}, proved.{given}"), help=said)
 
 
 def _show_levels(plan: Plan) -> None:

@@ -11,6 +11,7 @@ from fairpriv_core.methods.base import Method, Parameter, parameters
 from fairpriv_core.methods.fields import AIMED_MULTIPLIER
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import keep, mount, mount_number, value
+from pages.widgets.train.form import write_form
 
 _AIM = "gap_target"
 _MOST_POINTS = 30.0
@@ -68,9 +69,13 @@ def _name_toggle(kind: type[Method]) -> str:
 
 def _choose_gap(*, typed: bool) -> float:
     if typed:
-        points = st.number_input(f"{_GAP}, in points", step=None, format="%.6g", **mount("gap"), help=_HELP)
+        mounted = mount("gap")
+        form = write_form(mounted["value"])
+        points = st.number_input(f"{_GAP}, in points", step=None, format=form, **mounted, help=_HELP)
     else:
-        points = st.slider(_GAP, step=0.5, format="%g points", **mount_number("gap", 0.0, _MOST_POINTS), help=_HELP)
+        mounted = mount_number("gap", 0.0, max(_MOST_POINTS, min(value("gap"), 100.0)))
+        form = f"{write_form(mounted['value'])} points"
+        points = st.slider(_GAP, step=0.5, format=form, **mounted, help=_HELP)
     return float(keep("gap", points)) / 100
 
 

@@ -11,14 +11,23 @@ from typing import Any, cast, get_args, get_type_hints
 
 import streamlit as st
 
-from fairpriv_core.data.dataset import TEST_SHARE, Dataset
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.modules import list_installed
 from fairpriv_core.engine.networks import FOR_IMAGES, MLP
 from fairpriv_core.methods.base import Method, Parameter, parameters
-from fairpriv_core.methods.fields import find_fitting_batch
 from fairpriv_core.records.config import OF_MLP
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import forget, keep, mount, mount_index, mount_number, tell_apart, value
+from pages.widgets.shared.state import (
+    count_digits,
+    forget,
+    keep,
+    mount,
+    mount_index,
+    mount_number,
+    tell_apart,
+    value,
+    write_texts,
+)
 
 _STEPS_A_DECADE = 12
 _WIDEST_SLIDER = 100
@@ -62,16 +71,13 @@ def list_choices(kind: type[Method]) -> list[str]:
 def fit_batch(kind: type[Method], dataset: Dataset) -> dict[str, Any]:
     """Return the batch size where the usual one does not suit so many rows; {} where it does.
 
-    A method that is not private and can fit its batch to the data does so, and makes steps enough; one that protects
-    records alone takes, on a table, a batch so small that it does: beside the signal its noise is the same however the
-    steps are cut. For the others a batch that is too large becomes a quarter of the rows.
+    A method that is not private and can fit its batch to the data does so, and makes steps enough. For the others a
+    batch that is too large becomes a quarter of the rows.
     """
     if kind.info.threat_model is None and "batch_size" in list_optional(kind):
         return {"batch_size": None}
-    usual = cast("int", parameters(kind)["batch_size"][1].default) if "batch_size" in parameters(kind) else None
+    usual = cast("int | None", parameters(kind)["batch_size"][1].default) if "batch_size" in parameters(kind) else None
     rows = dataset.n
-    if dataset.image is None and (fitting := find_fitting_batch(kind(), int(rows * (1 - TEST_SHARE)))) is not None:
-        return {"batch_size": fitting}
     if usual is None or usual <= rows // 2:
         return {}
     st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual:d} is too large for {rows:,} rows.")
@@ -163,28 +169,38 @@ def _draw_text(key: str, shown: Parameter, default: Any) -> Any:
 
 def _draw_number(key: str, shown: Parameter, default: Any) -> Any:
     step = 1 if isinstance(default, int) else None
-    form = "%d" if isinstance(default, int) else "%.6g"
-    return st.number_input(shown.title, step=step, format=form, **mount(key, default=default), help=shown.help)
+    mounted = mount(key, default=default)
+    form = "%d" if isinstance(default, int) else write_form(mounted["value"])
+    return st.number_input(shown.title, step=step, format=form, **mounted, help=shown.help)
 
 
 def _draw_slider(key: str, shown: Parameter, default: Any) -> Any:
-    mounted = mount_number(key, shown.low, shown.high, default)
-    wide = mounted["max_value"] - mounted["min_value"]
-    step = 1 if isinstance(default, int) else float(f"{wide / 100:.1g}")
-    return st.slider(shown.title, step=step, **mounted, help=shown.help)
+    """Draw a slider, as wide as it takes to show the value of a link as it is."""
+    low, high, wanted = cast("float", shown.low), cast("float", shown.high), value(key, default)
+    mounted = mount_number(key, min(low, wanted), max(high, wanted), default)
+    step = 1 if isinstance(default, int) else float(f"{(high - low) / 100:.1g}")
+    form = None if isinstance(default, int) else write_form(mounted["value"])
+    return st.slider(shown.title, step=step, format=form, **mounted, help=shown.help)
 
 
 def _draw_log_slider(key: str, shown: Parameter, default: Any) -> Any:
-    stops = build_stops(shown, default)
-    wanted = float(value(key, default))
-    nearest = min(stops, key=lambda stop: abs(stop - wanted))
-    if wanted not in stops:
-        keep(key, nearest)
+    """Draw a slider of stops; the value of a link that lies beside them is a stop more."""
+    wanted = keep(key, float(value(key, default)))
+    stops = tuple(sorted({*build_stops(shown, default), wanted}))
     mounted = mount(key, stops, float(default))
     chosen = st.select_slider(
-        shown.title, stops, **mounted, help=shown.help, format_func=lambda stop: f"{stop:g}{_unit(shown)}"
+        shown.title, stops, **mounted, help=shown.help, format_func=lambda stop: write_texts(stop)[0] + _unit(shown)
     )
     return int(chosen) if isinstance(default, int) else float(chosen)
+
+
+def write_form(number: float | None) -> str:
+    """Return the printf form that shows a number in as few digits as tell it, but for what a slider's steps round off.
+
+    >>> write_form(0.5), write_form(0.12345678), write_form(0.1 + 0.2)
+    ('%.6g', '%.8g', '%.6g')
+    """
+    return f"%.{count_digits(float(f'{number or 0.0:.12g}'))}g"
 
 
 def _describe(shown: Parameter, default: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,7 +16,6 @@ from fairpriv_core.records.record import accuracy_is_public
 from fairpriv_core.report.inverse import Answer, say_answer, smallest_epsilon
 from fairpriv_core.report.tables import TableRow, varied_settings
 from pages.widgets.shared.access import find_store
-from pages.widgets.shared.epsilon import STOPS
 from pages.widgets.shared.finished import find_rows
 from pages.widgets.shared.names import name_settings
 from pages.widgets.shared.sentences import plain
@@ -86,13 +86,6 @@ def _show(answer: Answer, rows: Sequence[TableRow], least: float) -> None:
     settings = name_settings(row.method, varied_settings(rows).get(row.keys[0], {}))
     if settings:
         st.caption(f"Reached with {plain(settings)}; with other settings another ε may be needed.")
-    label = "Use" if answer.found is not None else "Use the nearest:"
-    st.button(f"{label} ε = {row.epsilon:g}", key="inverse_use", icon=":material/south:", on_click=_use, args=(row,))
-
-
-def _use(row: TableRow) -> None:
-    """Set the budget; typed where the slider does not stop there."""
-    choose("epsilon", row.epsilon)
-    if row.epsilon not in STOPS:
-        choose("expert", True)
-        choose("typed", True)
+    label, icon = ("Use" if answer.found is not None else "Use the nearest:"), ":material/south:"
+    use = partial(choose, "epsilon", row.epsilon)
+    st.button(f"{label} ε = {row.epsilon:g}", key="inverse_use", icon=icon, on_click=use)

@@ -21,8 +21,10 @@ from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import identify_file
 from pages.widgets.shared.state import choose
 from pages.widgets.train.clipping import show_clipping
+from pages.widgets.train.clone import say_cloned
 from pages.widgets.train.costs import (
     say_duration,
+    say_what_predicting_needs,
     show_costs,
     show_effect,
     warn_of_delta,
@@ -65,10 +67,12 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
             _draw_button(disabled=True)
             st.caption("Correct what is marked, then launch.")
         return
+    say_cloned(config)
     with slots.get("delta", st.container()):
         warn_of_delta(config, plan)
     with slots.get("gap_target", st.container()):
         _say_closed(store, config)
+    say_what_predicting_needs(plan)
     warn_of_idling(plan)
     noisy = warn_of_noise(config, plan)
     if noisy and not expert:

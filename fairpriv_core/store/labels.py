@@ -1,0 +1,85 @@
+"""What a person calls a run: a name, tags, a note; and whether lists put it first or leave it out.
+
+These are their own words, kept beside the run: no key, record, file or report holds them, and they go with the run.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, select, update
+
+from fairpriv_core.errors import BadInput
+from fairpriv_core.store.database import upsert
+from fairpriv_core.store.tables import label, store_info
+
+#: characters of a name, a tag and a note, and how many tags a run may have
+MOST_OF_NAME, MOST_OF_TAG, MOST_OF_NOTE, MOST_TAGS = 80, 30, 2_000, 10
+
+
+@dataclass(frozen=True)
+class Label:
+    """A run's label; one that was never labelled has the empty one. Texts are raw: escape them where they are shown."""
+
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    pinned: bool = False
+    archived: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {**vars(self), "tags": list(self.tags)}
+
+
+def check_label(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that hold what was `given` of a label, by its fields; blanks around texts are dropped.
+
+    Raises:
+        BadInput: a text is too long or holds what no database keeps, or the tags are too many.
+    """
+    found: dict[str, Any] = {name: int(given[name]) for name in ("pinned", "archived") if name in given}
+    texts = {"name": MOST_OF_NAME, "note": MOST_OF_NOTE}
+    found |= {name: _check_text(name, given[name], most) for name, most in texts.items() if name in given}
+    return found | ({"tags": _check_tags(given["tags"])} if "tags" in given else {})
+
+
+def write_label(connection: Connection, key: str, columns: Mapping[str, Any]) -> Label:
+    """Store `columns` (of `check_label`) of the label of run `key`, the others as they are; return the whole label."""
+    if columns:
+        upsert(connection, label, [{"key": key, **columns}])
+        note_change(connection)
+    stored = connection.execute(select(label).where(label.c.key == key)).mappings().first()
+    return Label() if stored is None else read_label(stored)
+
+
+def read_label(stored: Mapping[Any, Any]) -> Label:
+    """Return a row's label; tags that are no list any more are none."""
+    tags = stored["tags"] if isinstance(stored["tags"], list) else []
+    flags = {name: bool(stored[name]) for name in ("pinned", "archived")}
+    return Label(name=stored["name"], tags=tuple(map(str, tags)), note=stored["note"], **flags)
+
+
+def note_change(connection: Connection) -> None:
+    """Count a change, so that what was read of labels is known to be old."""
+    connection.execute(update(store_info).values(labelled=func.coalesce(store_info.c.labelled, 0) + 1))
+
+
+def _check_tags(tags: Iterable[str]) -> list[str]:
+    found = list(dict.fromkeys(text for tag in tags if (text := _check_text("tag", tag, MOST_OF_TAG))))
+    if len(found) > MOST_TAGS:
+        raise BadInput(f"a run has at most {MOST_TAGS} tags, got {len(found):,}.", field="tags")
+    return found
+
+
+def _check_text(name: str, text: str, most: int) -> str:
+    text = text.strip()
+    if len(text) > most:
+        raise BadInput(f"a run's {name} has at most {most:,} characters, got {len(text):,}.", field=name)
+    wrong = next((each for each in text if each == "\0" or unicodedata.category(each) == "Cs"), None)
+    if wrong is not None:
+        raise BadInput(f"a run's {name} must be text, got the character {wrong!r} in it.", field=name)
+    return text

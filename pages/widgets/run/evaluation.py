@@ -1,0 +1,68 @@
+"""A private evaluation of a run that finished without one: what it costs, the button, and waiting for it."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from fairpriv_core.ledger.late_evaluation import plan_late_evaluation, request_evaluation
+from fairpriv_core.ledger.launch import foresee_launch
+from fairpriv_core.records.record import RunRecord, is_covered
+from fairpriv_core.store.previews import name_request
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import epsilon_text
+from pages.widgets.shared.ledger import find_page, name_column
+from pages.widgets.shared.sentences import attempt, plain, sentence
+
+_POLL_SECONDS = 1.0
+_WAITING = ("queued", "running")
+_NONE = "No fairness number of this run is covered by ε: it was launched without private evaluation."
+_HELP = (
+    "It releases how fair the model is on the test rows, with noise. Training never saw these rows, so the run's own ε "
+    "stays as it is."
+)
+
+
+def offer_evaluation(store: RunStore, row: RunRow, record: RunRecord) -> None:
+    """Say that the run has no private evaluation, and offer one at its cost where an ε can cover it."""
+    st.caption(_NONE)
+    if not is_covered(record.to_json()) or row.owner != store.payer or not store.database.writable:
+        return
+    request = request_evaluation(row.key, owner=store.payer)
+    made = attempt(lambda: store.preview(name_request(request))) or {"status": "", "error": None}
+    if made["status"] in _WAITING:
+        st.fragment(_wait, run_every=_POLL_SECONDS)(store, name_request(request))
+        return
+    if made["error"]:
+        st.error(plain(sentence(str(made["error"]))), icon=":material/error:")
+    fits = _show_cost(store, record)
+    label = f"Evaluate privately: ε = {epsilon_text(record.epsilon or 0.0)} of the test rows"
+    if st.button(label, key="do_evaluate", icon=":material/balance:", help=_HELP, disabled=not fits):
+        attempt(lambda: store.previews.ask(request, again=True))
+        st.rerun()
+
+
+def _show_cost(store: RunStore, record: RunRecord) -> bool:
+    """Draw what the ledger holds of each protected thing before and after; return whether caps let it through."""
+    found = attempt(lambda: plan_late_evaluation(record))
+    page = None if found is None else attempt(lambda: find_page(store, found[0].data))
+    if found is None or page is None:
+        return False
+    effects = foresee_launch(page, found[0].entry, delta=record.delta)
+    for effect in effects:
+        if math.isfinite(effect.after):
+            now, after = epsilon_text(effect.planned), epsilon_text(effect.after)
+            st.caption(f"Ledger, {name_column(effect)}: ε = {now} so far, {after} with this evaluation.")
+    fits = all(effect.fits for effect in effects)
+    if not fits:
+        st.warning("The cap of this data does not let an evaluation through.", icon=":material/block:")
+    return fits
+
+
+def _wait(store: RunStore, name: str) -> None:
+    """Say that it is being made; once it is, draw the whole page, which then has it."""
+    if (attempt(lambda: store.preview(name)) or {"status": "failed"})["status"] not in _WAITING:
+        st.rerun()
+    st.info("A worker counts the model's decisions on the test rows, with noise.", icon=":material/hourglass_empty:")

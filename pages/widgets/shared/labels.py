@@ -1,0 +1,81 @@
+"""What a person calls runs, wherever runs are listed: names first, pinned ones first, archived ones on request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+import streamlit as st
+
+from fairpriv_core.store.labels import Label
+from fairpriv_core.store.rows import RunRow
+from fairpriv_core.store.runs import RunStore
+from pages.widgets.shared.sentences import attempt
+from pages.widgets.shared.state import keep, mount, mount_several, value
+
+Labels = Mapping[str, Label]
+_TAG = "only.tag"
+
+
+class Archivable(Protocol):
+    """A row of a list that may have been archived."""
+
+    @property
+    def archived(self) -> bool:
+        """Whether lists leave it out."""
+
+
+A = TypeVar("A", bound=Archivable)
+
+
+def list_runs(store: RunStore, *, most: int) -> tuple[list[RunRow], Labels] | None:
+    """Draw the filters that labels allow; return the newest runs that pass, pinned ones first, and all labels.
+
+    None after showing why they cannot be read.
+    """
+    labels = attempt(store.labels)
+    if labels is None:
+        return None
+    tags, archived = list_tags(label.tags for label in labels.values()), any(one.archived for one in labels.values())
+    if tags or archived:
+        with st.popover("Filter runs", icon=":material/filter_list:", key="filter_runs"):
+            choose_tags(tags)
+            offer_archived(archived)
+    rows = attempt(lambda: store.browse(limit=most, archived=value("archived")))
+    wanted = {tag for tag in value(_TAG) if tag in tags}
+    return None if rows is None else ([row for row in rows if wanted <= {*_find(labels, row.key).tags}], labels)
+
+
+def name_run(labels: Labels, key: str, described: str) -> str:
+    """Return a run as a list names it: what it is called before what it is, and its tags, which a search finds."""
+    label = _find(labels, key)
+    state = ["archived"] if label.archived else []
+    return " · ".join([*([label.name] if label.name else []), described, *label.tags, *state])
+
+
+def list_tags(each: Iterable[Sequence[str]]) -> list[str]:
+    """Return all tags by the alphabet."""
+    return sorted({tag for tags in each for tag in tags}, key=str.casefold)
+
+
+def choose_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """Draw the filter by tag where there are `tags`, and return those that a row must have."""
+    if not tags:
+        return ()
+    chosen = st.multiselect("Tags", tags, **mount_several(_TAG, tags, ()), placeholder="all")
+    return tuple(keep(_TAG, tuple(chosen)))
+
+
+def leave_out_archived(rows: Sequence[A]) -> tuple[A, ...]:
+    """Draw the switch where a row is archived, and return those to list."""
+    shown = offer_archived(any(row.archived for row in rows))
+    return tuple(row for row in rows if shown or not row.archived)
+
+
+def offer_archived(there_are: bool) -> bool:
+    """Draw the switch, where there are archived runs, and return whether they are listed."""
+    return bool(there_are and keep("archived", st.toggle("Show archived runs", **mount("archived"))))
+
+
+def _find(labels: Labels, key: str) -> Label:
+    return labels.get(key, Label())

@@ -1,0 +1,140 @@
+"""Clone settings: Train opened with every setting of a run, and what of them is not on screen or was changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from fairpriv_core.errors import FairprivError
+from fairpriv_core.methods.base import Method, MethodInfo, parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.records.config import RunConfig, build_config
+from fairpriv_core.records.parameters import read_method
+from fairpriv_core.records.source import name_split
+from fairpriv_core.report.tables import parameter_diff
+from fairpriv_core.report.wording import value_text
+from fairpriv_core.store.rows import RunRow
+from pages.widgets.shared.access import find_row
+from pages.widgets.shared.frame import go_to
+from pages.widgets.shared.reference import write_config
+from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.state import DEFAULTS, choose, forget, keep, value, write_texts
+from pages.widgets.train.form import list_optional
+
+_AIM = "gap_target"
+_NETWORK = "network"  # has another default where rows are images
+_SAME = ("file_id", "data.")
+_MOST_TOLD = 5
+
+
+def offer_clone(run: str, key: str, *, disabled: bool = False) -> None:
+    """Draw the button that opens Train with the settings of the run `run`; `key` names the button."""
+    icon, says = ":material/content_copy:", "Opens Train with every setting of the run."
+    if st.button("Clone settings", key=key, icon=icon, help=says, disabled=disabled):
+        row = find_row(run)
+        address = None if row is None else attempt(lambda: write_settings(row.config))
+        if row is not None and address is not None:
+            forget("p.")
+            keep("notion.of", address["data"])  # the notion is the run's, whatever suits its data
+            for name, text in {**address, "cloned": row.key}.items():
+                choose(name, text)
+            go_to("train", **address, cloned=row.key)
+
+
+def write_settings(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the address of Train with every setting of a config's JSON that Train has.
+
+    Raises:
+        BadInput: the config names a method that is no more, or values that its method does not take.
+    """
+    method = read_method(config["method"])
+    chosen: dict[str, Any] = {
+        "data": write_config(config["data"]),
+        "notion": config["notion"],
+        "method": method.info.name,
+        "delta": config["delta"],
+        "seed": config["seed"],
+        **{"expert": True, "typed": False, "inverse": False},
+        **_choose_budget(config, method.info),
+        **_choose_parameters(method),
+    }
+    return {name: write_texts(item)[0] for name, item in chosen.items()}
+
+
+def _choose_budget(config: Mapping[str, Any], info: MethodInfo) -> dict[str, Any]:
+    if info.threat_model is None:
+        return {}
+    reuse = config.get("reuse")
+    switch = "private_evaluation" if reuse is None else "reuse_evaluation"
+    chosen = {"reuse": reuse or DEFAULTS["reuse"], switch: bool(config.get("private_evaluation"))}
+    return chosen if config["epsilon"] is None else {**chosen, "epsilon": config["epsilon"]}
+
+
+def _choose_parameters(method: Method) -> dict[str, Any]:
+    """Return the choices of the form, and of what stands beside it; those at the method's defaults are left out."""
+    chosen: dict[str, Any] = {}
+    optional = list_optional(type(method))
+    for name, (_, field) in parameters(method).items():
+        held = getattr(method, name)
+        if name == _AIM:
+            chosen |= {"set_lambda": held is None} | ({} if held is None else {"gap": _write_points(held)})
+        elif name == "variant":
+            chosen["variant"] = held
+        elif held is None and field.default is not None:
+            chosen[f"p.{name}.automatic"] = True
+        elif held is not None and (held != field.default or name == _NETWORK):
+            chosen[f"p.{name}"] = ", ".join(map(str, held)) if isinstance(held, tuple) else held
+            chosen |= {f"p.{name}.automatic": False} if name in optional and field.default is not None else {}
+    return chosen
+
+
+def _write_points(share: float) -> float:
+    """Return a gap in percentage points, of which Train makes the very same share.
+
+    >>> _write_points(0.07), _write_points(0.07) / 100 == 0.07
+    (7.0, True)
+    """
+    points = round(100 * share, 9)
+    return points if points / 100 == share else 100 * share
+
+
+def say_cloned(config: RunConfig) -> None:
+    """Say which settings on screen are not those of the run that was cloned; nothing of another method or data."""
+    row = find_row(value("cloned"))
+    if row is None or (row.config["method"]["name"], row.config["data"]) != _ask(config):
+        return
+    differing = _compare(config, row)
+    told = [plain(f"{name} {now}, was {then}") for name, (now, then) in list(differing.items())[:_MOST_TOLD]]
+    more = f"; and {len(differing) - len(told)} more" if len(differing) > len(told) else ""
+    changed = f"Changed from the run you cloned: {'; '.join(told)}{more}."
+    st.caption(changed if told else "All settings are those of the run you cloned.")
+
+
+def _ask(config: RunConfig) -> tuple[str, dict[str, Any]]:
+    return config.method.info.name, config.data.to_json()
+
+
+def _compare(config: RunConfig, row: RunRow) -> dict[str, tuple[str, str]]:
+    """Return each setting that differs, by its title: as it is on screen, as it was."""
+    if config.key == row.config_key:
+        return {}
+    both = [{"config": _normalise(each)} for each in (config.to_json(), row.config)]
+    known = parameters(methods()[config.method.info.name])
+    found = {}
+    for name, (now, then) in parameter_diff(both).items():
+        own = name.removeprefix("method.")
+        if not name.startswith(_SAME) and (now or then):
+            title = known[own][0].title if own in known else own.replace("_", " ")
+            found[title] = (value_text(now), value_text(then))
+    return found
+
+
+def _normalise(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a config's JSON as this version writes it, with its split by its name of today."""
+    try:
+        config = build_config(config).to_json()
+    except FairprivError:  # of an earlier version, as it is
+        config = dict(config)
+    return {**config, "split": name_split(config["split"], config["data"]["dataset"])}
