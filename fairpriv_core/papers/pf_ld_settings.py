@@ -68,4 +68,5 @@ def sweep_bank(
 ) -> dict[str, Any]:
     """Return a sweep on Bank by age for one notion."""
     axes = {"notion": [notion], "method": list(methods), "epsilon": list(epsilon), "seed": list(seeds)}
-    return {"data": {"dataset": "bank", "sensitive": "age"}, "split": "stratified", "axes": axes}
+    data = {"dataset": "bank", "sensitive": "age"}
+    return {"data": data, "split": "stratified", "private_evaluation": False, "axes": axes}

@@ -18,6 +18,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.networks import FOR_IMAGES, MLP, AnyShape, build_network
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import FitsAlone, Method, parameters
+from fairpriv_core.methods.catalog import why_unproved
 from fairpriv_core.methods.fields import count_outputs, network_of
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.plain import check_plain, write_toml
@@ -212,7 +213,7 @@ def pays_itself(config: RunConfig) -> bool:
     Commands, sweeps and forms ask for one then where nobody says anything of it. A config's own default stays off, so
     that the keys of configs that were written down before are what they were.
     """
-    return config.epsilon is not None and config.replay_noise is None and config.method.unproved_reason() is None
+    return config.epsilon is not None and config.replay_noise is None and why_unproved(config.method) is None
 
 
 def draws_samples(method: Method) -> bool:

@@ -50,8 +50,12 @@ def read_method(raw: Any) -> Method:
 
 
 def say_group_needed(asked: Mapping[str, Any]) -> str | None:
-    """Return that the model of a config, in its JSON form, decides by group; None where it does not."""
-    return GROUP_NEEDED if read_method(asked["method"]).decides_by_group() else None
+    """Return that the model of a config, in its JSON form, decides by group.
+
+    None where it does not, and of a method whose package is not installed: nothing is known of it.
+    """
+    known = asked["method"]["name"] in methods()
+    return GROUP_NEEDED if known and read_method(asked["method"]).decides_by_group() else None
 
 
 def read_method_table(raw: Any) -> dict[str, Any]:

@@ -285,6 +285,7 @@ _FILES = (
     "DROP TABLE data_identity",
     "DROP TABLE run_alias",
     "ALTER TABLE store_info DROP COLUMN secret",
+    "ALTER TABLE store_info DROP COLUMN labelled",
     "ALTER TABLE upload RENAME COLUMN id TO sha256",
 )
 _SUMMARIES = ("ALTER TABLE run DROP COLUMN brief", "ALTER TABLE run DROP COLUMN posting")

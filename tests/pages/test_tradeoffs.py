@@ -123,7 +123,7 @@ def test_sweeps_of_the_command_line_are_listed_with_progress_cancel_and_resume(
     page = open_page("tradeoffs")
     page.segmented_control("sweep.way").set_value("launched").run()
     told = [bar.proto.text.replace("\\", "") for bar in page.get("progress")]
-    assert "synthetic · method pf_ld · epsilon 1 · seed 0, 1: 0 of 2 ended" in " ".join(told)
+    assert "Synthetic: label by group · methods PF-LD · ε 1 · seeds 0, 1: 0 of 2 ended" in " ".join(told)
     assert "0 of 2 ended: 2 paused" in told
     click(page, "Resume")
     with open_store(str(own_store)) as store:

@@ -124,6 +124,7 @@ def test_an_upgrade_asks_before_it_leaves_runs_behind(
         connection.execute(text("ALTER TABLE preview DROP COLUMN owner"))
         connection.execute(text("ALTER TABLE run DROP COLUMN posting"))
         connection.execute(text("ALTER TABLE run DROP COLUMN exploring"))
+        connection.execute(text("ALTER TABLE store_info DROP COLUMN labelled"))
     asked = f"this one cannot go on with 1 run that has begun: {claim.key}. Finish or stop what is under way"
     for _ in range(2):
         with pytest.raises(StoreError, match=asked):

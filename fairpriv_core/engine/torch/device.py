@@ -114,8 +114,8 @@ class DeviceKernel(Kernel):
     def weighted_sum(self, passed: Pass, weights: np.ndarray, rows: slice, *, bounded: bool = False) -> np.ndarray:
         """Return the weighted sum of the logit's gradients (K, P); see `Kernel.weighted_sum`."""
         assert isinstance(passed, DevicePass)
-        streams = len(passed.rows)
-        each = self._send(weights.reshape(-1, streams, len(passed.logits) // streams, weights.shape[-1]))
+        streams, layers = len(passed.rows), len(weights) if weights.ndim == 3 else 1
+        each = self._send(weights.reshape(layers, streams, len(passed.logits) // streams, weights.shape[-1]))
         inputs, outputs = ([part[:, :, rows] for part in parts] for parts in (passed.inputs, passed.outputs))
         total = _add_up(inputs, outputs, each, add_products if bounded else torch.matmul)
         if bounded and not math.isfinite(float(total.sum())):
