@@ -1,7 +1,8 @@
-# A server:  docker build --target server -t fairpriv . && docker run --rm --init -p 127.0.0.1:8501:8501 -v fairpriv:/data fairpriv
-# Without a target it is the demonstration that a Hugging Face Space builds: examples/space, docs/deploy.md.
+# docker build -t fairpriv . && docker run --rm --init -p 127.0.0.1:8501:8501 -v fairpriv:/data fairpriv
+# --build-arg STAGE=space makes the demonstration that a Hugging Face Space runs: examples/space, docs/deploy.md.
 # --build-arg BASE=python@sha256:… names the base by its digest, which a tag does not hold to.
 ARG BASE=python:3.11-slim
+ARG STAGE=server
 FROM ${BASE} AS server
 RUN apt-get update \
     && apt-get install -y --no-install-recommends chromium fonts-liberation \
@@ -28,3 +29,5 @@ FROM server AS space
 ENV FAIRPRIV_DEMO=1 STREAMLIT_SERVER_PORT=7860
 EXPOSE 7860
 CMD ["sh", "-c", "exec ./fairpriv app --server.address 0.0.0.0 --server.allowedHosts \"$SPACE_HOST\""]
+
+FROM ${STAGE}

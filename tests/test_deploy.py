@@ -138,7 +138,9 @@ def test_the_image_installs_packages_before_it_has_the_code() -> None:
 def test_a_space_is_the_demonstration_on_its_own_port() -> None:
     front = (ROOT / "examples/space/README.md").read_text("utf-8").split("---\n")[1]
     said = dict(line.split(": ", 1) for line in front.splitlines())
-    last = (ROOT / "Dockerfile").read_text("utf-8").partition(" AS space\n")[2]
+    image = (ROOT / "Dockerfile").read_text("utf-8")
+    last = image.partition(" AS space\n")[2]
+    assert "ARG STAGE=server\n" in image.partition("FROM")[0] and image.endswith("\nFROM ${STAGE}\n")
     assert said["sdk"] == "docker" and f"STREAMLIT_SERVER_PORT={said['app_port']}" in last
     assert (
         "FAIRPRIV_DEMO=1" in last and f"EXPOSE {said['app_port']}" in last and '"$SPACE_HOST' in last.replace("\\", "")
