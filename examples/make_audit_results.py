@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fairpriv_core.audit.canary import make_balanced_pair
+from fairpriv_core.audit.canary import BALANCED_PAIR, make_balanced_pair
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.pf_ld import PfLd
@@ -104,8 +104,7 @@ def demonstrate(plan: AuditPlan) -> dict[str, Any]:
         found = attack_pair(known, pair, notion="demographic_parity", delta=DELTA, plan=plan, report=lambda _: None)
         both[variant] = {"method": method_to_json(known), **found}
         print("demonstration", variant, found["profile"][0], file=sys.stderr, flush=True)
-    stated = " ".join((make_balanced_pair.__doc__ or "").split())
-    return {"pair": stated, "rows": ROWS, "notion": "demographic_parity", "seed": plan.seed, **both}
+    return {"pair": BALANCED_PAIR, "rows": ROWS, "notion": "demographic_parity", "seed": plan.seed, **both}
 
 
 if __name__ == "__main__":

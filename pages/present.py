@@ -41,7 +41,8 @@ def show() -> None:
         return
     with place:
         st.caption(
-            "Click into the picture, then → and ←. N shows notes, F fills the screen. Numbers: public or paid for."
+            "Click into the picture, then → and ←. N shows notes, F fills the screen. "
+            "Numbers are public, or ε covers them."
         )
         alt = f"A presentation in five steps. {report.story.headline}"
         st.iframe(write_story(report.story, theme=theme_name()), height=_HEIGHT, alt=alt)

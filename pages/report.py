@@ -12,7 +12,7 @@ from pages.widgets.shared.picks import choose_told
 from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.state import enter, keep, mount_default, publish
 
-_TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to hand on"}
+_TITLES: dict[Audience, str] = {"analyst": "An analyst", "policy": "Policy: to share"}
 
 
 def show() -> None:

@@ -18,6 +18,11 @@ from fairpriv_core.seeds import public_generator
 
 _REACHES = (10.0, 40.0)
 _ORDINARY = 3  # features that all records have
+BALANCED_PAIR = (
+    "The last person is in another group in each of the two tables. The groups are equally large but for that person, "
+    "and half of each has label 1. Feature x0 is +3 in group 0 and -3 in group 1, so that decisions start alike and "
+    "gradients are opposite. Feature x1 is 3,000 for the last person and 0 for all others."
+)
 
 
 def make_data(*, rows: int, isolated: int, groups: int, seed: int) -> Dataset:
@@ -53,8 +58,7 @@ def list_pairs(data: Dataset, *, nulled: bool) -> list[Pair]:
 def make_balanced_pair(rows: int) -> Pair:
     """Return two data sets of `rows` (even) records on which one person's group decides on which side a gap is.
 
-    The groups are as large (but for the last person), half of each has label 1, and feature x0 is +3 in group 0 and -3
-    in group 1: decisions start alike, gradients opposite. Feature x1 is 3000 for the last person and 0 for all others.
+    BALANCED_PAIR says what they hold.
     """
     group = np.arange(rows) % 2
     features = np.stack([3.0 - 6.0 * group, np.zeros(rows)], axis=1).astype(np.float32)

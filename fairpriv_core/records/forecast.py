@@ -40,6 +40,6 @@ def say_little(signal: float | None, *, n_train: int, epsilon: float | None, del
         more = gaussian_epsilon(gaussian_mu(epsilon, delta) * ENOUGH / signal, delta)
         would += f", or ε of about {epsilon_text(float(f'{more:.1g}'))},"
     return (
-        f"So much noise on {n_train:,} rows leaves next to nothing to learn: a constant answer is likely as good. "
-        f"At this size of network {would} would do."
+        f"So much noise on {n_train:,} rows leaves next to nothing to learn: one answer for everybody is likely as "
+        f"good. At this size of network {would} would do."
     )

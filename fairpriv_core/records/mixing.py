@@ -65,7 +65,7 @@ def say_one_answer(record: Mapping[str, Any]) -> str | None:
     share = 0.0 if record["metrics"] is None else find_largest_answer(record["metrics"])
     if share < ONE_ANSWER:
         return None
-    return f"The model gives {100 * share:.4g} % of the test rows the same answer: it tells hardly anybody apart."
+    return f"The model gives {100 * share:.4g} % of the test rows the same answer: it hardly distinguishes anybody."
 
 
 def say_height(record: Mapping[str, Any], plain: Mapping[str, Any]) -> str | None:

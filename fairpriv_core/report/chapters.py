@@ -54,7 +54,7 @@ from fairpriv_core.report.summary import tell_summary
 from fairpriv_core.report.tables import REPLAYED
 from fairpriv_core.text import at_least_text, delta_text, epsilon_text
 
-_PICKED = "Which runs are reported: if somebody picked them by their raw numbers, no ε covers that choice."
+_PICKED = "Which runs are reported: if somebody chose them by their raw numbers, no ε covers that choice."
 _ALONE = (
     "Each ε above is that of one run alone. Whoever sees several runs on the same people learns more than from any "
     "one of them."
@@ -66,8 +66,8 @@ _LEDGER = (
 )
 _GUESSED = "Other columns may give the protected attribute away; ε does not limit that."
 _NOT_FAIR = (
-    "ε does not say that the model is fair, nor that its decisions are right: it limits what the model tells about one "
-    "person."
+    "ε does not say that the model is fair, nor that its decisions are right: it limits what the model reveals about "
+    "one person."
 )
 _PRIVACY_HEAD = ("run", "protects", "budget asked for", "ε proved", "δ", "ε by the paper's or author's accounting")
 _SEEDS = ("seed", "replay_noise")
@@ -448,7 +448,7 @@ def _tell_policy(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section,
     for each in chosen:
         for reason in each.first.missing:
             missing.setdefault(reason, []).append(each.mark)
-    always = "Curves while training, raw group sizes, and attacks on the trained models: nobody paid for these numbers."
+    always = "Curves while training, raw group sizes, and attacks on the trained models: no ε covers these numbers."
     return (
         tell_summary(chosen, beside.references, paid=True),
         _tell_costs(chosen, beside),

@@ -122,7 +122,7 @@ def name_missing(run: ReportRun) -> tuple[str, ...]:
             "out."
         )
         if not has_public_accuracy(run):
-            reasons.append("Accuracy depends on what is protected and was not paid for: it is left out.")
+            reasons.append("Accuracy depends on protected data, and no ε covers it: it is left out.")
     return tuple(reasons)
 
 

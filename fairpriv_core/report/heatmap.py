@@ -120,7 +120,7 @@ def _say_cells(
 def _say_alike(alike: int) -> str:
     if alike < 2:
         return ""
-    return f"Up to {alike} settings that differ in something else share a place: their mean stands there. "
+    return f"Up to {alike} settings that differ in something else share a place, which shows their mean. "
 
 
 def _say_extremes(

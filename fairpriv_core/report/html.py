@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 from fairpriv_core.report.document import DETAILS, Bullets, Code, Document, Part, Section, Table, Text, show_cell
@@ -29,7 +30,9 @@ th, td {{ padding: 0.1rem 0.7rem; text-align: left; border-bottom: 1px solid {gr
 {style}</style>
 </head>
 <body>
+<main>
 {body}
+</main>
 </body>
 </html>
 """
@@ -39,7 +42,7 @@ _FIGURE = """<figure>
 <figcaption>{caption}</figcaption>
 </figure>
 <details><summary>The numbers of this figure</summary>
-<div class="wide">{numbers}</div>
+{numbers}
 </details>"""
 #: what a column of text takes on A4 with its margins: on paper a figure is as wide as on a screen
 WIDTH = 688
@@ -114,16 +117,22 @@ def write_document(title: str, body: str, *, theme: ThemeName, style: str = "") 
 def write_figure(figure: FigureData, plot: str) -> str:
     """Return `plot`, the figure drawn as an HTML fragment, with its caption, and its numbers as a table."""
     rows = [[_cell(value) for value in row] for row in list_rows(figure)]
-    numbers = write_table(list_columns(figure), rows)
+    numbers = write_table(list_columns(figure), rows, name="The numbers of this figure")
     return _FIGURE.format(alt=html.escape(figure.alt), plot=plot, caption=html.escape(figure.caption), numbers=numbers)
 
 
-def write_table(head: tuple[str, ...], rows: list[list[str]]) -> str:
-    """Return a table of texts."""
+def write_report_table(part: Table) -> str:
+    """Return a report's table, without its note."""
+    return write_table(part.head, [[show_cell(cell) for cell in row] for row in part.rows], name="Table")
+
+
+def write_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, name: str) -> str:
+    """Return a table of texts; where it is too wide it scrolls, which the keyboard reaches. `name` is read aloud."""
     cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
     names = "".join(f"<th>{html.escape(name)}</th>" for name in head)
     body = "\n".join(f"<tr>{row}</tr>" for row in cells)
-    return f"<table><thead><tr>{names}</tr></thead><tbody>\n{body}\n</tbody></table>"
+    place = f'class="wide" tabindex="0" role="group" aria-label="{html.escape(name)}"'
+    return f"<div {place}><table><thead><tr>{names}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
 
 
 def _cell(value: object) -> str:
@@ -167,9 +176,8 @@ def _write_part(part: Part) -> str:
     if isinstance(part, FigureData):
         return write_figure(part, _write_plot(part))
     if isinstance(part, Table):
-        rows = [[show_cell(cell) for cell in row] for row in part.rows]
         note = f'<p class="note">{html.escape(part.note)}</p>' if part.note else ""
-        return f'<div class="wide">{write_table(part.head, rows)}</div>{note}'
+        return f"{write_report_table(part)}{note}"
     if isinstance(part, Bullets):
         return "<ul>" + "".join(f"<li>{html.escape(item)}</li>" for item in part.items) + "</ul>"
     if isinstance(part, Code):

@@ -133,7 +133,7 @@ _OF_PRIVACY = (
         "proved",
         "Proved against published",
         "A paper's accounting can leave a step out. 'Proved' states an ε that covers everything the code releases; "
-        "'as published' runs the paper's algorithm and repeats its claim.",
+        "'as published' runs the paper's algorithm and repeats its ε.",
         "A claim that no attack has refuted is not thereby proved; and what is proved holds for the stated "
         "assumptions only.",
         "Jagielski, Ullman and Oprea (2020), Auditing differentially private machine learning",
@@ -199,7 +199,7 @@ _OF_RESULTS = (
     Idea(
         "interval",
         "Interval",
-        "What stands after ± or is drawn as band or whisker: in 95 of 100 repetitions such an interval holds the mean "
+        "The number after ±, a band or a whisker: in 95 of 100 repetitions such an interval holds the mean "
         "over all seeds. More seeds make it shorter; of one seed there is none.",
         "It covers the chance of seeds, and for a group's rate that of the test rows; not other data. With two or "
         "three seeds it is wide, and where two intervals overlap the methods may still differ.",

@@ -9,7 +9,7 @@ from fairpriv_core.report.figure import Series
 from fairpriv_core.report.tables import TableRow
 
 CAPTION = (
-    "The dotted mixing line goes from the constant answer to plain training: drawing lots between the two reaches it."
+    "The dotted mixing line goes from one answer for everybody to plain training: a lottery between them reaches it."
 )
 
 

@@ -23,7 +23,7 @@ _NONE = "–"
 _OF = 100
 _UNPAID = "No fairness number may be shown: private evaluation was off, so ε covers none."
 _UNKNOWN = "How many people belong to which group may not be shown: no ε covers it."
-_NOT_FAIR = "ε does not say that the model is fair or right: it limits what the model tells about one person."
+_NOT_FAIR = "ε does not say that the model is fair or right: it limits what the model reveals about one person."
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def _list_uncovered(run: Chosen) -> tuple[str, ...]:
     if record["threat_model"] == "attribute":
         name = record["data"]["sensitive"]
         unit = name_unit(record["config"]["data"])
-        return (f"Only {name} is protected, nothing else of a {unit}.", f"Other columns may tell {name}.", _NOT_FAIR)
+        return (f"Only {name} is protected, nothing else of a {unit}.", f"Other columns may reveal {name}.", _NOT_FAIR)
     return ("What the data says of people in general.", _NOT_FAIR)
 
 

@@ -136,7 +136,7 @@ def _tell_epsilon(record: Mapping[str, Any]) -> str:
     value, published = record.get("epsilon"), record.get("epsilon_published")
     protects = f"protects {protected(record['threat_model'], name_unit(record['config']['data']))}"
     delta = f"δ = {delta_text(record['delta'])}"
-    beside = "" if published is None else f"; the paper's accounting claims {epsilon_text(published)}"
+    beside = "" if published is None else f"; the paper's accounting states {epsilon_text(published)}"
     if value is not None:
         return f"ε = {epsilon_text(value)} ({delta}), proved, {protects}{beside}."
     reason = record.get("epsilon_reason") or "no finite bound is proved."

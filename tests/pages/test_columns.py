@@ -73,7 +73,7 @@ def test_values_known_without_the_rows_are_a_declared_schema(open_page: Open) ->
     assert "declared in the schema" in " ".join(item.value for item in page.markdown)
     assert not any(each.edges for each in said.columns)  # tenths of the rows are nobody's knowledge
     assert [item.value.replace("\\", "") for item in page.warning if "Still as read" in item.value] == [
-        "Still as read from the rows: age, city. Correct what you do not know."
+        "Still taken from the rows: age, city. Correct what you do not know."
     ]
     page.selectbox("label").set_value("city").run()  # the label before is a feature now, with its values
     assert not page.exception and not page.error

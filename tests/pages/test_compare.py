@@ -138,7 +138,7 @@ def test_a_published_epsilon_is_called_published() -> None:
     assert ["as published" in name for name in names] == [False, True]
     config = {"method": {"name": "pf_ld", "variant": "published"}, "data": {"dataset": "adult", "sensitive": "sex"}}
     assert name_run({**config, "epsilon": 1.0}) == "PF-LD, ε = 1 as published · Adult: income by sex"
-    assert name_run({**config, "reuse": "0" * 16}) == "PF-LD, on a release paid before · Adult: income by sex"
+    assert name_run({**config, "reuse": "0" * 16}) == "PF-LD, on an earlier release · Adult: income by sex"
 
 
 @pytest.mark.parametrize(("spoilt", "said"), [(1, "1 run is damaged and left out; "), (2, "2 runs are damaged and ")])

@@ -20,7 +20,8 @@ Charts = Callable[[AppTest], list[dict[str, Any]]]
 
 def read(page: AppTest) -> str:
     """Return every text of the page."""
-    return "\n".join(str(item.value) for item in [*page.markdown, *page.caption, *page.header])
+    tables = [each.proto.body for each in page.get("html")]
+    return "\n".join([*(str(item.value) for item in [*page.markdown, *page.caption, *page.header]), *tables])
 
 
 def list_keys(store: Path) -> list[str]:

@@ -312,7 +312,7 @@ def test_a_table_of_few_rows_gets_steps_enough_and_a_warning_where_noise_leaves_
     assert not page.exception and "1,500 steps" in " ".join(item.help or "" for item in page.caption)
     assert "next to nothing to learn" not in said_on(page)
     page = open_page("train", method="dp_sgd", data="synthetic:group?rows=200", epsilon="0.05")
-    assert "next to nothing to learn: a constant answer is likely as good" in said_on(page)
+    assert "next to nothing to learn: one answer for everybody is likely as good" in said_on(page)
     assert page.button("launch").disabled and "Expert mode launches them" in said_on(page)
     expert = open_page(
         "train", method="dp_sgd", data="synthetic:group?rows=200", epsilon="0.05", expert="True", p__batch_size="50"

@@ -140,6 +140,14 @@ def test_the_page_holds_its_library_once_and_fetches_nothing() -> None:
     assert "default-src 'none'" in page[:800]
 
 
+def test_a_keyboard_reaches_what_scrolls_and_a_reader_the_main_part() -> None:
+    page = write_html(report_on(tell_run()).document)
+    tables = Tags(page).tags["table"]
+    assert page.count("<main>") == 1 and tables > 3
+    places = re.findall(r'<div class="wide" tabindex="0" role="group" aria-label="[^"]+"><table>', page)
+    assert len(places) == tables
+
+
 @pytest.mark.parametrize("audience", AUDIENCES)
 def test_names_stay_text(audience: Audience) -> None:
     report = report_on(tell_run(words=NASTY), audience=audience)

@@ -93,7 +93,7 @@ def _tell_choice() -> dict[str, str]:
 def _tell_paid(key: str) -> str:
     """Return what the release of the run called `key` cost."""
     row = find_row(key)
-    return "paid by an earlier run" if row is None else f"{epsilon_text(row.epsilon)}, paid by an earlier run"
+    return "spent by an earlier run" if row is None else f"{epsilon_text(row.epsilon)}, spent by an earlier run"
 
 
 def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str]:

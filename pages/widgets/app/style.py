@@ -26,6 +26,10 @@ _RULES = """
 .st-key-strip { min-height: 2.75rem; }
 .st-key-strip p { line-height: 1.5; overflow-wrap: anywhere; }
 .stApp [data-testid="stMarkdownContainer"] table { display: block; max-width: 100%%; overflow-x: auto; }
+.stApp .wide { overflow-x: auto; }
+.stApp .wide table { border-collapse: collapse; min-width: 100%%; }
+.stApp .wide th, .stApp .wide td { padding: 0.3rem 0.6rem; text-align: left; vertical-align: top;
+  border-bottom: 1px solid color-mix(in srgb, currentColor 20%%, transparent); }
 .stMainBlockContainer h1 { font-size: 1.9rem; font-weight: 600; padding: 0.5rem 0; }
 .stMainBlockContainer h2 { font-size: 1.5rem; font-weight: 600; padding: 0.5rem 0; }
 .stMainBlockContainer h3 { font-size: 1.2rem; font-weight: 600; padding: 0.5rem 0; }

@@ -39,7 +39,7 @@ _WAITING = ("queued", "running")
 def show_stored() -> None:
     """Draw the stored demonstration and the catalogue's audits, and what makes them again."""
     results = _read()
-    st.header("Can an audit catch a wrong claim?", anchor=False)
+    st.header("Can an audit catch a wrong ε?", anchor=False)
     _show_demonstration(results["demonstration"])
     st.header("Every private method, attacked", anchor=False)
     show_figure(catalogue_bars(results["methods"]), "audit_catalogue")
@@ -53,8 +53,8 @@ def _show_demonstration(found: dict[str, Any]) -> None:
     published, proved = (at_own_delta(found[variant]) for variant in ("published", "proved"))
     claimed, found_there = epsilon_text(published["epsilon_published"]), at_least_text(published["lower_bound"])
     st.markdown(
-        f"Yes. As printed, PF-LD claims ε = {claimed}. On two tables that differ in **one person's group** the attacks "
-        f"show at least **{found_there}**, with {100 * found['published']['confidence']:g} % confidence: the claim "
+        f"Yes. As printed, PF-LD has ε = {claimed}. On two tables that differ in **one person's group** the attacks "
+        f"show at least **{found_there}**, with {100 * found['published']['confidence']:g} % confidence: that ε "
         f"does not hold. Our proved variant shows {at_least_text(proved['lower_bound'])}."
     )
     show_figure(demonstration_bars(found), "audit_demonstration")

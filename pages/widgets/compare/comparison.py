@@ -28,7 +28,7 @@ from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _TITLES = {
     "released": "By what has been released: costs nothing more",
-    "noisy": "By gaps with noise: paid for",
+    "noisy": "By gaps with new noise: costs ε",
     "raw": "By raw gaps: no ε is proved for the chosen run",
 }
 _TAKEN = "From then on neither the chosen run nor this data set's ledger has a proved ε. This cannot be undone."
@@ -40,8 +40,8 @@ def offer_choice(store: RunStore, rows: Sequence[TableRow]) -> None:
     keys = [key for row in rows for key in row.keys]
     with st.expander("Choose one of these to publish", key="choice"):
         st.caption(
-            "Which run has the smallest gap is itself told by protected data. Publishing the one chosen by raw "
-            "numbers gives that away; by numbers that were released or paid for it does not."
+            "Protected data decide which run has the smallest gap. Publishing a run chosen by raw gaps reveals that. "
+            "ε covers a choice by gaps with noise."
         )
         by = st.radio("Smallest gap", WAYS, key="choice_by", format_func=_TITLES.__getitem__)
         price, ready = None, True

@@ -39,7 +39,7 @@ _MOST_ROWS = 12  # of the grid, before it scrolls
 _MOST_BYTES = 1_000_000
 _MOST_NAMED = 6
 _MEMORY = "columns_shown"
-_SOURCES = {"rows": "Read from the rows", "declared": "Known without the rows", "paid": "Measured with noise"}
+_SOURCES = {"rows": "Taken from the rows", "declared": "Known without the rows", "paid": "Measured with noise"}
 _DECLARED = (
     "Known without the rows: every range and value below is stated by you. Under a method that protects records, ε "
     "then takes no more as given. Measured with noise: at launch, for a part of ε."
@@ -102,7 +102,7 @@ def _declare(now: TableSchema, guessed: TableSchema, hidden: Collection[str | No
     same = [one.name for one in used if _list_values(one) and _list_values(one) == _list_values(read[one.name])]
     if same:
         more = f" and {len(same) - _MOST_NAMED:,} more" if len(same) > _MOST_NAMED else ""
-        words = f"Still as read from the rows: {', '.join(same[:_MOST_NAMED])}{more}. Correct what you do not know."
+        words = f"Still taken from the rows: {', '.join(same[:_MOST_NAMED])}{more}. Correct what you do not know."
         st.warning(plain(words), icon=":material/edit_note:")
     return replace(now, columns=tuple(columns))
 
@@ -233,8 +233,8 @@ def _edit(rows: Sequence[Mapping[str, Any]], *, key: str) -> list[dict[str, Any]
             "column": column.TextColumn("column", pinned=True),
             "use": column.CheckboxColumn("use", help="Whether the model sees it", width="small"),
             "type": column.SelectboxColumn("type", options=list(TYPES), required=True),
-            "from": column.NumberColumn("lowest", help="Lower values count as this one; empty: read from the rows"),
-            "to": column.NumberColumn("highest", help="Higher values count as this one; empty: read from the rows"),
+            "from": column.NumberColumn("lowest", help="Lower values count as this one; empty: taken from the rows"),
+            "to": column.NumberColumn("highest", help="Higher values count as this one; empty: taken from the rows"),
             "values": column.ListColumn("values", help="Of a category or code; others count as none of them"),
             "empty": column.CheckboxColumn("may lack", help="A missing value gets a feature of its own"),
             "part": column.SelectboxColumn("part of the date", options=list(PARTS)),

@@ -73,13 +73,15 @@ def show_revealing(found: Sequence[tuple[str, float]]) -> None:
     strong = [name for name, area in found if area >= _REVEALING]
     if strong:
         st.markdown(
-            f"From {plain(', '.join(strong[:_MOST_FEATURES]))} alone the group can often be told "
+            f"From {plain(', '.join(strong[:_MOST_FEATURES]))} alone the group can often be predicted "
             f"(AUC of {_REVEALING:g} or more). Leaving the sensitive attribute out does not make a model blind to it."
         )
     else:
-        st.markdown(f"No single feature tells the group with an AUC of {_REVEALING:g} or more; several together may.")
+        st.markdown(
+            f"No single feature predicts the group with an AUC of {_REVEALING:g} or more; several together may."
+        )
     rows = [{"feature": name, "AUC": round(area, 2)} for name, area in found[:_MOST_FEATURES]]
-    bar = st.column_config.ProgressColumn("AUC of telling the group", min_value=0.5, max_value=1.0, format="%.2f")
+    bar = st.column_config.ProgressColumn("AUC of predicting the group", min_value=0.5, max_value=1.0, format="%.2f")
     st.dataframe(
         rows,
         key="revealing_table",
@@ -93,7 +95,9 @@ def show_telling(outline: Outline, *, own: bool) -> None:
     """Warn of features that give the label away; of an `own` file these and those of the group can be left out."""
     label = [name for name, area in outline.telling if area >= _TELLING]
     if label:
-        words = f"From {', '.join(label[:_MOST_FEATURES])} alone the label can nearly always be told. Is that known "
+        words = (
+            f"From {', '.join(label[:_MOST_FEATURES])} alone the label can nearly always be predicted. Is that known "
+        )
         st.warning(plain(words + "when the model is used?"), icon=":material/key:")
     group = [name for name, area in outline.revealing if area >= _REVEALING]
     strong = list(dict.fromkeys([*label, *group]))[:_MOST_BUTTONS]

@@ -105,7 +105,7 @@ def _list_caveats(info: MethodInfo) -> list[str]:
     if not info.pursues_notion:
         said.append("It does not aim at the chosen fairness notion: a small gap here was not asked for.")
     if info.needs_group_at_prediction:
-        said.append("Each decision needs to be told the person's group, which may be unknown or not allowed.")
+        said.append("Each decision needs the person's group, which may be unknown or not allowed.")
     if info.certifies:
         said.append("What it certifies is the exported model's gap on people like those tested, not on any others.")
     if "published" in info.variants:

@@ -31,7 +31,7 @@ _POLL_SECONDS = 1.0
 _SIZES = {"small": "Smaller version", "full": "As in the paper"}
 _ICONS = {"agrees": "=", "differs": "≠", "open": "?", "not_tested": "–"}
 _PHONE_WIDTHS = {"what": 150, "printed": 64, "ours": 112}  # pixels: together as wide as a phone's page
-_KEYS_SHOWN = 60
+_KEYS_SHOWN = 6
 _FIGURES_A_ROW = 3
 
 

@@ -68,7 +68,7 @@ def show_statements() -> None:
         status = st.segmented_control("That", kinds, **buttons, format_func=kinds.__getitem__, required=True)
         status = keep("claims_that", status or _ALL)
     rows = [row for row in _list_statements(paper) if status == _ALL or row["here"] == kinds[status]]
-    st.dataframe(rows, key="paper_statements", hide_index=True, alt="What the papers say, and how it stands here.")
+    st.dataframe(rows, key="paper_statements", hide_index=True, alt="What the papers say, and what we found.")
     st.caption("Means over seeds ± half the 95 % interval. A statement agrees where the whole interval does.")
 
 

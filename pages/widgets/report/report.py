@@ -8,10 +8,11 @@ from functools import partial
 import streamlit as st
 
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.report.document import DETAILS, Audience, Bullets, Cell, Code, Document, Part, Table, show_cell
+from fairpriv_core.report.document import DETAILS, Audience, Bullets, Code, Document, Part, Table
 from fairpriv_core.report.export import find_browser
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.forms import NO_BROWSER, OF_STORY, Form, Report, forms_of, open_report
+from fairpriv_core.report.html import write_report_table
 from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.store.runs import RunStore
@@ -72,7 +73,7 @@ def _show_part(part: Part, key: str) -> None:
     if isinstance(part, FigureData):
         show_figure(part, key)
     elif isinstance(part, Table):
-        st.markdown(_write_table(part))
+        st.html(write_report_table(part))
         if part.note:
             st.caption(_line(part.note))
     elif isinstance(part, Bullets):
@@ -87,15 +88,6 @@ def _show_part(part: Part, key: str) -> None:
 def _line(text: str) -> str:
     """Return a text on one line, as text: a name that somebody wrote may hold a line's end."""
     return plain(" ".join(text.split()))
-
-
-def _write_table(part: Table) -> str:
-    rule = f"|{' --- |' * len(part.head)}"
-    return "\n".join([_write_row(part.head), rule, *(_write_row(row) for row in part.rows)])
-
-
-def _write_row(cells: Sequence[Cell]) -> str:
-    return f"| {' | '.join(_line(show_cell(cell)) for cell in cells)} |"
 
 
 def _offer_quick(report: Report, name: str, form: Form) -> None:

@@ -93,7 +93,7 @@ def name_short_run(config: Mapping[str, Any]) -> str:
     if config.get("replay_noise") is not None:
         return f"{title}, replayed noise"
     if config.get("reuse"):
-        return f"{title}, on a release paid before"
+        return f"{title}, on an earlier release"
     return f"{title}{name_budget(config.get('epsilon'), config['method'].get('variant'))}"
 
 

@@ -156,11 +156,11 @@ def _describe_columns() -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     half = "Half the 95 % interval of the mean over seeds, in percentage points; empty for one seed"
     return {
-        "settings": text(help="What tells runs of one method apart, beside data, notion and ε", width="small"),
+        "settings": text(help="What differs between runs of one method, beside data, notion and ε", width="small"),
         "ε": number(help="The budget asked for; on another run's release what that release cost"),
         "δ": number(format="%.0e", help="The chance that ε fails"),
         "accounting": text(
-            help="published: the paper's claim, which is not proved to hold; replayed: the noise can be repeated; "
+            help="published: the ε that the paper states, which is not proved; replayed: the noise can be repeated; "
             "not proved: chosen by raw numbers, for one"
         ),
         "protects": text(help="What ε protects: values that protect different things cannot be compared"),

@@ -63,7 +63,7 @@ def _say_time(cost: Json) -> str:
 
 def _help_with_time(cost: Json) -> str:
     cores = "1 process" if cost["workers"] == 1 else f"{cost['workers']:,} processes"
-    untimed = f" {cost['untold']:,} runs are not in it: their time cannot be told beforehand." if cost["untold"] else ""
+    untimed = f" {cost['untold']:,} runs are not in it: their time is not known beforehand." if cost["untold"] else ""
     return f"From a few timed steps, with {cores} and nothing else at work.{untimed}"
 
 

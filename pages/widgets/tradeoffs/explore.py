@@ -61,8 +61,8 @@ _CHOSEN_RAW = (
 )
 _ASKED, _SHOWN, _KEPT = "explore_asked", "explore_shown", "explore_kept"
 _AUTO = "explore.automatic"
-_FREE = "Moves are free: they use a release that is paid for."
-_NOT_PRIVATE = "This method is not private: no ε covers what it tells of these people."
+_FREE = "Moves are free: they use an earlier release."
+_NOT_PRIVATE = "This method is not private: no ε limits what it reveals about these people."
 _NOT_RELEASED = "The groups' rates are not among what was released, so they are not shown."
 _PUBLIC = "Public data: the point follows your moves."
 _AUTOMATIC = "Train at every move"

@@ -57,7 +57,7 @@ _SEEDS = 3
 _AXES = {"epsilon": "ε", "method": "methods", "notion": "notions", "seed": "seeds"}
 _NAMED = {"method": name_method, "notion": name_notion}
 _EVALUATES = (
-    "Each run that pays ε itself also releases how fair it is on the test rows, with noise and within the same ε. It "
+    "Each run with an ε of its own also releases how fair it is on the test rows, with noise and within the same ε. It "
     "reads test rows alone, so training keeps its budget."
 )
 

@@ -41,7 +41,7 @@ def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
     if budget is not None and plan.unproved is None:
         explain_epsilon(budget, config.delta, threat, unit)
     if config.reuse is not None:
-        st.caption(f"An earlier run has paid: ε = {epsilon_text(budget)}. This one releases nothing more.")
+        st.caption(f"An earlier run spent ε = {epsilon_text(budget)}. This one releases nothing more.")
         return
     _say_what_is_spent(plan, tell_given(data, threat))
     if levels:

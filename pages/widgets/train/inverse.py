@@ -23,15 +23,15 @@ from pages.widgets.shared.state import choose, keep, mount, mount_number, value
 
 _NONE = (
     "No stored run yet on this data with this notion, method, accounting and δ. Launch some with several ε, or a "
-    "sweep: then the smallest ε that keeps the accuracy is read from them here."
+    "sweep: then this shows the smallest ε that keeps the accuracy."
 )
 _PUBLIC = (
     "Accuracy needs only features and labels, which these methods take as public, and released models: choosing ε by "
     "it costs nothing more. The gap is raw, for the analyst: no ε covers a choice by it."
 )
 _RAW = (
-    "Accuracy and gap are raw, for the analyst: which ε reaches an accuracy is itself told by what ε protects, and no "
-    "ε covers that choice."
+    "Accuracy and gap are raw, for the analyst: protected data decide which ε reaches an accuracy, and no ε covers "
+    "that choice."
 )
 _NAME = "least_accuracy"
 

@@ -1,0 +1,76 @@
+"""What stakeholders read is easy: the grade of its sentences (Kincaid, Fishburne, Rogers and Chissom 1975)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairpriv_core.report.forms import open_report
+from fairpriv_core.report.report_data import gather_report
+from fairpriv_core.store.runs import open_store
+
+Open = Callable[..., AppTest]
+HIGHEST = 9.0
+SHORTEST = 5  # words of a sentence; fewer are a label
+_DRAWN = ("markdown", "caption", "info", "warning", "success")
+_MARKS = re.compile(r"[*_`#\\]|\[|\]\([^)]*\)")
+_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*|\d[\d.,]*")
+
+
+def split(texts: Sequence[str]) -> list[list[str]]:
+    """Return the words of each sentence of Markdown texts; settings and rows of tables are none."""
+    lines = [
+        line for text in texts for line in _MARKS.sub("", text).splitlines() if "|" not in line and " = " not in line
+    ]
+    words = [_WORD.findall(sentence) for line in lines for sentence in re.split(r"(?<=[.?!:])\s+", line)]
+    return [each for each in words if len(each) >= SHORTEST]
+
+
+def count_syllables(word: str) -> int:
+    """Return about how many there are: groups of vowels, but for an ending that is not spoken."""
+    spoken = re.sub(r"(?:[^laeiouy]es|ed|[^laeiouy]e)$", "", word.lower())
+    return max(1, len(re.findall(r"[aeiouy]+", spoken)))
+
+
+def grade(sentences: Sequence[Sequence[str]]) -> float:
+    """Return the years of school that reading takes."""
+    words = [word for sentence in sentences for word in sentence]
+    return 0.39 * len(words) / len(sentences) + 11.8 * sum(map(count_syllables, words)) / len(words) - 15.59
+
+
+def list_texts(told: object) -> list[str]:
+    """Return every text in a value, in what it holds and so on."""
+    if isinstance(told, str):
+        return [told]
+    held = [getattr(told, each.name) for each in fields(told)] if is_dataclass(told) else told
+    return [text for each in held for text in list_texts(each)] if isinstance(held, list | tuple) else []
+
+
+def test_the_grade_is_that_of_easy_and_of_hard_sentences() -> None:
+    easy, hard = (
+        "The cat sat on the mat.",
+        "Organizational accountability necessitates institutional transparency today.",
+    )
+    assert grade(split([easy])) < 2.0 < HIGHEST < 15.0 < grade(split([hard]))
+
+
+@pytest.mark.parametrize("page", ["start", "learn", "report", "present"])
+def test_a_page_for_stakeholders_is_easy_to_read(page: str, with_runs: Path, open_page: Open) -> None:
+    with open_store(str(with_runs)) as store:
+        keys = [row.key for row in store.rows()]
+    shown = open_page(page, audience="policy", runs=keys)
+    assert not shown.exception
+    found = split([str(each.value) for kind in _DRAWN for each in shown.get(kind)])
+    assert found and grade(found) <= HIGHEST
+
+
+def test_the_story_is_easy_to_read(with_runs: Path) -> None:
+    with open_store(str(with_runs)) as store:
+        story = open_report(gather_report(store, [row.key for row in store.rows()]), "policy").story
+    found = split(list_texts(story))
+    assert len(found) >= SHORTEST and grade(found) <= HIGHEST
