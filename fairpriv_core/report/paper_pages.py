@@ -166,7 +166,7 @@ def _verdicts(preset: Preset, made: Made) -> Iterator[str]:
         if len(found) == 1:
             yield f"- {found[0][1].statement} {_tell(found[0][1])}"
         else:
-            ways = [f"  - {claim.reading[:1].upper()}{claim.reading[1:]}. {_tell(one)}" for claim, one in found]
+            ways = [f"    - {claim.reading[:1].upper()}{claim.reading[1:]}. {_tell(one)}" for claim, one in found]
             first = found[0][0]
             yield "\n".join([f"- The paper says that {first.says} ({first.source}). We take it as:", *ways])
 
