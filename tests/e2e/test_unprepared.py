@@ -15,6 +15,7 @@ from tests.e2e.steps import PATIENCE, keyed, open_page, wait_for_state
 from tests.unprepared import UNPREPARED
 
 GRID = "[class*=st-key-columns_]"
+_LONG = pytest.mark.long  # a million rows
 
 
 def bring(tab: Page, site: Any, name: str, folder: Path) -> None:
@@ -44,7 +45,7 @@ def snap(tab: Page, name: str) -> None:
         tab.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
-@pytest.mark.parametrize("name", [*UNPREPARED])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=_LONG if name == "register" else ()) for name in UNPREPARED])
 def test_an_unprepared_file_is_trained_by_two_clicks(name: str, tab: Page, site: Any, tmp_path: Path) -> None:
     """The upload is one more. What was left out is told after the run too."""
     bring(tab, site, name, tmp_path)
@@ -57,7 +58,7 @@ def test_an_unprepared_file_is_trained_by_two_clicks(name: str, tab: Page, site:
     expect(keyed(tab, "launch", "button")).to_be_enabled(timeout=PATIENCE)
     snap(tab, f"{name}_train")
     keyed(tab, "launch", "button").click()
-    wait_for_state(tab, "finished", 300)  # a million rows, on a machine that does other things too
+    wait_for_state(tab, "finished", 300)  # of a million rows, on a machine that does other things too
     box = keyed(tab, "run_left_out")
     box.get_by_text("Left out, and why").click()
     expect(box.get_by_text("rows were read")).to_be_visible(timeout=PATIENCE)
