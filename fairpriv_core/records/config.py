@@ -161,7 +161,9 @@ def read_epsilon(value: Any, method: Method, *, reuse: str | None = None) -> flo
     budget = None if value is None else _number("epsilon", value)
     if reuse is not None:
         if budget is not None:
-            raise BadInput(f"epsilon and reuse exclude each other: run {reuse} has paid already.", field="epsilon")
+            raise BadInput(
+                f"epsilon and reuse exclude each other: run {reuse} has spent its epsilon already.", field="epsilon"
+            )
         return None
     if budget is not None:
         checks.positive(epsilon=budget)

@@ -40,7 +40,7 @@ def judge_aim(record: Mapping[str, Any]) -> Reached | None:
     asked, shown = f"at most {100 * target:.4g} were asked for.", f"{100 * gap:.2f} percentage points on the test rows"
     found = gap_interval(count_decisions(measured), notion)
     if found is None:
-        return Reached("maybe", f"Gap: {shown}; {asked} A group has too few test rows to tell more.")
+        return Reached("maybe", f"Gap: {shown}; {asked} A group has too few test rows to say more.")
     shown = f"{shown} (95 % interval {100 * found.low:.2f} to {100 * found.high:.2f})"
     if gap <= target:
         return Reached("yes", f"Gap reached: {shown}; {asked}")

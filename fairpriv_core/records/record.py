@@ -65,7 +65,7 @@ CERTIFICATES_WITHDRAWN = (
     "that the run exported."
 )
 CERTIFICATE_OF_CHOSEN = (
-    "The certificate of this run was withdrawn: the run was chosen by numbers of the very test rows that it stands on."
+    "The certificate of this run was withdrawn: the run was chosen by numbers of the very test rows that it rests on."
 )
 PLANNED_SENTENCE = (
     "The run was stopped by hand while raw curves could be watched: epsilon and event are those of its planned length."

@@ -238,7 +238,7 @@ def attribute_bars(found: Mapping[str, Any]) -> FigureData:
         x=Axis("Named rightly", "%", range=(0.0, 100.0)),
         panels=(Panel(Axis("")),),
         series=series,
-        caption=f"Judged on {found['judged']:,} training rows. What the other columns tell is no leak of the model: "
+        caption=f"Judged on {found['judged']:,} training rows. What the other columns reveal is no leak of the model: "
         f"the difference is. {RAW}",
         alt=f"How often {found['sensitive']} is named rightly, without and with the model's answer: {each}.",
         references=(Reference(100.0 * found["majority"], "always the largest group"),),

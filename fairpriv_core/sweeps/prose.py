@@ -109,5 +109,5 @@ def _describe_time(cost: Json) -> str:
     if not cost["new"] and not cost["unfinished"]:
         return "nothing is left to run"
     workers = f"with {cost['workers']} {'process' if cost['workers'] == 1 else 'processes'}"
-    untold = f", and {cost['untold']} runs whose time cannot be told beforehand" if cost["untold"] else ""
+    untold = f", and {cost['untold']} runs whose time is not known beforehand" if cost["untold"] else ""
     return f"about {say_seconds(cost['seconds'])} {workers}{untold}"

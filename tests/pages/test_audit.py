@@ -46,7 +46,7 @@ def test_without_runs_the_stored_audits_are_shown(open_page: Open, charts_of: Ch
     assert not page.exception
     assert "Train page" in page.info[0].value
     told = " ".join(item.value for item in page.markdown)
-    assert "the claim does not hold" in told and "one person's group" in told
+    assert "that ε does not hold" in told and "one person's group" in told
     names = [chart["figure"]["layout"]["uirevision"] for chart in charts_of(page)]
     assert names == ["audit_demonstration", "audit_catalogue"]
 

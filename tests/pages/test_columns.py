@@ -72,7 +72,7 @@ def test_values_known_without_the_rows_are_a_declared_schema(open_page: Open) ->
     assert said.values_from == "declared" and {each.name for each in said.columns} == {"age", "city", "sex", "income"}
     assert "declared in the schema" in " ".join(item.value for item in page.markdown)
     assert not any(each.edges for each in said.columns)  # tenths of the rows are nobody's knowledge
-    assert [item.value.replace("\\", "") for item in page.warning if "Still as read" in item.value] == [
+    assert [item.value.replace("\\", "") for item in page.warning if "Still taken" in item.value] == [
         "Still taken from the rows: age, city. Correct what you do not know."
     ]
     page.selectbox("label").set_value("city").run()  # the label before is a feature now, with its values

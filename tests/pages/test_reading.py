@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -13,8 +14,16 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.report.forms import open_report
 from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.store.runs import open_store
+from tests.syntax import Source, read_sources
 
 Open = Callable[..., AppTest]
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = read_sources(ROOT, "pages", "app.py")
+#: words of ours for what the field or everyday English has words for
+OURS = re.compile(
+    r"\b(picks?|picked|pays?|paid|hand(s|ed)? on|constant answer|stands?|tells? apart|told)\b", re.IGNORECASE
+)
+LABEL = 3  # words of a text at most that names something and is no sentence
 HIGHEST = 9.0
 SHORTEST = 5  # words of a sentence; fewer are a label
 _DRAWN = ("markdown", "caption", "info", "warning", "success")
@@ -49,6 +58,26 @@ def list_texts(told: object) -> list[str]:
         return [told]
     held = [getattr(told, each.name) for each in fields(told)] if is_dataclass(told) else told
     return [text for each in held for text in list_texts(each)] if isinstance(held, list | tuple) else []
+
+
+def list_strings(source: Source) -> Iterator[tuple[int, str]]:
+    """Yield the lines and texts of a file's strings, docstrings left out; {} is what is put into one."""
+    told = {id(node.value) for node in ast.walk(source.tree) if isinstance(node, ast.Expr)}
+    parts = {id(part) for node in ast.walk(source.tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.JoinedStr):
+            yield (
+                node.lineno,
+                "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values),
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (told | parts):
+            yield node.lineno, node.value
+
+
+@pytest.mark.parametrize("source", PAGES, ids=lambda source: source.path)
+def test_a_pages_sentences_have_no_words_of_ours(source: Source) -> None:
+    wrong = [(line, text) for line, text in list_strings(source) if len(text.split()) > LABEL and OURS.search(text)]
+    assert not wrong
 
 
 def test_the_grade_is_that_of_easy_and_of_hard_sentences() -> None:

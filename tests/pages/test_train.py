@@ -289,10 +289,10 @@ def test_a_release_that_is_paid_for_can_be_trained_on_again(open_page: Open) -> 
     config = build_config({**asked, "method": {"name": "one_release", "epochs": 1}, "epsilon": 0.5})
     row, _ = train(config, Reporter(say=lambda _: None, show=lambda _: None))
     page = open_page("train", method="one_release")
-    assert "paid with ε = 0.5 for Demographic parity: costs nothing more" in page.selectbox("reuse").options
+    assert "released with ε = 0.5 for Demographic parity: costs nothing more" in page.selectbox("reuse").options
     page.selectbox("reuse").set_value(row.key).run()
     assert not page.exception and "epsilon" not in keys_of(page)
-    assert any("has paid: ε = 0.500. This one releases nothing more" in item.value for item in page.caption)
+    assert any("spent ε = 0.500. This one releases nothing more" in item.value for item in page.caption)
     page.button("launch").click().run()
     with open_store() as store:
         launched = next(each for each in store.rows() if each.key != row.key)

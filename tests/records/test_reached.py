@@ -35,7 +35,7 @@ def selected(*rates: tuple[int, int]) -> np.ndarray:
         (selected((300, 1000), (330, 1000)), "yes", "Gap reached: 3.00 percentage points on the test rows (95 %"),
         (selected((300, 1000), (360, 1000)), "maybe", "Gap perhaps reached: 6.00 percentage points"),
         (selected((300, 1000), (500, 1000)), "no", "Gap not reached: 20.00 percentage points"),
-        (selected((300, 1000), (20, 25)), "maybe", "A group has too few test rows to tell more."),
+        (selected((300, 1000), (20, 25)), "maybe", "A group has too few test rows to say more."),
     ],
 )
 def test_the_verdict_follows_the_gap_and_its_interval(counts: np.ndarray, verdict: str, words: str) -> None:

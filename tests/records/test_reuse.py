@@ -107,7 +107,7 @@ def test_only_a_release_about_the_same_rows_with_a_proved_epsilon_can_be_used() 
         ({"reuse": plain.key}, f"reuse names run {plain.key}, which was trained with 'none', not 'one_release'"),
         ({"reuse": shown.key}, "cannot be used again: The noise can be repeated"),
         ({"reuse": "nobody"}, "no run 'nobody' in the store"),
-        ({"reuse": first.key, "epsilon": 1}, f"epsilon and reuse exclude each other: run {first.key} has paid"),
+        ({"reuse": first.key, "epsilon": 1}, f"epsilon and reuse exclude each other: run {first.key} has spent"),
         ({"reuse": first.key, "method": {"clip": 3.0}}, f"clip and reuse exclude each other: .* run {first.key}"),
         ({"reuse": first.key, "method": {"name": "pf_ld"}}, "'pf_ld' makes no release that another run can use; one_"),
     ):

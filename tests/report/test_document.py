@@ -85,7 +85,7 @@ def test_a_report_holds_everything_that_belongs_to_a_result() -> None:
         "sex: Female; Male",
         "δ = 1 in 100,000",
         "the sensitive attribute of each row",
-        "the paper&#x27;s accounting claims 0.92",
+        "the paper&#x27;s accounting states 0.92",
         "74 in 100",
         "The list of groups is public.",
         "at most 12.34 percentage points",

@@ -150,7 +150,7 @@ def test_what_is_left_out_is_said_with_its_reason() -> None:
     section = next(each for each in report.document.sections if each.title.startswith("What is left out"))
     listed = next(part for part in section.parts if isinstance(part, Bullets)).items
     assert any(item.startswith("Run 2: Launched without a private evaluation") for item in listed)
-    assert any(item.startswith("Run 2: Accuracy depends on what is protected") for item in listed)
+    assert any(item.startswith("Run 2: Accuracy depends on protected data") for item in listed)
     assert not any(item.startswith("Run 1: ") for item in listed)
 
 

@@ -96,4 +96,4 @@ def _is_able(row: RunRow, name: str, data: dict[str, Any], seed: int) -> bool:
 
 def _describe(row: RunRow) -> str:
     budget = "" if row.epsilon is None else f" with ε = {short_epsilon_text(row.epsilon)}"
-    return f"paid{budget} for {name_notion(row.config['notion'])}: costs nothing more"
+    return f"released{budget} for {name_notion(row.config['notion'])}: costs nothing more"
