@@ -38,7 +38,7 @@ th, td {{ padding: 0.1rem 0.7rem; text-align: left; border-bottom: 1px solid {gr
 """
 _RULE = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 _FIGURE = """<figure>
-<div role="img" aria-label="{alt}">{plot}</div>
+<div role="group" aria-label="{alt}">{plot}</div>
 <figcaption>{caption}</figcaption>
 </figure>
 <details><summary>The numbers of this figure</summary>

@@ -39,7 +39,7 @@ _PAGE = """<!doctype html>
 <button id="notes" aria-pressed="false" title="Notes (N)">Notes</button>
 <button id="full" title="Full screen (F)">Full screen</button>
 </footer>
-<p class="source">{source}</p>
+<aside class="source">{source}</aside>
 <script>{script}</script>
 </body>
 </html>
