@@ -19,6 +19,7 @@ from pages.widgets.shared.session import theme_name
 from pages.widgets.shared.state import enter, keep, mount_index, publish
 
 _HEIGHT = 640
+_PLACE = _HEIGHT + 70  # with a line above it, held while the page is drawn
 
 
 def show() -> None:
@@ -29,12 +30,12 @@ def show() -> None:
     if opened is None:
         return
     store, rows = opened
-    place = st.container()  # the story, above the choices that it is made of
+    place = st.container(height=_PLACE, border=False)  # the story, above the choices that it is made of
     chosen = choose_told(rows, "Runs to present")
     choice = _choose_one(chosen) if chosen else 0
     publish(("runs", "decided", "archived"))
     if not chosen:
-        st.info(f"Choose 1 to {MOST_CHOSEN} runs to present.", icon=":material/slideshow:")
+        place.info(f"Choose 1 to {MOST_CHOSEN} runs to present.", icon=":material/slideshow:")
         return
     report = find_report(store, chosen, "policy", choice + 1)
     if report is None:

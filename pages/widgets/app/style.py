@@ -30,9 +30,7 @@ _RULES = """
 .stApp .wide table { border-collapse: collapse; min-width: 100%%; }
 .stApp .wide th, .stApp .wide td { padding: 0.3rem 0.6rem; text-align: left; vertical-align: top;
   border-bottom: 1px solid color-mix(in srgb, currentColor 20%%, transparent); }
-.stMainBlockContainer h1 { font-size: 1.9rem; font-weight: 600; padding: 0.5rem 0; }
-.stMainBlockContainer h2 { font-size: 1.5rem; font-weight: 600; padding: 0.5rem 0; }
-.stMainBlockContainer h3 { font-size: 1.2rem; font-weight: 600; padding: 0.5rem 0; }
+.stMainBlockContainer h1, .stMainBlockContainer h2, .stMainBlockContainer h3 { padding: 0.5rem 0; }
 .stMainBlockContainer .st-key-headline h2 { font-size: 1.3rem; padding: 0.25rem 0; }
 @media (max-width: 640px) {
   .stMainBlockContainer h1 { font-size: 1.6rem; }
