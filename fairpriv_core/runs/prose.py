@@ -195,15 +195,15 @@ def _describe_part(part: Mapping[str, Any], rate: str) -> tuple[str, str]:
 
 def _describe_private(found: Mapping[str, Any], notion: str) -> list[tuple[str, str]]:
     names = ("accuracy", *list_gaps(notion))
-    lines = [(f"{name.replace('_', ' ')}, noised", _with_interval(found, name)) for name in names]
+    lines = [(f"{name.replace('_', ' ')}, with noise", _with_interval(found, name)) for name in names]
     return [*lines, ("", found["statement"])]
 
 
 def _with_interval(found: Mapping[str, Any], name: str) -> str:
     if found[name] is None:
         return f"undefined: {found['reasons'][name]}"
-    low, high = found[f"{name}_interval"]
-    return f"{_share(found[name])} [{_share(low)}, {_share(high)}]"
+    value, low, high = (100 * each for each in (found[name], *found[f"{name}_interval"]))
+    return f"{value:.2f} [{low:.2f}, {high:.2f}] {'%' if name == 'accuracy' else 'percentage points'}"
 
 
 def _points(metrics: Mapping[str, Any], name: str) -> str:
