@@ -35,7 +35,7 @@ _ADDRESS = re.compile(r"(tcp|tls)://[^\s/]+:\d+")
 Say = Callable[[str], None]
 
 
-class Admission(WorkerPlugin):  # type: ignore[misc]
+class Admission(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
     """Asks a worker as it joins whether it meets `terms`; one that does offers their resource. `name` is the topic."""
 
     def __init__(self, terms: Terms, name: str) -> None:

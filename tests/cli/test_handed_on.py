@@ -126,7 +126,7 @@ class Tracker(ModuleType):
 def tracker(monkeypatch: pytest.MonkeyPatch) -> Tracker:
     """Put a stand-in where mlflow is imported from: it brings twenty packages, and wants a server to speak to."""
     made, errors = Tracker(), ModuleType("mlflow.exceptions")
-    errors.MlflowException = type("MlflowException", (Exception,), {})  # type: ignore[attr-defined]
+    vars(errors)["MlflowException"] = type("MlflowException", (Exception,), {})
     monkeypatch.setitem(sys.modules, "mlflow", made)
     monkeypatch.setitem(sys.modules, "mlflow.exceptions", errors)
     monkeypatch.setattr(tracking, "find_spec", lambda name: object())
