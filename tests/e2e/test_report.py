@@ -86,7 +86,7 @@ def check_figures(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     protects = page.locator("th", has_text="protects").first.bounding_box()
     assert protects is not None and protects["x"] + protects["width"] <= (page.viewport_size or {"width": 0})["width"]
-    assert all(page.locator("[role=img]").nth(index).get_attribute("aria-label") for index in range(figures))
+    assert page.locator("figure > [role=group][aria-label]:not([aria-label='']) .plot").count() == figures
     place = page.locator("figure", has_text="What the chosen runs trade")
     if place.count():
         place.scroll_into_view_if_needed()
