@@ -14,7 +14,7 @@ import numpy as np
 _WORDS = ("asked", "about", "the", "invoice", "again", "and", "wants", "to", "be", "called", "back", "next", "week")
 
 
-def write_stays(path: Path, rows: int = 4_000) -> Path:
+def write_stays(path: Path, rows: int = 12_000) -> Path:
     """Hospital stays: ids, several rows a patient, codes with letters among numbers, missing groups marked `?`."""
     draw = np.random.default_rng(1)
     patient = draw.integers(0, rows * 7 // 10, rows)

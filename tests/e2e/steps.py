@@ -64,9 +64,12 @@ def read_step(tab: Page) -> int:
 
 
 def wait_for_state(tab: Page, words: str, seconds: float) -> float:
-    """Wait until the run's line says `words` and return how long it took; fail after `seconds`."""
+    """Wait until the run's line says `words` and return how long it took; fail after `seconds`, or if the run fails."""
     started = time.monotonic()
-    expect(tab.locator("[data-testid=stProgress]").first).to_contain_text(words, timeout=seconds * 1000)
+    line = tab.locator("[data-testid=stProgress]").first
+    expect(line).to_contain_text(re.compile(f"{re.escape(words)}|^failed"), timeout=seconds * 1000)
+    if words not in line.inner_text():
+        raise AssertionError(f"the run failed: {tab.locator('[data-testid=stAlert]').all_inner_texts()}")
     return time.monotonic() - started
 
 

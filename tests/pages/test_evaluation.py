@@ -10,7 +10,9 @@ import pytest
 from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.privacy.rdp import Cap
 from fairpriv_core.records.config import build_config
+from fairpriv_core.records.ledger_entry import identify_data
 from fairpriv_core.records.record import CERTIFICATES_WITHDRAWN, RunRecord
 from fairpriv_core.report import measured
 from fairpriv_core.runs.preview import run_preview
@@ -66,7 +68,12 @@ def test_the_run_page_shows_paid_numbers_beside_raw_ones(
     assert len(paid) == 1 and "From noisy counts that ε covers" in said
     without = open_page("run", run=keys[1])
     told = " ".join(item.value for item in without.caption)
-    assert "launched without private evaluation" in told and "with this evaluation" in told
+    assert "launched without private evaluation" in told and "with this evaluation" not in told
+    with open_store(str(own_store)) as store:
+        data = identify_data(store.row(keys[1]).config["data"], None)
+        store.ledger.set_cap(data, "group", Cap(30.0, 1e-5), where="synthetic")
+    without = open_page("run", run=keys[1])
+    assert "with this evaluation" in " ".join(item.value for item in without.caption)
     assert without.button("do_evaluate").label == "Evaluate privately: ε = 1.00 of the test rows"
     without.button("do_evaluate").click().run()
     with open_store(str(own_store)) as store:

@@ -45,10 +45,15 @@ def offer_evaluation(store: RunStore, row: RunRow, record: RunRecord) -> None:
 
 
 def _show_cost(store: RunStore, record: RunRecord) -> bool:
-    """Draw what the ledger holds of each protected thing before and after; return whether caps let it through."""
+    """Return whether the data's caps let it through; where there are some, draw what the ledger holds then.
+
+    Without a cap the whole ledger is not read for it: the price stands on the button.
+    """
     found = attempt(lambda: plan_late_evaluation(record))
-    page = None if found is None else attempt(lambda: find_page(store, found[0].data))
-    if found is None or page is None:
+    if found is None or not store.ledger.caps(found[0].data):
+        return found is not None
+    page = attempt(lambda: find_page(store, found[0].data))
+    if page is None:
         return False
     effects = foresee_launch(page, found[0].entry, delta=record.delta)
     for effect in effects:
