@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from fairpriv_core.errors import BadInput
 from fairpriv_core.report.live import collect, is_drawn
 from fairpriv_core.store.curves import MOST_POINTS
 from fairpriv_core.store.runs import open_store
@@ -44,6 +47,19 @@ def test_a_finished_run_has_its_curves(with_runs: Path) -> None:
         [key, *_] = [row.key for row in store.rows()]
         whole = collect(store.metrics(key))
         assert find_history(store, key) == {name: whole[name] for name in whole if is_drawn(name)} != {}
+
+
+def test_curves_stay_where_the_store_cannot_be_read_for_a_moment(
+    with_runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> Rows:
+        raise BadInput("the store is busy; try again.")
+
+    with open_store(str(with_runs)) as store:
+        [key, *_] = [row.key for row in store.rows()]
+        before = find_history(store, key)
+        monkeypatch.setattr(store, "curves", refuse)
+        assert find_history(store, key) == before != {}
 
 
 def test_a_history_that_grows_for_long_stays_short_and_has_both_ends() -> None:

@@ -47,8 +47,9 @@ _QUEUE_PATIENCE = 5.0
 
 def draw_run(store: RunStore, row: RunRow) -> None:
     """Draw everything about one run."""
-    record = attempt(lambda: store.record(row.key))
-    history = find_history(store, row.key, try_number=row.attempt)
+    with st.container():  # a sentence of a store that cannot be read now moves no chart
+        record = attempt(lambda: store.record(row.key))
+        history = find_history(store, row.key, try_number=row.attempt)
     finished = record is not None and record.status == "finished"
     headline = show_run_headline(store, record.to_json()) if record is not None and finished else None
     _draw_state(store, row)

@@ -26,10 +26,15 @@ class GrowingHistory:
         self._lock, self._last, self._curves, self._is_shown = Lock(), -1, Curves(), is_shown
 
     def follow(self, store: RunStore, key: str) -> Curves:
-        """Add what the store has since the last look, and return a copy; the last step is read once more."""
+        """Add what the store has since the last look, and return all of it; the last step is read once more."""
         with self._lock:
             self._add(store.curves(key, self._is_shown, since=self._last - 1))
             self._curves = {name: _halve(*curve) for name, curve in self._curves.items()}
+        return self.copy()
+
+    def copy(self) -> Curves:
+        """Return a copy of what was seen last."""
+        with self._lock:
             return {name: (steps[:], values[:]) for name, (steps, values) in self._curves.items()}
 
     def _add(self, rows: Iterable[tuple[int, str, Value]]) -> None:
@@ -54,9 +59,12 @@ def _halve(steps: list[float], values: list[Value]) -> tuple[list[float], list[V
 def find_history(
     store: RunStore, key: str, *, try_number: int = 0, is_shown: Callable[[str], bool] = is_drawn
 ) -> History:
-    """Return the curves of a run; a run that was taken up anew (`RunRow.attempt`) is read from its start."""
+    """Return the curves of a run; a run that was taken up anew (`RunRow.attempt`) is read from its start.
+
+    Where the store cannot be read now its sentence is drawn, and the curves are those of the last look.
+    """
     held = _hold(str(store.database.url), key, try_number, is_shown.__name__, is_shown)
-    return attempt(lambda: held.follow(store, key)) or {}
+    return attempt(lambda: held.follow(store, key)) or held.copy()
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
