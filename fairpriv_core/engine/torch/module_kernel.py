@@ -21,7 +21,7 @@ from fairpriv_core.engine.torch.module import OpenModule, open_module
 from fairpriv_core.errors import BadInput, FairprivError, RunFailed
 from fairpriv_core.privacy.sums import BLOCK
 
-_AT_ONCE, _MOST = 2**24, 8 * BLOCK  # numbers of records' gradients that are made at once, 64 MiB, and records
+_AT_ONCE, _MOST = 2**22, 2 * BLOCK  # numbers of records' gradients that are made at once, 16 MiB, and records
 _OF_PARAMETER, _OF_GRADIENT = 90, 12  # bytes: of a parameter's states, and of a record's gradient as it is made
 _GIB = 2**30
 T = TypeVar("T")
