@@ -12,7 +12,7 @@ from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import link_to
 from pages.widgets.shared.labels import Labels, list_runs, name_run
 from pages.widgets.shared.names import name_runs
-from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.sentences import attempt
 from pages.widgets.shared.state import choose, enter, keep, mount_index, publish, value
 
 _INTERVAL = 1.0
@@ -75,8 +75,6 @@ def _watch(store: RunStore, key: str, *, shown: str) -> None:
     if row is None or row.status != shown:
         st.rerun()
     draw_run(store, row)
-    if row.error:
-        st.error(plain(row.error), icon=":material/error:")
 
 
 show()

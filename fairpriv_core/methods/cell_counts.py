@@ -48,6 +48,11 @@ def check_sizes(
         )
 
 
+def chance_of_refusal(size: float, deviation: float) -> float:
+    """Return how likely noise of standard deviation `deviation` takes a cell of `size` rows below FLOOR."""
+    return 0.5 * math.erfc((size - FLOOR) / (math.sqrt(2.0) * deviation)) if deviation > 0 else float(size < FLOOR)
+
+
 def require_rows(table: np.ndarray, notion: Notion, group_names: Sequence[str], *, floor: float = FLOOR) -> np.ndarray:
     """Return the sizes (cells,) of the notion's cells out of a noisy `table` (k, 2) of rows by group and label.
 

@@ -29,7 +29,7 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
-from fairpriv_core.methods.cell_counts import release_counts
+from fairpriv_core.methods.cell_counts import MOVED, release_counts
 from fairpriv_core.methods.clipping_choice import ClippingCurve, Warmup, best_bound, build_curve, proved_noise
 from fairpriv_core.methods.lagrangian import LagrangianRule, cell_means, constraint_norms, finite, outputs
 from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
@@ -186,7 +186,7 @@ class PfLd(FitsMany):
         return (*counts, Gaussian(self.noise("noise_dual"), self.dual_steps), primal)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return r C_p, half the sensitivity of a step with multipliers at +-lambda_max, and that of a dual step.
+        """Return r C_p, half the sensitivity of a step with multipliers at +-lambda_max, a dual step's and the counts'.
 
         A dual step on logits is told for notions of the decision.
         For the published variant the bounds of eq. 7 and 9. The true group sizes are protected: n / groups stands in.
@@ -198,7 +198,7 @@ class PfLd(FitsMany):
             primal = 2.0 / max(fields.count_batch(self, n_train) / groups - 1.0, 1.0)
             dual = math.sqrt(2.0) * self.clip_dual / max(each - 1.0, 1.0)
         bound = {} if self.clip_primal is None else {"primal": primal * self.multiplier_max * self.clip_primal}
-        return {**bound, "dual": dual}
+        return {**bound, "dual": dual, **({"counts": MOVED} if self.variant == "proved" else {})}
 
     def published_epsilon(self, n_train: int, delta: float) -> float | None:
         """Return what Theorem 3 claims for the same noise multipliers, q and T; it does not count the group sizes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -322,3 +323,16 @@ def test_a_table_of_few_rows_gets_steps_enough_and_a_warning_where_noise_leaves_
 
 def said_on(page: AppTest) -> str:
     return " ".join(item.value.replace("\\", "") for item in (*page.caption, *page.warning))
+
+
+def test_a_group_that_noise_may_hide_is_told_before_launch(open_page: Open) -> None:
+    def told(**given: str) -> list[str]:
+        page = open_page("train", **{"method": "pf_ld", "expert": "True", **given})
+        assert not page.exception
+        return [item.value for item in page.warning if "their count gets noise" in item.value]
+
+    [said] = told(epsilon="0.01")
+    assert re.search(r"Group '[AB]' has [\d,]+ training rows, and their count gets noise of about [\d,]+\.", said)
+    assert re.search(r"So about 1 of \d+ runs will stop at the count, whose ε is then spent\.", said)
+    assert "do not publish" not in said.lower(), "everybody has these rows"
+    assert told(epsilon="1") == [] and told(epsilon="0.01", method="dp_sgd") == []

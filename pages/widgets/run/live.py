@@ -23,7 +23,7 @@ from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.headline import show_reasons, show_run_headline
 from pages.widgets.shared.history import find_history
 from pages.widgets.shared.left_out import offer_left_out
-from pages.widgets.shared.sentences import attempt, plain
+from pages.widgets.shared.sentences import attempt, plain, sentence
 
 _COLORS: dict[str, Literal["blue", "orange", "gray"]] = {
     "running": "blue",
@@ -53,6 +53,8 @@ def draw_run(store: RunStore, row: RunRow) -> None:
     finished = record is not None and record.status == "finished"
     headline = show_run_headline(store, record.to_json()) if record is not None and finished else None
     _draw_state(store, row)
+    if row.error:
+        st.error(plain(sentence(row.error)), icon=":material/error:")
     draw_numbers(row, history, record)
     draw_budget(row, record)
     with st.expander("Reasons and details", key="run_reasons", icon=":material/help:"):

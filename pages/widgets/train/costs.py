@@ -9,13 +9,14 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import count_known
 from fairpriv_core.ledger.launch import Effect, foresee_launch
+from fairpriv_core.methods.cell_counts import chance_of_refusal
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.records.ledger_entry import identify_data, record_posting
-from fairpriv_core.records.record import forecast, list_columns, list_sensitive_columns, name_author
-from fairpriv_core.records.source import name_unit
+from fairpriv_core.records.record import RAW, forecast, list_columns, list_sensitive_columns, name_author
+from fairpriv_core.records.source import is_published, name_unit
 from fairpriv_core.report.figures import predicted_epsilon
 from fairpriv_core.report.wording import name_claimant, protected, tell_given
 from fairpriv_core.runs.expect import expect_seconds
@@ -27,6 +28,8 @@ from pages.widgets.shared.epsilon import explain_epsilon
 from pages.widgets.shared.ledger import HELP, call_people, find_page, list_effects
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.train.plan import Plan
+
+_UNLIKELY = 0.005  # a chance that is not worth a warning
 
 
 def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
@@ -91,6 +94,25 @@ def warn_of_noise(config: RunConfig, plan: Plan) -> bool:
     if little is not None:
         st.warning(plain(little), icon=":material/grain:")
     return little is not None
+
+
+def warn_of_small_cells(config: RunConfig, plan: Plan) -> None:
+    """Warn where noise may take a group's count below what training needs, which ends the run after it was spent."""
+    if not plan.cells or plan.count_deviation <= 0:
+        return
+    name, size = min(plan.cells.items(), key=lambda cell: cell[1])
+    chance = chance_of_refusal(size, plan.count_deviation)
+    if chance >= _UNLIKELY:
+        raw = "" if is_published(config.data.to_json()) else f" {RAW}"
+        often = "most runs" if chance > 0.5 else f"about 1 of {round(1 / chance):,} runs"
+        st.warning(
+            plain(
+                f"Group '{name}' has {size:,.0f} training rows, and their count gets noise of about "
+                f"{plan.count_deviation:.0f}. So {often} will stop at the count, whose ε is then spent. Put small "
+                f"groups together on Data, or choose a larger ε.{raw}"
+            ),
+            icon=":material/groups:",
+        )
 
 
 def warn_of_delta(config: RunConfig, plan: Plan) -> None:

@@ -30,6 +30,7 @@ from pages.widgets.train.costs import (
     warn_of_delta,
     warn_of_idling,
     warn_of_noise,
+    warn_of_small_cells,
 )
 from pages.widgets.train.plan import Plan, make_plan
 
@@ -74,6 +75,7 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         _say_closed(store, config)
     say_what_predicting_needs(plan)
     warn_of_idling(plan)
+    warn_of_small_cells(config, plan)
     noisy = warn_of_noise(config, plan)
     if noisy and not expert:
         st.caption("Launch is off for these settings. Expert mode launches them all the same.")

@@ -12,6 +12,8 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import why_unproved
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.notions.cells import build_cells
 from fairpriv_core.privacy import accountants
 from fairpriv_core.privacy import event as events_of
 from fairpriv_core.privacy.curve import epsilon_over
@@ -41,6 +43,7 @@ class Plan:
         at_once: whether ε is proved and each release is made once, so that more epochs cost nothing more.
         notes: by which the ledger knows a release that an earlier run has paid for.
         shape: the network that it trains.
+        cells: raw training rows of each cell of the notion, of a method that pursues it and counts them with noise.
     """
 
     method: Method
@@ -56,6 +59,13 @@ class Plan:
     at_once: bool
     notes: Mapping[str, Any] = field(default_factory=dict)
     shape: Any = None
+    cells: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def count_deviation(self) -> float:
+        """The standard deviation of the noise on the sizes of cells; 0 where they are not released with such noise."""
+        level = getattr(self.method, "noise_counts", None)
+        return 0.0 if level is None else float(level) * self.sensitivities.get("counts", 0.0)
 
 
 def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | None) -> Plan:
@@ -71,7 +81,15 @@ def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | N
         method, notes = use_release(config.method, source, config.to_json(), train.digest)
         asked = replace(asked, method=method, reuse=None)
     plan = _make(json.dumps(asked.to_json(), sort_keys=True), train.n, dataset.groups)
-    return replace(plan, notes=notes, shape=shape)
+    return replace(plan, notes=notes, shape=shape, cells=_count_cells(config, train))
+
+
+def _count_cells(config: RunConfig, train: Dataset) -> dict[str, float]:
+    """Return the rows of each cell of the notion; none where the method has nothing to do with them."""
+    if not config.method.info.pursues_notion or config.reuse is not None:
+        return {}
+    cells = build_cells(notions()[config.notion], train.group_names, train.labels)
+    return dict(zip(cells.names, cells.sizes(train.group, train.y).tolist(), strict=True))
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
