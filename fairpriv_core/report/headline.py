@@ -80,7 +80,7 @@ def read_about(record: Mapping[str, Any]) -> About:
     return About(
         title="The file" if problem is None else problem.title,
         published=is_published(asked),
-        attribute=str(data["sensitive"]),
+        attribute=" and ".join(data.get("sensitive_columns") or [data["sensitive"]]),  # not how values are grouped
         groups=tuple(data["group_names"]),
         names=names,
         predicted=None if positive is None else names.get(positive, predicted) if usual else predicted,

@@ -139,3 +139,11 @@ def test_the_accuracy_of_a_file_is_exact_and_the_file_is_not_called_public() -> 
     found = write_headline([measure([{**record, "metrics": kept, "metrics_are_raw": False}])], read_about(record))
     assert found.sentence.startswith("At ε = 1 accuracy is 83.7") and found.sentence.endswith("may not be shown.")
     assert "Accuracy is exact: it follows from" in found.note and "public data set" not in found.note
+
+
+def test_an_attribute_is_called_by_its_columns_not_by_how_its_values_are_grouped() -> None:
+    record = own()
+    record["data"] = {**record["data"], "sensitive": "race=White,Black+sex", "sensitive_columns": ["race", "sex"]}
+    assert read_about(record).attribute == "race and sex"
+    record["data"] = {**record["data"], "sensitive": "sex", "sensitive_columns": []}
+    assert read_about(record).attribute == "sex"
