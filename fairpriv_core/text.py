@@ -111,6 +111,15 @@ def points_text(gap: float | None) -> str:
     return "–" if gap is None else f"{number_text(100 * gap)} percentage points"
 
 
+def hold_numbers(text: str) -> str:
+    """Return a sentence in which no line ends inside a number: the blanks around ± and before % do not break.
+
+    >>> hold_numbers("84.2 ± 0.7 %") == "84.2\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.7\N{NO-BREAK SPACE}%"
+    True
+    """
+    return text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}").replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 def _show(value: float, rounding: str) -> str:
     exact = Decimal(repr(float(value)))  # as it is written: 1.1 is 1.1 and not the next float64
     if not exact:

@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from fairpriv_core.report.story import Crowd, Curve, Line, Lists, Odds, Picture, Step, Story
 from fairpriv_core.report.styles import THEMES, ThemeName, color_on, style_of
-from fairpriv_core.text import epsilon_text
+from fairpriv_core.text import epsilon_text, hold_numbers
 
 _RULE = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 _PAGE = """<!doctype html>
@@ -90,7 +90,7 @@ def _write_step(step: Step, *, hidden: bool) -> str:
         title=html.escape(step.title),
         number=html.escape(step.number),
         unit=html.escape(step.unit),
-        sentence=html.escape(step.sentence),
+        sentence=html.escape(hold_numbers(step.sentence)),
         picture=_draw(step.picture),
         notes="".join(f"<li>{html.escape(note)}</li>" for note in step.notes),
         hidden=" hidden" if hidden else "",

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.store.runs import open_store
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "__init__")
 
@@ -47,6 +49,23 @@ def test_the_frame_has_every_page_and_the_strip() -> None:
     assert "shown here: data **Adult" in strip
     for part in ("data", "notion", "method", "protects", "the sensitive attribute of each person", "δ"):
         assert part in strip
+
+
+def test_the_strip_tells_of_the_runs_that_a_page_shows(with_runs: Path) -> None:
+    def draw() -> None:
+        from pages.widgets.app.strip import hold_strip, show_strip
+        from pages.widgets.shared.state import enter
+
+        enter("report")
+        show_strip("Report", *hold_strip())
+
+    keys = [row.key for row in open_store().rows()]
+    page = AppTest.from_function(draw)
+    page.query_params["runs"], page.query_params["data"] = keys, "adult:sex"  # Adult is for the next run
+    [told] = [item.value.replace("\\", "") for item in page.run().markdown if "data" in item.value]
+    assert "shown here: data **Synthetic" in told and "Adult" not in told
+    assert "notion **Demographic parity** " in told and "ε **none, 1.00" in told and "PF-LD" in told
+    assert "protects **the sensitive attribute of each person**" in told
 
 
 def test_pages_do_not_load_torch() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -23,6 +23,10 @@ from pages.widgets.shared.results import shown_results
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import identify_file, read_spec
 from pages.widgets.shared.state import link, value
+
+_OF_RUNS = ("Compare", "Present", "Report")  # pages whose choice "runs" is what they show
+_FEW = 3
+_MEASURED = " (measured)"  # of a method that pursues no notion
 
 
 def show_gauge_of(row: RunRow | None) -> None:
@@ -46,10 +50,13 @@ def hold_strip() -> tuple[DeltaGenerator, DeltaGenerator]:
 
 
 def show_strip(page: str, left: DeltaGenerator, right: DeltaGenerator) -> None:
-    """Draw the strip: on pages that show one run it tells of it, elsewhere of what is chosen for the next one."""
+    """Draw the strip: it tells of the runs that a page shows, elsewhere of what is chosen for the next one."""
     row = find_row(value("run"))
+    shown = [found for key in value("runs") if (found := find_row(key))] if page in _OF_RUNS else []
     if page == "Start":
         about, parts = "shown here: ", _tell_example()
+    elif shown:
+        about, parts = "shown here: ", _tell_shown(shown)
     elif row is not None and page in ("Run", "Audit"):
         about, parts = "", _tell_run(row.config, row.epsilon)
     else:  # what the other pages show is not what is chosen
@@ -59,7 +66,7 @@ def show_strip(page: str, left: DeltaGenerator, right: DeltaGenerator) -> None:
     state = f" &nbsp;·&nbsp; {of} **{plain(row.status)}**" if row is not None else ""
     left.markdown(f":small[{line}{state}]")
     with right.container(horizontal=True, horizontal_alignment="right", key="strip_buttons"):
-        show_gauge_of(row if page in ("Run", "Audit") else None)
+        show_gauge_of(row if page in ("Run", "Audit") else shown[0] if shown else None)
         with st.popover("Copy link", icon=":material/link:", key="copy_link"):
             st.caption("Shows this page with the same choices. It names settings, columns and tags and holds no data.")
             st.code(link(st.context.url or ""), language=None, wrap_lines=True)
@@ -79,6 +86,22 @@ def _tell_example() -> dict[str, str]:
         "ε": f"{budgets[0]:g} to {budgets[-1]:g} (δ = {delta_text(results.delta)})",
         "protects": f"{' or '.join(protected(threat) for threat in threats)}, see the legend",
     }
+
+
+def _tell_shown(rows: Sequence[RunRow]) -> dict[str, str]:
+    """Return what runs have in common, and where they differ what each has."""
+    facts = [_tell_run(row.config, row.epsilon) for row in rows]
+    facts = [{**each, "notion": each["notion"].removesuffix(_MEASURED)} for each in facts]
+    named = [name for name in facts[0] if name != "protects"]
+    found = {name: list(dict.fromkeys(each[name] for each in facts)) for name in named}
+    private = dict.fromkeys(each["protects"] for each in facts if not each["protects"].startswith("nothing"))
+    told = {name: _list_few(texts) for name, texts in found.items()}
+    return {**told, "protects": _list_few(list(private)) or "nothing"}
+
+
+def _list_few(texts: Sequence[str]) -> str:
+    more = len(texts) - _FEW
+    return ", ".join(texts[:_FEW]) + (f" and {more} more" if more > 0 else "")
 
 
 def _tell_choice() -> dict[str, str]:
@@ -114,7 +137,7 @@ def _describe(*, data: str, notion: str, method: str, epsilon: float | None, del
     private = info.threat_model is not None and epsilon is not None
     return {
         "data": describe_reference(data),
-        "notion": title if info.pursues_notion else f"{title} (measured)",
+        "notion": title if info.pursues_notion else f"{title}{_MEASURED}",
         "method": info.title,
         "ε": f"{epsilon_text(epsilon)} (δ = {delta_text(delta)})" if private else "none",
         "protects": protected(info.threat_model, name_unit_of(data)),

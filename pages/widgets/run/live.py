@@ -10,7 +10,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.records.source import name_unit
+from fairpriv_core.records.source import is_published, name_unit
 from fairpriv_core.report import live, wording
 from fairpriv_core.report.run_log import tell_run
 from fairpriv_core.store.curves import SWEPT_POINTS
@@ -136,7 +136,8 @@ def _draw_log(row: RunRow) -> None:
 
 
 def _draw_curves(row: RunRow, history: live.History) -> None:
-    st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+    if not is_published(row.config["data"]):
+        st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
     if row.chunk is not None:
         st.caption(f"Runs of a sweep that train in one loop keep at most {SWEPT_POINTS} points of a curve.")
     config: Mapping[str, Any] = row.config

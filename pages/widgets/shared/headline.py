@@ -13,6 +13,7 @@ from fairpriv_core.report.mixing import find_plain
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.runs.plain_run import find_plain_run
 from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import hold_numbers
 from pages.widgets.shared.run_table import name_short
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import value
@@ -36,8 +37,7 @@ def show_reasons(found: Headline) -> None:
 
 
 def _show_sentence(found: Headline) -> None:
-    whole = found.sentence.replace(" ± ", "\u00a0±\u00a0").replace(" %", "\u00a0%")  # no line ends inside a number
-    st.markdown(f"## {plain(whole)}")
+    st.markdown(f"## {plain(hold_numbers(found.sentence))}")
     st.caption(plain(found.note))
 
 
