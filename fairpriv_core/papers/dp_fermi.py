@@ -134,7 +134,8 @@ def _odds_claims(says: str, source: str, level: float) -> tuple[Claim, ...]:
     )
 
 
-_SMALL = "3 seeds in place of 15, and 5 values of λ in place of 10"
+_SEEDS = 15  # as many as the paper ran
+_SMALL = "15 seeds as in the paper, 5 values of λ in place of 10"
 _FULL = "15 seeds, 10 values of λ, 200 epochs of DP-FERMI"
 
 FIGURE_2 = Preset(
@@ -143,8 +144,8 @@ FIGURE_2 = Preset(
     shows="Test error against the violation of demographic parity of DP-FERMI and two rivals, for four budgets; means "
     "over 15 seeds.",
     settings=_SETTINGS,
-    full=Version((runs.sweep(runs.ADULT, PARITY, runs.parity_methods(whole=True), FOUR, 15),), _FULL),
-    small=Version((runs.sweep(runs.ADULT, PARITY, runs.parity_methods(whole=False), FOUR, 3),), _SMALL),
+    full=Version((runs.sweep(runs.ADULT, PARITY, runs.parity_methods(whole=True), FOUR, _SEEDS),), _FULL),
+    small=Version((runs.sweep(runs.ADULT, PARITY, runs.parity_methods(whole=False), FOUR, _SEEDS),), _SMALL),
     drawing=_plot(PARITY_SERIES, FOUR),
     not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
     claims=_parity_claims("DP-FERMI offers superior trade-offs at every privacy level", "Section 4.1.1", 84.0, FOUR),
@@ -166,8 +167,8 @@ def _parkinsons(number: int, epsilons: list[float]) -> Preset:
     """Return Figure 3 or 8, which differ in their budgets, with the paper's split."""
     methods = runs.parity_methods
     full, small = (
-        runs.sweep(runs.PARKINSONS, PARITY, methods(whole=whole), epsilons, seeds, split="rows")
-        for whole, seeds in ((True, 15), (False, 10))
+        runs.sweep(runs.PARKINSONS, PARITY, methods(whole=whole), epsilons, _SEEDS, split="rows")
+        for whole in (True, False)
     )
     return Preset(
         id=f"dp_fermi.figure{number}",
@@ -176,7 +177,7 @@ def _parkinsons(number: int, epsilons: list[float]) -> Preset:
         "above the median?",
         settings=_SETTINGS + _BY_ROW,
         full=Version((full,), _FULL),
-        small=Version((small,), "10 seeds in place of 15, and 5 values of λ in place of 10"),
+        small=Version((small,), _SMALL),
         drawing=_plot(PARITY_SERIES, epsilons),
         not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
         claims=_parity_claims(_PARKINSONS, "Section 4.1.1", 60.0, epsilons),
@@ -192,8 +193,8 @@ def _by_person(figure: Preset, epsilons: list[float]) -> Preset:
         id=f"{figure.id}_people",
         title=f"{figure.title}, new people (ours)",
         settings=_SETTINGS + _BY_PERSON,
-        full=Version(tuple(runs.by_seed(runs.PARKINSONS, PARITY, methods(whole=True), epsilons, 15)), _FULL),
-        small=Version(tuple(runs.by_seed(runs.PARKINSONS, PARITY, methods(whole=False), epsilons, 3)), _SMALL),
+        full=Version(tuple(runs.by_seed(runs.PARKINSONS, PARITY, methods(whole=True), epsilons, _SEEDS)), _FULL),
+        small=Version(tuple(runs.by_seed(runs.PARKINSONS, PARITY, methods(whole=False), epsilons, _SEEDS)), _SMALL),
         claims=(),
     )
 
@@ -213,8 +214,8 @@ FIGURE_4 = Preset(
     shows="Test error against the violation of equalized odds of DP-FERMI and two rivals on the credit default data, "
     "by sex, for three budgets.",
     settings=_SETTINGS + " For equalized odds the paper's ranges for D and for L_θ are [1, 2]." + _FAIR_ALREADY,
-    full=Version((runs.sweep(runs.CREDIT, ODDS, runs.odds_methods(whole=True), THREE, 15),), _FULL),
-    small=Version((runs.sweep(runs.CREDIT, ODDS, runs.odds_methods(whole=False), THREE, 3),), _SMALL),
+    full=Version((runs.sweep(runs.CREDIT, ODDS, runs.odds_methods(whole=True), THREE, _SEEDS),), _FULL),
+    small=Version((runs.sweep(runs.CREDIT, ODDS, runs.odds_methods(whole=False), THREE, _SEEDS),), _SMALL),
     drawing=_plot(ODDS_SERIES, THREE),
     not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN),
     claims=_odds_claims("DP-FERMI outperforms the baselines at every privacy level", "Section 4.1.2", 81.0),
@@ -228,7 +229,7 @@ _STAND_IN = (
 )
 _LONG_FULL = "15 seeds, 10 values of λ, 200 epochs of DP-FERMI and 20 of its rivals: days on a small machine"
 _LONG_SMALL = (
-    "3 seeds, 2 budgets, 3 values of λ; 10 epochs of DP-FERMI and 2 of its rivals, about as many steps as 140 "
+    "15 seeds, 2 budgets, 3 values of λ; 10 epochs of DP-FERMI and 2 of its rivals, about as many steps as 140 "
 )
 _LONG_SMALL += "and 30 on Adult"
 _TWO = [0.5, 3.0]
@@ -249,8 +250,8 @@ def _survey(number: int, *, odds: bool, source: str) -> Preset:
         title=f"Figure {number}: {'equalized odds' if odds else 'demographic parity'} on Retired Adult (stand-in)",
         shows="Test error against violation, by sex, on the data that are to replace Adult.",
         settings=_SETTINGS.removesuffix(" DP-FERMI, proved, has the shipped settings.") + _STAND_IN,
-        full=Version((runs.sweep(runs.ACS, notion, whole, budgets, 15),), _LONG_FULL),
-        small=Version((runs.sweep(runs.ACS, notion, tiny, _TWO, 3),), _LONG_SMALL),
+        full=Version((runs.sweep(runs.ACS, notion, whole, budgets, _SEEDS),), _LONG_FULL),
+        small=Version((runs.sweep(runs.ACS, notion, tiny, _TWO, _SEEDS),), _LONG_SMALL),
         drawing=_plot((FERMI, PF_LD, PLAIN) if odds else (FERMI, PF_LD, FAIRLENS, PLAIN), _TWO),
         not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN if odds else _PARITY_GAIN),
         claims=tuple(claims),
@@ -266,8 +267,8 @@ FIGURE_7 = Preset(
     title="Figure 7: demographic parity on Credit Card",
     shows="Test error against the violation of demographic parity on the credit default data, by sex.",
     settings=_SETTINGS + _FAIR_ALREADY,
-    full=Version((runs.sweep(runs.CREDIT, PARITY, runs.parity_methods(whole=True), FOUR, 15),), _FULL),
-    small=Version((runs.sweep(runs.CREDIT, PARITY, runs.parity_methods(whole=False), FOUR, 3),), _SMALL),
+    full=Version((runs.sweep(runs.CREDIT, PARITY, runs.parity_methods(whole=True), FOUR, _SEEDS),), _FULL),
+    small=Version((runs.sweep(runs.CREDIT, PARITY, runs.parity_methods(whole=False), FOUR, _SEEDS),), _SMALL),
     drawing=_plot(PARITY_SERIES, FOUR),
     not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
     claims=_parity_claims("DP-FERMI provides the most favourable profile", "Section 4.1.1", 81.0, FOUR),
@@ -279,8 +280,8 @@ FIGURE_9 = Preset(
     title="Figure 9: equalized odds on Adult",
     shows="Test error against the violation of equalized odds of DP-FERMI and two rivals on Adult, by sex.",
     settings=_SETTINGS,
-    full=Version((runs.sweep(runs.ADULT, ODDS, runs.odds_methods(whole=True), THREE, 15),), _FULL),
-    small=Version((runs.sweep(runs.ADULT, ODDS, runs.odds_methods(whole=False), THREE, 3),), _SMALL),
+    full=Version((runs.sweep(runs.ADULT, ODDS, runs.odds_methods(whole=True), THREE, _SEEDS),), _FULL),
+    small=Version((runs.sweep(runs.ADULT, ODDS, runs.odds_methods(whole=False), THREE, _SEEDS),), _SMALL),
     drawing=_plot(ODDS_SERIES, THREE),
     not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN),
     claims=_odds_claims("its approach outperforms the previous state-of-the-art methods", "Appendix F.2.4", 84.0),
