@@ -6,6 +6,7 @@ What rules look at and answer with, a number a record and model, goes to and fro
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel, Pass
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.sums import BLOCK, TOGETHER
+
+# oneDNN keeps what it compiled for each size of a batch, a thousand of them unless told; secret samples vary in size
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
 
 
 def open_device(name: str) -> torch.device:

@@ -12,7 +12,6 @@ Where parts begin follows from the network alone, so that a resumed fit gives th
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,8 +42,6 @@ _WORKING_ELSEWHERE = 512 * 2**20
 _CACHED = 2**30  # bytes
 _HELD = 31 * 2**20  # bytes: Linux' allocator gives back at once what is above twice the largest block freed, and a step
 # that has to ask for its memory anew takes a third longer
-# oneDNN keeps what it compiled for each size of a batch, a thousand of them unless told; secret samples vary in size
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
 
 Seeds = Callable[[int, slice], Seed]  # of a model and some of the records
 
