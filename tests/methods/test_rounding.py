@@ -187,4 +187,4 @@ def test_a_batch_in_whole_blocks_does_not_depend_on_how_many_rows_follow(name: s
 def test_a_pass_of_which_that_is_not_known_takes_batch_and_sample_apart() -> None:
     kernels = _kernels(1)
     assert not any(kernels["device"].parts_at(count) for count in (128, 256, 1_024))
-    assert not kernels["module"].parts_at(256) and not kernels["deep"].parts_at(200)
+    assert not kernels["module"].parts_at(200) and not kernels["deep"].parts_at(200)
