@@ -70,10 +70,11 @@ def collect(preset: Preset, store: RunStore, version: str) -> dict[str, Any]:
     settings: list[Any] = []
     runs = [shorten(records[key], list_paths(preset), settings) for key in configs if key in records]
     paths = list(dict.fromkeys(path for run in runs for path in run["numbers"]))
-    runs = [{**run, "numbers": [run["numbers"].get(path) for path in paths]} for run in runs]
+    columns = list(runs[0]) if runs else []
+    rows = [[*list(run.values())[:-1], [run["numbers"].get(path) for path in paths]] for run in runs]
     told = {"failed": failed} if failed else {}
     made = {"made": datetime.now(UTC).date().isoformat(), "version": version}
-    return {**made, **told, "settings": settings, "paths": paths, "runs": runs}
+    return {**made, **told, "settings": settings, "paths": paths, "columns": columns, "runs": rows}
 
 
 def shorten(record: Mapping[str, Any], paths: list[str], settings: list[Any]) -> dict[str, Any]:

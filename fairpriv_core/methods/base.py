@@ -149,6 +149,12 @@ class Method(Protocol):
     def idle_reason(self) -> str | None:
         """Return why a method that pursues a notion pursues none with these settings; None where it does."""
 
+    def count_deviation(self) -> float:
+        """Return the standard deviation of the noise on a cell's size, in rows; 0 where sizes are not released so.
+
+        A run that finds a noisy size below `cell_counts.FLOOR` ends, and has spent what it released.
+        """
+
     def decides_by_group(self) -> bool:
         """Return whether predictions of a model that is trained with these settings need the group."""
 
@@ -201,6 +207,10 @@ class Pursuing:
     def idle_reason(self) -> str | None:
         """Nothing is switched off."""
         return None
+
+    def count_deviation(self) -> float:
+        """No cell's size is released by itself."""
+        return 0.0
 
     def decides_by_group(self) -> bool:
         """Whether predictions need the group, whatever the settings are."""

@@ -34,7 +34,7 @@ from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter, with_step_noise
-from fairpriv_core.methods.cell_counts import release_counts
+from fairpriv_core.methods.cell_counts import MOVED, release_counts
 from fairpriv_core.methods.penalty import ClassConditions, Directions, across, group_directions
 from fairpriv_core.methods.penalty_weight import (
     CHOSEN_ON,
@@ -161,6 +161,10 @@ class DpFermi(FitsMany):
         if self.variant == "published":
             return (steps,)
         return (Gaussian(self.noise("noise_counts")), *count_gaps(self), steps)
+
+    def count_deviation(self) -> float:
+        """That of the shift √2 of a person who moves; 0 of the published variant, which counts in clear."""
+        return MOVED * self.noise("noise_counts") if self.variant == "proved" else 0.0
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return half the sensitivity of theta's sum, W at its norm D, and of W's, groups of one size; and the counts'.

@@ -122,6 +122,10 @@ class DpFermiRecord(NoisySums):
             return super().event(n_train)
         return (Gaussian(self.noise("noise_counts")), *count_gaps(self), *super().event(n_train))
 
+    def count_deviation(self) -> float:
+        """A record is counted once."""
+        return self.noise("noise_counts")
+
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return C; 1, the most that a record adds to the groups' sums; and 1, as a record is counted once.
 

@@ -118,6 +118,10 @@ class PfLdRecord(PoissonShares, FitsMany):
             return steps
         return (Gaussian(self.noise("noise_counts")), Gaussian(self.noise("noise_dual"), self.epochs - 1), *steps)
 
+    def count_deviation(self) -> float:
+        """A record is counted once."""
+        return self.noise("noise_counts")
+
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
         """Return C; C_d, or 1 of decisions, the most that a dual step's shift can be; and 1: a record counts once."""
         return {"gradients": self.clip_primal, "dual": dual_bound(self), "counts": 1.0}

@@ -1,8 +1,8 @@
 """What this software found of the papers' figures, committed: each run's setting, seed, key and the numbers shown.
 
 The file's form is what `examples/make_papers_results.py` writes: under a preset's id the day, the version that ran,
-each setting once, the paths of the numbers once, and the runs, each with its numbers in the order of the paths, null
-where it has none; and of runs that failed their keys and reasons.
+each setting once, the paths of the numbers once, and the runs in `columns`, each with its numbers in the order of the
+paths, null where it has none; and of runs that failed their keys and reasons.
 """
 
 from __future__ import annotations
@@ -58,6 +58,6 @@ def _read(stored: Json) -> Made:
             "config": {**settings[run["setting"]], "seed": run["seed"]},
             "numbers": {path: value for path, value in zip(paths, run["numbers"], strict=True) if value is not None},
         }
-        for run in stored["runs"]
+        for run in (dict(zip(stored["columns"], row, strict=True)) for row in stored["runs"])
     ]
     return Made(stored["made"], stored["version"], tuple(runs), stored.get("failed", {}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import streamlit as st
@@ -98,17 +99,18 @@ def warn_of_noise(config: RunConfig, plan: Plan) -> bool:
 
 def warn_of_small_cells(config: RunConfig, plan: Plan) -> None:
     """Warn where noise may take a group's count below what training needs, which ends the run after it was spent."""
-    if not plan.cells or plan.count_deviation <= 0:
+    deviation = plan.method.count_deviation()
+    if not plan.cells or deviation <= 0:
         return
     name, size = min(plan.cells.items(), key=lambda cell: cell[1])
-    chance = chance_of_refusal(size, plan.count_deviation)
+    chance = 1.0 - math.prod(1.0 - chance_of_refusal(each, deviation) for each in plan.cells.values())
     if chance >= _UNLIKELY:
         raw = "" if is_published(config.data.to_json()) else f" {RAW}"
         often = "most runs" if chance > 0.5 else f"about 1 of {round(1 / chance):,} runs"
         st.warning(
             plain(
                 f"Group '{name}' has {size:,.0f} training rows, and their count gets noise of about "
-                f"{plan.count_deviation:.0f}. So {often} will stop at the count, whose ε is then spent. Put small "
+                f"{deviation:,.0f}. So {often} will stop at the count, whose ε is then spent. Put small "
                 f"groups together on Data, or choose a larger ε.{raw}"
             ),
             icon=":material/groups:",

@@ -43,7 +43,7 @@ class Plan:
         at_once: whether ε is proved and each release is made once, so that more epochs cost nothing more.
         notes: by which the ledger knows a release that an earlier run has paid for.
         shape: the network that it trains.
-        cells: raw training rows of each cell of the notion, of a method that pursues it and counts them with noise.
+        cells: raw training rows of each cell of the notion; none where the method pursues none.
     """
 
     method: Method
@@ -60,12 +60,6 @@ class Plan:
     notes: Mapping[str, Any] = field(default_factory=dict)
     shape: Any = None
     cells: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def count_deviation(self) -> float:
-        """The standard deviation of the noise on the sizes of cells; 0 where they are not released with such noise."""
-        level = getattr(self.method, "noise_counts", None)
-        return 0.0 if level is None else float(level) * self.sensitivities.get("counts", 0.0)
 
 
 def make_plan(config: RunConfig, dataset: Dataset, source: Mapping[str, Any] | None) -> Plan:
