@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.candidates import DESIGNS, Design
-from benchmarks.defaults import EPSILONS, NOTIONS, SEEDS, choose, judge, score, sieve
+from benchmarks.defaults import CHOSEN, CONFIRMED, EPSILONS, NOTIONS, choose, judge, score, sieve
 
 NAME, DATA = "pf_ld", ("small", "large")
 REFERENCE = {"constant": 0.75, "plain": [0.85, 0.2], "fair": [0.0, -0.01, 0.01], "rows": 5000}
@@ -18,24 +18,26 @@ Fit = Callable[[str, float, int], dict[str, Any]]
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Fit]], Any]:
+def judged(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Return a function that gives whom the rule takes of made-up fits, each by benchmark, ε and seed."""
 
-    def take(candidates: dict[str, Fit]) -> Any:
+    def take(candidates: dict[str, Fit], judged_by: tuple[int, ...] = CHOSEN) -> Any:
+        seeds = (*CHOSEN, *CONFIRMED)
         monkeypatch.setitem(DESIGNS, NAME, Design({name: {} for name in candidates}, data=DATA))
         results: dict[str, Any] = {}
         for data, notion in product(DATA, NOTIONS):
-            results[f"reference · {data} · {notion}"] = {"fits": [{"seed": seed, **REFERENCE} for seed in SEEDS]}
+            results[f"reference · {data} · {notion}"] = {"fits": [{"seed": seed, **REFERENCE} for seed in seeds]}
             for name, fit in candidates.items():
-                fits = [{"epsilon": epsilon, **fit(data, epsilon, seed)} for epsilon, seed in product(EPSILONS, SEEDS)]
+                fits = [{"epsilon": epsilon, **fit(data, epsilon, seed)} for epsilon, seed in product(EPSILONS, seeds)]
                 results[f"{NAME} · {data} · {notion} · as shipped · {name}"] = {"fits": fits}
-        return judge(results, NAME)
+        return judge(results, NAME, judged_by)
 
     return take
 
 
 def make_fit(accuracy: float, gap: float, height: float = 0.0) -> Fit:
     return lambda data, epsilon, seed: {
+        "seed": seed,
         "accuracy": accuracy,
         "gap": gap,
         "height": [height, height - 0.01, height + 0.01],
@@ -66,7 +68,11 @@ def test_who_is_below_the_constant_answer_on_one_data_set_is_out(judged: Any) ->
         return make_fit(0.70 if (data, epsilon) == ("small", 0.1) else 0.85, 0.03)(data, epsilon, seed)
 
     def fails(data: str, epsilon: float, seed: int) -> dict[str, Any]:
-        return {"accuracy": None} if (data, seed) == ("small", 0) else make_fit(0.85, 0.03)(data, epsilon, seed)
+        return (
+            {"seed": seed, "accuracy": None}
+            if (data, seed) == ("small", 0)
+            else make_fit(0.85, 0.03)(data, epsilon, seed)
+        )
 
     for other in (sinks, fails):
         standings = judged({"shipped": make_fit(0.80, 0.03), "other": other})
@@ -91,3 +97,12 @@ def test_what_noise_has_put_in_front_replaces_nothing(judged: Any) -> None:
 
     standings = judged({"shipped": noisy, "alike": noisy})
     assert len(sieve(standings, pursues=True)) == 2 and take(standings) == "shipped"
+
+
+def test_the_fits_of_other_seeds_have_no_say(judged: Any) -> None:
+    def differs(data: str, epsilon: float, seed: int) -> dict[str, Any]:
+        return make_fit(0.85 if seed in CHOSEN else 0.70, 0.03)(data, epsilon, seed)
+
+    candidates = {"shipped": make_fit(0.80, 0.03), "other": differs}
+    assert take(judged(candidates)) == "other"
+    assert take(judged(candidates, CONFIRMED)) == "shipped"
