@@ -3,6 +3,8 @@
 The first candidate of a method is what shipped when the rule was written. The methods that a person can give a gap to
 are tried as Train asks them, with the gap that stands there when it is opened. Five benchmarks were for all methods at
 first; before any but DP-SGD was run, three were left for want of time, and PF-LD's runs without a gap were left out.
+The two methods for which another candidate was confirmed were then tried without a gap aimed at, too: a default serves
+both ways, and what is judged is their cells together.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ def rounds_that_follow(epsilon: float) -> int:
     return round(40 * min(epsilon, 1.0) ** 0.6)
 
 
+_BOTH_WAYS = {"aims at 0.04": _BY_TARGET, "as shipped": {}}
 _STEPS = {"clip_primal": 1.0, "learning_rate": 0.05}
 DESIGNS: Mapping[str, Design] = {
     "dp_sgd": Design(
@@ -83,7 +86,7 @@ DESIGNS: Mapping[str, Design] = {
             "20 rounds": {"rounds": 20},
             "rounds follow ε": {"rounds": rounds_that_follow},
         },
-        ways={"aims at 0.04": _BY_TARGET},
+        ways=_BOTH_WAYS,
     ),
     "dp_fermi": Design(
         {
@@ -91,7 +94,7 @@ DESIGNS: Mapping[str, Design] = {
             "half L_θ": {"clip_primal": 0.35, "learning_rate": 0.008},
             "half the rate": {"clip_primal": 0.7, "learning_rate": 0.004},
         },
-        ways={"aims at 0.04": _BY_TARGET},
+        ways=_BOTH_WAYS,
     ),
     "dp_fermi_record": Design(
         {
