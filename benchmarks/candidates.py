@@ -93,6 +93,8 @@ DESIGNS: Mapping[str, Design] = {
             "shipped": {"clip_primal": 0.7, "learning_rate": 0.008},
             "half L_θ": {"clip_primal": 0.35, "learning_rate": 0.008},
             "half the rate": {"clip_primal": 0.7, "learning_rate": 0.004},
+            # added when the others had been run: half L_θ moves θ half as far for fairness at the same λ
+            "half L_θ, twice λ": {"clip_primal": 0.35, "learning_rate": 0.008, "multiplier": 12.0},
         },
         ways=_BOTH_WAYS,
     ),
