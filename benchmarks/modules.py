@@ -2,8 +2,8 @@
 
     python benchmarks/modules.py [--quick] [--json FILE] [--device cpu|cuda]
 
-Modules are those of networks.py. Opacus' loop is rivals.py's: GradSampleModule and DPOptimizer on batches in memory.
-Ours is an epoch of steady state within `fit`, secret samples and noise included. Each is measured in processes of its
+Modules are those of networks.py. Opacus' loop is rivals.py's: GradSampleModule and DPOptimizer on Poisson samples in
+memory; what oneDNN keeps of compiled primitives is bounded alike for both. Ours is an epoch of steady state within `fit`, secret samples and noise included. Each is measured in processes of its
 own, in turns; memory is what training took above the data.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from functools import partial
@@ -76,7 +77,8 @@ def run_alone(name: str, module: str, *, batch: int, rows: int, device: str) -> 
     """Return what `measure_alone` finds in a process of its own."""
     asked = ["--alone", name, "--module", module, "--batch", str(batch), "--rows", str(rows), "--device", device]
     command = [sys.executable, "-m", "benchmarks.modules", *asked]
-    found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    bounded = {**os.environ, "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32"}  # as ours sets it for itself
+    found = subprocess.run(command, cwd=ROOT, env=bounded, check=True, capture_output=True, text=True)
     measured: dict[str, float] = json.loads(found.stdout)
     return measured
 

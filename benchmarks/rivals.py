@@ -2,12 +2,14 @@
 
 N is the simplest good PyTorch loop without privacy or fairness: tensors in memory, index_select mini-batches,
 nn.Sequential, autograd, optim.SGD, float32, one thread. Opacus is DP-SGD by per-sample gradients from hooks (its
-default), on the same batches in memory: its own Poisson loader would cost more.
+default), on Poisson samples, which its epsilon rests on as ours does. They are drawn in memory: its loader costs more.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+import math
+from collections.abc import Iterable
+from itertools import islice, pairwise
 from statistics import median
 
 import torch
@@ -24,7 +26,7 @@ class Rival:
     """N, or with `private` Opacus, ready to train epoch after epoch."""
 
     def __init__(self, work: Work, *, private: bool) -> None:
-        self._work = work
+        self._work, self._private = work, private
         self._X = torch.from_numpy(work.data.X).to(work.device)
         self._y = torch.from_numpy(work.data.y).float().to(work.device)
         network = build_network(work)
@@ -38,13 +40,19 @@ class Rival:
     def train(self, steps: int | None = None) -> None:
         """Train one epoch, or its first `steps` steps."""
         loss = measure_loss if self._work.data.labels > 2 else nn.BCEWithLogitsLoss()
-        batches = torch.randperm(self._work.data.n, device=self._work.device).split(self._work.batch)
         with unwarned():  # by Opacus' hooks, of input that needs no gradient
-            for rows in batches[:steps]:
+            for rows in islice(self._draw(), steps):
                 self._optimizer.zero_grad()
                 out = self._model(self._X.index_select(0, rows)).squeeze(1)
                 loss(out, self._y.index_select(0, rows)).backward()
                 self._optimizer.step()
+
+    def _draw(self) -> Iterable[torch.Tensor]:
+        """Return the rows of an epoch's batches: a permutation in parts, or Poisson samples as long on average."""
+        n, batch, device = self._work.data.n, self._work.batch, self._work.device
+        if not self._private:
+            return torch.randperm(n, device=device).split(batch)
+        return ((torch.rand(n, device=device) < batch / n).nonzero().squeeze(1) for _ in range(math.ceil(n / batch)))
 
     def time_epoch(self, epochs: int = 1) -> float:
         """Return the seconds of an epoch, the median of so many."""

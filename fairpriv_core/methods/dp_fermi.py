@@ -93,10 +93,10 @@ class DpFermi(FitsMany):
     hidden_layers: int = fields.hidden_layers(0)
     width: int = fields.width(64)
     network: str = fields.network()
-    multiplier: float = fields.fixed_multiplier(6.0)
+    multiplier: float = fields.fixed_multiplier(12.0)
     gap_target: float | None = fields.penalty_gap_target()
     clip_primal: float = parameter(
-        0.7,
+        0.35,
         "Clipping bound L_θ",
         "Largest norm that the gradient of one record's predicted probabilities may have.",
         low=0.001,
@@ -218,7 +218,7 @@ class DpFermi(FitsMany):
         """What epsilon takes as given."""
         return (
             *fields.ATTRIBUTE_ASSUMED,
-            fields.chosen_on("Adult" if self.gap_target is None else CHOSEN_ON),
+            fields.chosen_on("Adult, COMPAS and synthetic data" if self.gap_target is None else CHOSEN_ON),
         )
 
     @classmethod

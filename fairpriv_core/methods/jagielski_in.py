@@ -42,6 +42,7 @@ from fairpriv_core.privacy.sums import on_grid
 COUNTS_MOVED = 2.0  # in L1: a person who changes group leaves one of the counts and joins another
 _NOISES = ("noise_primal", "noise_dual", "noise_counts")
 _TRUTH = np.array([0.0, 1.0])  # a label's own value
+_ROUNDS, _GROWTH = 40, 0.6  # rounds from ε = 1 on; below it as this power of ε, by docs/methods/defaults.md
 _UNSHORTENED = 0.95  # the share of rows whose length stands; longer ones are shortened to theirs, which is public
 _CHUNK = 16384
 
@@ -66,10 +67,11 @@ class JagielskiIn(FitsAlone):
         calibrates="noise_primal",
     )
 
-    rounds: int = parameter(
-        40,
+    rounds: int | None = parameter(
+        None,
         "Rounds",
-        "Rounds of the game; each gives one of the rules that are drawn from, and releases: take some 10 at ε = 0.1.",
+        "Rounds of the game; each gives one of the rules that are drawn from, and releases. "
+        f"Empty: {_ROUNDS}, and fewer at ε below 1, some 10 at 0.1.",
         low=2,
         high=1000,
         log=True,
@@ -115,7 +117,7 @@ class JagielskiIn(FitsAlone):
     share_counts: float = fields.share_counts(0.05)
 
     def __post_init__(self) -> None:
-        checks.whole(low=2, high=1000, rounds=self.rounds)
+        checks.whole(low=2, high=1000, rounds=self.count_rounds())
         checks.unit(difference_bound=self.difference_bound)
         fields.check_gap_target(self.gap_target)
         checks.positive(multiplier_max=self.multiplier_max, dual_step=self.dual_step, ridge=self.ridge)
@@ -128,16 +130,20 @@ class JagielskiIn(FitsAlone):
         """The noise `name`; BadInput before calibration."""
         return fields.known_noise(**{name: getattr(self, name)})
 
+    def count_rounds(self) -> int:
+        """Return the rounds; left empty and not calibrated, as many as from ε = 1 on."""
+        return _ROUNDS if self.rounds is None else self.rounds
+
     def steps(self, n_train: int) -> int:
         """Return the number of rounds."""
-        return self.rounds
+        return self.count_rounds()
 
     def event(self, n_train: int) -> Events:
         """Return the counts, and all rounds but one: the first answer and the last violations need no release."""
         return (
             Laplace(self.noise("noise_counts")),
-            Laplace(self.noise("noise_dual"), self.rounds - 1),
-            Gaussian(self.noise("noise_primal"), self.rounds - 1),
+            Laplace(self.noise("noise_dual"), self.count_rounds() - 1),
+            Gaussian(self.noise("noise_primal"), self.count_rounds() - 1),
         )
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
@@ -152,11 +158,13 @@ class JagielskiIn(FitsAlone):
         return None
 
     def calibrated(self, *, epsilon: float, delta: float, n_train: int) -> Self:
-        """Return a copy with every noise set that is not set by hand, so that `epsilon` holds."""
-        mu, releases = gaussian_mu(epsilon, delta), self.rounds - 1
+        """Return a copy with rounds and every noise set that are not set by hand, so that `epsilon` holds."""
+        rounds = max(round(_ROUNDS * min(epsilon, 1.0) ** _GROWTH), 2) if self.rounds is None else self.rounds
+        mu, releases = gaussian_mu(epsilon, delta), rounds - 1
         counts, dual = 1.0 / (mu * math.sqrt(self.share_counts)), math.sqrt(releases / self.share_dual) / mu
         known = replace(
             self,
+            rounds=rounds,
             noise_counts=counts if self.noise_counts is None else self.noise_counts,
             noise_dual=dual if self.noise_dual is None else self.noise_dual,
         )
@@ -170,7 +178,7 @@ class JagielskiIn(FitsAlone):
         """What epsilon takes as given."""
         return (
             *fields.ATTRIBUTE_ASSUMED,
-            fields.chosen_on("Adult, Bank and credit default"),
+            fields.chosen_on("Adult, Bank, COMPAS, credit default and synthetic data"),
         )
 
     def fit(self, train: Dataset, training: Training) -> Fitted:
@@ -182,10 +190,10 @@ class JagielskiIn(FitsAlone):
 def play(method: JagielskiIn, train: Dataset, training: Training) -> Fitted:
     """Return the mixture of all rounds' rules; a resumed game goes on with the rounds of the first."""
     game = _Game(method, train, training)
-    while len(game.rules) < method.rounds:
+    while len(game.rules) < method.count_rounds():
         game.play_round()
     network, parameters = game.mixture()
-    return Fitted(network, parameters, training.mechanism.events, method.rounds, game.notes())
+    return Fitted(network, parameters, training.mechanism.events, method.count_rounds(), game.notes())
 
 
 class _Game:
@@ -217,7 +225,7 @@ class _Game:
         """The learner answers the multipliers; the auditor answers the learner, except in the last round."""
         index = len(self.rules)
         self.rules.append(self._respond(self._multipliers(), index))
-        if index + 1 < self._method.rounds:
+        if index + 1 < self._method.count_rounds():
             self._violations = self._audit(self.rules[-1], index)
             differences = self._compared @ self._violations
             signed = np.stack([differences, -differences])

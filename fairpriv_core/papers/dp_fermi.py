@@ -53,7 +53,7 @@ _SETTINGS = (
     "of its ranges we take steps of 0.005 for θ and 0.01 for W, D = 2 and L_θ = 1, the best on other splits of Adult "
     "of what we tried within them. It prints neither the optimiser nor δ: ours are Adam and 1e-5. The rivals' "
     "settings are ours, each with its own knob for fairness; lines join the values of that knob. DP-FERMI, proved, "
-    "has the shipped settings."
+    "has the shipped settings but for L_θ = 0.7."
 )
 _PRIVACY = (
     "The ε of DP-FERMI, as published, is Theorem 3.3. It does not hold: the group shares P_S are exact, though one "
@@ -137,6 +137,7 @@ def _odds_claims(says: str, source: str, level: float) -> tuple[Claim, ...]:
 _SEEDS = 15  # as many as the paper ran
 _SMALL = "15 seeds as in the paper, 5 values of λ in place of 10"
 _FULL = "15 seeds, 10 values of λ, 200 epochs of DP-FERMI"
+_MORE_SEEDS = {3: 64, 8: 40}  # of Parkinsons, which is small: as many as claims needed to be settled
 
 FIGURE_2 = Preset(
     id="dp_fermi.figure2",
@@ -166,9 +167,10 @@ _PARKINSONS = "its algorithm outperforms the baselines again for all tested priv
 def _parkinsons(number: int, epsilons: list[float]) -> Preset:
     """Return Figure 3 or 8, which differ in their budgets, with the paper's split."""
     methods = runs.parity_methods
+    more = _MORE_SEEDS[number]
     full, small = (
-        runs.sweep(runs.PARKINSONS, PARITY, methods(whole=whole), epsilons, _SEEDS, split="rows")
-        for whole in (True, False)
+        runs.sweep(runs.PARKINSONS, PARITY, methods(whole=whole), epsilons, seeds, split="rows")
+        for whole, seeds in ((True, _SEEDS), (False, more))
     )
     return Preset(
         id=f"dp_fermi.figure{number}",
@@ -177,7 +179,7 @@ def _parkinsons(number: int, epsilons: list[float]) -> Preset:
         "above the median?",
         settings=_SETTINGS + _BY_ROW,
         full=Version((full,), _FULL),
-        small=Version((small,), _SMALL),
+        small=Version((small,), _SMALL.replace("15 seeds as in the paper", f"{more} seeds, 15 in the paper")),
         drawing=_plot(PARITY_SERIES, epsilons),
         not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
         claims=_parity_claims(_PARKINSONS, "Section 4.1.1", 60.0, epsilons),
@@ -249,7 +251,7 @@ def _survey(number: int, *, odds: bool, source: str) -> Preset:
         id=f"dp_fermi.figure{number}",
         title=f"Figure {number}: {'equalized odds' if odds else 'demographic parity'} on Retired Adult (stand-in)",
         shows="Test error against violation, by sex, on the data that are to replace Adult.",
-        settings=_SETTINGS.removesuffix(" DP-FERMI, proved, has the shipped settings.") + _STAND_IN,
+        settings=_SETTINGS.removesuffix(" DP-FERMI, proved, has the shipped settings but for L_θ = 0.7.") + _STAND_IN,
         full=Version((runs.sweep(runs.ACS, notion, whole, budgets, _SEEDS),), _LONG_FULL),
         small=Version((runs.sweep(runs.ACS, notion, tiny, _TWO, _SEEDS),), _LONG_SMALL),
         drawing=_plot((FERMI, PF_LD, PLAIN) if odds else (FERMI, PF_LD, FAIRLENS, PLAIN), _TWO),

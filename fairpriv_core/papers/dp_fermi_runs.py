@@ -38,8 +38,8 @@ def fermi(multipliers: list[float], epochs: int) -> list[Method]:
 
 
 def fermi_proved(multipliers: list[float]) -> list[Method]:
-    """Return DP-FERMI, proved, with the shipped settings at each penalty."""
-    return [{"name": "dp_fermi", "multiplier": value} for value in multipliers]
+    """Return DP-FERMI, proved, at each penalty, with the bound on gradients that it shipped with when this was run."""
+    return [{"name": "dp_fermi", "clip_primal": 0.7, "multiplier": value} for value in multipliers]
 
 
 def pf_ld(largest: list[float], epochs: int = 20) -> list[Method]:
@@ -55,8 +55,8 @@ def fairlens(multipliers: list[float], epochs: int = 20) -> list[Method]:
 
 
 def jagielski(bounds: list[float]) -> list[Method]:
-    """Return Jagielski et al.'s (2019) in-processing at each bound on differences."""
-    return [{"name": "jagielski_in", "difference_bound": value} for value in bounds]
+    """Return Jagielski et al.'s (2019) in-processing at each bound on differences, with 40 rounds at every ε."""
+    return [{"name": "jagielski_in", "rounds": 40, "difference_bound": value} for value in bounds]
 
 
 def plain(epochs: int = 20) -> list[Method]:

@@ -232,7 +232,7 @@ TABLE_3 = Preset(
     shows="Utility and the three gaps at M = 0.25, 0.5, 0.75 and 1.",
     settings=SETTINGS.replace("ε from 0.5 to 2", "ε = 1").replace(", and M = 0.5", ""),
     full=Version((runs.sweep(runs.fairdp(runs.WEIGHT_BOUNDS), [1.0], 10),), "10 seeds, one budget"),
-    small=Version((runs.sweep(runs.fairdp(runs.WEIGHT_BOUNDS), [1.0], 3),), "3 seeds, one budget"),
+    small=Version((runs.sweep(runs.fairdp(runs.WEIGHT_BOUNDS), [1.0], 5),), "5 seeds, one budget"),
     drawing=Table((*_bounds(ADULT), *_bounds(CREDIT)), _CELLS),
     not_printed="All cells of this table but the values of M are lost in the text that we have.",
     claims=(

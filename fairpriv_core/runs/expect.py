@@ -22,13 +22,14 @@ _SHOWN = 0.2  # of the training rows: about how many are predicted at the end of
 
 
 def expect_seconds(
-    config: RunConfig, *, n_train: int, shape: AnyShape, rows: Iterable[RunRow]
+    config: RunConfig, *, n_train: int, steps: int, shape: AnyShape, rows: Iterable[RunRow]
 ) -> tuple[float, bool] | None:
     """Return the seconds, and whether a run of the same method on the same data told them (`rows`, newest first).
 
-    `shape` is the network that is trained. None where it is a person's own that no such run has trained.
+    `steps` are those of the calibrated method, `shape` is the network that is trained. None where that is a person's
+    own that no such run has trained.
     """
-    steps, asked = config.method.steps(n_train), config.to_json()
+    asked = config.to_json()
     for row in rows:
         made = row.steps if row.status == "finished" and row.steps else row.step  # a search may end early
         if _name_kind(row.config) == _name_kind(asked) and made > 0 and row.seconds > 0:

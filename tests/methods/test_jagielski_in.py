@@ -217,3 +217,13 @@ def test_what_cannot_be_used_is_said_in_a_sentence() -> None:
     few = with_group(make_data(), np.zeros(200, dtype=np.int64))
     with pytest.raises(RunFailed, match=r"group 'B' has about \d+ training rows .* merge the group with another"):
         train(METHOD, [few], [RecordingMechanism()])
+
+
+@pytest.mark.parametrize(("epsilon", "rounds"), [(1e-3, 2), (0.1, 10), (0.5, 26), (1.0, 40), (9.0, 40)])
+def test_rounds_left_empty_follow_epsilon(epsilon: float, rounds: int) -> None:
+    ready = JagielskiIn().calibrated(epsilon=epsilon, delta=1e-5, n_train=5000)
+    assert ready.rounds == ready.steps(5000) == rounds
+    assert [each.count for each in ready.event(5000)] == [1, rounds - 1, rounds - 1]
+    by_hand = JagielskiIn(rounds=7).calibrated(epsilon=epsilon, delta=1e-5, n_train=5000)
+    assert by_hand.rounds == 7
+    assert JagielskiIn(noise_primal=1.0, noise_dual=1.0, noise_counts=1.0).steps(5000) == 40

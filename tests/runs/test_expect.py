@@ -16,7 +16,7 @@ def _expect(method: dict[str, Any], rows: list[Any] | None = None) -> tuple[floa
     raw = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "method": method}
     config = build_config(raw)
     shape = NetworkShape(50, getattr(config.method, "hidden_layers", 0))
-    return expect_seconds(config, n_train=10_000, shape=shape, rows=rows or [])
+    return expect_seconds(config, n_train=10_000, steps=config.method.steps(10_000), shape=shape, rows=rows or [])
 
 
 def test_more_work_is_expected_to_take_longer() -> None:

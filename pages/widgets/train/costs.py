@@ -63,7 +63,7 @@ def say_duration(config: RunConfig, plan: Plan, rows: Sequence[RunRow]) -> None:
     """Say how long the run may take; `rows` are the store's, newest first."""
     sizes = f"{plan.n_train:,} training rows, {plan.steps:,} steps"
     parameters = count_known(plan.shape)
-    expected = expect_seconds(config, n_train=plan.n_train, shape=plan.shape, rows=rows)
+    expected = expect_seconds(config, n_train=plan.n_train, steps=plan.steps, shape=plan.shape, rows=rows)
     if parameters is not None:
         sizes += f", {parameters:,} parameters"
     if expected is None:
