@@ -1,6 +1,7 @@
 """What one release of the sensitive attribute reaches: python -m benchmarks.attribute prints one_release.md's table.
 
-    python -m benchmarks.attribute --only bank        one data set; --seeds 9611 9612 others than the five
+    python -m benchmarks.attribute --only bank:age         one of them; --seeds 9611 9612 others than the five
+    python -m benchmarks.attribute --encoding plain        each number one feature, without our bins
 
 The rule, written before it was run. For each data set, seed, ε and notion, and each bound on the gap:
 
@@ -12,6 +13,8 @@ The rule, written before it was run. For each data set, seed, ε and notion, and
 3. Of the candidates whose gap there is at most the bound, the one with the highest accuracy is chosen; where none is,
    the one with the smallest gap.
 4. It is trained once on all training rows, with fresh noise, and measured on the test rows.
+
+A run ends where a cell has too few noisy rows, which its release has paid for; the table counts such seeds.
 
 Beside it stand, on the same test rows: the constant answer, the score itself (the better of the two learners on the
 validation part), and how far the result lies above the line between these two (the mixing line).
@@ -34,6 +37,7 @@ from fairpriv_core.data.dataset import Dataset, load_dataset, split_dataset
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.engine.predict import evaluate
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
+from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods.corrected_score import move_decisions
 from fairpriv_core.methods.group_estimate import read_groups
 from fairpriv_core.methods.group_thresholds import GroupThresholds, set_thresholds
@@ -51,6 +55,7 @@ SEEDS = (9601, 9602, 9603, 9604, 9605)
 LEARNERS, SHARES = ("linear", "boosted"), (1.0, 0.75, 0.5)
 PARITY, ODDS = "demographic_parity", "equalized_odds"
 AIMS = ((PARITY, 0.05, False), (PARITY, 0.02, False), (ODDS, 0.05, False))
+MANY = ((PARITY, 0.05, False), (ODDS, 0.05, False), (PARITY, 0.05, True), (ODDS, 0.05, True))  # of more than two groups
 #: (data set, sensitive attribute) -> ε -> what is asked: notion and bound, whether the group is seen
 ASKED: dict[tuple[str, str], dict[float, tuple[tuple[str, float, bool], ...]]] = {
     ("adult", "sex"): {
@@ -58,9 +63,10 @@ ASKED: dict[tuple[str, str], dict[float, tuple[tuple[str, float, bool], ...]]] =
         0.1: (*AIMS, (PARITY, 0.02, True)),
     },
     ("bank", "age"): {1.0: (*AIMS, (PARITY, 0.02, True))},
-    ("compas", "race"): {
-        1.0: ((PARITY, 0.05, False), (ODDS, 0.05, False), (PARITY, 0.05, True), (ODDS, 0.05, True)),
-    },
+    ("compas", "race"): {1.0: MANY},
+    ("adult", "race"): {1.0: MANY, 0.1: MANY},
+    ("adult", "sex+race"): {1.0: MANY, 0.1: MANY},
+    ("acs_income", "race"): {1.0: MANY, 0.1: MANY},
 }
 Asked = tuple[str, float, bool]
 Key = tuple[str, str, float, Asked]
@@ -113,8 +119,8 @@ def score_alone(score: PublicScore, rows: Dataset, notion: str) -> tuple[float, 
     return measure(Fitted(score.network, score.parameters, (), 0), rows, notion)
 
 
-def run_seed(data: Dataset, name: str, seed: int) -> Iterator[tuple[Key, Found]]:
-    """Yield what one seed gives for all that is asked of a data set."""
+def run_seed(data: Dataset, name: str, seed: int) -> Iterator[tuple[Key, Found | None]]:
+    """Yield what one seed gives for all that is asked of a data set; None of a run that ended for want of rows."""
     train, test = split_dataset(data, seed=seed)
     shuffled = public_generator(seed, "validation part").permutation(train.n)
     fitting, validation = train.take(np.sort(shuffled[train.n // 4 :])), train.take(np.sort(shuffled[: train.n // 4]))
@@ -123,8 +129,12 @@ def run_seed(data: Dataset, name: str, seed: int) -> Iterator[tuple[Key, Found]]
     for epsilon, each in ASKED[name, data.sensitive].items():
         for asked in each:
             notion, bound, _ = asked
-            learner, share = choose(part, validation, asked, epsilon)
-            fitted = whole.fit(learner, asked, target=share * bound, epsilon=epsilon)
+            try:
+                learner, share = choose(part, validation, asked, epsilon)
+                fitted = whole.fit(learner, asked, target=share * bound, epsilon=epsilon)
+            except RunFailed:
+                yield (name, data.sensitive, epsilon, asked), None
+                continue
             accuracy, gap = measure(fitted, test, notion)
             plain, apart = score_alone(whole.scores[best], test, notion)
             constant = float(max(test.y.mean(), 1.0 - test.y.mean()))
@@ -156,14 +166,16 @@ def say(values: Sequence[float], scale: float = 1.0, digits: int = 4) -> str:
 def main() -> None:
     """Print a line for each result as it comes, and at last the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=sorted({name for name, _ in ASKED}))
+    parser.add_argument("--only", choices=sorted(":".join(asked) for asked in ASKED))
+    parser.add_argument("--encoding", choices=("binned", "plain"), default="binned")
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     wanted = parser.parse_args()
-    table: dict[Key, list[Found]] = defaultdict(list)
+    table: dict[Key, list[Found | None]] = defaultdict(list)
     for (name, sensitive), seed in product(ASKED, wanted.seeds):
-        if wanted.only not in (None, name):
+        if wanted.only not in (None, f"{name}:{sensitive}"):
             continue
-        start, data = time.process_time(), load_dataset(DataSpec(dataset=name, sensitive=sensitive))
+        spec = DataSpec(dataset=name, sensitive=sensitive, encoding=wanted.encoding)
+        start, data = time.process_time(), load_dataset(spec)
         for key, found in run_seed(data, name, seed):
             table[key].append(found)
             print(seed, key, found, file=sys.stderr, flush=True)
@@ -171,14 +183,16 @@ def main() -> None:
     print_table(table)
 
 
-def print_table(table: Mapping[Key, Sequence[Found]]) -> None:
+def print_table(table: Mapping[Key, Sequence[Found | None]]) -> None:
     """Print means and intervals over the seeds."""
     print(
         "| data | group seen | notion, bound | ε | accuracy | gap | above the mixing line, points | score | constant |"
     )
     print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for (name, sensitive, epsilon, (notion, bound, aware)), each in table.items():
-        cells = [f"{name}, {sensitive}", "yes" if aware else "no"]
+    for (name, sensitive, epsilon, (notion, bound, aware)), all_found in table.items():
+        each = [found for found in all_found if found is not None]
+        ended = f" ({len(all_found) - len(each)} of {len(all_found)} ended)" if len(each) < len(all_found) else ""
+        cells = [f"{name}, {sensitive}{ended}", "yes" if aware else "no"]
         cells += [f"{notions()[notion].title.lower()} ≤ {bound:g}", f"{epsilon:g}"]
         cells += [say([found.accuracy for found in each]), say([found.gap for found in each])]
         cells += [say([found.above for found in each], 100, 2)]

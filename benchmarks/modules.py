@@ -3,8 +3,9 @@
     python benchmarks/modules.py [--quick] [--json FILE] [--device cpu|cuda]
 
 Modules are those of networks.py. Opacus' loop is rivals.py's: GradSampleModule and DPOptimizer on Poisson samples in
-memory; what oneDNN keeps of compiled primitives is bounded alike for both. Ours is an epoch of steady state within `fit`, secret samples and noise included. Each is measured in processes of its
-own, in turns; memory is what training took above the data.
+memory; what oneDNN keeps of compiled primitives is bounded alike for both. Ours is an epoch of steady state within
+`fit`, secret samples and noise included. Each is measured in processes of its own, in turns; memory is what training
+took above the data.
 """
 
 from __future__ import annotations
