@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fairpriv_core.cli import options
-from fairpriv_core.cli.output import Answer, open_reporter, print_answer
+from fairpriv_core.cli.output import Answer, open_reporter, print_answer, report
 from fairpriv_core.cli.request import read_method_options
 from fairpriv_core.errors import BadInput
 from fairpriv_core.papers import catalog
@@ -21,6 +21,7 @@ from fairpriv_core.report.paper_prose import describe_document, describe_papers,
 from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.launch import Order
 
 _MOST_SEEDS = 1000
@@ -61,7 +62,8 @@ def show(name: str, as_json: bool) -> None:
 def run(name: str, version: str, workers: int | None, as_json: bool, **asked: Any) -> None:
     """Run a figure or table, say what it costs before, and set it beside what was printed.
 
-    What the store has already is not run again.
+    What the store has already is not run again. The exit code is 1 where runs have not ended, such as those that
+    another process held.
     """
     preset = catalog.find_preset(name)
     sweeps, others = _read_sweeps(preset.pick(version), asked["seeds"], asked["assignments"])
@@ -72,8 +74,10 @@ def run(name: str, version: str, workers: int | None, as_json: bool, **asked: An
     keys = run_missing(sweeps, order, open_reporter(), again=command)
     with open_store() as store:
         records = with_measured(store, preset.measured, find_records(store, keys))
+        waiting = [row for row in SweepStore(store).find(keys).values() if not row.ended]
     document = to_document(preset, version, records, others)
-    print_answer(Answer(document, describe_document(document)), as_json)
+    error = f"{len(waiting)} of {len(keys)} runs have not ended: {command} goes on with them." if waiting else None
+    report(Answer(document, describe_document(document), bool(waiting), error), None, as_json)
 
 
 def _read_sweeps(

@@ -73,6 +73,13 @@ def _judge_attacks(found: dict[str, Any]) -> None:
     assert [claim["text"].rpartition(": ")[2] for claim in found["claims"]] == ["Regression", "Forest"]
 
 
+def test_runs_that_another_process_holds_are_told(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairpriv_core.cli.papers.run_here", lambda *_, workers: None)
+    said = call("papers", "run", "tiny.figure1", "--small", "--workers", "1", "--json")
+    assert said.code == 1 and said.json["keys"] == []
+    assert "4 of 4 runs have not ended: fairpriv papers run tiny.figure1 --small goes on with them." in said.err
+
+
 def test_other_seeds_and_settings_are_run_and_named(call: Call) -> None:
     asked = ("papers", "run", "tiny.figure1", "--workers", "1", "--seeds", "7..8", "--set", "epochs=1")
     said = call(*asked, "--json")
