@@ -9,8 +9,9 @@ point 6; else the verdicts are printed from that file. The rule, written and com
    ways in which it is asked (candidates.py); δ = 1e-5. Methods that pursue no notion have no notions.
 3. *Score.* In a cell a candidate scores how far its accuracy lies above the mixing line at its own gap: the segment
    from the constant answer to plain training, level beyond plain training's gap; the mean over the seeds. What a larger
-   gap buys along that line counts as nothing, so that accuracy cannot be bought with a gap. Methods that pursue no
-   notion score their accuracy. Candidates are ranked in each cell, 1 the best, equals sharing.
+   gap buys along that line counts as nothing, so that accuracy cannot be bought with a gap. Methods that neither
+   pursue a notion nor certify a gap score their accuracy. Candidates are ranked in each cell, 1 the best, equals
+   sharing.
 4. *Admissible.* Three sieves, one after the other; each leaves whoever is no worse than the best that reaches it.
    (a) In how many cells the accuracy is below the constant answer's by more than 1.96 standard errors of sampling, or a
    fit failed: no more than of any candidate.
@@ -18,7 +19,7 @@ point 6; else the verdicts are printed from that file. The rule, written and com
    below 0 for every seed: no more than of any candidate left. Cells in which the best non-private learner, F-LD with a
    gap of 0.04 aimed at, is below it as clearly do not count.
    (c) How often a fit's gap is at most the 0.04 that are accepted: not below the lower end of the 95 % Wilson interval
-   of the candidate that meets it most often. Methods that pursue no notion have (a) alone.
+   of the candidate that meets it most often. Methods that score their accuracy have (a) alone.
 5. *Choice.* Of the admissible the one with the lowest median rank over the cells, then the lowest mean rank. It
    replaces what ships only where that is not admissible, or where its ranks are lower in the mean and the 95 % t
    interval of the differences, paired by cells, is above 0: what noise may have put in front changes nothing.
@@ -173,6 +174,11 @@ def list_notions(name: str) -> tuple[str, ...]:
     return NOTIONS if methods()[name].info.pursues_notion else NOTIONS[:1]
 
 
+def is_fair(name: str) -> bool:
+    """Return whether a method is there for small gaps: it pursues a notion, or certifies what gap it leaves."""
+    return methods()[name].info.pursues_notion or methods()[name].info.certifies
+
+
 def read_results() -> dict[str, Any]:
     """Return what has been run, by what was asked as JSON text."""
     return {line["key"]: line for line in json.loads(PATH.read_text("utf-8"))} if PATH.exists() else {}
@@ -211,7 +217,7 @@ def score(fit: Mapping[str, Any], reference: Mapping[str, Any], *, pursues: bool
 
 def judge(results: Mapping[str, Any], name: str, seeds: Sequence[int] = CHOSEN) -> list[Standing]:
     """Return how the candidates of a method stand by the fits of these seeds, in their order."""
-    design, pursues = DESIGNS[name], methods()[name].info.pursues_notion
+    design, pursues = DESIGNS[name], is_fair(name)
     counts = {candidate: {"constant": 0, "line": 0, "met": 0, "fits": 0} for candidate in design.candidates}
     ranks: list[np.ndarray] = []
     for data, notion, way, epsilon in product(design.data, list_notions(name), design.ways, EPSILONS):
@@ -285,7 +291,7 @@ def print_verdicts(results: Mapping[str, Any], seeds: Sequence[int]) -> None:
     print("| method | candidate | cells below constant | below the line | gap met | rank: median, mean | verdict |")
     print("| --- | --- | ---: | ---: | ---: | ---: | --- |")
     for name in [name for name in DESIGNS if has_been_run(results, name, seeds)]:
-        standings, pursues = judge(results, name, seeds), methods()[name].info.pursues_notion
+        standings, pursues = judge(results, name, seeds), is_fair(name)
         chosen, left = choose(standings, pursues=pursues)
         for each in standings:
             verdict = "**taken**" if each is chosen else "" if each in left else "not admissible"
