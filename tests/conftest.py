@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.cli.commands import Call, make_call
 
 pytest_plugins = ["tests.stores"]
+SLOW = frozenset({"e2e", "plugins"})  # folders whose tests take longest
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch loads; more threads than cores stall each other
 if "CI" not in os.environ:  # where it is set, hypothesis is patient, and repeatable too, by itself
     settings.register_profile("patient", deadline=None)
@@ -61,6 +62,12 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Return a function that runs one command in this process."""
     return make_call(monkeypatch, capsys)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest: at the end no process waits for another's last test. A random order wins."""
+    items.sort(key=lambda item: SLOW.isdisjoint(item.path.parts))
 
 
 @pytest.hookimpl(wrapper=True)
