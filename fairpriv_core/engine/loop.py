@@ -155,14 +155,14 @@ def train(rule: Rule, *, shape: Shape, schedule: Schedule, feed: Feed, trainings
     """
     loop = _Loop(rule, shape, schedule, feed, trainings)
     quiet = np.errstate(all="ignore")  # what is not finite is dropped, or ends the run with a sentence
-    with quiet, _find_pools(len(sys.modules)).limit(limits=1, user_api="blas"):
+    with quiet, find_pools(len(sys.modules)).limit(limits=1, user_api="blas"):
         for epoch in range(loop.step // loop.steps_per_epoch, schedule.epochs):
             loop.run_epoch(epoch)
     return loop.fitted()
 
 
 @lru_cache(maxsize=1)
-def _find_pools(modules: int) -> ThreadpoolController:
+def find_pools(modules: int) -> ThreadpoolController:
     """Return the threads of the libraries that multiply: looked for again only where a module has been loaded since.
 
     Looking for them takes longer than a small fit.

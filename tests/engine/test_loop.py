@@ -32,7 +32,7 @@ def test_one_thread_multiplies_and_others_are_given_back(monkeypatch: pytest.Mon
 
 
 def test_libraries_are_looked_for_again_where_a_module_was_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = loop._find_pools(len(sys.modules))
-    assert loop._find_pools(len(sys.modules)) is before
+    before = loop.find_pools(len(sys.modules))
+    assert loop.find_pools(len(sys.modules)) is before
     monkeypatch.setitem(sys.modules, "loaded_since", ModuleType("loaded_since"))
-    assert loop._find_pools(len(sys.modules)) is not before
+    assert loop.find_pools(len(sys.modules)) is not before
