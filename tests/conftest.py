@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Generator, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.cli.commands import Call, make_call
 
 pytest_plugins = ["tests.stores"]
+_NUMBERS = count()
+SLOW = frozenset({"e2e", "plugins"})  # folders whose tests take longest
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch loads; more threads than cores stall each other
 if "CI" not in os.environ:  # where it is set, hypothesis is patient, and repeatable too, by itself
     settings.register_profile("patient", deadline=None)
@@ -49,10 +52,16 @@ def browser(chromium: str) -> Iterator[Browser]:
         started.close()
 
 
+@pytest.fixture(scope="session")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of all tests' stores: a folder of each test's own is made slowly, and most need none."""
+    return tmp_path_factory.mktemp("stores")
+
+
 @pytest.fixture(autouse=True)
-def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_store(stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep each test away from the person's own runs; return where its store would be."""
-    path = tmp_path / "store" / "runs.db"
+    path = stores / str(next(_NUMBERS)) / "runs.db"
     monkeypatch.setenv("FAIRPRIV_STORE", str(path))
     return path
 
@@ -61,6 +70,12 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Return a function that runs one command in this process."""
     return make_call(monkeypatch, capsys)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest: at the end no process waits for another's last test. A random order wins."""
+    items.sort(key=lambda item: SLOW.isdisjoint(item.path.parts))
 
 
 @pytest.hookimpl(wrapper=True)

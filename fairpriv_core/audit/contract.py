@@ -33,6 +33,7 @@ from fairpriv_core.privacy.randomness import Randomness
 
 TARGETS = (0.5, 3.0)  # epsilons that calibration is asked for
 _ROWS, _MANY = 2000, 10_000
+_FEW = 120  # rows of a fit that is made again and again, in several batches an epoch
 _APART = 1e-4  # relative distance of a model that is trained with others from the same one alone
 _ROUNDING = 1e-9
 _BAD = (-1, float("nan"), 0)
@@ -147,7 +148,7 @@ def check_many_labels(method: Method) -> None:
 def check_together(method: Method, make: Make) -> None:
     """Models that are trained together are those that are trained alone, and have released the same."""
     seeds = (0, 1, 2)
-    datasets = [make(n=200, seed=seed) for seed in seeds]
+    datasets = [make(n=_FEW, seed=seed) for seed in seeds]
     together = train(method, datasets, [RecordingMechanism(seed) for seed in seeds])
     for seed, data, joint in zip(seeds, datasets, together, strict=True):
         (alone,) = train(method, [data], [RecordingMechanism(seed)])
@@ -158,7 +159,7 @@ def check_together(method: Method, make: Make) -> None:
 
 def check_resume(method: Method, make: Make) -> None:
     """A resumed fit gives the same bits: from each checkpoint to the next, and from some of them to the end."""
-    data, watcher = make(n=200), Watcher(frozenset(range(method.steps(200) + 1)))
+    data, watcher = make(n=_FEW), Watcher(frozenset(range(method.steps(_FEW) + 1)))
     whole = _fit(method, data, Mechanism(Randomness.replay(5)), watcher)
     checkpoints = watcher.checkpoints
     ask(bool(checkpoints), "a fit must hand its observer a checkpoint; it committed none.")

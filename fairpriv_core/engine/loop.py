@@ -7,14 +7,16 @@ of things, the optimiser, what observers see, and checkpoints.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import import_module
 from typing import Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from fairpriv_core.engine.kernel import Kernel, Pass
 from fairpriv_core.engine.layers import LayeredShape
@@ -153,10 +155,19 @@ def train(rule: Rule, *, shape: Shape, schedule: Schedule, feed: Feed, trainings
     """
     loop = _Loop(rule, shape, schedule, feed, trainings)
     quiet = np.errstate(all="ignore")  # what is not finite is dropped, or ends the run with a sentence
-    with quiet, threadpool_limits(limits=1, user_api="blas"):
+    with quiet, find_pools(len(sys.modules)).limit(limits=1, user_api="blas"):
         for epoch in range(loop.step // loop.steps_per_epoch, schedule.epochs):
             loop.run_epoch(epoch)
     return loop.fitted()
+
+
+@lru_cache(maxsize=1)
+def find_pools(modules: int) -> ThreadpoolController:
+    """Return the threads of the libraries that multiply: looked for again only where a module has been loaded since.
+
+    Looking for them takes longer than a small fit.
+    """
+    return ThreadpoolController()
 
 
 class _Loop:

@@ -141,7 +141,6 @@ def _cell(value: object) -> str:
 
 def write_html(document: Document) -> str:
     """Return the report as one HTML file: it opens from a disk, asks no server for anything, and prints on A4."""
-    library = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
     sections = [_write_section(section, index) for index, section in enumerate(document.sections)]
     first = next((index for index, section in enumerate(document.sections, 1) if section.title == DETAILS), 0)
     rest = "\n".join([_write_contents(document, first), *sections[first:]])
@@ -151,9 +150,15 @@ def write_html(document: Document) -> str:
         f'<p class="notice">{html.escape(document.notice)}</p>\n'
         + "\n".join([*sections[: max(0, first - 1)], details if first else rest])
         + "\n"
-        f"<script>{library}</script>\n<script>const CONFIG = {json.dumps(CONFIG)}, ROOM = {WIDTH}\n{_DRAW}</script>"
+        f"<script>{read_library()}</script>\n"
+        f"<script>const CONFIG = {json.dumps(CONFIG)}, ROOM = {WIDTH}\n{_DRAW}</script>"
     )
     return write_document(document.title, body, theme="light", style=_STYLE)
+
+
+def read_library() -> str:
+    """Return the script that draws the figures, 4.7 MB."""
+    return files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
 
 
 def _write_contents(document: Document, first: int) -> str:

@@ -15,6 +15,16 @@ from tests.launched import config
 
 CHART = ".js-plotly-plot"
 PATIENCE = 60_000  # milliseconds: the first drawing of a page on a busy machine
+#: whether the page's script has ended and what is drawn has stayed the same for long enough, or all patience is gone
+STILL = """([quiet, most]) => {
+  const script = document.querySelector('[data-testid=stApp]').dataset.testScriptState
+  const drawn = [script, document.body.textContent.length, document.querySelectorAll('*').length].join()
+  const now = performance.now()
+  window.settling ??= {began: now}
+  if (window.settling.drawn !== drawn)
+    Object.assign(window.settling, {drawn, since: now})
+  return now - window.settling.began > most || script === 'notRunning' && now - window.settling.since > quiet
+}"""
 #: more than two minutes of training, so that no test finds it finished
 LONG = {"name": "pf_ld", "epochs": 1000, "batch_size": 64, "hidden_layers": 10, "width": 64}
 
@@ -23,6 +33,12 @@ def open_page(tab: Page, site: Any, address: str = "") -> None:
     """Open a page and wait for its heading."""
     tab.goto(f"{site.address}/{address}")
     tab.locator("[data-testid=stMainBlockContainer] h1").first.wait_for()
+
+
+def settle(tab: Page, most: int) -> None:
+    """Return when the page has drawn all and has been still for 0.7 s, or after `most` milliseconds."""
+    tab.evaluate("window.settling = undefined")
+    tab.wait_for_function(STILL, arg=[700, most], polling=50)
 
 
 def keyed(tab: Page, key: str, inside: str = "") -> Locator:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import CHART, keyed, open_page, submit, wait_for_runs
+from tests.e2e.steps import CHART, keyed, open_page, settle, submit, wait_for_runs
 
 PAGES = {"": "What privacy and fairness cost in accuracy", "tradeoffs": "Trade-offs"}  # address -> heading
 PAGES |= {
@@ -44,7 +44,7 @@ def test_nothing_overflows_at_phone_width(scheme: Literal["light", "dark"], tab:
     for page, heading in PAGES.items():
         tab.evaluate(WALK, f"/{page}")
         expect(tab.locator("[data-testid=stMainBlockContainer] h1").first).to_have_text(heading)
-        tab.wait_for_timeout(1500)
+        settle(tab, 1500)
         wide = tab.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth")
         assert wide <= 390, page
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, ViewportSize
+from playwright.sync_api import ConsoleMessage, Error, Page, ViewportSize
 
-from tests.e2e.steps import keyed, open_page, submit, wait_for_runs
+from tests.e2e.steps import keyed, open_page, settle, submit, wait_for_runs
 
 FIRST_SCREEN: ViewportSize = {"width": 1280, "height": 900}
 MOST_WORDS = 120
@@ -64,7 +64,7 @@ def keys(site: Any) -> list[str]:
 
 
 @pytest.fixture
-def watched(fresh_tab: Page) -> Iterator[tuple[Page, list[str]]]:
+def watched(tab: Page) -> Iterator[tuple[Page, list[str]]]:
     """Give a tab of a small laptop's size, and the errors that its console tells of."""
     faults: list[str] = []
 
@@ -72,10 +72,15 @@ def watched(fresh_tab: Page) -> Iterator[tuple[Page, list[str]]]:
         if message.type == "error" and not message.location["url"].endswith(OWN_FAULTS):
             faults.append(f"{message.text} ({message.location['url']})")
 
-    fresh_tab.on("console", hear)
-    fresh_tab.on("pageerror", lambda error: faults.append(str(error)))
-    fresh_tab.set_viewport_size(FIRST_SCREEN)
-    yield fresh_tab, faults
+    def catch(error: Error) -> None:
+        faults.append(str(error))
+
+    tab.on("console", hear)
+    tab.on("pageerror", catch)
+    tab.set_viewport_size(FIRST_SCREEN)
+    yield tab, faults
+    tab.remove_listener("console", hear)
+    tab.remove_listener("pageerror", catch)
 
 
 @pytest.mark.parametrize("address", PAGES)
@@ -84,7 +89,7 @@ def test_the_first_screen_of_a_page(address: str, watched: tuple[Page, list[str]
     title, drawn = PAGES[address]
     open_page(tab, site, address.format(run=keys[0], runs="&".join(f"runs={key}" for key in keys)))
     keyed(tab, drawn).wait_for()
-    tab.wait_for_timeout(2500)
+    settle(tab, 2500)
     assert tab.title() == f"{title} · fairpriv"
     assert tab.locator("h1").count() == 1
     words = tab.evaluate(COUNT)

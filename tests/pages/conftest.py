@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.records.config import build_config
@@ -21,6 +23,7 @@ from fairpriv_core.store.work import WorkStore
 ROOT = Path(__file__).resolve().parents[2]
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
 FEW = {"epochs": 3}
+_scan_once = functools.cache(manifest_scanner.scan_component_manifests)
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +36,12 @@ def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
 def nothing_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the frame from starting a process that trains: it would outlive its test."""
     monkeypatch.setattr(beside, "train_beside", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def packages_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Streamlit look once for components in installed packages: each page tried would read them all again."""
+    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", _scan_once)
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,7 @@ from fairpriv_core.store.tables import checkpoint as checkpoint_table
 from fairpriv_core.store.work import WorkStore
 
 Configure = Callable[..., RunConfig]
+LARGE = 600  # rows in a batch: ten steps an epoch, each of which is committed
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +83,7 @@ def test_a_finished_run_leaves_a_record_that_says_it_all(store: RunStore, config
 def test_a_replayed_run_gives_the_same_bits_paused_or_not(
     method: str, tmp_path: Path, store: RunStore, configure: Configure
 ) -> None:
-    config = configure(method, epochs=3, replay_noise=11)
+    config = configure(method, epochs=3, batch_size=LARGE, replay_noise=11)
     with open_store(str(tmp_path / "other.db")) as other:
         undisturbed = other.submit(config).key
         run_to(other, undisturbed)
@@ -104,7 +105,7 @@ def test_a_replayed_run_gives_the_same_bits_paused_or_not(
 
 
 def test_a_replayed_run_has_no_epsilon_and_says_what_it_would_be(local: RunStore, configure: Configure) -> None:
-    key = local.submit(configure("dp_sgd", replay_noise=3)).key
+    key = local.submit(configure("dp_sgd", batch_size=LARGE, replay_noise=3)).key
     run_to(local, key)
     record = finished(local, key)
     assert record.epsilon is None and "replay_noise = 3" in (record.epsilon_reason or "")
@@ -178,7 +179,7 @@ def test_a_group_below_its_noisy_floor_has_paid_for_its_count(
 def test_a_checkpoint_serves_no_other_code(
     store: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key = store.submit(configure("dp_sgd")).key
+    key = store.submit(configure("dp_sgd", batch_size=LARGE)).key
     run_to(store, key, ask="pause", at=3)
     store.request(key, "resume")
     with monkeypatch.context() as later:
@@ -216,7 +217,7 @@ def test_a_delta_that_lets_a_row_out_is_warned_of(configure: Configure) -> None:
 
 
 def test_what_is_exported_holds_no_secret(store: RunStore, configure: Configure) -> None:
-    key = store.submit(configure("pf_ld")).key
+    key = store.submit(configure("pf_ld", batch_size=LARGE)).key
     run_to(store, key, ask="pause", at=5)
     work = WorkStore(store.database)
     store.request(key, "resume")
