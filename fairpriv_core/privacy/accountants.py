@@ -183,7 +183,7 @@ def _with_finite_squares(event: Event) -> Event:
     return event
 
 
-@lru_cache(maxsize=4096)  # runs of a sweep, and pages that show them, often release the same
+@lru_cache(maxsize=256)  # runs of a sweep often release the same
 def _case_epsilon(events: Events, delta: float, interval: float) -> float:
     if any(has_no_noise(event) for event in events):
         return math.inf

@@ -62,7 +62,7 @@ def _search(family: _Family, target: float, delta: float) -> tuple[float, Events
     return start, family.events_for(start)
 
 
-_search_cached = lru_cache(maxsize=1024)(_search)
+_search_cached = lru_cache(maxsize=64)(_search)
 
 
 def _guess(events_for: Callable[[float], Events], mu: float) -> float:
