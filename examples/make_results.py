@@ -93,7 +93,7 @@ def measure(config: RunConfig) -> dict[str, Any]:
     metrics = _keep_metrics(record["metrics"])
     kept = {**{name: record[name] for name in KEPT}, "metrics": metrics}
     certificates = record["notes"].get("certificates")
-    return kept if certificates is None else {**kept, "certificates": _margins(certificates, metrics)}
+    return kept if certificates is None else {**kept, "certificates": _margins(certificates, record["metrics"])}
 
 
 def _keep_metrics(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class FairDpCertified(NoisySums):
     )
 
     batch_size: int = fields.batch_size(1024)
-    learning_rate: float = fields.learning_rate(0.5)
+    learning_rate: float = fields.learning_rate(0.2)
     hidden_layers: int = fields.hidden_layers(1)
     width: int = fields.width(32)
     network: str = fields.network()
@@ -86,7 +86,7 @@ class FairDpCertified(NoisySums):
     )
     variant: str = fields.variant()
     weight_bound: float = parameter(
-        0.5,
+        0.7,
         "Weight bound M",
         "Largest norm of the scoring layer before each step. Small: fairer, and closer to the constant classifier.",
         low=0.01,
@@ -190,7 +190,7 @@ class FairDpCertified(NoisySums):
         return (
             *super().assumptions(),
             "The list of groups is public; a record zeroed out belongs to none of them.",
-            fields.chosen_on("Adult"),
+            fields.chosen_on("Adult, Bank, COMPAS, credit default and synthetic data"),
         )
 
     @classmethod
