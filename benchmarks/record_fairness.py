@@ -55,9 +55,9 @@ class Case:
 
 @cache
 def load(data: str) -> Dataset:
-    """Return the data set that "name:sensitive" names."""
-    name, _, sensitive = data.partition(":")
-    return load_dataset(DataSpec(dataset=name, sensitive=sensitive))
+    """Return the data set that "name:sensitive" names, or "name:sensitive:plain" under the plain encoding."""
+    name, sensitive, encoding = f"{data}:binned".split(":")[:3]
+    return load_dataset(DataSpec(dataset=name, sensitive=sensitive, encoding=encoding))
 
 
 @cache
