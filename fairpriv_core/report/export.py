@@ -25,7 +25,17 @@ from fairpriv_core.report.styles import ThemeName
 START_SECONDS = 30.0
 PAINT_SECONDS = 30.0
 ImageFormat = Literal["png", "svg", "pdf"]
+#: Kaleido prints a PDF with margins of 0.1 inch, for which the browser shrinks the drawing and its text
+_NO_MARGINS = "<style>@page { margin: 0 } img { display: block }</style></head>"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+class _Paper(kaleido.PageGenerator):
+    """The page that Kaleido draws on, printed as large as the drawing."""
+
+    def generate_index(self) -> str:
+        """Return the page as HTML."""
+        return str(super().generate_index()).replace("</head>", _NO_MARGINS)
 
 
 class Painter:
@@ -81,7 +91,7 @@ class Painter:
         self._kaleido = self._wait(self._launch(browser), START_SECONDS)
 
     async def _launch(self, browser: str) -> Any:
-        opened = self._make(n=1, timeout=PAINT_SECONDS, mathjax=False, path=browser)
+        opened = self._make(n=1, timeout=PAINT_SECONDS, page_generator=_Paper(mathjax=False), path=browser)
         await opened.open()
         return opened
 
@@ -139,7 +149,8 @@ def to_image(
     if sheet.transparent:
         _take_ground(drawing)
     dense = sheet.dots / PIXELS_AN_INCH if image_format == "png" else 1
-    size = {"width": width, "height": drawing["layout"]["height"], "scale": sheet.zoom * dense}
+    zoom = sheet.width * PIXELS_AN_INCH / width  # the sheet's own, but for what the width in whole pixels leaves
+    size = {"width": width, "height": drawing["layout"]["height"], "scale": zoom * dense}
     return _PAINTER.paint(drawing, {"format": image_format, **size}, browser=find_browser())
 
 

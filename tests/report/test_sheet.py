@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zlib
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from fairpriv_core.records.record import RAW
 from fairpriv_core.report.draw import draw, least_height
 from fairpriv_core.report.export import fit_sheet, to_image
 from fairpriv_core.report.figure import FigureData, Reference
-from fairpriv_core.report.sheet import LEAST_POINTS, SHEETS
+from fairpriv_core.report.sheet import LEAST_POINTS, SHEETS, TEXT_PIXELS
 from tests.report import samples
 
 FIGURES = samples.every_figure()
@@ -42,6 +43,14 @@ def read_inches(pdf: bytes) -> tuple[float, float]:
     return float(found.group(1)) / 72, float(found.group(2)) / 72
 
 
+def read_zoom(pdf: bytes) -> float:
+    """Return how many points a pixel of the drawing takes on a PDF's first page: the product of its first scales."""
+    packed = re.search(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL)
+    assert packed is not None
+    of_page, _, of_drawing, *_ = re.findall(rb"([\d.]+) 0 0 -?[\d.]+ 0 [\d.]+ cm", zlib.decompress(packed.group(1)))
+    return float(of_page) * float(of_drawing)
+
+
 @pytest.mark.usefixtures("own_browser")
 def test_a_figure_for_a_column_is_as_wide_as_one() -> None:
     width, height = read_inches(to_image(FIGURES["trade_off"], "pdf", sheet=PAPER))
@@ -63,6 +72,15 @@ def test_no_text_is_too_small_to_read(name: str, sheet: Any) -> None:
     wanted = fit_sheet(FIGURES[name], sheet).points
     points = read_points(to_image(FIGURES[name], "svg", sheet=sheet).decode())
     assert points and min(points) >= wanted - 0.1 and wanted >= LEAST_POINTS
+
+
+@pytest.mark.usefixtures("own_browser")
+@pytest.mark.parametrize("sheet", SHEETS.values(), ids=SHEETS)
+def test_text_is_as_large_in_print_as_the_sheet_says(sheet: Any) -> None:
+    """A printer's margins would shrink the drawing, and its text below what can be read."""
+    pdf = to_image(FIGURES["trade_off"], "pdf", sheet=sheet)
+    assert read_inches(pdf)[0] == pytest.approx(sheet.width, abs=0.01)
+    assert TEXT_PIXELS * read_zoom(pdf) == pytest.approx(fit_sheet(FIGURES["trade_off"], sheet).points, rel=0.005)
 
 
 @pytest.mark.usefixtures("own_browser")
