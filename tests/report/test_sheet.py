@@ -60,6 +60,17 @@ def test_a_figure_for_a_column_is_as_wide_as_one() -> None:
 
 
 @pytest.mark.usefixtures("own_browser")
+@pytest.mark.parametrize("sheet", [PAPER, SLIDE])
+def test_a_picture_says_how_wide_it_is(sheet: Any) -> None:
+    """A slide or a document takes a picture that does not at 72 dots an inch: almost three times as wide as a slide."""
+    picture = Image.open(io.BytesIO(to_image(FIGURES["trade_off"], "png", sheet=sheet)))
+    across, up = picture.info["dpi"]
+    assert across == up == pytest.approx(sheet.dots, abs=0.1)
+    assert picture.width / across == pytest.approx(sheet.width, abs=0.02)
+    picture.load()
+
+
+@pytest.mark.usefixtures("own_browser")
 def test_a_figure_for_a_slide_fills_it() -> None:
     width, height = read_inches(to_image(FIGURES["trade_off"], "pdf", sheet=SLIDE))
     assert width == pytest.approx(13.33, abs=0.03) and width / height == pytest.approx(16 / 9, abs=0.01)
@@ -115,6 +126,21 @@ def test_a_caption_stands_in_the_picture_where_it_is_wanted_and_raw_numbers_are_
     assert all(word in read(figure, caption=False) for word in ending), "raw numbers say so"
     public = replace(figure, raw=False, caption="Nothing of it is raw.")
     assert "publish" not in read(public, caption=False) and "Nothing of" not in read(public, caption=False)
+
+
+def test_two_panels_stand_beside_each_other_on_a_slide_and_below_each_other_in_a_column() -> None:
+    figure = FIGURES["trade_off"]
+    assert len(figure.panels) == 2
+    width, height = SLIDE.pixels
+    wide, tall = (draw(figure, width=width, height=height, across=across)["layout"] for across in (SLIDE.across, False))
+    assert wide["xaxis"]["domain"][1] < wide["xaxis2"]["domain"][0] and "domain" not in wide["yaxis"]
+    assert wide["xaxis"]["title"]["text"] == wide["xaxis2"]["title"]["text"] and wide["xaxis"]["showticklabels"]
+    assert tall["yaxis2"]["domain"][1] < tall["yaxis"]["domain"][0] and "domain" not in tall["xaxis"]
+    assert not PAPER.across and not SHEETS["screen"].across
+    caption = replace(figure, caption="")
+    assert least_height(caption, caption=True, width=720, across=True) < least_height(caption, caption=True, width=720)
+    bars = FIGURES["groups_positive_rate"]
+    assert draw(bars, across=True) == draw(bars), "bars of one panel stay as they are"
 
 
 def test_what_is_too_tall_for_a_slide_gets_smaller_text_and_what_cannot_be_read_is_refused() -> None:
