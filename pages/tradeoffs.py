@@ -8,7 +8,7 @@ from fairpriv_core.report.frontier import find_best
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.headline import show_points_headline
-from pages.widgets.shared.state import enter, publish
+from pages.widgets.shared.state import enter, publish, set_shown
 from pages.widgets.tradeoffs.explore import show_explore
 from pages.widgets.tradeoffs.points import choose_wanted, show_epsilon, show_picked
 from pages.widgets.tradeoffs.questions import Answers, choose_question, find_answers
@@ -67,6 +67,7 @@ def _show_found(store: RunStore, view: str, found: dict[str, dict[str, Answers]]
         return
     charts = st.container()  # what is wanted is asked below them, and shaded in them
     rows = [row for own in claims.values() for row in own]
+    set_shown(rows)
     with top:
         show_points_headline(store, rows)
     best = [row for own in claims.values() for row in find_best(own)]
