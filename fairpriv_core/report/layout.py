@@ -335,12 +335,8 @@ def build_axes(figure: FigureData, wide: int, height: int, *, across: bool) -> d
         y = {**_options(panel.y, _y_values(figure, index)), "anchor": f"x{suffix}"}
         y |= _fix_range(figure, panel.y, "y", index)
         axes[f"yaxis{suffix}"] = y | {"title": {"text": rich(panel.y.label)}}
-        if across:
-            axes[f"xaxis{suffix}"] |= {"domain": _cut_share(index, size[0] / wide, count)}
-        else:
-            axes[f"yaxis{suffix}"] |= {
-                "domain": [1.0 - end for end in _cut_share(index, size[1] / height, count)][::-1]
-            }
+        low, high = _cut_share(index, size[0] / wide if across else size[1] / height, count)
+        axes[f"{'x' if across else 'y'}axis{suffix}"] |= {"domain": [low, high] if across else [1.0 - high, 1.0 - low]}
     if figure.horizontal:
         axes["yaxis"] |= {"autorange": "reversed", "showgrid": False}
         axes["xaxis"] |= {"rangemode": "tozero"}
@@ -362,10 +358,10 @@ def build_axes(figure: FigureData, wide: int, height: int, *, across: bool) -> d
     return axes
 
 
-def _cut_share(index: int, share: float, count: int) -> list[float]:
+def _cut_share(index: int, share: float, count: int) -> tuple[float, float]:
     """Return where the panel called `index` begins and ends, of 1.0, where each of `count` has this share."""
     start = index * (1.0 - share) / max(1, count - 1)
-    return [start, min(1.0, start + share)]
+    return start, min(1.0, start + share)
 
 
 def _build_scene(figure: FigureData) -> dict[str, Any]:

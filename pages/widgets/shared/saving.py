@@ -13,6 +13,7 @@ from fairpriv_core.report.export import ImageFormat, find_browser, fit_sheet, to
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.sheet import SHEETS, Sheet
 from fairpriv_core.report.styles import ThemeName
+from pages.widgets.shared.public import without_note
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.session import theme_name
 
@@ -36,7 +37,7 @@ def offer_downloads(figure: FigureData, key: str) -> None:
 def _offer_images(figure: FigureData, key: str) -> None:
     """Draw what an image is made for and how it looks, then its forms, and the caption that it goes without."""
     name = _choose_name(key)
-    figure, sheet = _choose_look(figure, name, key)
+    figure, sheet = _choose_look(figure if name == _SCREEN else without_note(figure), name, key)
     theme = theme_name() if name == _SCREEN else "light"
     part = "" if name == _SCREEN else f"-{name}"
     fits = attempt(lambda: fit_sheet(figure, sheet)) is not None
