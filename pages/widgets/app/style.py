@@ -50,7 +50,7 @@ _RULES = """
   .stMainBlockContainer h1 { font-size: 1.6rem; }
   .st-key-strip { min-height: 9.5rem; }
   .st-key-headline_place { min-height: 13rem; }
-  .st-key-report_bar { min-height: 10.25rem; }
+  .st-key-report_bar { min-height: 6rem; }
   .stElementContainer.st-key-view { min-height: 6rem; }
   .stElementContainer.st-key-card { min-height: 12.75rem; }
 }
