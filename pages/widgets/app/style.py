@@ -37,6 +37,7 @@ _RULES = """
 .stElementContainer:is(%(buttons)s) { min-height: 3.75rem; }
 .stElementContainer.st-key-card { min-height: 6rem; }
 .st-key-headline_place { min-height: 8.5rem; }
+.stElementContainer:has([data-testid="stProgress"]) { min-height: 2.5rem; }
 .st-key-run_numbers { min-height: 4.75rem; }
 .st-key-strip p { line-height: 1.5; overflow-wrap: anywhere; }
 .stApp [data-testid="stMarkdownContainer"] table { display: block; max-width: 100%%; overflow-x: auto; }
