@@ -10,10 +10,11 @@ from fairpriv_core.report.tables import TableRow, varied_settings
 from pages.widgets.compare.comparison import show_comparison
 from pages.widgets.shared.finished import open_rows
 from pages.widgets.shared.frame import go_to
+from pages.widgets.shared.headline import hold_headline
 from pages.widgets.shared.picks import choose_runs, choose_usual, settle_runs
 from pages.widgets.shared.run_table import FILTERS, MOST_CHOSEN, choose_rows, name_row, show_table
 from pages.widgets.shared.sentences import plain
-from pages.widgets.shared.state import choose, enter, publish
+from pages.widgets.shared.state import choose, enter, publish, value
 from pages.widgets.train.clone import offer_clone
 
 
@@ -25,9 +26,9 @@ def show() -> None:
     if opened is None:
         return
     store, rows = opened
-    top = st.container()  # the headline, on what is chosen below
     choose_usual(rows)
     settle_runs(rows, MOST_CHOSEN)
+    top = hold_headline() if len(value("runs")) > 1 else st.container()  # on what is chosen below
     with st.container(horizontal=True, vertical_alignment="center", key="compare_filters"):
         shown = choose_rows(rows)
         st.caption(_count(shown, rows))

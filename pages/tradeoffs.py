@@ -7,8 +7,8 @@ import streamlit as st
 from fairpriv_core.report.frontier import find_best
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
-from pages.widgets.shared.headline import show_points_headline
-from pages.widgets.shared.state import enter, publish
+from pages.widgets.shared.headline import hold_headline, show_points_headline
+from pages.widgets.shared.state import enter, publish, set_shown
 from pages.widgets.tradeoffs.explore import show_explore
 from pages.widgets.tradeoffs.points import choose_wanted, show_epsilon, show_picked
 from pages.widgets.tradeoffs.questions import Answers, choose_question, find_answers
@@ -60,13 +60,14 @@ def show() -> None:
 
 def _show_found(store: RunStore, view: str, found: dict[str, dict[str, Answers]]) -> None:
     """Draw what was found: the filters, the chosen view, the picked points, the inverse question."""
-    top = st.container()  # the headline, on what is chosen below
+    top = hold_headline()  # on what is chosen below
     topic, answers, claims = choose_question(found)
     if not claims:
-        st.info("No run matches these filters. Remove one.", icon=":material/filter_alt:")
+        top.info("No run matches these filters. Remove one.", icon=":material/filter_alt:")
         return
     charts = st.container()  # what is wanted is asked below them, and shaded in them
     rows = [row for own in claims.values() for row in own]
+    set_shown(rows)
     with top:
         show_points_headline(store, rows)
     best = [row for own in claims.values() for row in find_best(own)]

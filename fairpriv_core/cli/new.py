@@ -106,7 +106,7 @@ def method(name: str, as_json: bool) -> None:
     contract = f"./fairpriv test tests/methods/test_contract.py -k {name}"
     text = (
         f"wrote {', '.join(written)}.\nIt is DP-SGD until you change it. Its contract: {contract}\n"
-        "What is left to do stands in CONTRIBUTING.md under 'To add a method'."
+        "CONTRIBUTING.md says what is left to do, under 'To add a method'."
     )
     print_answer(Answer({"name": name, "files": written, "contract": contract}, text), as_json)
 

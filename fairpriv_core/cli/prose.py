@@ -14,7 +14,7 @@ _SHOWN = "attacks find a lower bound; 0 says that they found nothing, not that t
 NOT_PRIVATE = "not private: it promises nothing that an attack could be held against"
 _BY = {
     "released": "numbers that had been released: the choice costs nothing more",
-    "noisy": "gaps with noise, paid for in the ledger",
+    "noisy": "gaps with noise, counted in the ledger",
     "raw": "raw numbers on protected data",
 }
 _GIVEN = "What a run's epsilon takes as given, such as which rows were left out, these sums take as given too."

@@ -130,7 +130,7 @@ def _guess_texts(name: str, coded: Codes, present: int, distinct: int) -> Column
         return _leave_out(name, "text", f"column '{name}' seems to hold free text and is not used.")
     reason, public = _find_odd_texts(name, coded.values)
     if distinct > MOST_CATEGORIES:
-        most = f"the {MOST_CATEGORIES} most frequent are told apart."
+        most = f"the {MOST_CATEGORIES} most frequent are kept apart."
         reason = reason or f"column '{name}' has {distinct:,} values; {most}"
         public = public or f"column '{name}' has more than {MOST_CATEGORIES} values; {most}"
     mixed = any(_is_number(value) for value in coded.values) and not all(map(_is_number, coded.values))

@@ -436,7 +436,7 @@ def _choose_classes(spec: DataSpec, label: Label, declared: Declared) -> tuple[s
         return _choose_positive(spec, label)
     if len(values) > MOST_CLASSES:
         raise BadInput(
-            f"label '{label.column.name}' has {len(values):,} values; at most {MOST_CLASSES} can be told apart.",
+            f"label '{label.column.name}' has {len(values):,} values; at most {MOST_CLASSES} can be kept apart.",
             field="label",
         )
     return "", values

@@ -310,7 +310,7 @@ def _read_payment(said: Any, source: str) -> Payment | None:
         checks.open_unit(delta=delta)
         return Payment(None, release, float(noise), float(delta))
     raise BadInput(
-        f"a schema whose values are paid for needs a table [paid] with share = 0.1 or the like, got {said}.",
+        f"a schema whose values are measured with noise needs a table [paid] with share = 0.1 or the like, got {said}.",
         field="schema",
     )
 
@@ -353,9 +353,7 @@ def _check_column(column: ColumnSchema) -> None:
     """Raise BadInput where what is said of a column does not go together."""
     name = column.name
     if column.type == "text" and column.role == "feature":
-        raise _refuse(
-            name, "role", 'left out: free text is no feature; type = "category" tells values apart', "feature"
-        )
+        raise _refuse(name, "role", 'left out: free text is no feature; type = "category" keeps its values', "feature")
     if column.part == "age" and read_date(column.at, "ymd") is None:
         raise _refuse(name, "at", "the day on which the age is taken, such as 2026-01-01", column.at)
     if column.cut and column.role not in ("label", "sensitive"):

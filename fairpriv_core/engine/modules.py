@@ -121,7 +121,8 @@ def hash_sources(reference: str) -> str:
         files = [(Path(spec.origin).parent, Path(spec.origin))]
     if not files:
         raise BadInput(
-            f"network '{reference}' is in '{spec.name}', which has no Python sources to tell it by.", field="network"
+            f"network '{reference}' is in '{spec.name}', which has no Python sources to identify it by.",
+            field="network",
         )
     digest = hashlib.sha256()
     for root, path in files:

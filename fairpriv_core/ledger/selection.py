@@ -208,7 +208,9 @@ def _choose_noisily(
     posting = _posting(candidates, mechanism.events, None)
     if index is None:
         store.ledger.pay(posting, {}, store.payer)
-        raise RunFailed("a group has fewer than 30 noisy rows, too few to choose by; its noisy size is paid for.")
+        raise RunFailed(
+            "a group has fewer than 30 noisy rows, too few to choose by; what its noisy size costs is spent."
+        )
     found = {
         **_state(candidates, index, criterion.delta, posting.entry),
         "request": request,

@@ -48,7 +48,7 @@ class DpIsSgd(NoisySums):
     rate_cap: float = parameter(
         1.6,
         "Largest rate q_max",
-        "In units of batch size / rows. Every step is paid for at this rate; smaller groups stay under-sampled.",
+        "In units of batch size / rows. Accounting takes this rate for every step; smaller groups stay under-sampled.",
         low=1.0,
         high=100.0,
         log=True,
@@ -101,7 +101,7 @@ class DpIsSgd(NoisySums):
         """Why the published variant has no epsilon; None for the proved variant."""
         if self.proved:
             return None
-        return "The published accounting does not pay for the group sizes, which set the sampling rates without noise."
+        return "The published accounting leaves out the group sizes, which set the sampling rates without noise."
 
     def assumptions(self) -> tuple[str, ...]:
         """What epsilon takes as given."""

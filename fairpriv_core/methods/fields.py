@@ -274,7 +274,7 @@ def surrogate() -> Any:
     return parameter(
         SURROGATES[0],
         "Surrogate h",
-        "What stands for a decision in training: the positive label's probability, or its logit, of which C_p = 10 and "
+        "What training takes for a decision: the positive label's probability, or its logit, of which C_p = 10 and "
         "C_d = 5 are usual sizes.",
         choices=SURROGATES,
         expert=True,

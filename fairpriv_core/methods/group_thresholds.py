@@ -71,7 +71,7 @@ class GroupThresholds(FitsAlone):
     gap_target: float = parameter(
         0.04,
         "Gap aimed at",
-        "Largest difference between any two groups, on the training rows as far as the counts tell.",
+        "Largest difference between any two groups, on the training rows as far as the counts show.",
         low=0.0,
         high=1.0,
         log=True,

@@ -54,7 +54,7 @@ class GroupThresholdsRecord(AveragedSums, FitsMany):
         needs_group_at_prediction=True,
     )
 
-    gap_target: float = fields.gap_aimed_at("thresholds of fewest errors within it, as far as the noisy counts tell")
+    gap_target: float = fields.gap_aimed_at("thresholds of fewest errors within it, as far as the noisy counts show")
     share_counts: float = fields.share_of_budget(0.15, "counts", "the score's counts by group and label")
     noise_counts: float | None = fields.noise_multiplier("Count noise σ_c", "the running counts' shift")
 

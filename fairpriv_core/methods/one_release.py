@@ -84,7 +84,7 @@ class OneRelease(FitsMany):
     gap_target: float = parameter(
         0.04,
         "Gap aimed at",
-        "Largest difference between any two groups, on the training rows as far as the release tells. It binds where "
+        "Largest difference between any two groups, on the training rows as far as the release shows. It binds where "
         "the plain model's is larger.",
         low=0.0,
         high=1.0,

@@ -69,7 +69,7 @@ class OneReleaseRecord(AveragedSums, FitsMany):
         ),
     )
 
-    gap_target: float = fields.gap_aimed_at("the smallest multiplier that meets it, as far as the release tells")
+    gap_target: float = fields.gap_aimed_at("the smallest multiplier that meets it, as far as the release shows")
     multiplier_max: float = fields.multiplier_max(1.0)
     share_counts: float = fields.share_of_budget(0.05, "counts", "rows by group, label and first decision")
     share_flips: float = fields.share_of_budget(0.1, "flips", "the points at which rows change their decision")
@@ -403,5 +403,5 @@ def _read_given(train: Dataset, training: Training) -> Told | None:
         return None
     before, now = training.given["notion"], training.notion.name
     if before != now:
-        raise BadInput(f"the release was made for {before}, and tells nothing of {now}.", field="notion")
+        raise BadInput(f"the release was made for {before}, and says nothing about {now}.", field="notion")
     return Told.read(training.given, train.groups)

@@ -29,7 +29,7 @@ LEVEL = 0.95
 LEAST_ROWS = 30
 LEAST_DEVIATIONS = 5.0
 STATEMENT = (
-    "From noisy joint counts alone, paid for within epsilon. Intervals hold for the population with about 95 % chance "
+    "From noisy joint counts alone, within epsilon. Intervals hold for the population with about 95 % chance "
     "each: they cover the noise and the sampling of the test rows. Of a group with too few noisy rows nothing is "
     "shown; where its size is near that limit, an interval that is shown holds with about 80 % chance."
 )

@@ -18,7 +18,8 @@ from fairpriv_core.report.layout import (
     build_caption,
     build_notes,
     build_shapes,
-    panel_height,
+    goes_across,
+    panel_size,
     plot_height,
     rich,
 )
@@ -44,30 +45,31 @@ def draw(
     caption: bool = False,
     width: int = WIDTH,
     height: int | None = None,
+    across: bool = False,
 ) -> Drawing:
     """Return `figure` drawn in `theme`, as Plotly's JSON; with `caption` its caption stands below the plot.
 
     The drawing takes any width; `width` in pixels only guides line breaks. It has a height of its own, or is `height`
-    pixels high, but for what `least_height` leaves to what is drawn. Zoom stays over redraws: `uirevision` is the
-    figure's name. `plotly.graph_objects.Figure(drawing)` is the same; its checks of every property take far longer
-    than the drawing and are left to the tests.
+    pixels high, but for what `least_height` leaves to what is drawn; `across` sets two panels beside each other. Zoom
+    stays over redraws: `uirevision` is the figure's name. `plotly.graph_objects.Figure(drawing)` is the same; its
+    checks of every property take far longer than the drawing and are left to the tests.
     """
     colors = THEMES[theme]
-    room = _measure(figure, colors, caption=caption, width=width, height=height)
+    room = _measure(figure, colors, caption=caption, width=width, height=height, across=across)
     traces = _name_once([trace for series in figure.series for trace in build_traces(series, colors)])
     _wrap_names(traces, room, horizontal=figure.horizontal)
     layout = {
         "template": _template(colors),
         "uirevision": figure.name,
-        **build_axes(figure, room.plot),
+        **build_axes(figure, room.wide, room.plot, across=room.across),
         **_frame(figure, colors, room),
     }
     return {"data": _to_json(traces), "layout": _to_json(layout)}
 
 
-def least_height(figure: FigureData, *, caption: bool, width: int) -> int:
+def least_height(figure: FigureData, *, caption: bool, width: int, across: bool = False) -> int:
     """Return how many pixels high a drawing has to be for nothing in it to lie on something else."""
-    room = _measure(figure, THEMES["light"], caption=caption, width=width, height=0)
+    room = _measure(figure, THEMES["light"], caption=caption, width=width, height=0, across=across)
     return room.top + room.plot + room.bottom
 
 
@@ -97,10 +99,14 @@ class _Room:
     bottom: int
     wide: int
     plot: int
+    across: bool
     note: list[dict[str, Any]]
 
 
-def _measure(figure: FigureData, colors: Theme, *, caption: bool, width: int, height: int | None) -> _Room:
+def _measure(
+    figure: FigureData, colors: Theme, *, caption: bool, width: int, height: int | None, across: bool
+) -> _Room:
+    across = across and goes_across(figure)
     title = tuple(textwrap.wrap(figure.title, min(TITLE_CHARACTERS, (width - 24) // _TITLE_LETTER)))
     left, right = _left_margin(figure, width), 18
     wide = width - left - right
@@ -110,24 +116,26 @@ def _measure(figure: FigureData, colors: Theme, *, caption: bool, width: int, he
     below = _BOTTOM + (_LEGEND_ROW * _legend_rows(legend, wide) + 10 if len(legend) > 1 else 0)
     note = build_caption(figure, colors, below=below, width=wide) if caption else []
     bottom = below + sum(LINE_HEIGHT * (1 + each["text"].count("<br>")) + 12 for each in note)
-    own = _own_height(figure, width)
+    own = _own_height(figure, width, across=across)
     if height is not None:
         own = max(height - top - bottom, own if figure.horizontal else round(_SQUEEZED * own))
-    return _Room(title, left, right, top, bottom, wide, own, note)
+    return _Room(title, left, right, top, bottom, wide, own, across, note)
 
 
-def _own_height(figure: FigureData, width: int) -> int:
+def _own_height(figure: FigureData, width: int, *, across: bool) -> int:
     """Return the plot's own height; of lying bars with room for names of several lines."""
     names = {str(name) for series in figure.series for name in series.x} if figure.horizontal else ()
     rows = [len(textwrap.wrap(name, _category_letters(width))) for name in names]
-    return max(plot_height(figure), sum(8 + 18 * count for count in rows) if max(rows, default=0) > 1 else 0)
+    return max(
+        plot_height(figure, across=across), sum(8 + 18 * count for count in rows) if max(rows, default=0) > 1 else 0
+    )
 
 
 def _frame(figure: FigureData, colors: Theme, room: _Room) -> dict[str, Any]:
     """Return title, margins, legend, notes and height."""
     legend = len(_legend_names(figure)) > 1
     pad = {"t": 14 + 10 * (len(room.title) - 1), "l": 12}
-    notes = build_notes(figure, colors, panel_height(figure, room.plot), room.wide)
+    notes = build_notes(figure, colors, panel_size(figure, room.wide, room.plot, across=room.across))
     return {
         "title": {"text": "<br>".join(rich(row) for row in room.title), "pad": pad},
         "height": room.top + room.plot + room.bottom,

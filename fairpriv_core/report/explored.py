@@ -11,7 +11,7 @@ from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.figure import Axis, FigureData, Panel, Series
 from fairpriv_core.report.figures import GroupRates, group_bars
-from fairpriv_core.report.frontier import ACCURACY, Wanted, draw_ends
+from fairpriv_core.report.frontier import ACCURACY, END_NAMES, Wanted, draw_end, draw_ends
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.text import epsilon_text, number_text, percent_text, points_text
@@ -84,10 +84,11 @@ def draw_explored(
         x=Axis(f"{notion} gap", "percentage points"),
         panels=(Panel(ACCURACY),),
         series=(*_draw_ends(newest, plain), _draw_path(trail), _draw_newest(newest, waiting=waiting)),
-        caption=f"{said} {RAW}" if newest.is_raw else said,
+        caption=f"{wanted.said} {said}{f' {RAW}' if newest.is_raw else ''}",
         alt=f"{_name(newest)}: accuracy {percent_text(newest.accuracy)}, gap {points_text(newest.gap)}.",
         raw=newest.is_raw,
         regions=(wanted.shade(),),
+        shaded=wanted.said,
     )
 
 
@@ -96,7 +97,7 @@ def _draw_ends(newest: Explored, plain: TableRow | None) -> list[Series]:
     ends = draw_ends(plain, 0)
     if ends or constant is None:
         return ends
-    return [Series("constant", "points", (0.0,), (100 * constant,), style="muted", text=("constant answer",))]
+    return [draw_end(END_NAMES[0], 0.0, 100 * constant, 0)]
 
 
 def _draw_path(trail: Sequence[Explored]) -> Series:

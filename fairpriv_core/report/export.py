@@ -6,7 +6,9 @@ import asyncio
 import atexit
 import os
 import shutil
+import struct
 import threading
+import zlib
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import TimeoutError as Overdue
 from dataclasses import replace
@@ -25,7 +27,18 @@ from fairpriv_core.report.styles import ThemeName
 START_SECONDS = 30.0
 PAINT_SECONDS = 30.0
 ImageFormat = Literal["png", "svg", "pdf"]
+_HEADER_END = 33  # of a PNG: its signature and the chunk with its size
+#: Kaleido prints a PDF with margins of 0.1 inch, for which the browser shrinks the drawing and its text
+_NO_MARGINS = "<style>@page { margin: 0 } img { display: block }</style></head>"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+class _Paper:
+    """The page that Kaleido draws on, printed as large as the drawing."""
+
+    def generate_index(self) -> str:
+        """Return the page as HTML."""
+        return str(kaleido.PageGenerator(mathjax=False).generate_index()).replace("</head>", _NO_MARGINS)
 
 
 class Painter:
@@ -81,7 +94,7 @@ class Painter:
         self._kaleido = self._wait(self._launch(browser), START_SECONDS)
 
     async def _launch(self, browser: str) -> Any:
-        opened = self._make(n=1, timeout=PAINT_SECONDS, mathjax=False, path=browser)
+        opened = self._make(n=1, timeout=PAINT_SECONDS, page_generator=_Paper(), path=browser)
         await opened.open()
         return opened
 
@@ -135,17 +148,28 @@ def to_image(
         raise BadInput(f"format must be one of png, svg, pdf, got '{image_format}'.", field="format")
     shown, sheet = _write_below(figure, sheet), fit_sheet(figure, sheet)
     width, height = sheet.pixels
-    drawing = draw(shown, theme=theme, caption=True, width=width, height=height)
+    drawing = draw(shown, theme=theme, caption=True, width=width, height=height, across=sheet.across)
     if sheet.transparent:
         _take_ground(drawing)
     dense = sheet.dots / PIXELS_AN_INCH if image_format == "png" else 1
-    size = {"width": width, "height": drawing["layout"]["height"], "scale": sheet.zoom * dense}
-    return _PAINTER.paint(drawing, {"format": image_format, **size}, browser=find_browser())
+    zoom = sheet.width * PIXELS_AN_INCH / width  # the sheet's own, but for what the width in whole pixels leaves
+    size = {"width": width, "height": drawing["layout"]["height"], "scale": zoom * dense}
+    image = _PAINTER.paint(drawing, {"format": image_format, **size}, browser=find_browser())
+    return _say_density(image, sheet.dots) if image_format == "png" else image
+
+
+def _say_density(png: bytes, dots: int) -> bytes:
+    """Return a PNG that says how many dots an inch has: a document or a slide takes it as wide as the sheet is."""
+    per_metre = round(dots / 0.0254)
+    chunk = b"pHYs" + struct.pack(">IIB", per_metre, per_metre, 1)
+    framed = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    return png[:_HEADER_END] + framed + png[_HEADER_END:]
 
 
 def fit_sheet(figure: FigureData, sheet: Sheet) -> Sheet:
     """Return the sheet with text as small as the figure needs; BadInput where it could not be read."""
-    return make_room(sheet, least_height(_write_below(figure, sheet), caption=True, width=sheet.pixels[0]))
+    shown, (width, _) = _write_below(figure, sheet), sheet.pixels
+    return make_room(sheet, least_height(shown, caption=True, width=width, across=sheet.across))
 
 
 def _write_below(figure: FigureData, sheet: Sheet) -> FigureData:

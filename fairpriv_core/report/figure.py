@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -52,7 +52,7 @@ class Series:
         text: what stands beside each point ("" for nothing) or in each cell, or empty. hover: what a pointer on it is
             told, or empty.
         keys: what each point stands for, such as its runs, given to whoever picks it; or empty.
-        labelled: the name stands at the line's end instead of in the legend.
+        labelled: the name stands at the line's end, or beside its points, instead of in the legend.
         faint: drawn behind the others, without band and legend: there to compare with.
         hollow: which points are open and faint, or empty.
     """
@@ -117,7 +117,7 @@ class FigureData:
         own: what of the caption is of this figure alone, where a page says once what holds for several.
         alt: what a person who does not see the figure is told.
         raw: computed on protected data without noise; every export says so.
-        regions: what is shaded, behind everything.
+        regions: what is shaded, behind everything. shaded: the sentence of the caption that says what it means.
     """
 
     name: str
@@ -133,6 +133,11 @@ class FigureData:
     z: Axis | None = None
     own: str = ""
     regions: tuple[Region, ...] = ()
+    shaded: str = ""
+
+    def without_regions(self) -> FigureData:
+        """Return the figure without what is shaded, and without what its caption says of it."""
+        return replace(self, regions=(), shaded="", caption=self.caption.replace(f"{self.shaded} ", "", 1))
 
 
 def decimate(

@@ -15,7 +15,7 @@ from fairpriv_core.report.heatmap import find_varying
 from fairpriv_core.report.mixing import CAPTION, draw_mixing_line, find_plain
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import REPLAYED, TableRow
-from fairpriv_core.text import number_text, percent_text, points_text
+from fairpriv_core.text import delta_text, number_text, percent_text, points_text
 
 Triple = tuple[float, float, float]
 MOST_DOMINATED = 600
@@ -23,6 +23,8 @@ _MOST_WHISKERS = 24
 _MOST_LABELS = 60
 _MOST_JOINED = 120
 ACCURACY = Axis("Accuracy", "%")
+#: what stands at the ends of the mixing line
+END_NAMES = ("one answer for all", "no privacy, no fairness")
 
 
 @dataclass(frozen=True)
@@ -41,14 +43,15 @@ class Claim:
 
     @property
     def short(self) -> str:
-        """The claim as a panel's title, which fits a phone."""
-        return self._describe({"attribute": "Attribute", "record": "Record", None: "Not private"}[self.threat_model])
+        """The claim as a panel's title, which fits a phone and a paper's column."""
+        what = {"attribute": "Attribute", "record": "Record", None: "Not private"}
+        return self._describe(what[self.threat_model], published="not proved")
 
-    def _describe(self, what: str) -> str:
+    def _describe(self, what: str, *, published: str = "published, not proved") -> str:
         if self.threat_model is None:
             return what
-        how = "published, not proved" if self.variant == "published" else "proved"
-        return f"{what} · {how}" + ("" if self.delta is None else f" · δ = {self.delta:g}")
+        how = published if self.variant == "published" else "proved"
+        return f"{what} · {how}" + ("" if self.delta is None else f" · δ = {delta_text(self.delta)}")
 
 
 def group_by_claim(rows: Iterable[TableRow]) -> dict[Claim, list[TableRow]]:
@@ -116,6 +119,12 @@ class Wanted:
     accuracy: float
     gap: float
 
+    @property
+    def said(self) -> str:
+        """What is asked for, as a caption says of what is shaded."""
+        least, most = f"{100 * self.accuracy:g} %", f"{100 * self.gap:g} percentage points"
+        return f"Shaded: accuracy of at least {least} and a gap of at most {most}."
+
     def shade(self, panel: int = 0) -> Region:
         """Return the corner of a chart of accuracy (%) over gap (percentage points) that has both."""
         return Region(panel, x=(None, 100 * self.gap), y=(100 * self.accuracy, None))
@@ -160,11 +169,12 @@ def frontier(
         x=Axis(f"{notion} gap", "percentage points"),
         panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
         series=tuple(series),
-        caption=f"{said}{_say_seeds(claims, series)} {RAW}",
+        caption=f"{said}{_say_seeds(claims, series)} {f'{wanted.said} ' if wanted else ''}{RAW}",
         own=said,
         alt=_describe(claims, f"Accuracy against {notion.lower()} gap on {dataset}"),
         raw=True,
         regions=() if wanted is None else tuple(wanted.shade(panel) for panel in range(len(shown))),
+        shaded="" if wanted is None else wanted.said,
     )
 
 
@@ -222,8 +232,10 @@ class _Curves:
         joined = [*best, *beaten] if len(best) + len(beaten) <= _MOST_JOINED else best
         series = []
         for name, own in _by_method(joined).items():
-            for (budget, evaluated), at in _by_budget(own).items():
-                label = f"ε = {budget:g}{', evaluated' if evaluated else ''}" if budget and named else ""
+            curves = _by_budget(own)
+            for (budget, evaluated), at in curves.items():
+                both = evaluated and (budget, False) in curves
+                label = f"ε = {budget:g}{', evaluated' if both else ''}" if budget and named else ""
                 series.append(self._draw_curve(name, self._order(at), keys, label=label, whiskers=len(best)))
         clouds = [row for row in beaten if len(joined) == len(best)]
         return series + [
@@ -252,9 +264,15 @@ class _Curves:
 def draw_ends(plain: TableRow | None, panel: int) -> list[Series]:
     """Return the mixing line with names at its ends; [] where there is none."""
     return [
-        replace(line, kind="points", text=("constant answer", "no privacy, no fairness"))
+        part
         for line in draw_mixing_line(plain, panel)
+        for part in (line, *(draw_end(*end, panel) for end in zip(END_NAMES, line.x, line.y, strict=True)))
     ]
+
+
+def draw_end(name: str, gap: float | str, accuracy: Value, panel: int) -> Series:
+    """Return one end of the mixing line, with its name beside it and not in the legend."""
+    return Series(name, "points", (gap,), (accuracy,), style="muted", panel=panel, text=(name,), labelled=True)
 
 
 def _draw(method: str, rows: Sequence[TableRow], panel: int, details: Mapping[str, str]) -> Series:

@@ -19,6 +19,8 @@ LINE_HEIGHT = 15
 HEADER_ROW = 18
 _ROOM = 0.2  # of the plot's width, for the label of a vertical line
 PANEL_GAP = 44
+_SIDE_GAP = 88  # between panels that stand beside each other: room for the axis of the right one
+_BESIDE = {"line", "points", "cloud"}  # kinds of series whose panels can stand beside each other
 MAX_TICKS = 8
 _NARROW = 440.0  # pixels: the narrowest plot beside another one, for which labels are placed
 _PAD = 0.07  # of what is drawn, around it where labels need to know the axes' ends
@@ -82,17 +84,30 @@ def _shade(figure: FigureData, place: int, theme: Theme) -> list[Note]:
     return drawn
 
 
-def build_notes(figure: FigureData, theme: Theme, panel_height: float, width: float) -> list[Note]:
-    """Return every text that is written into the panels; `panel_height` and the plot's `width` are in pixels."""
+def goes_across(figure: FigureData) -> bool:
+    """Return whether a figure's panels can stand beside each other, where a sheet is wide and low."""
+    return len(figure.panels) == 2 and {series.kind for series in figure.series} <= _BESIDE
+
+
+def panel_size(figure: FigureData, wide: float, plot: float, *, across: bool) -> tuple[float, float]:
+    """Return width and height of one panel in pixels, of a plot that has all panels, below or beside each other."""
+    count = len(figure.panels)
+    if across:
+        return (wide - _SIDE_GAP * (count - 1)) / count, plot
+    return wide, (plot - PANEL_GAP * (count - 1)) / count
+
+
+def build_notes(figure: FigureData, theme: Theme, size: tuple[float, float]) -> list[Note]:
+    """Return every text that is written into the panels; `size` is a panel's width and height in pixels."""
     labels = [
         _label(figure, reference, _vertical_order(figure, index), theme)
         for index, reference in enumerate(figure.references)
     ]
     titles = [_panel_title(index, panel.title) for index, panel in enumerate(figure.panels) if panel.title]
     panels = range(len(figure.panels))
-    names = [note for index in panels for note in _line_names(figure, index, panel_height, theme)]
-    size = min(_NARROW, width), panel_height
-    beside = [note for index in panels for note in _point_names(figure, index, size, theme)]
+    names = [note for index in panels for note in _line_names(figure, index, size[1], theme)]
+    narrow = min(_NARROW, size[0]), size[1]
+    beside = [note for index in panels for note in _point_names(figure, index, narrow, theme)]
     return [*labels, *titles, *names, *beside]
 
 
@@ -169,7 +184,9 @@ def _panel_title(index: int, title: str) -> Note:
 def _line_names(figure: FigureData, panel: int, height: float, theme: Theme) -> list[Note]:
     """Return the names of labelled lines beside their ends, moved apart where they would overlap."""
     here = [series for series in figure.series if series.panel == panel]
-    ends = [(end[1], end[0], series.name) for series in here if series.labelled and (end := _last_point(series))]
+    ends = [
+        (end[1], end[0], series.name) for series in here if _is_named_at_end(series) and (end := _last_point(series))
+    ]
     if not ends:
         return []
     low, high = _find_span(figure, figure.panels[panel].y, "y", panel)
@@ -189,6 +206,10 @@ def _line_names(figure: FigureData, panel: int, height: float, theme: Theme) -> 
         text = {"text": rich(shorten(name)), "font": {"size": 12}, "ay": -rise, "xanchor": "left"}
         notes.append({**at, **leader, **text})
     return notes
+
+
+def _is_named_at_end(series: Series) -> bool:
+    return series.labelled and not series.text
 
 
 def _point_names(figure: FigureData, panel: int, size: tuple[float, float], theme: Theme) -> list[Note]:
@@ -211,6 +232,7 @@ def _point_names(figure: FigureData, panel: int, size: tuple[float, float], them
         for pair in pairwise(drawn[index])
     ]
     lines += [(to_pixels(*start), to_pixels(*end)) for series in here for start, end in _whiskers(series)]
+    lines += [(to_pixels(*start), to_pixels(*end)) for start, end in _edges(figure, panel, theme)]
     marks = [point for index, series in enumerate(here) if series.kind != "line" for point in drawn[index]]
     named = [(x, y, text) for series in here for x, y, text in _texts(series)]
     places = place_labels([(to_pixels(x, y), text) for x, y, text in named], points=marks, lines=lines, size=size)
@@ -223,6 +245,14 @@ def _point_names(figure: FigureData, panel: int, size: tuple[float, float], them
             beside = {"ax": place.right, "ay": place.down, "xanchor": place.side, "text": rich(text)}
             notes.append({**at, **leader, **beside, "font": {"size": 12}})
     return notes
+
+
+def _edges(figure: FigureData, panel: int, theme: Theme) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Return the edges of a panel's regions, from one end to the other, as points of the axes."""
+    here = [place for place, region in enumerate(figure.regions) if region.panel == panel]
+    shapes = [shape for place in here for shape in _shade(figure, place, theme) if shape["type"] == "line"]
+    within = [shape for shape in shapes if "domain" not in shape["xref"] + shape["yref"]]
+    return [((shape["x0"], shape["y0"]), (shape["x1"], shape["y1"])) for shape in within]
 
 
 def _whiskers(series: Series) -> list[tuple[tuple[float, float], tuple[float, float]]]:
@@ -285,24 +315,28 @@ def _last_point(series: Series) -> tuple[float, float] | None:
 _PARTS: tuple[Callable[[Series], Sequence[object]], ...] = (lambda one: one.x, lambda one: one.y, lambda one: one.z)
 
 
-def build_axes(figure: FigureData, height: int) -> dict[str, Any]:
-    """Return the axes of every panel; all x axes move together and the last has the labels. `height` is in pixels."""
+def build_axes(figure: FigureData, wide: int, height: int, *, across: bool) -> dict[str, Any]:
+    """Return the axes of every panel; all x axes move together, and of panels below each other the last has the labels.
+
+    The plot's width and height are in pixels; `across` sets the panels beside each other.
+    """
     kinds = {series.kind for series in figure.series}
     if "points3d" in kinds:
         return {"scene": _build_scene(figure)}
-    count, gap = len(figure.panels), PANEL_GAP / height
-    share = (1.0 - gap * (count - 1)) / count
+    count = len(figure.panels)
+    size = panel_size(figure, wide, height, across=across)
     axes: dict[str, Any] = {}
     for index, panel in enumerate(figure.panels):
-        suffix, top, last = axis_suffix(index), 1.0 - index * (share + gap), index == count - 1
+        suffix, last = axis_suffix(index), across or index == count - 1
         x = {**_options(figure.x, _x_values(figure)), "anchor": f"y{suffix}", "showticklabels": last}
         follow = {} if index == 0 else {"matches": "x"}
         x |= _fix_range(figure, figure.x, "x", index)
         axes[f"xaxis{suffix}"] = x | follow | ({"title": {"text": rich(figure.x.label)}} if last else {})
         y = {**_options(panel.y, _y_values(figure, index)), "anchor": f"x{suffix}"}
-        domain = [max(0.0, top - share), min(1.0, top)]
         y |= _fix_range(figure, panel.y, "y", index)
-        axes[f"yaxis{suffix}"] = y | {"domain": domain, "title": {"text": rich(panel.y.label)}}
+        axes[f"yaxis{suffix}"] = y | {"title": {"text": rich(panel.y.label)}}
+        low, high = _cut_share(index, size[0] / wide if across else size[1] / height, count)
+        axes[f"{'x' if across else 'y'}axis{suffix}"] |= {"domain": [low, high] if across else [1.0 - high, 1.0 - low]}
     if figure.horizontal:
         axes["yaxis"] |= {"autorange": "reversed", "showgrid": False}
         axes["xaxis"] |= {"rangemode": "tozero"}
@@ -322,6 +356,12 @@ def build_axes(figure: FigureData, height: int) -> dict[str, Any]:
         axes["xaxis"] |= {"visible": False, "fixedrange": True, "constrain": "domain", "constraintoward": "left"}
         axes["yaxis"] |= {"visible": False, "fixedrange": True, "scaleanchor": "x"}
     return axes
+
+
+def _cut_share(index: int, share: float, count: int) -> tuple[float, float]:
+    """Return where the panel called `index` begins and ends, of 1.0, where each of `count` has this share."""
+    start = index * (1.0 - share) / max(1, count - 1)
+    return start, min(1.0, start + share)
 
 
 def _build_scene(figure: FigureData) -> dict[str, Any]:
@@ -359,28 +399,23 @@ def log_ticks(low: float, high: float) -> tuple[float, ...]:
     return found
 
 
-def panel_height(figure: FigureData, plot: int) -> float:
-    """Return the height of one panel in pixels, of a plot that is `plot` high with all its panels."""
-    count = len(figure.panels)
-    return (plot - PANEL_GAP * (count - 1)) / count
-
-
-def plot_height(figure: FigureData) -> int:
+def plot_height(figure: FigureData, *, across: bool = False) -> int:
     """Return the height of all panels with the gaps between them, in pixels, where nothing says how high they are."""
+    rows = 1 if across else len(figure.panels)
     kinds = {series.kind for series in figure.series}
     if figure.horizontal:
         return max(120, 26 * sum(len(series.x) for series in figure.series) + 40)
     if "box" in kinds:
-        return 260 if len(figure.panels) == 1 else (150 + PANEL_GAP) * len(figure.panels) - PANEL_GAP
+        return 260 if rows == 1 else (150 + PANEL_GAP) * rows - PANEL_GAP
     if "points3d" in kinds:
         return 520
     if "heatmap" in kinds:
         return max(160, 34 * len({y for series in figure.series for y in series.y}) + 30)
     if kinds & {"dots", "points", "cloud"}:
         tall = 300 if "dots" in kinds else 400
-        return tall if len(figure.panels) == 1 else (260 + PANEL_GAP) * len(figure.panels) - PANEL_GAP
+        return tall if rows == 1 else (260 + PANEL_GAP) * rows - PANEL_GAP
     each = 110 if "histogram" in kinds else 200
-    return 270 if len(figure.panels) == 1 else (each + PANEL_GAP) * len(figure.panels) - PANEL_GAP
+    return 270 if rows == 1 else (each + PANEL_GAP) * rows - PANEL_GAP
 
 
 def _options(axis: Axis, values: Sequence[float]) -> dict[str, Any]:

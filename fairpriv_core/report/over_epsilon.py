@@ -66,12 +66,13 @@ def trade_off(
         x=EPSILON_AXIS,
         panels=(Panel(ACCURACY, "Accuracy"), Panel(Axis("Gap", "percentage points"), f"{notion} gap")),
         series=tuple(series),
-        caption=f"{said}{RAW}",
+        caption=f"{said}{f'{wanted.said} ' if wanted else ''}{RAW}",
         own=said,
         alt=_describe([one for one in series if not one.faint], f"Accuracy and {notion.lower()} gap over ε: {dataset}"),
         references=() if epsilon is None else (Reference(epsilon, f"ε = {epsilon_text(epsilon)}"),),
         raw=True,
         regions=() if wanted is None else _shade(wanted),
+        shaded="" if wanted is None else wanted.said,
     )
 
 

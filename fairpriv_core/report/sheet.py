@@ -51,6 +51,11 @@ class Sheet:
         return round(self.width * an_inch), None if self.height is None else round(self.height * an_inch)
 
     @property
+    def across(self) -> bool:
+        """Whether panels stand beside each other: the sheet is wide and low."""
+        return self.height is not None and self.width > self.height
+
+    @property
     def range(self) -> tuple[float, float]:
         """The smallest and the largest size of text that a person may ask for, in points."""
         return LEAST_POINTS, float(round(_LARGER * self.points))

@@ -87,6 +87,7 @@ def _points(series: Series, style: LineStyle, color: str, theme: Theme) -> list[
             "marker": {**_point_marker(series, style), "size": 9, "color": color},
             "error_x": _whiskers(series.x, series.x_low, series.x_high, color),
             "error_y": _whiskers(series.y, series.low, series.high, color),
+            "showlegend": not series.labelled,
             **_tell(series, "%{y:.2f} at %{x:.2f}"),
         }
     ]

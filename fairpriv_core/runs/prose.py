@@ -99,7 +99,7 @@ def _describe_network(config: Mapping[str, Any]) -> str:
 
 def _describe_reuse(config: Mapping[str, Any]) -> list[tuple[str, str]]:
     source = config.get("reuse")
-    return [("release", f"that of run {source}, which paid for it: this run spent nothing more")] if source else []
+    return [("release", f"that of run {source}: this run spent nothing more")] if source else []
 
 
 def describe_account(accounted: Mapping[str, Any]) -> str:
@@ -172,7 +172,7 @@ def tabulate(rows: Sequence[Sequence[str]]) -> str:
 
 def _describe_metrics(metrics: Mapping[str, Any], notion: str) -> list[tuple[str, str]]:
     constant = _share(metrics["constant_accuracy"])
-    lines = [("accuracy", f"{_share(metrics['accuracy'])} (a constant answer: {constant})")]
+    lines = [("accuracy", f"{_share(metrics['accuracy'])} (one answer for all: {constant})")]
     lines += [(name.replace("_", " "), _points(metrics, name)) for name in list_gaps(notion)]
     if "classes" not in metrics:
         return lines + [_describe_part(group, "positive_rate") for group in metrics["groups"]]

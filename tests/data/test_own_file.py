@@ -155,8 +155,8 @@ def test_frequent_texts_are_told_apart() -> None:
     column = measure(guess, Codes(codes, values))
     assert isinstance(column, Categorical) and len(column.categories) == 50
     assert "v199" in column.categories and "v0" not in column.categories
-    assert guess.reason == "column 'c' has 200 values; the 50 most frequent are told apart."
-    assert guess.public == "column 'c' has more than 50 values; the 50 most frequent are told apart."
+    assert guess.reason == "column 'c' has 200 values; the 50 most frequent are kept apart."
+    assert guess.public == "column 'c' has more than 50 values; the 50 most frequent are kept apart."
 
 
 def test_slips_in_texts_are_pointed_out() -> None:

@@ -11,7 +11,10 @@ from playwright.sync_api import ConsoleMessage, Error, Page, ViewportSize
 from tests.e2e.steps import keyed, open_page, settle, submit, wait_for_runs
 
 FIRST_SCREEN: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 MOST_WORDS = 120
+#: what browsers call good; and how often a page may be loaded on a busy machine until it is
+MOST_SHIFTED, LOADS = 0.1, 5
 SEED = 4711
 #: address -> title in the tab, and the key of what stands there once the page is drawn; {run} and {runs} are filled in
 PAGES = {
@@ -95,3 +98,28 @@ def test_the_first_screen_of_a_page(address: str, watched: tuple[Page, list[str]
     words = tab.evaluate(COUNT)
     assert title == "Learn" or len(words) <= MOST_WORDS, f"{len(words)} words: {' '.join(words)}"
     assert faults == []
+
+
+WATCH_SHIFTS = """(() => {
+    window.shifted = 0
+    const add = list => list.getEntries().forEach(each => { window.shifted += each.hadRecentInput ? 0 : each.value })
+    new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true })
+})()"""
+
+
+@pytest.mark.parametrize("size", [FIRST_SCREEN, PHONE], ids=["laptop", "phone"])
+def test_pages_hold_still_while_they_load(size: ViewportSize, fresh_tab: Page, site: Any, keys: list[str]) -> None:
+    """A page's layout shifts, each loaded again with what the browser keeps; the calmest of some loads counts."""
+    fresh_tab.set_viewport_size(size)
+    fresh_tab.add_init_script(WATCH_SHIFTS)
+    restless = {}
+    for address, (_, drawn) in PAGES.items():
+        found = []
+        while not found or (min(found) > MOST_SHIFTED and len(found) < LOADS):
+            open_page(fresh_tab, site, address.format(run=keys[0], runs="&".join(f"runs={key}" for key in keys)))
+            keyed(fresh_tab, drawn).wait_for()
+            fresh_tab.wait_for_timeout(1000)
+            found.append(fresh_tab.evaluate("window.shifted"))
+        if min(found) > MOST_SHIFTED:
+            restless[address] = found
+    assert not restless

@@ -323,7 +323,7 @@ def test_a_model_predicts_with_the_sources_that_it_was_trained_with_alone(packag
         ("tests.modules:nothing", "cannot be imported: .*nothing"),
         ("tests.nomodule:build", "is not installed here: there is no package 'tests.nomodule'"),
         ("tests.modules:math", "must be a function that builds a module, got module"),
-        ("sys:path", "no Python sources to tell it by|must be a function"),
+        ("sys:path", "no Python sources to identify it by|must be a function"),
     ],
 )
 def test_what_is_not_there_is_said(reference: str, says: str) -> None:

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.store.runs import open_store
+from pages.widgets.app.strip import tell_shown
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "__init__")
@@ -66,6 +68,39 @@ def test_the_strip_tells_of_the_runs_that_a_page_shows(with_runs: Path) -> None:
     assert "shown here: data **Synthetic" in told and "Adult" not in told
     assert "notion **Demographic parity** " in told and "ε **none, 1.00" in told and "PF-LD" in told
     assert "protects **the sensitive attribute of each person**" in told
+
+
+def test_the_strip_tells_of_what_trade_offs_shows_and_else_of_the_next_run(with_runs: Path) -> None:
+    """Runs on synthetic data are shown; the next run is on Adult, and Explore shows none of them."""
+    told = {}
+    for view in ("frontier", "explore"):
+        page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        page.switch_page("pages/tradeoffs.py")
+        page.query_params["data"], page.query_params["view"] = "synthetic:region", view
+        drawn = page.run()
+        assert not drawn.exception
+        told[view] = next(item.value.replace("\\", "") for item in drawn.markdown if "notion **" in item.value)
+    assert "shown here: data **Synthetic · group**" in told["frontier"] and "ε **none, 1.00 (δ =" in told["frontier"]
+    assert "next run: data **Synthetic · region**" in told["explore"]
+
+
+def test_several_budgets_are_listed_and_many_have_ends() -> None:
+    def ask(method: str, epsilon: float | None, delta: float = 1e-5) -> Any:
+        data = {"dataset": "synthetic", "sensitive": "group"}
+        return {
+            "data": data,
+            "notion": "demographic_parity",
+            "method": {"name": method},
+            "epsilon": epsilon,
+            "delta": delta,
+        }, epsilon
+
+    assert tell_shown([ask("pf_ld", 1.0)])["ε"] == "1.00 (δ = 1 in 100,000)"
+    assert tell_shown([ask("pf_ld", 3.0), ask("pf_ld", 1.0)])["ε"] == "1.00, 3.00 (δ = 1 in 100,000)"
+    many = [ask(name, budget) for name in ("pf_ld", "dp_sgd") for budget in (0.5, 1.0, 3.0, 9.0)]
+    told = tell_shown([*many, ask("none", None), ask("pf_ld", 1.0, 1e-6)])
+    assert told["ε"] == "none, 0.500 to 9.00 (δ = 1 in 1,000,000 or 1 in 100,000)"
+    assert told["method"] == "PF-LD, DP-SGD, Plain" and told["protects"].count("each person") == 2
 
 
 def test_pages_do_not_load_torch() -> None:

@@ -42,10 +42,25 @@ def test_the_frontier_stands_with_its_claim_and_its_caveat(with_runs: Path, open
     over, chart = charts_of(page)
     assert "Synthetic: label by group" in over["figure"]["layout"]["title"]["text"] and over["drag"]
     titles = " ".join(note["text"] for note in chart["figure"]["layout"]["annotations"])
-    assert "Attribute · proved · δ = 1e-05" in titles
+    assert "Attribute · proved · δ = 1 in 100,000" in titles
     assert "PF-LD, ε = 1" in chart["alt"]
     assert any("Synthetic is public. On your own data such numbers are raw" in each.value for each in page.caption)
     assert chart["pick"] and [trace["customdata"] for trace in chart["figure"]["data"] if "customdata" in trace]
+
+
+@pytest.mark.usefixtures("with_runs")
+def test_a_figure_leaves_for_a_paper_without_the_shaded_region_unless_it_is_wanted(
+    open_page: Open, chromium: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+    page = open_page("tradeoffs")
+    assert page.toggle("tradeoff_frontier_screen_shaded").value, "as on screen"
+    page.button_group("tradeoff_frontier_sheet").set_value("paper").run()
+    beside = page.toggle("tradeoff_frontier_paper_shaded")
+    assert not beside.value and not any("Shaded:" in each.value for each in page.code)
+    beside.set_value(True).run()
+    [caption] = [each.value for each in page.code if "Shaded: accuracy of at least 80 %" in each.value]
+    assert caption.endswith("Synthetic is public."), "readers of a paper have no data of their own here"
 
 
 def test_a_pick_says_that_it_is_not_paid_for(with_runs: Path, open_page: Open) -> None:

@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 
 from fairpriv_core.report.draw import draw
 from fairpriv_core.report.export import to_csv
-from fairpriv_core.report.frontier import MOST_DOMINATED, Claim, find_best, frontier, frontier_in_space, group_by_claim
+from fairpriv_core.report.frontier import (
+    MOST_DOMINATED,
+    Claim,
+    Wanted,
+    find_best,
+    frontier,
+    frontier_in_space,
+    group_by_claim,
+)
 from fairpriv_core.report.heatmap import Setting, find_varying, heat_map, read_settings
+from fairpriv_core.report.over_epsilon import trade_off
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.stats import mean_interval
 
@@ -78,7 +87,7 @@ def test_claims_are_never_mixed_and_what_claims_nothing_is_left_out() -> None:
     figure = frontier(groups, **ABOUT, details={}, numbers={})
     titles = [panel.title for panel in figure.panels]
     assert titles == [claim.short for claim in groups if claim.threat_model]
-    assert "not proved" in titles[2] and "δ = 1e-05" in titles[0]
+    assert "not proved" in titles[2] and "δ = 1 in 100,000" in titles[0]
     drawn = {(series.panel, series.style) for series in figure.series}
     assert drawn == {(0, "pf_ld"), (1, "dp_sgd"), (2, "pf_ld"), (0, "none"), (1, "none"), (2, "none")}
 
@@ -161,6 +170,8 @@ def test_private_evaluation_is_no_other_setting_that_a_line_joins() -> None:
     figure = frontier(group_by_claim(rows), **ABOUT, details={}, numbers={})
     assert sorted(series.keys for series in figure.series) == [("0", "2"), ("1",)]
     assert {text for series in figure.series for text in series.text} == {"", "ε = 1", "ε = 1, evaluated"}
+    alike = frontier(group_by_claim(rows[1:2]), **ABOUT, details={}, numbers={})
+    assert {text for series in alike.series for text in series.text} == {"ε = 1"}, "there is nothing to tell it from"
 
 
 def test_settings_of_one_seed_are_counted() -> None:
@@ -180,8 +191,23 @@ def test_each_panel_has_the_mixing_line_from_the_constant_answer_to_plain_traini
     figure = frontier(group_by_claim(rows), **ABOUT, details={}, numbers={})
     lines = [series for series in figure.series if series.name == "mixing line"]
     assert [(line.panel, line.x, line.y) for line in lines] == [(panel, (0, 20), (60, 85)) for panel in (0, 1)]
-    assert "dotted mixing line" in figure.caption and draw(figure)["data"]
+    assert "dotted mixing line" in figure.caption
+    drawn = {trace["name"]: trace for trace in draw(figure)["data"] if trace.get("showlegend")}
+    assert drawn["mixing line"]["mode"] == "lines", "in the legend it has no marker, as no method has none"
+    assert not {"one answer for all", "no privacy, no fairness"} & set(drawn), "these stand beside their points"
+    notes = [note["text"] for note in draw(figure)["layout"]["annotations"]]
+    assert notes.count("one answer for all") == notes.count("no privacy, no fairness") == 2
     assert "mixing line" in to_csv(figure)
+
+
+def test_what_is_shaded_is_said_and_can_be_left_out() -> None:
+    rows, wanted = [row(1, 0.8, 0.1), row(3, 0.9, 0.2)], Wanted(0.805, 0.05)
+    shaded = frontier(group_by_claim(rows), **ABOUT, details={}, numbers={}, wanted=wanted)
+    over = trade_off(rows, dataset="Adult", notion="Parity", wanted=wanted)
+    for figure in (shaded, over):
+        assert "Shaded: accuracy of at least 80.5 % and a gap of at most 5 percentage points. " in figure.caption
+        bare = figure.without_regions()
+        assert not draw(bare)["layout"].get("shapes") and "Shaded" not in bare.caption and "  " not in bare.caption
 
 
 @pytest.mark.parametrize("constant", [None, 0.9])

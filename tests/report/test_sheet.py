@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zlib
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from fairpriv_core.records.record import RAW
 from fairpriv_core.report.draw import draw, least_height
 from fairpriv_core.report.export import fit_sheet, to_image
 from fairpriv_core.report.figure import FigureData, Reference
-from fairpriv_core.report.sheet import LEAST_POINTS, SHEETS
+from fairpriv_core.report.sheet import LEAST_POINTS, SHEETS, TEXT_PIXELS
 from tests.report import samples
 
 FIGURES = samples.every_figure()
@@ -42,12 +43,31 @@ def read_inches(pdf: bytes) -> tuple[float, float]:
     return float(found.group(1)) / 72, float(found.group(2)) / 72
 
 
+def read_zoom(pdf: bytes) -> float:
+    """Return how many points a pixel of the drawing takes on a PDF's first page: the product of its first scales."""
+    packed = re.search(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL)
+    assert packed is not None
+    of_page, _, of_drawing, *_ = re.findall(rb"([\d.]+) 0 0 -?[\d.]+ 0 [\d.]+ cm", zlib.decompress(packed.group(1)))
+    return float(of_page) * float(of_drawing)
+
+
 @pytest.mark.usefixtures("own_browser")
 def test_a_figure_for_a_column_is_as_wide_as_one() -> None:
     width, height = read_inches(to_image(FIGURES["trade_off"], "pdf", sheet=PAPER))
     assert width == pytest.approx(3.3, abs=0.02) and height > 2
     picture = Image.open(io.BytesIO(to_image(FIGURES["trade_off"], "png", sheet=PAPER)))
     assert picture.width == pytest.approx(3.3 * 300, abs=4)
+
+
+@pytest.mark.usefixtures("own_browser")
+@pytest.mark.parametrize("sheet", [PAPER, SLIDE])
+def test_a_picture_says_how_wide_it_is(sheet: Any) -> None:
+    """A slide or a document takes a picture that does not at 72 dots an inch: almost three times as wide as a slide."""
+    picture = Image.open(io.BytesIO(to_image(FIGURES["trade_off"], "png", sheet=sheet)))
+    across, up = picture.info["dpi"]
+    assert across == up == pytest.approx(sheet.dots, abs=0.1)
+    assert picture.width / across == pytest.approx(sheet.width, abs=0.02)
+    picture.load()
 
 
 @pytest.mark.usefixtures("own_browser")
@@ -63,6 +83,15 @@ def test_no_text_is_too_small_to_read(name: str, sheet: Any) -> None:
     wanted = fit_sheet(FIGURES[name], sheet).points
     points = read_points(to_image(FIGURES[name], "svg", sheet=sheet).decode())
     assert points and min(points) >= wanted - 0.1 and wanted >= LEAST_POINTS
+
+
+@pytest.mark.usefixtures("own_browser")
+@pytest.mark.parametrize("sheet", SHEETS.values(), ids=SHEETS)
+def test_text_is_as_large_in_print_as_the_sheet_says(sheet: Any) -> None:
+    """A printer's margins would shrink the drawing, and its text below what can be read."""
+    pdf = to_image(FIGURES["trade_off"], "pdf", sheet=sheet)
+    assert read_inches(pdf)[0] == pytest.approx(sheet.width, abs=0.01)
+    assert TEXT_PIXELS * read_zoom(pdf) == pytest.approx(fit_sheet(FIGURES["trade_off"], sheet).points, rel=0.005)
 
 
 @pytest.mark.usefixtures("own_browser")
@@ -97,6 +126,21 @@ def test_a_caption_stands_in_the_picture_where_it_is_wanted_and_raw_numbers_are_
     assert all(word in read(figure, caption=False) for word in ending), "raw numbers say so"
     public = replace(figure, raw=False, caption="Nothing of it is raw.")
     assert "publish" not in read(public, caption=False) and "Nothing of" not in read(public, caption=False)
+
+
+def test_two_panels_stand_beside_each_other_on_a_slide_and_below_each_other_in_a_column() -> None:
+    figure = FIGURES["trade_off"]
+    assert len(figure.panels) == 2
+    width, height = SLIDE.pixels
+    wide, tall = (draw(figure, width=width, height=height, across=across)["layout"] for across in (SLIDE.across, False))
+    assert wide["xaxis"]["domain"][1] < wide["xaxis2"]["domain"][0] and "domain" not in wide["yaxis"]
+    assert wide["xaxis"]["title"]["text"] == wide["xaxis2"]["title"]["text"] and wide["xaxis"]["showticklabels"]
+    assert tall["yaxis2"]["domain"][1] < tall["yaxis"]["domain"][0] and "domain" not in tall["xaxis"]
+    assert not PAPER.across and not SHEETS["screen"].across
+    caption = replace(figure, caption="")
+    assert least_height(caption, caption=True, width=720, across=True) < least_height(caption, caption=True, width=720)
+    bars = FIGURES["groups_positive_rate"]
+    assert draw(bars, across=True) == draw(bars), "bars of one panel stay as they are"
 
 
 def test_what_is_too_tall_for_a_slide_gets_smaller_text_and_what_cannot_be_read_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,10 +23,11 @@ from pages.widgets.shared.reference import describe_reference, name_unit_of, wri
 from pages.widgets.shared.results import shown_results
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import identify_file, read_spec
-from pages.widgets.shared.state import link, value
+from pages.widgets.shared.state import get_shown, link, value
 
 _OF_RUNS = ("Compare", "Present", "Report")  # pages whose choice "runs" is what they show
 _FEW = 3
+Asked = tuple[Mapping[str, Any], float | None]  # a run's config, and its ε
 _MEASURED = " (measured)"  # of a method that pursues no notion
 
 
@@ -52,11 +54,11 @@ def hold_strip() -> tuple[DeltaGenerator, DeltaGenerator]:
 def show_strip(page: str, left: DeltaGenerator, right: DeltaGenerator) -> None:
     """Draw the strip: it tells of the runs that a page shows, elsewhere of what is chosen for the next one."""
     row = find_row(value("run"))
-    shown = [found for key in value("runs") if (found := find_row(key))] if page in _OF_RUNS else []
+    shown, of_shown = _find_shown(page)
     if page == "Start":
         about, parts = "shown here: ", _tell_example()
     elif shown:
-        about, parts = "shown here: ", _tell_shown(shown)
+        about, parts = "shown here: ", tell_shown(shown)
     elif row is not None and page in ("Run", "Audit"):
         about, parts = "", _tell_run(row.config, row.epsilon)
     else:  # what the other pages show is not what is chosen
@@ -66,7 +68,7 @@ def show_strip(page: str, left: DeltaGenerator, right: DeltaGenerator) -> None:
     state = f" &nbsp;·&nbsp; {of} **{plain(row.status)}**" if row is not None else ""
     left.markdown(f":small[{line}{state}]")
     with right.container(horizontal=True, horizontal_alignment="right", key="strip_buttons"):
-        show_gauge_of(row if page in ("Run", "Audit") else shown[0] if shown else None)
+        show_gauge_of(row if page in ("Run", "Audit") else of_shown)
         with st.popover("Copy link", icon=":material/link:", key="copy_link"):
             st.caption("Shows this page with the same choices. It names settings, columns and tags and holds no data.")
             st.code(link(st.context.url or ""), language=None, wrap_lines=True)
@@ -88,15 +90,35 @@ def _tell_example() -> dict[str, str]:
     }
 
 
-def _tell_shown(rows: Sequence[RunRow]) -> dict[str, str]:
+def _find_shown(page: str) -> tuple[list[Asked], RunRow | None]:
+    """Return what was asked of the runs that a page shows, each with its ε, and one of the runs."""
+    if page in _OF_RUNS:
+        found = [row for key in value("runs") if (row := find_row(key))]
+        return [(row.config, row.epsilon) for row in found], found[0] if found else None
+    alike = {(row.method, row.variant, row.epsilon, row.delta): row for row in get_shown()}
+    asked: list[Asked] = [(json.loads(row.setting), row.epsilon) for row in alike.values()]
+    return asked, find_row(get_shown()[0].keys[0]) if asked else None
+
+
+def tell_shown(asked: Sequence[Asked]) -> dict[str, str]:
     """Return what runs have in common, and where they differ what each has."""
-    facts = [_tell_run(row.config, row.epsilon) for row in rows]
+    facts = [_tell_run(*each) for each in asked]
     facts = [{**each, "notion": each["notion"].removesuffix(_MEASURED)} for each in facts]
-    named = [name for name in facts[0] if name != "protects"]
-    found = {name: list(dict.fromkeys(each[name] for each in facts)) for name in named}
-    private = dict.fromkeys(each["protects"] for each in facts if not each["protects"].startswith("nothing"))
+    found = {name: list(dict.fromkeys(each[name] for each in facts)) for name in facts[0]}
+    private = [text for text in found["protects"] if not text.startswith("nothing")]
     told = {name: _list_few(texts) for name, texts in found.items()}
-    return {**told, "protects": _list_few(list(private)) or "nothing"}
+    budgets = found["ε"][0] if len(found["ε"]) == 1 else _list_budgets(asked)
+    return {**told, "ε": budgets, "protects": _list_few(private) or "nothing"}
+
+
+def _list_budgets(asked: Sequence[Asked]) -> str:
+    """Return several budgets, of many the lowest and the highest, with their δ once."""
+    private = [(budget, config["delta"]) for config, epsilon in asked if (budget := _find_budget(config, epsilon))]
+    budgets, deltas = sorted({budget for budget, _ in private}), sorted({delta for _, delta in private})
+    texts = [epsilon_text(budget) for budget in budgets]
+    listed = ", ".join(texts) if len(texts) <= _FEW else f"{texts[0]} to {texts[-1]}"
+    without = "none, " if len(private) < len(asked) else ""
+    return f"{without}{listed} (δ = {' or '.join(map(delta_text, deltas))})" if private else "none"
 
 
 def _list_few(texts: Sequence[str]) -> str:
@@ -124,11 +146,18 @@ def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str
         data=write_config(config["data"]),
         notion=config["notion"],
         method=config["method"]["name"],
-        epsilon=epsilon if config["epsilon"] is None else config["epsilon"],
+        epsilon=_find_budget(config, epsilon),
         delta=config["delta"],
     )
     replayed = config.get("replay_noise") is not None
     return {**facts, "ε": "none: its noise can be repeated", "protects": "nothing"} if replayed else facts
+
+
+def _find_budget(config: Mapping[str, Any], epsilon: float | None) -> float | None:
+    """Return the ε of a run; None where none covers it."""
+    private = methods()[config["method"]["name"]].info.threat_model is not None
+    asked: float | None = epsilon if config["epsilon"] is None else config["epsilon"]
+    return asked if private and config.get("replay_noise") is None else None
 
 
 def _describe(*, data: str, notion: str, method: str, epsilon: float | None, delta: float) -> dict[str, str]:

@@ -5,6 +5,8 @@ The ground of a shaded region lets the pointer through to the points on it.
 
 from __future__ import annotations
 
+import time
+
 import streamlit as st
 
 from pages.widgets.shared.session import theme_name
@@ -14,16 +16,29 @@ ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#2E79B0"/>'
     '<path d="M7 24 L16 8 L25 24 M11 18 H21" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>'
 )
+_STYLE_SECONDS = 0.2
+#: how high choices are, by their keys: until the browser has fetched what draws one, its place is held at 2.5rem alone
+_LABELLED = (
+    "attributes audit_runs claims_of data dataset encoding epsilon gap group_ratio learn_search method notion of_data "
+    "of_notion paper positive preset rows runs space_claim"
+)
+_BUTTONS = "audience card claims_that learn_kind source variant view"
 _RULES = """
 .stApp { font-variant-numeric: tabular-nums; }
 .stMainBlockContainer { padding-top: 4.5rem; padding-bottom: 4rem; }
 .stApp [data-testid="stCaptionContainer"] { opacity: 0.8; }
 .stApp [data-testid="stBaseButton-primary"]:not(:disabled),
 .stApp [data-testid="stBaseButton-primary"]:not(:disabled) p,
-.stApp [data-tag], .stApp [data-tag] * { color: %s; }
+.stApp [data-tag], .stApp [data-tag] * { color: %(ink)s; }
 .stApp [data-testid="stBottomBlockContainer"] { padding-top: 0.75rem; padding-bottom: 0.75rem; }
 .fairpriv-plot .shapelayer path[style*="stroke-width: 0px"] { pointer-events: none !important; }
 .st-key-strip { min-height: 2.75rem; }
+.stElementContainer:is(%(labelled)s) { min-height: 4.25rem; }
+.stElementContainer:is(%(buttons)s) { min-height: 3.75rem; }
+.stElementContainer.st-key-card { min-height: 6rem; }
+.st-key-headline_place { min-height: 8.5rem; }
+.stElementContainer:has([data-testid="stProgress"]) { min-height: 2.5rem; }
+.st-key-run_numbers { min-height: 4.75rem; }
 .st-key-strip p { line-height: 1.5; overflow-wrap: anywhere; }
 .stApp [data-testid="stMarkdownContainer"] table { display: block; max-width: 100%%; overflow-x: auto; }
 .stApp .wide { overflow-x: auto; }
@@ -35,10 +50,29 @@ _RULES = """
 @media (max-width: 640px) {
   .stMainBlockContainer h1 { font-size: 1.6rem; }
   .st-key-strip { min-height: 9.5rem; }
+  .st-key-headline_place { min-height: 13rem; }
+  .st-key-report_bar { min-height: 6rem; }
+  .stElementContainer.st-key-view { min-height: 6rem; }
+  .stElementContainer.st-key-card { min-height: 12.75rem; }
 }
 """
 
 
 def show_style() -> None:
     """Apply the rules. On a dark ground the primary colour is light, so what is written on it is dark."""
-    st.html(f"<style>{_RULES % ('#14171A' if theme_name() == 'dark' else '#FFFFFF')}</style>")
+    ink = "#14171A" if theme_name() == "dark" else "#FFFFFF"
+    st.html(f"<style>{_RULES % {'ink': ink, 'labelled': _select(_LABELLED), 'buttons': _select(_BUTTONS)}}</style>")
+
+
+def _select(keys: str) -> str:
+    return ", ".join(f".st-key-{key}" for key in keys.split())
+
+
+def wait_for_style() -> None:
+    """Wait, once a session, until the browser has the rules: what is drawn before them would move when they come.
+
+    The browser fetches the part that applies them only when it sees them.
+    """
+    if "styled" not in st.session_state:
+        st.session_state["styled"] = True
+        time.sleep(_STYLE_SECONDS)

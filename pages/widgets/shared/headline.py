@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.report.headline import Headline, read_about, write_headline
 from fairpriv_core.report.measured import measure, measure_row
@@ -19,6 +20,13 @@ from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import value
 
 Record = Mapping[str, Any]
+
+
+def hold_headline() -> DeltaGenerator:
+    """Return the place of a headline that is known only once what is below it has been chosen."""
+    place = st.container(key="headline_place")
+    place.empty()  # a container without anything in it takes no place
+    return place
 
 
 def show_headline(found: Headline) -> None:

@@ -11,7 +11,8 @@ from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.figure import FigureData
 
-_PUBLIC = "{names} {is_are} public. On your own data such numbers are raw, for the analyst: ε does not cover them."
+_PUBLIC = "{names} {is_are} public."
+_OWN = " On your own data such numbers are raw, for the analyst: ε does not cover them."
 
 
 def as_public(figure: FigureData, data: Iterable[Mapping[str, Any]]) -> FigureData:
@@ -29,4 +30,9 @@ def say_origin(data: Iterable[Mapping[str, Any]]) -> str:
     if not all(map(is_published, told)):
         return RAW
     names = dict.fromkeys(problems()[each["dataset"]].title for each in told)
-    return _PUBLIC.format(names=" and ".join(names), is_are="is" if len(names) == 1 else "are")
+    return _PUBLIC.format(names=" and ".join(names), is_are="is" if len(names) == 1 else "are") + _OWN
+
+
+def without_note(figure: FigureData) -> FigureData:
+    """Return a figure whose caption leaves out what is for whoever works here, and not for readers of a paper."""
+    return replace(figure, caption=figure.caption.removesuffix(_OWN))

@@ -13,6 +13,7 @@ from fairpriv_core.report.export import ImageFormat, find_browser, fit_sheet, to
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.sheet import SHEETS, Sheet
 from fairpriv_core.report.styles import ThemeName
+from pages.widgets.shared.public import without_note
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.session import theme_name
 
@@ -36,7 +37,7 @@ def offer_downloads(figure: FigureData, key: str) -> None:
 def _offer_images(figure: FigureData, key: str) -> None:
     """Draw what an image is made for and how it looks, then its forms, and the caption that it goes without."""
     name = _choose_name(key)
-    sheet = _choose_look(name, key)
+    figure, sheet = _choose_look(figure if name == _SCREEN else without_note(figure), name, key)
     theme = theme_name() if name == _SCREEN else "light"
     part = "" if name == _SCREEN else f"-{name}"
     fits = attempt(lambda: fit_sheet(figure, sheet)) is not None
@@ -61,15 +62,17 @@ def _choose_name(key: str) -> str:
     )
 
 
-def _choose_look(name: str, key: str) -> Sheet:
-    """Draw what may differ from the sheet called `name`, and return it as it is to be."""
+def _choose_look(figure: FigureData, name: str, key: str) -> tuple[FigureData, Sheet]:
+    """Draw what may differ from what is on screen and from the sheet called `name`; return both as they are to be."""
     sheet = SHEETS[name]
     low, high = sheet.range
     with st.container(horizontal=True, vertical_alignment="center", key=f"{key}_look"):
         caption = st.toggle("Caption in the picture", sheet.caption, key=f"{key}_{name}_caption")
         transparent = st.toggle("Transparent", key=f"{key}_{name}_transparent")
+        if figure.regions and not st.toggle("Shaded region", sheet.caption, key=f"{key}_{name}_shaded"):
+            figure = figure.without_regions()
     points = st.slider("Smallest text (points)", low, high, sheet.points, 0.5, key=f"{key}_{name}_points")
-    return replace(sheet, caption=caption, transparent=transparent, points=points)
+    return figure, replace(sheet, caption=caption, transparent=transparent, points=points)
 
 
 def _offer(label: str, make: partial[bytes], name: str, mime: str, key: str) -> None:

@@ -18,6 +18,7 @@ from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.methods.catalog import DEFAULT_METHOD
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.records.reached import USUAL_GAP
+from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.frame import ask_for_frame
 
 _LARGEST = 2**53 - 1  # a browser knows no larger whole number
@@ -86,6 +87,7 @@ def enter(page: str) -> None:
     if opened:
         _memory()["mounted"] = set()
     _memory()["page"] = page
+    _memory()["shown"] = ()
     if opened or _went_back_or_forward():
         for name in st.query_params:
             if name in DEFAULTS or name.startswith("p."):
@@ -97,6 +99,17 @@ def value(name: str, default: Any = None) -> Any:
     fallback = DEFAULTS.get(name, default)
     chosen = _remembered("choices").get(name, fallback)
     return _like(chosen, fallback)
+
+
+def set_shown(rows: Iterable[TableRow]) -> None:
+    """Say of which settings this page draws the results: the strip above it says so too."""
+    _memory()["shown"] = tuple(rows)
+
+
+def get_shown() -> Sequence[TableRow]:
+    """Return what `set_shown` was given since the page was begun."""
+    shown: Sequence[TableRow] = _memory()["shown"]
+    return shown
 
 
 def ahead(name: str, default: Any = None) -> Any:
@@ -248,7 +261,7 @@ def _told(name: str) -> bool:
 
 def _memory() -> dict[str, Any]:
     if "memory" not in st.session_state:
-        st.session_state["memory"] = {"choices": {}, "mounted": set(), "defaults": {}, "page": ""}
+        st.session_state["memory"] = {"choices": {}, "mounted": set(), "defaults": {}, "page": "", "shown": ()}
     memory: dict[str, Any] = st.session_state["memory"]
     return memory
 

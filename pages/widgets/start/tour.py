@@ -16,7 +16,7 @@ _STEPS = (
     ("Doing it yourself", "**Data** shows groups and base rates. **Train** shows noise, ε and error before you launch. "
      "**Run** is live. **Compare** sets finished runs side by side."),
     ("Further", "**Trade-offs** sweeps over ε and finds the smallest that is enough. **Papers** runs papers' figures "
-     "again. **Audit** attacks a model. **Present** tells a result in five steps. **Report** makes one file. "
+     "again. **Audit** attacks a model. **Present** shows a result in five steps. **Report** makes one file. "
      "**Learn** has a card for each idea, "
      "notion and method."),
 )  # fmt: skip

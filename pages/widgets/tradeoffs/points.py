@@ -96,7 +96,7 @@ def show_epsilon(rows: Sequence[TableRow], asked: Wanted) -> None:
         for index, answer in enumerate(answers):
             st.markdown(f"- {plain(say_answer(answer, **wanted))}")
             if answer.nearest is not None:
-                label = "Pick it" if answer.found else "Pick the nearest"
+                label = "Choose it" if answer.found else "Choose the nearest"
                 first, icon = answer.nearest.keys[0], ":material/add_location:"
                 st.button(label, key=f"wish_pick_{index}", icon=icon, on_click=pick, args=(first,))
     st.caption(RAW_CHOICE)
