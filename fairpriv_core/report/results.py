@@ -27,10 +27,11 @@ _PLAIN = ENCODINGS[1]
 
 
 def read_spec(path: Path) -> dict[str, Any]:
-    """Return the page's sections as the TOML file has them, each with its rows."""
+    """Return the page's sections as the TOML file has them, each with its rows; one may be text alone."""
     spec = tomllib.loads(path.read_text(encoding="utf-8"))
     titled = {section["title"]: section for section in spec["section"]}
     for section in spec["section"]:
+        section.setdefault("row", [])
         if (title := section.get("plain_rows_of")) is not None:
             section["columns"] = titled[title]["columns"]
             section["row"] = [_encode_plainly(row) for row in titled[title]["row"]]
@@ -72,7 +73,8 @@ def render_results(spec: Mapping[str, Any], records: Records) -> str:
     """Return the page as Markdown. Raises BadInput for a run without a record."""
     parts = [f"# {spec['title']}", spec["text"].strip()]
     for section in spec["section"]:
-        parts += [f"## {section['title']}", section["text"].strip(), *_show(section, records)]
+        parts += [f"## {section['title']}", section["text"].strip()]
+        parts += _show(section, records) if section["row"] else []
     return "\n\n".join(parts) + "\n"
 
 
