@@ -157,7 +157,7 @@ def test_another_gap_is_free_on_the_release_of_an_earlier_run() -> None:
     assert np.array_equal(again.parameters, first.parameters)
     assert again.notes["multiplier"] == 0.0 < first.notes["multiplier"]
     assert again.notes["shared_releases"] == first.notes["shared_releases"]
-    with pytest.raises(BadInput, match="was made for demographic_parity, and tells nothing of equalized_odds"):
+    with pytest.raises(BadInput, match="was made for demographic_parity, and says nothing about equalized_odds"):
         _fit(other, data, RecordingMechanism(), "equalized_odds", given=first.notes)
 
 

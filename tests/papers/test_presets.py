@@ -163,11 +163,12 @@ def test_the_documentation_is_what_the_results_say() -> None:
 
 
 def test_a_page_is_short_and_says_each_verdict_and_no_key() -> None:
+    known = read_made()
     for paper in papers().values():
         page = (FOLDER / f"{paper.id}.md").read_text(encoding="utf-8")
         assert len(page.encode()) < LARGEST_PAGE
         assert not re.search(r"\b[0-9a-f]{16}\b", page)
-        made = [(preset, read_made()[preset.id]) for preset in paper.presets if preset.id in read_made()]
+        made = [(preset, known[preset.id]) for preset in paper.presets if preset.id in known]
         assert made
         for preset, results in made:
             assert all(f"**{one.sentence}**" in page for one in judge_all(preset, results.runs))
