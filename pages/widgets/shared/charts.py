@@ -96,9 +96,8 @@ def show_figure(
 
     drag = None if on_drag is None or not figure.regions else tell
     show_plot(draw(figure, theme=theme_name()), key, alt=figure.alt, on_pick=on_pick, on_drag=drag)
-    left, right = st.columns([3, 1], vertical_alignment="top")
-    left.caption(plain(figure.own if in_set else figure.caption))
-    with right:
+    with st.container(horizontal=True, vertical_alignment="top"):
+        st.caption(plain(figure.own if in_set else figure.caption))
         offer_downloads(figure, key)
 
 
