@@ -21,7 +21,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.papers.catalog import find_preset, papers
 from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.preset import Preset
-from fairpriv_core.papers.results import PATH, read_made
+from fairpriv_core.papers.results import find_path, read_made
 from fairpriv_core.papers.runs import find_records, list_configs
 from fairpriv_core.papers.values import list_paths, read_path
 from fairpriv_core.report.paper_pages import list_data, render_index, render_paper
@@ -90,9 +90,10 @@ def shorten(record: Mapping[str, Any], paths: list[str], settings: list[Any]) ->
 
 
 def keep(name: str, made: Mapping[str, Any]) -> None:
-    """Write a preset's results beside those of the others."""
-    stored = json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
-    PATH.write_text(_in_lines(dict(sorted({**stored, name: made}.items()))), encoding="utf-8")
+    """Write a preset's results beside those of its paper's others."""
+    path = find_path(name)
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    path.write_text(_in_lines(dict(sorted({**stored, name: made}.items()))), encoding="utf-8")
 
 
 def _in_lines(stored: Mapping[str, Mapping[str, Any]]) -> str:

@@ -23,9 +23,8 @@ def _method(name: str, **setting: Any) -> Method:
 
 def fairdp(bounds: list[float]) -> list[Method]:
     """Return FairDP, as published and proved, at each bound M on the scoring layer, with steps of 0.5."""
-    common = {"learning_rate": 0.5}
     kinds = ({"variant": kind, "weight_bound": bound} for kind in ("published", "proved") for bound in bounds)
-    return [_method("fairdp_certified", **common, **kind) for kind in kinds]
+    return [_method("fairdp_certified", learning_rate=0.5, **kind) for kind in kinds]
 
 
 def baselines() -> list[Method]:

@@ -1,8 +1,8 @@
 """What this software found of the papers' figures, committed: each run's setting, seed, key and the numbers shown.
 
-The file's form is what `examples/make_papers_results.py` writes: under a preset's id the day, the version that ran,
-each setting once, the paths of the numbers once, and the runs in `columns`, each with its numbers in the order of the
-paths, null where it has none; and of runs that failed their keys and reasons.
+There is a file a paper, as `examples/make_papers_results.py` writes it: under a preset's id the day, the version that
+ran, each setting once, the paths of the numbers once, and the runs in `columns`, each with its numbers in the order of
+the paths, null where it has none; and of runs that failed their keys and reasons.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from fairpriv_core.papers.preset import Json
 
-PATH = Path(__file__).with_name("results.json")
+FOLDER = Path(__file__).with_name("kept")
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,15 @@ class Made:
         )
 
 
-def read_made(path: Path = PATH) -> dict[str, Made]:
+def find_path(preset: str) -> Path:
+    """Return the file of the paper that a preset's id begins with."""
+    return FOLDER / f"{preset.partition('.')[0]}.json"
+
+
+def read_made() -> dict[str, Made]:
     """Return the committed results by the id of their preset."""
-    stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return {name: _read(one) for name, one in stored.items()}
+    stored = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
+    return {name: _read(one) for paper in stored for name, one in paper.items()}
 
 
 def _read(stored: Json) -> Made:
