@@ -1,7 +1,8 @@
 """Which settings private methods ship with: python -m benchmarks.defaults [run|confirm|decide [METHOD …]]
 
 `run` fits what docs/results/defaults.json does not hold yet and adds it there, `confirm` and `decide` do so with the
-seeds of points 6 and 7; else the verdicts are printed from that file. The rule, written and committed before its first run:
+seeds of points 6 and 7; else the verdicts are printed from that file. The rule, written and committed before its first
+run:
 
 1. *Data.* The training rows of split seed 0 of each benchmark are split again by seeds 0 and 1: three quarters of them
    are trained on, the last quarter is the validation part. The rows that results are reported on have no say.

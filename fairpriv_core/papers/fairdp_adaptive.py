@@ -107,7 +107,7 @@ FIGURE_3_DIGITS = _attacks(
     "a share of eights as training has",
     (
         Version((fairdp_adaptive_parts.digits(10),), "10 seeds"),
-        Version((fairdp_adaptive_parts.digits(3),), "3 seeds in place of 10"),
+        Version((fairdp_adaptive_parts.digits(6),), "6 seeds in place of 10"),
     ),
     (FAIRDP_SET, OPT_Q_SET),
 )
@@ -118,7 +118,7 @@ _DIGITS_SERIES = (FAIRDP_SET, FAIRDP_PROVED, DPSGD, OPT_Q_SET, DPSGD_F)
 _OURS = (
     "This is the paper's question asked on {data}, not its figure: the text says neither which data the panels show "
     "(those of Dutch are in an appendix that it lacks), nor which values were tried, and draws training curves, which "
-    "runs of a sweep do not keep. Here stand accuracy and the difference between {gap} at the end of training. Other "
+    "runs of a sweep do not keep. Here are accuracy and the difference between {gap} at the end of training. Other "
     "settings as in Table 1."
 )
 _NOT_PRINTED = "The paper prints no numbers for this figure: what is compared is what its text says of it."

@@ -67,14 +67,14 @@ _SETTINGS = (
     "From the paper: logistic regression, σ = 1, C = 0.5, δ = 1e-5, the loss taken as 1-Lipschitz. It prints neither "
     "epochs, batch size nor learning rate in the text that we have: ours are 20 epochs, batches of 256 and plain "
     "descent at {rate}, where SGD has about the printed accuracy. k is a class in Algorithm 1 and a group of people in "
-    "the tables: FairDP stands here in both readings, as printed with L = 1 and, proved, with the shipped L."
+    "the tables: FairDP is here in both readings, as printed with L = 1 and, proved, with the shipped L."
 )
 _RATES = {
     "adult": _SETTINGS.format(rate="0.005")
     + " Adult's published split. The printed row of DPSGD, 75.52 % in all, 69.14 % "
     "of men and 88.68 % of women, is what a model that always says no has there: 75.44, 69.04 and 88.66 %.",
     "dutch": _SETTINGS.format(rate="0.03") + " 25 % for the test, where the paper has 20 %. The paper's names of the "
-    "sexes are exchanged: its “Male” has 30,273 rows, as the file's women have. Printed numbers stand beside the group "
+    "sexes are exchanged: its “Male” has 30,273 rows, as the file's women have. Printed numbers are beside the group "
     "of that size.",
 }
 _PRIVACY = (
@@ -84,7 +84,7 @@ _PRIVACY = (
 )
 _TEN = (
     " Printed are ten times the Census Bureau's indices over Table 1's accuracies, weighted by test rows, as "
-    "calculation shows; here stands a tenth, in thousandths. Ours give the two groups equal weights."
+    "calculation shows; here is a tenth, in thousandths. Ours give the two groups equal weights."
 )
 
 

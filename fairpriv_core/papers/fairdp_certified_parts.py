@@ -40,15 +40,15 @@ SETTINGS = (
 PRIVACY = (
     "All ε are about whole records. Those “as published” are by the moments accountant. FairDP's does not hold as "
     "published: sums are divided by the realised sizes of secret samples, the even split of the last step shifts with "
-    "one more record, and the certificate's noise ignores its divisors. Neither do those of DP-IS-SGD, which does not "
-    "pay for the group sizes, and DPSGDF, which counts one sample twice. The ε of “proved” is proved."
+    "one more record, and the certificate's noise ignores its divisors. Neither do those of DP-IS-SGD, whose ε leaves "
+    "out the group sizes, and DPSGDF, which counts one sample twice. The ε of “proved” is proved."
 )
 PUBLISHED_CERTIFIED = (
     "The certificate of “as published” is the paper's Proposition 3: it is about a classifier whose last layer is "
-    "drawn anew, not about the model whose gap stands beside it."
+    "drawn anew, not about the model whose gap is beside it."
 )
 CERTIFIED = PUBLISHED_CERTIFIED + " That of “proved” bounds the very model's gap."
-PAID = " The certificate of “proved” comes from noisy counts of test rows that its ε pays for."
+PAID = " The certificate of “proved” comes from noisy counts of test rows, which its ε covers."
 LOST = "The numbers of this figure are not in the text that we have"
 
 

@@ -70,7 +70,7 @@ FIGURE_7 = Preset(
     shows="Utility, fairness and certificates over the ratio of the smaller group's size to the larger one's, which is "
     "reached by leaving out rows of the larger group at random. The paper finds no consistent effect on fairness; "
     "how consistent, it does not say, so no check is made of that. DP, EOpp and EOdd are demographic parity and "
-    "equality of opportunity and of odds; beside each gap, on test rows, stands its certificate. " + CERTIFIED,
+    "equality of opportunity and of odds; beside each gap, on test rows, is its certificate. " + CERTIFIED,
     settings=SETTINGS.replace("ε from 0.5 to 2", "ε from 0.5 to 8, of which 0.5, 2 and 8 are drawn")
     + " Which ratios the paper drew, and whether it thinned test rows too, is lost: ours go from just above the data's "
     "own (0.48 on Adult, 0.66 on Default-CCC) to 1, training rows alone are left out, and test rows stay as drawn, so "

@@ -70,7 +70,7 @@ SETTINGS = (
     "the largest multiplier nor where age is cut, here at 60. Ours is the whole Bank table of 45,211 rows, of which "
     "88 in 100 have one answer; the authors' repository holds a balanced one of 11,162. The paper's h is what the "
     "network puts out. In a trained network the logit's gradient has a norm of 8 to 15, the probability's of less "
-    "than 5: the C_p of 10 to 20 that the paper finds best go with the logit, as which we read h. Beside it stands h "
+    "than 5: the C_p of 10 to 20 that the paper finds best go with the logit, as which we read h. Beside it is h "
     "as the probability, with C_p = 0.5 and C_d = 1, which are ours, and by which no claim is judged. For accuracy "
     "parity h is the loss. Ours, too, are 16 units a layer, as noise grows with the weights, batches of 4,096, steps "
     "of 0.3, and 30 epochs at λ = 0, after which the network has learned. λ_max and the epochs in which fairness is "
@@ -190,7 +190,7 @@ TABLE_1 = Preset(
     settings="From the paper: the Bank data, 2 and 10 hidden layers, batches of 16, 64 and 256. P is DP-SGD. Ours is "
     "the training time of a run over its epochs, without the evaluations that a run shows; three models train in one "
     "loop, and each is given a third. Times are wall-clock times of a machine that may have been busy. Printed ratios "
-    "over N stand beside ours, which agree within a tenth: seconds of 2013 do not carry over. docs/performance.md has "
+    "over N are beside ours, which agree within a tenth: seconds of 2013 do not carry over. docs/performance.md has "
     "ratios measured one model at a time, against plain PyTorch and Opacus.",
     full=Version((_sweep(5),), "10, 30 or 60 epochs a cell, 3 seeds that train together"),
     small=Version((_sweep(1),), "2, 6 or 12 epochs a cell, a fifth of our full version; 3 seeds that train together"),
@@ -436,7 +436,7 @@ FIGURE_1 = Preset(
     shows="Accuracy and fairness violation of CLF (neither fair nor private), of Z and A (fair, not private), of M "
     "(randomised response, then a fair learner) and of PF-LD at ε = 1, for three notions; means over 10 runs.",
     settings=SETTINGS,
-    full=Version(_compare([*not_private(), _M], [1.0], 10), "10 seeds as in the paper"),
+    full=Version(_compare([*not_private(), _M], [1.0], 33), "33 seeds, 10 in the paper"),
     small=Version(_compare([*not_private(), _M], [1.0], 3), "3 seeds in place of 10"),
     drawing=Plot(
         "bar",

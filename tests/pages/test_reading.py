@@ -23,8 +23,8 @@ PAGES = read_sources(ROOT, "pages", "app.py")
 OURS = re.compile(
     r"\b(picks?|picked|pays?|paid|hand(s|ed)? on|constant answer|stands?|tells? apart|told)\b", re.IGNORECASE
 )
-#: of these what the core says is free too; the papers' own pages are prose of their own
-CORE = [each for each in read_sources(ROOT, "fairpriv_core") if not each.path.startswith("fairpriv_core/papers/")]
+#: of these what the core says is free too
+CORE = read_sources(ROOT, "fairpriv_core")
 OF_CORE = re.compile(
     r"\b(pa(id|ys?) for|constant answer|told apart|hand(s|ed)? on|as far as the \w+ tells?)\b", re.IGNORECASE
 )
