@@ -324,7 +324,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def _read_rows(self, X: Any, y: Any, given: Any) -> tuple[np.ndarray, Any, list[Hashable] | None]:
         """Return features (n, d), labels and the sensitive value of each row, None where there is none."""
         if self.sensitive_feature_ids is None:
-            rows, y = validate_data(self, X, y, dtype=np.float32)
+            with _naming_an_encoder():
+                rows, y = validate_data(self, X, y, dtype=np.float32)
             return rows, y, None if given is None else _read_values(given, rows)
         if given is not None:
             raise BadInput(
@@ -332,7 +333,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
                 field="sensitive_features",
             )
         rest, values = self._take_sensitive(X, reset=True)
-        rows, y = check_X_y(rest, y, dtype=np.float32, estimator=self)
+        with _naming_an_encoder():
+            rows, y = check_X_y(rest, y, dtype=np.float32, estimator=self)
         return rows, y, values
 
     def _take_sensitive(self, X: Any, *, reset: bool) -> tuple[Any, list[Hashable]]:
@@ -478,6 +480,18 @@ def _read_module(module: Any) -> tuple[str | None, Held | None]:
     if module is None:
         return None, None
     return (module, None) if isinstance(module, str) else name_held(module)
+
+
+@contextmanager
+def _naming_an_encoder() -> Iterator[None]:
+    """Say of text among the features what would be right, after scikit-learn's own words."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        message = f"{error}; encode columns of text first, for example with sklearn.preprocessing.OneHotEncoder."
+        raise ValueError(message) from None
 
 
 def _read_values(given: Any, rows: Any) -> list[Hashable]:

@@ -155,6 +155,15 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(given: Any, settings: Any,
     assert says in str(caught.value) and str(caught.value).endswith(".")
 
 
+@pytest.mark.parametrize("ids", [None, ["sex"]])
+def test_text_among_the_features_is_refused_with_what_would_encode_it(ids: list[str] | None) -> None:
+    frame = pd.DataFrame({"ward": ["east", "west"] * 50, "sex": ["f", "m"] * 50, "age": range(100)})
+    told = {} if ids else {"sensitive_features": frame["sex"]}
+    model = FairPrivateClassifier("pf_ld", epsilon=1.0, sensitive_feature_ids=ids)
+    with pytest.raises(ValueError, match=r"'east'; encode columns of text first, for example with .*OneHotEncoder"):
+        model.fit(frame, [0, 1] * 50, **told)
+
+
 def test_lengths_that_differ_are_refused(rows: Any) -> None:
     X, y, sex = rows
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
