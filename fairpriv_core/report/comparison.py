@@ -156,7 +156,7 @@ def compare_points(compared: Sequence[Compared], plain: TableRow | None = None) 
     return FigureData(
         name="compared_points",
         title="Accuracy against fairness gap",
-        x=Axis(notion, "percentage points"),
+        x=Axis(notion, "percentage points", with_zero=True),
         panels=(Panel(ACCURACY),),
         series=(*series, *line),
         caption=f"{words} Up and to the left is better. {f'{CAPTION} ' * bool(line)}{RAW}",

@@ -22,12 +22,16 @@ _SPACE, _LABEL = ("z", "z_axis"), ("label",)
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its title, its unit ("" for none), whether it is logarithmic, and its range where it is fixed."""
+    """An axis: its title, its unit ("" for none), whether it is logarithmic, and its range where it is fixed.
+
+    `with_zero`: 0 is in sight where points have names, so that distances to it are seen as they are.
+    """
 
     title: str
     unit: str = ""
     log: bool = False
     range: tuple[float, float] | None = None
+    with_zero: bool = False
 
     @property
     def label(self) -> str:

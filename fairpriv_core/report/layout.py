@@ -296,6 +296,7 @@ def _find_span(figure: FigureData, axis: Axis, name: str, panel: int) -> tuple[f
     values += [reference.value for reference in figure.references if reference.axis == name]
     regions = [region for region in figure.regions if name == "x" or region.panel == panel]
     values += [edge for region in regions for edge in getattr(region, name) if edge is not None]
+    values += [0.0] * axis.with_zero
     scaled = [_scale(axis, value) for value in values if not axis.log or value > 0]
     low, high = min(scaled, default=0.0), max(scaled, default=1.0)
     pad = _PAD * ((high - low) or abs(high) or 1.0)

@@ -175,7 +175,7 @@ def chosen_trade_off(chosen: Sequence[Chosen], *, paid: bool) -> FigureData | No
     known = [point for point in points if point[1].mean is not None]
     both = [point for point in known if point[2].mean is not None]
     if both:
-        axis = Axis("Gap" if len(titles) > 1 else f"{next(iter(titles))} gap", "percentage points")
+        axis = Axis("Gap" if len(titles) > 1 else f"{next(iter(titles))} gap", "percentage points", with_zero=True)
         return _scatter(both, axis, chosen, paid=paid)
     budgets = ((each, accuracy, each.row.epsilon) for each, accuracy, _ in known)
     over = [(each, accuracy, Mean(at / 100, None, None, 1)) for each, accuracy, at in budgets if at is not None]

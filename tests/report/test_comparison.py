@@ -46,7 +46,8 @@ def test_points_have_whiskers_both_ways() -> None:
     assert [one.low[0], one.high[0]] == pytest.approx([100 * (accuracy.low or 0), 100 * (accuracy.high or 0)])
     assert [one.x_low[0], one.x_high[0]] == pytest.approx([100 * (gap.low or 0), 100 * (gap.high or 0)])
     assert (single.low, single.x_low) == ((), ())
-    drawn = draw(figure)["data"]
+    drawn, left = draw(figure)["data"], draw(figure)["layout"]["xaxis"]["range"][0]
+    assert left < 0 < one.x_low[0], "a gap of 0 is in sight"
     assert drawn[0]["error_x"]["array"][0] == pytest.approx(100 * ((gap.high or 0) - 0.06))
     assert "error_x" not in drawn[1] or drawn[1]["error_x"] is None
     assert "percentage points" in figure.x.label and figure.raw

@@ -12,6 +12,7 @@ import pytest
 
 from fairpriv_core.records import record
 from fairpriv_core.report.document import AUDIENCES, DETAILS, Audience, Bullets, Part, Table, show_cell
+from fairpriv_core.report.draw import draw
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.forms import Report, forms_of, open_report, write_image, write_runs
 from fairpriv_core.report.markdown import escape, write_markdown
@@ -141,6 +142,8 @@ def test_public_accuracy_without_a_paid_gap_stands_over_epsilon() -> None:
     assert find_raw(text) == PUBLIC
     figure = next(each for each in report.document.figures if each.name == "chosen_trade_off")
     assert figure.x.title == "Privacy budget ε" and not figure.raw
+    paid = next(each for each in report_on(tell_run()).document.figures if each.name == "chosen_trade_off")
+    assert paid.x.with_zero and draw(paid)["layout"]["xaxis"]["range"][0] < 0
 
 
 def test_what_is_left_out_is_said_with_its_reason() -> None:
