@@ -132,9 +132,10 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
         "95 % interval.",
         column_config=_describe_columns(),
     )
-    given = f" An ε with a group ratio: {wording.THINNED}" if any(row.group_ratio for row in rows) else ""
+    thinned = any(row.group_ratio for row in rows)
+    given = f" An ε with a group ratio has an assumption. {wording.THINNED}" if thinned else ""
     learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
-    given += f" An ε that protects records of a file of your own: {wording.LEARNED}" if learned else ""
+    given += f" An ε for records of your own file has an assumption. {wording.LEARNED}" if learned else ""
     if say_origin(row.asked for row in rows) == RAW:
         st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
     if given:
