@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairpriv_core.report.frontier import find_best
+from fairpriv_core.report.frontier import find_best, group_by_claim
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.headline import hold_headline, show_points_headline
@@ -31,6 +31,8 @@ _PUBLISHED = (
 )
 _OF_EXPLORE = ("data", "notion", "method", "epsilon", "gap", "set_lambda", "reuse", "view", "wish_accuracy", "wish_gap")
 _OF_MAPS = ("space_claim", "map_of", "map_quantity", "map_x", "map_y")
+_NO_MATCH = "No run matches these filters. Remove one."
+_NOT_DRAWN = "These runs have no gap, no stated ε, or noise that can be repeated. Make others below."
 
 
 def show() -> None:
@@ -63,7 +65,8 @@ def _show_found(store: RunStore, view: str, found: dict[str, dict[str, Answers]]
     top = hold_headline()  # on what is chosen below
     topic, answers, claims = choose_question(found)
     if not claims:
-        top.info("No run matches these filters. Remove one.", icon=":material/filter_alt:")
+        filtered = bool(group_by_claim(answers.rows))
+        top.info(_NO_MATCH if filtered else _NOT_DRAWN, icon=":material/filter_alt:")
         return
     charts = st.container()  # what is wanted is asked below them, and shaded in them
     rows = [row for own in claims.values() for row in own]

@@ -17,6 +17,7 @@ from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.sweeps.launch import Order
 from fairpriv_core.text import Reporter
 from pages.widgets.tradeoffs.sweep_form import read_values, refuse_files
+from tests.launched import config, finish, measured
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]
@@ -61,6 +62,15 @@ def test_a_figure_leaves_for_a_paper_without_the_shaded_region_unless_it_is_want
     beside.set_value(True).run()
     [caption] = [each.value for each in page.code if "Shaded: accuracy of at least 80 %" in each.value]
     assert caption.endswith("Synthetic is public."), "readers of a paper have no data of their own here"
+
+
+def test_runs_that_cannot_be_drawn_are_not_blamed_on_filters(own_store: Path, open_page: Open) -> None:
+    own_store.parent.mkdir()
+    with open_store(str(own_store)) as store:
+        told = {"epsilon": None, "epsilon_reason": "Noise that can be repeated.", "metrics": measured((0.3, 0.2))}
+        finish(store, config(replay_noise=3), (), **told)
+    [said, *_] = open_page("tradeoffs").info
+    assert said.value.startswith("These runs have no gap, no stated ε") and "filter" not in said.value
 
 
 def test_a_pick_says_that_it_is_not_paid_for(with_runs: Path, open_page: Open) -> None:
