@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from fairpriv_core.cli.sweep import run_sweep
 from fairpriv_core.errors import BadInput
 from fairpriv_core.runs.preview import run_preview
+from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.sweeps.launch import Order
 from fairpriv_core.text import Reporter
@@ -155,6 +157,20 @@ def test_sweeps_of_the_command_line_are_listed_with_progress_cancel_and_resume(
         assert sorted(row.status for row in store.rows()) == ["paused", "paused", "queued", "queued"]
         click(page, "Cancel")
         assert {row.status for row in store.rows()} == {"paused"}
+
+
+@pytest.mark.usefixtures("with_runs")
+def test_the_points_of_a_sweep_on_another_notion_are_a_click_away(open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "odds.toml"
+    data = '[data]\ndataset = "synthetic"\nsensitive = "group"\n'
+    path.write_text(f'notion = "equalized_odds"\n{data}[method]\nname = "none"\nepochs = 1\n[axes]\nseed = [0]\n')
+    run_sweep(str(path), Order(partial(run_here, workers=1), 1), Reporter(say=str, show=str))
+    page = open_page("tradeoffs", of_notion="demographic_parity")
+    page.segmented_control("sweep.way").set_value("launched").run()
+    assert page.selectbox("of_notion").value == "demographic_parity"
+    click(page, "Show the points of this sweep")
+    assert page.selectbox("of_notion").value == "equalized_odds"
+    assert "Show the points of this sweep" not in [button.label for button in page.button]
 
 
 def click(page: AppTest, label: str) -> None:

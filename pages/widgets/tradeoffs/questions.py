@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +50,12 @@ def find_answers(store: RunStore) -> dict[str, dict[str, Answers]] | None:
         return None
     rows = leave_out_archived(found)
     return _sort(str(store.database.url), store.owner, (store.stamp(), len(rows)), rows)
+
+
+def find_place(found: Mapping[str, Mapping[str, Answers]], keys: Set[str]) -> tuple[str, str] | None:
+    """Return under which data and notion the first of these runs is; None where none has finished."""
+    places = ((data, notion, each.rows) for data, own in found.items() for notion, each in own.items())
+    return next(((data, notion) for data, notion, rows in places if any(keys & {*row.keys} for row in rows)), None)
 
 
 def find_title(name: str) -> Setting:

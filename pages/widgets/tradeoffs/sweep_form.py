@@ -24,6 +24,7 @@ from pages.widgets.shared.reference import list_reference
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.session import find_spec
 from pages.widgets.shared.state import (
+    choose,
     keep,
     mount,
     mount_default,
@@ -35,7 +36,7 @@ from pages.widgets.shared.state import (
 )
 from pages.widgets.shared.suitable import PROTECTS
 from pages.widgets.shared.sweeper import offer_sweep
-from pages.widgets.tradeoffs.questions import find_title
+from pages.widgets.tradeoffs.questions import find_answers, find_place, find_title
 
 _NONE = "–"
 _EXAMPLE = """notion = "demographic_parity"
@@ -191,6 +192,20 @@ def choose_sweep(store: RunStore) -> None:
     if raw is not None:
         name = offer_sweep(store, raw, key="tradeoffs")
         keep("sweep", name if name in launched else "")
+        if name is not None:
+            _offer_points(store, name)
+
+
+def _offer_points(store: RunStore, name: str) -> None:
+    """Draw a button to the points of a sweep, where the page shows those of other data or another notion."""
+    keys = set(((store.preview(name) or {}).get("result") or {}).get("keys", ()))
+    place = find_place(find_answers(store) or {}, keys)
+    if place is None or place == (value("of_data"), value("of_notion")):
+        return
+    if st.button("Show the points of this sweep", key="sweep_points", icon=":material/scatter_plot:"):
+        choose("of_data", place[0])
+        choose("of_notion", place[1])
+        st.rerun()
 
 
 def _choose_launched(store: RunStore, launched: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
