@@ -1,8 +1,8 @@
-"""Which settings private methods ship with: python -m benchmarks.defaults [run|confirm|decide [METHOD …]]
+"""Which settings private methods ship with: python -m benchmarks.defaults [RUN [METHOD …]]
 
-`run` fits what docs/results/defaults.json does not hold yet and adds it there, `confirm` and `decide` do so with the
-seeds of points 6 and 7; else the verdicts are printed from that file. The rule, written and committed before its first
-run:
+`run` fits what docs/results/defaults.json does not hold yet and adds it there, `confirm`, `decide` and `by_fits` do so
+with the seeds of points 6 to 8; else the verdicts are printed from that file. The rule, written and committed before
+its first run:
 
 1. *Data.* The training rows of split seed 0 of each benchmark are split again by seeds 0 and 1: three quarters of them
    are trained on, the last quarter is the validation part. The rows that results are reported on have no say.
@@ -28,6 +28,9 @@ run:
    changes only where the rule takes the same candidate once more from seeds 2 to 6 alone.
 7. *Decided.* Added after the second run and before the third: where both runs leave out what ships and take different
    candidates, seeds 7 to 16 alone decide. What they take ships.
+8. *By fits.* Added after the third run and before the fourth, for `dp_fermi_record`: one cell of 24 had decided each
+   run. Of seeds 17 to 46, sieve (a) counts fits that failed or are below the constant answer by more than 1.96 standard
+   errors, and leaves whose share is within the 95 % Wilson interval of the candidate with the fewest, as (c) does.
 """
 
 from __future__ import annotations
@@ -64,7 +67,8 @@ from fairpriv_core.stats import mean_interval
 PATH = Path(__file__).parent.parent / "docs" / "results" / "defaults.json"
 DELTA, SEARCHED = 1e-5, 0
 CHOSEN, CONFIRMED, DECIDED = (0, 1), tuple(range(2, 7)), tuple(range(7, 17))  # seeds of the validation parts
-RUNS = {"run": CHOSEN, "confirm": CONFIRMED, "decide": DECIDED}
+BY_FITS = tuple(range(17, 47))
+RUNS = {"run": CHOSEN, "confirm": CONFIRMED, "decide": DECIDED, "by_fits": BY_FITS}
 NOTIONS, EPSILONS = ("demographic_parity", "equalized_odds"), (0.1, 0.5, 1.0, 3.0)
 FAIR = ("f_ld", {"batch_size": None, "gap_target": ACCEPTED, "multiplier_max": MULTIPLIER_MAX})
 _Z = 1.96
@@ -73,10 +77,14 @@ Fits = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Standing:
-    """What a candidate came to: cells below the constant answer and the line, how often the gap was met, its ranks."""
+    """What a candidate came to: cells below the constant answer and the line, how often the gap was met, its ranks.
+
+    `fits_below` are the fits that are below the constant answer.
+    """
 
     name: str
     below_constant: int
+    fits_below: int
     below_line: int
     met: int
     fits: int
@@ -222,7 +230,7 @@ def score(fit: Mapping[str, Any], reference: Mapping[str, Any], *, pursues: bool
 def judge(results: Mapping[str, Any], name: str, seeds: Sequence[int] = CHOSEN) -> list[Standing]:
     """Return how the candidates of a method stand by the fits of these seeds, in their order."""
     design, pursues = DESIGNS[name], is_fair(name)
-    counts = {candidate: {"constant": 0, "line": 0, "met": 0, "fits": 0} for candidate in design.candidates}
+    counts = {candidate: {"constant": 0, "below": 0, "line": 0, "met": 0, "fits": 0} for candidate in design.candidates}
     ranks: list[np.ndarray] = []
     for data, notion, way, epsilon in product(design.data, list_notions(name), design.ways, EPSILONS):
         references = [fit for fit in results[f"reference · {data} · {notion}"]["fits"] if fit["seed"] in seeds]
@@ -232,13 +240,14 @@ def judge(results: Mapping[str, Any], name: str, seeds: Sequence[int] = CHOSEN) 
             fits = [fit for fit in line["fits"] if fit["epsilon"] == epsilon and fit["seed"] in seeds]
             scores.append(np.mean([score(*pair, pursues=pursues) for pair in zip(fits, references, strict=True)]))
             counted["constant"] += is_below_constant(fits, references)
+            counted["below"] += sum(is_below_constant([fit], [own]) for fit, own in zip(fits, references, strict=True))
             counted["line"] += pursues and is_below_line(fits, references)
             counted["met"] += sum(fit["accuracy"] is not None and fit["gap"] <= ACCEPTED for fit in fits)
             counted["fits"] += len(fits)
         ranks.append(rankdata([-each for each in scores]))
     each = zip(counts.items(), np.transpose(ranks), strict=True)
     return [
-        Standing(candidate, told["constant"], told["line"], told["met"], told["fits"], own)
+        Standing(candidate, told["constant"], told["below"], told["line"], told["met"], told["fits"], own)
         for (candidate, told), own in each
     ]
 
@@ -263,9 +272,12 @@ def is_below_line(fits: Fits, references: Fits) -> bool:
     return below([fit.get("height") for fit in fits]) and not below([each["fair"] for each in references])
 
 
-def sieve(standings: Sequence[Standing], *, pursues: bool) -> list[Standing]:
-    """Return the admissible candidates, never none."""
-    left = [each for each in standings if each.below_constant == min(one.below_constant for one in standings)]
+def sieve(standings: Sequence[Standing], *, pursues: bool, by_fits: bool = False) -> list[Standing]:
+    """Return the admissible candidates, never none; `by_fits` counts what is below the constant answer by point 8."""
+    fewest = min(standings, key=lambda each: each.fits_below)
+    most = wilson_interval(fewest.fits_below, fewest.fits)[1]
+    cells = min(one.below_constant for one in standings)
+    left = [e for e in standings if (e.fits_below / e.fits <= most if by_fits else e.below_constant == cells)]
     if not pursues:
         return left
     left = [each for each in left if each.below_line == min(one.below_line for one in left)]
@@ -274,9 +286,9 @@ def sieve(standings: Sequence[Standing], *, pursues: bool) -> list[Standing]:
     return [each for each in left if each.met / each.fits >= least]
 
 
-def choose(standings: Sequence[Standing], *, pursues: bool) -> tuple[Standing, list[Standing]]:
+def choose(standings: Sequence[Standing], *, pursues: bool, by_fits: bool = False) -> tuple[Standing, list[Standing]]:
     """Return the candidate that the rule takes, and those that were admissible; the first of all is what ships."""
-    shipped, left = standings[0], sieve(standings, pursues=pursues)
+    shipped, left = standings[0], sieve(standings, pursues=pursues, by_fits=by_fits)
     best = min(left, key=lambda each: each.order)
     if shipped not in left or best is shipped:
         return best, left
@@ -296,10 +308,12 @@ def print_verdicts(results: Mapping[str, Any], seeds: Sequence[int]) -> None:
     print("| --- | --- | ---: | ---: | ---: | ---: | --- |")
     for name in [name for name in DESIGNS if has_been_run(results, name, seeds)]:
         standings, pursues = judge(results, name, seeds), is_fair(name)
-        chosen, left = choose(standings, pursues=pursues)
+        by_fits = seeds == BY_FITS
+        chosen, left = choose(standings, pursues=pursues, by_fits=by_fits)
         for each in standings:
             verdict = "**taken**" if each is chosen else "" if each in left else "not admissible"
-            cells = f"{each.below_constant} | {each.below_line if pursues else '–'} of {each.ranks.size}"
+            below = f"{each.fits_below} of {each.fits} fits" if by_fits else str(each.below_constant)
+            cells = f"{below} | {each.below_line if pursues else '–'} of {each.ranks.size}"
             met = f"{each.met} of {each.fits}" if pursues else "–"
             ranks = ", ".join(f"{value:.2f}" for value in each.order)
             print(f"| `{name}` | {each.name} | {cells} | {met} | {ranks} | {verdict} |")
