@@ -288,8 +288,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: not `history_`, which is raw."""
-        return {**super().__getstate__(), **({"history_": []} if hasattr(self, "history_") else {})}
+        """Return what is pickled: not `history_`, which is raw, nor `callback`, which may hold it."""
+        unsaid: dict[str, Any] = {"callback": None, **({"history_": []} if hasattr(self, "history_") else {})}
+        return {**super().__getstate__(), **unsaid}
 
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn's own checks and meta-estimators should know."""

@@ -303,8 +303,8 @@ def test_an_epoch_is_told_as_it_ends_and_what_is_raw_stays_here(rows: Any, tmp_p
     assert told[-1]["step"] == model.record_["steps"] and told[-1]["accuracy"] == pytest.approx(model.score(X, y))
     spent = [each["epsilon"] for each in told]
     assert 0 < spent[0] <= spent[1] <= spent[2] <= 1.001
-    model.callback = None
-    assert pickle.loads(pickle.dumps(model)).history_ == []
+    kept = pickle.loads(pickle.dumps(model))
+    assert (kept.history_, kept.callback) == ([], None) and model.callback is not None
     assert Hiring("none", settings=QUICK).fit(X, y).history_ == []
 
     def stop(shown: Any) -> None:
@@ -312,6 +312,21 @@ def test_an_epoch_is_told_as_it_ends_and_what_is_raw_stays_here(rows: Any, tmp_p
 
     with pytest.raises(KeyboardInterrupt):
         Hiring("none", settings=QUICK, callback=stop).fit(X, y)
+
+
+def test_a_method_that_has_no_loss_tells_its_epochs_too(rows: Any) -> None:
+    X, y, sex = rows
+    model = Hiring("jagielski_post", settings={"epochs": 3}, callback=lambda _: None).fit(X, y, sensitive_features=sex)
+    assert model.history_ and all(each["loss"] is None and each["accuracy"] for each in model.history_)
+
+
+def test_a_row_that_overflows_ends_no_fit_that_is_watched(rows: Any) -> None:
+    X, y, sex = rows
+    odd = np.asarray(X, dtype=np.float32).copy()
+    odd[0] = 3e38
+    settings = {**QUICK, "hidden_layers": 1, "width": 4}
+    model = Hiring("dp_sgd", settings=settings, callback=lambda _: None).fit(odd, y, sensitive_features=sex)
+    assert len(model.history_) == 3 and np.isfinite(model.parameters_).all()
 
 
 def test_settings_are_parameters_of_their_own(rows: Any) -> None:

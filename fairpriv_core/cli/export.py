@@ -16,7 +16,8 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.paths import read_path
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.onnx_graph import write_onnx
-from fairpriv_core.records.record import RAW
+from fairpriv_core.records.record import RAW, is_covered
+from fairpriv_core.records.source import is_published
 from fairpriv_core.report.chosen import Chosen, choose_runs
 from fairpriv_core.report.document import AUDIENCES, Audience
 from fairpriv_core.report.export import ImageFormat
@@ -111,6 +112,7 @@ def _export_model(keys: Sequence[str], form: str, audience: Audience, out: str |
     with open_store() as store:
         data = gather_report(store, keys)
         (chosen,) = choose_runs(data, audience)
+        _require_covered(chosen, audience)
         files = _read_model(store, chosen)
     if form == "mlflow":
         return log_run(chosen, audience, files)
@@ -120,6 +122,16 @@ def _export_model(keys: Sequence[str], form: str, audience: Audience, out: str |
     about = {"key": chosen.record["key"], "privacy": epsilon_line(chosen.record)}
     write_out(str(out), write_onnx(Model.read(files.__getitem__), about))
     return f"written to {out}: it takes encoded columns, whose names are in its metadata under 'features'"
+
+
+def _require_covered(chosen: Chosen, audience: Audience) -> None:
+    """Raise BadInput where a model that no ε covers would leave for policy; one of rows that everybody has may."""
+    if audience == "policy" and not (is_covered(chosen.record) or is_published(chosen.record["config"]["data"])):
+        raise BadInput(
+            f"run {chosen.record['key']} has no proved ε, and its model was made of your own rows: it is for the "
+            "analyst alone (--audience analyst).",
+            field="audience",
+        )
 
 
 def _read_model(store: RunStore, chosen: Chosen) -> dict[str, bytes]:

@@ -32,8 +32,9 @@ _DECLARED = (
 )
 _PAID = (
     "Ranges, bins and categories of the features were measured with noise, which epsilon counts, or are declared. "
-    "Which columns these are, their types, which may lack a value, and the values of the label are as the schema "
-    f"states them. Whoever wrote it and from what, they are taken as public, and so are {_FORM}."
+    "Which columns these are, their types, which part of a date is used, which may lack a value, and the values of the "
+    "label are as the schema states them. Whoever wrote it and from what, they are taken as public, and so are "
+    f"{_FORM}."
 )
 _ASSUMED = {"rows": _LEARNED, "declared": _DECLARED, "paid": _PAID}
 _WRITTEN = "The file is read {form}: so its rows look, which is taken as public."

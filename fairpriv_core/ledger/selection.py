@@ -59,8 +59,9 @@ def select_run(store: RunStore, keys: Sequence[str], criterion: Criterion, *, ag
     """Choose one of the finished runs `keys`; return the document that says which, and what epsilon it has. JSON.
 
     `epsilon` (at `delta`) covers every candidate and the choice, for what they protect (the worst sensitive column);
-    None with `epsilon_reason` where none is proved, and then the store states none for the chosen run either. A paid or
-    raw choice is in the ledger. The same paid choice once more is read from the store unless `again`.
+    None with `epsilon_reason` where none is proved. The store states it beside the chosen run's own from then on; after
+    a raw choice it states none. Every choice is in the ledger, a free one at no cost; the same one once more is read
+    from the store unless `again`.
 
     Raises:
         BadInput: fewer than two runs, unfinished or unlike ones, a number that they do not have, or beyond a cap.
@@ -89,7 +90,9 @@ def select_run(store: RunStore, keys: Sequence[str], criterion: Criterion, *, ag
     index = _pick(values, metric)
     shown = {"values": {each.record.key: value for each, value in zip(candidates, values, strict=True)}}
     if free:
-        return {**_state(candidates, index, criterion.delta, None), **shown, "request": request, "charge": None}
+        found = {**_state(candidates, index, criterion.delta, None), **shown, "request": request, "charge": None}
+        store.ledger.pay(_posting(candidates, (), None), found, store.payer)
+        return found
     return _charge_raw(store, candidates, index, request, **shown)
 
 

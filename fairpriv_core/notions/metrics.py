@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from fairpriv_core.errors import RunFailed
 from fairpriv_core.notions import rates
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import Notion, say_undefined
@@ -216,13 +215,8 @@ def measure(
         Of more than two labels, differences are the largest over all classes, and equalized odds is within each true
         label (eq. 11 puts all labels but the decided one together); `groups` have other fields, and
         `classes` say how each label fares.
-
-    Raises:
-        RunFailed: a score is not finite.
     """
-    labels, scores = np.asarray(y, dtype=np.int64), np.asarray(score, dtype=np.float64)
-    if not bool(np.isfinite(scores).all()):
-        raise RunFailed("the model's scores are not finite: training diverged; a lower learning rate or clip may help.")
+    labels, scores = np.asarray(y, dtype=np.int64), rates.as_finite(np.asarray(score, dtype=np.float64))
     members = np.asarray(group, dtype=np.int64)
     names = tuple(map(str, label_names or range(scores.shape[1] if scores.ndim == 2 else TWO)))
     counts = rates.count_cells(rates.decide(scores, threshold), labels, members, len(group_names), len(names))

@@ -78,12 +78,19 @@ def rates_of(notion: Notion, labels: int = TWO) -> tuple[Rate, ...]:
     return tuple(among(rate, condition) for condition in notion.conditions_among(labels) for rate in kinds)
 
 
+def as_finite(score: Floats) -> Floats:
+    """Return scores with 0 in place of what is not finite."""
+    return np.where(np.isfinite(score), score, 0.0)
+
+
 def decide(score: Floats, threshold: float | Floats = 0.5) -> Counts:
     """Return the decisions (n,) that follow from scores.
 
     Of two labels 1 where the chance of label 1, (n,) or the second column of (n, 2), is above `threshold` (one, or one
-    a row), else 0. Of more the label with the largest score (n, l). The lowest label wins a tie.
+    a row), else 0. Of more the label with the largest score (n, l). The lowest label wins a tie. A score that is not
+    finite counts as 0: whether some row has one decides nothing for others.
     """
+    score = as_finite(score)
     if score.ndim == 2 and score.shape[1] > TWO:
         largest: Counts = score.argmax(axis=1)
         return largest

@@ -64,6 +64,7 @@ CERTIFICATES_WITHDRAWN = (
     "The certificates of this run were withdrawn: they were about a classifier drawn at random, not about the model "
     "that the run exported."
 )
+CHOICE = "choice"  # under this name a record's notes say among how many its run was chosen, and what covers them all
 CERTIFICATE_OF_CHOSEN = (
     "The certificate of this run was withdrawn: the run was chosen by numbers of the very test rows that it rests on."
 )
@@ -73,8 +74,8 @@ PLANNED_SENTENCE = (
 FAILED_SENTENCE = "The run broke off by itself: epsilon and event are those planned; the ledger counts what left."
 #: of a person's own network; its name goes in
 NETWORK_ASSUMED = (
-    "Network {} gives each record an output and a gradient that depend on that record alone, which was tried on "
-    "made-up rows; the parameters that it was built with are public."
+    "Network {} gives each record an output and a gradient that depend on that record alone, and breaks off on none, "
+    "which was tried on made-up rows; the parameters that it was built with are public."
 )
 _LIBRARIES = ("fairpriv", "numpy", "torch", "scikit-learn", "dp-accounting", "randomgen")
 
@@ -281,6 +282,12 @@ def withdrawn_record(record: RunRecord, reason: str) -> RunRecord:
     """Return the record of a run that was chosen by raw numbers: no epsilon is proved for it any more."""
     notes = _withdraw_certificates(record.notes, CERTIFICATE_OF_CHOSEN)
     return replace(record, epsilon=None, epsilon_reason=reason, metrics_note=RAW, notes=notes)
+
+
+def chosen_record(record: RunRecord, told: str) -> RunRecord:
+    """Return the record of a run that was chosen by released or noisy numbers; `told` is what that has cost."""
+    notes = _withdraw_certificates(record.notes, CERTIFICATE_OF_CHOSEN)
+    return replace(record, notes={**notes, CHOICE: told})
 
 
 def is_covered(record: Mapping[str, Any]) -> bool:

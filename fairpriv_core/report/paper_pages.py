@@ -26,7 +26,7 @@ _INDEX = """# The papers, run again
 Each stands as this software makes it: the numbers that the paper prints beside ours, and for each thing that it says a
 verdict made from our numbers. `fairpriv papers show ID` prints them, `fairpriv papers run ID` runs one again, with
 `--full` at the paper's size; the page Papers draws them. These pages are written by
-`python examples/make_papers_results.py` from [what was kept](../fairpriv_core/papers/kept), which has each run's
+`python examples/make_papers_results.py` from what was kept in `fairpriv_core/papers/kept`, which has each run's
 key, setting and numbers."""
 _ONLY_CITED = (
     "The papers cite more methods that are private and fair. None of these runs here: the papers say too little to "

@@ -11,7 +11,7 @@ from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.parameters import say_group_needed
-from fairpriv_core.records.record import RAW, RAW_BUT_ACCURACY
+from fairpriv_core.records.record import CHOICE, RAW, RAW_BUT_ACCURACY
 from fairpriv_core.records.source import is_read_from_rows, name_unit
 from fairpriv_core.text import delta_text, epsilon_text, number_text
 
@@ -129,7 +129,9 @@ def epsilon_line(record: Mapping[str, Any]) -> str:
     """
     if record.get("threat_model") is None:
         return "No ε: this method is not private."
-    return f"{_tell_epsilon(record)}{tell_given(record['config']['data'], record['threat_model'])}"
+    choice = (record.get("notes") or {}).get(CHOICE)
+    chosen = "" if choice is None else f" {choice}"
+    return f"{_tell_epsilon(record)}{chosen}{tell_given(record['config']['data'], record['threat_model'])}"
 
 
 def _tell_epsilon(record: Mapping[str, Any]) -> str:

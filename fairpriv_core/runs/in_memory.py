@@ -28,8 +28,9 @@ from fairpriv_core.text import epsilon_text
 
 #: what the config of such a run has in place of a data set
 IN_MEMORY = DataSpec(dataset="in memory", sensitive="sensitive_features")
-#: takes the end of an epoch: "epoch", "step", "loss", "epsilon" spent by then (None where none is proved), and every
-#: single number of `measure`, such as "accuracy" and "demographic_parity_gap", on the rows that it trains on
+#: takes the end of an epoch: "epoch", "step", "loss" (None of a method that has none), "epsilon" spent by then (None
+#: where none is proved), and every single number of `measure`, such as "accuracy" and "demographic_parity_gap", on the
+#: rows that it trains on
 Watch = Callable[[Mapping[str, Any]], None]
 
 
@@ -48,7 +49,7 @@ class _Watched(Unwatched):
         spent = math.inf if self._live is None else self._live.epsilon_at(self._mechanism.events)
         measured = evaluate(snapshot.network, snapshot.parameters, self._train)
         single = {name: value for name, value in measured.items() if value is None or isinstance(value, int | float)}
-        shown = {"epoch": snapshot.epoch, "step": snapshot.step, "loss": snapshot.scalars["loss"]}
+        shown = {"epoch": snapshot.epoch, "step": snapshot.step, "loss": snapshot.scalars.get("loss")}
         self._watch({**shown, "epsilon": spent if math.isfinite(spent) else None, **single})
 
 

@@ -47,7 +47,7 @@ from fairpriv_core.store.rows import (
     read_status,
 )
 from fairpriv_core.store.tables import cap, charge, checkpoint, data_identity, run, tombstone
-from fairpriv_core.text import at_least_text, epsilon_text
+from fairpriv_core.text import at_least_text, delta_text, epsilon_text
 
 _OF_RUNS = select(
     *(run.c[name] for name in ("key", "status", "request", "worker", "owner", "created", "reserved")),
@@ -257,6 +257,21 @@ def find_withdrawn(connection: Connection) -> dict[str, str]:
     results = [_read_result(stored) for stored in connection.execute(query).mappings()]
     raw = [found for found in results if found.get("selected") and found["request"]["by"] == "raw"]
     return {found["selected"]: found["epsilon_reason"] for found in raw}
+
+
+def find_chosen(connection: Connection) -> dict[str, str]:
+    """Return the runs that were chosen by released or noisy numbers, with what that has cost, as a sentence."""
+    query = select(charge.c.key, charge.c.result).order_by(charge.c.created)
+    results = [_read_result(stored) for stored in connection.execute(query).mappings()]
+    known = [found for found in results if found.get("selected") and found["request"]["by"] != "raw"]
+    return {found["selected"]: _say_choice(found) for found in known}
+
+
+def _say_choice(found: Mapping[str, Any]) -> str:
+    by, epsilon, delta = found["request"]["by"], found["epsilon"], delta_text(found["delta"])
+    covers = f"ε = {epsilon_text(epsilon)} (δ = {delta}) covers" if epsilon is not None else "no ε is proved for"
+    choice = " and the choice" if by == "noisy" else ""
+    return f"This run was chosen among {len(found['candidates'])} by {by} numbers: {covers} all of them{choice}."
 
 
 def find_evaluated(connection: Connection) -> dict[str, dict[str, Any]]:

@@ -19,13 +19,13 @@ from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, sel
 from fairpriv_core.errors import BadInput, Damaged
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.records.record import RunRecord, cancelled_record, withdrawn_record
+from fairpriv_core.records.record import RunRecord, cancelled_record, chosen_record, withdrawn_record
 from fairpriv_core.store.checksum import check_content
 from fairpriv_core.store.curves import Point, read_curves
 from fairpriv_core.store.database import Database
 from fairpriv_core.store.identity import find_renamed
 from fairpriv_core.store.labels import Label, check_label, note_change, read_label, write_label
-from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_evaluated, find_withdrawn
+from fairpriv_core.store.ledger import LedgerStore, admit, bury, find_chosen, find_evaluated, find_withdrawn
 from fairpriv_core.store.previews import PreviewStore
 from fairpriv_core.store.quota import LOCAL_OWNER, check_runs
 from fairpriv_core.store.rows import (
@@ -438,20 +438,23 @@ def _read_whole(found: Iterable[RowMapping], read: Callable[[RowMapping], Read])
 
 @dataclass(frozen=True)
 class _Since:
-    """What happened to runs after they had finished, by key: paid evaluations, and choices by raw numbers."""
+    """What happened to runs after they had finished, by key: paid evaluations, choices by raw numbers and by others."""
 
     evaluated: Mapping[str, Mapping[str, Any]]
     withdrawn: Mapping[str, str]
+    chosen: Mapping[str, str]
 
 
 def _read_since(connection: Connection) -> _Since:
-    return _Since(find_evaluated(connection), find_withdrawn(connection))
+    return _Since(find_evaluated(connection), find_withdrawn(connection), find_chosen(connection))
 
 
 def _restate(record: RunRecord, since: _Since) -> RunRecord:
     found, reason = since.evaluated.get(record.key), since.withdrawn.get(record.key)
     if found is not None:
         record = replace(record, **{**found, "assumptions": tuple(found["assumptions"])})
+    if record.key in since.chosen:
+        record = chosen_record(record, since.chosen[record.key])
     return record if reason is None or record.epsilon is None else withdrawn_record(record, reason)
 
 

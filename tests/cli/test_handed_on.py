@@ -71,8 +71,7 @@ def test_what_is_handed_on_of_a_persons_file_is_public_or_paid_for_alone(call: C
     asked = make_own(tmp_path)
     raw = call(*asked, "--method", "pf_ld", "--epsilon", "2", "--no-private-evaluation").json
     paid = call(*asked, "--method", "pf_ld", "--epsilon", "2", "--private-evaluation").json
-    bare = call(*asked, "--method", "none").json
-    for number, (record, shown) in enumerate(((raw, {"accuracy"}), (paid, {"accuracy", "gap"}), (bare, set()))):
+    for number, (record, shown) in enumerate(((raw, {"accuracy"}), (paid, {"accuracy", "gap"}))):
         out = tmp_path / f"hub{number}"
         assert call("export", record["key"], "--format", "hf", "--out", str(out)).code == 0
         head, text = read_head(out), (out / "README.md").read_text("utf-8")
@@ -81,11 +80,22 @@ def test_what_is_handed_on_of_a_persons_file_is_public_or_paid_for_alone(call: C
         assert "jane" not in text + (out / "config.toml").read_text("utf-8")
         assert 0.0 < record["metrics"]["demographic_parity_gap"] < 1.0
         assert str(record["metrics"]["demographic_parity_gap"]) not in text
-    assert "with noise that ε covers" in text or "differential-privacy" not in head["tags"]
+    assert "with noise that ε covers" in text and "differential-privacy" in head["tags"]
     whole = tmp_path / "analyst"
     assert call("export", raw["key"], "--format", "hf", "--audience", "analyst", "--out", str(whole)).code == 0
     metrics = read_head(whole)["model-index"][0]["results"][0]["metrics"]
     assert all("raw, for the analyst" in each["name"] for each in metrics) and len(metrics) == 2
+
+
+@pytest.mark.parametrize("form", ["hf", "onnx", "mlflow"])
+def test_a_model_of_a_persons_file_that_no_epsilon_covers_is_for_the_analyst(
+    call: Call, tmp_path: Path, form: str
+) -> None:
+    key = call(*make_own(tmp_path), "--method", "none").json["key"]
+    place = [] if form == "mlflow" else ["--out", str(tmp_path / form)]
+    refused = call("export", key, "--format", form, "--audience", "policy", *place)
+    assert refused.code == 2 and f"run {key} has no proved ε" in refused.err and "--audience analyst" in refused.err
+    assert not (tmp_path / form).exists()
 
 
 class Tracker(ModuleType):

@@ -30,7 +30,9 @@ from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.privacy.rdp import Cap
+from fairpriv_core.report.wording import epsilon_line
 from fairpriv_core.store.runs import RunStore
+from fairpriv_core.text import epsilon_text
 from tests.launched import DELTA, config, finish, measured, name
 from tests.methods.harness import RecordingMechanism
 
@@ -91,6 +93,26 @@ def test_a_choice_by_what_was_released_costs_nothing(store: RunStore) -> None:
     found = select_run(store, keys, Criterion("released"))
     assert found["selected"] == keys[1] and found["epsilon"] == before == spent(store) and found["charge"] is None
     assert found["values"] == dict(zip(keys, (0.3, 0.1), strict=True))
+
+
+def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(store: RunStore) -> None:
+    certified = {"certificates": {"of": "the exported model", "demographic_parity_gap": 0.2}}
+    given = {"metrics_private": {GAP: 0.3}, "notes": certified}
+    keys = launch(store, (0.2, 0.8), (0.5, 0.52), **given)
+    for criterion, words in (
+        (Criterion("released"), "chosen among 2 by released numbers: ε = {} (δ = 1 in 100,000) covers all of them."),
+        (Criterion("noisy", epsilon=1.0), "chosen among 2 by noisy numbers: ε = {} (δ = 1 in 100,000) covers all of"),
+    ):
+        found = select_run(store, keys, criterion)
+        record = store.record(found["selected"])
+        assert record is not None and record.epsilon == store.records(keys)[found["selected"]].epsilon
+        line = epsilon_line(record.to_json())
+        assert words.format(epsilon_text(found["epsilon"])) in line and line.startswith("ε = ")
+        assert "chosen by numbers of the very test rows" in record.notes["certificates"]["withdrawn"]
+        assert select_run(store, keys, criterion) == found
+    (other,) = {*keys} - {found["selected"]}
+    untouched = store.record(other)
+    assert untouched is not None and (found["selected"] == keys[0] or "choice" not in epsilon_line(untouched.to_json()))
 
 
 def test_estimated_gaps_of_one_release_are_post_processing(store: RunStore) -> None:

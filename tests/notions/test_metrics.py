@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from fairpriv_core.errors import RunFailed
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.metrics import measure, violation
+from fairpriv_core.notions.rates import decide
 
 GAPS = [notion.metric for notion in notions().values()]
 
@@ -179,9 +179,13 @@ def test_scores_of_both_labels_and_a_tie() -> None:
     assert measure(y, np.array([0.1, 0.3]), group, ["a", "b"], threshold=0.2)["accuracy"] == 1.0
 
 
-def test_scores_that_are_not_finite_end_the_run() -> None:
-    with pytest.raises(RunFailed, match="not finite"):
-        measure(np.array([0, 1]), np.array([0.1, math.nan]), np.array([0, 1]), ["a", "b"])
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
+def test_a_score_that_is_not_finite_is_decided_as_the_first_label_and_changes_no_other(odd: float) -> None:
+    y, group = np.array([0, 1, 1]), np.array([0, 1, 0])
+    found = measure(y, np.array([0.1, 0.9, odd]), group, ["a", "b"])
+    assert found == measure(y, np.array([0.1, 0.9, 0.0]), group, ["a", "b"])
+    many = np.array([[0.1, 0.2, 0.7], [odd, odd, odd]])
+    assert decide(many).tolist() == [2, 0] and decide(np.array([odd, 0.9])).tolist() == [0, 1]
 
 
 def test_cheap_enough_for_every_epoch() -> None:

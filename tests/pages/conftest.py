@@ -19,6 +19,7 @@ from fairpriv_core.runs import beside
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
+from pages.widgets.app import style
 
 ROOT = Path(__file__).resolve().parents[2]
 RAW = {"data": {"dataset": "synthetic", "sensitive": "group"}, "notion": "demographic_parity", "delta": 1e-5}
@@ -42,6 +43,12 @@ def nothing_beside(monkeypatch: pytest.MonkeyPatch) -> None:
 def packages_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Streamlit look once for components in installed packages: each page tried would read them all again."""
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", _scan_once)
+
+
+@pytest.fixture(autouse=True)
+def nothing_waits_for_style(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pages not wait for a browser that is not there."""
+    monkeypatch.setattr(style, "_STYLE_SECONDS", 0.0)
 
 
 @pytest.fixture(scope="session")

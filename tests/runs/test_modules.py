@@ -83,7 +83,7 @@ def test_a_finished_run_says_what_it_takes_as_given_and_what_it_cost(local: RunS
     assert record is not None and record.epsilon is not None
     assert record.epsilon <= 2.0 and epsilon(from_json(record.event), 1e-5) == record.epsilon
     (assumed,) = [each for each in record.assumptions if "tests.modules:normed" in each]
-    assert "depend on that record alone, which was tried on made-up rows" in assumed
+    assert "depend on that record alone, and breaks off on none, which was tried on made-up rows" in assumed
     assert len(record.versions["network"]) == 64 and record.versions["opacus"]
     assert "network tests.modules:normed" in " ".join(answer_run(local.row(key), record).text.split())
     assert build_config(record.config).key == key

@@ -15,7 +15,7 @@ _ALL = "all"
 _SCORES = "paper_scores"
 
 
-@st.cache_data(show_spinner=False)
+@st.cache_resource(show_spinner=False)
 def find_made() -> dict[str, Made]:
     """Return the results that were made earlier, by the id of their figure or table."""
     return read_made()
