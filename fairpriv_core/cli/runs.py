@@ -17,7 +17,7 @@ from fairpriv_core.notions.metrics import violation
 from fairpriv_core.records.ledger_entry import call_data
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.record import RunRecord
-from fairpriv_core.records.source import without_folders
+from fairpriv_core.records.source import is_published, without_folders
 from fairpriv_core.runs import account, foreground, prose
 from fairpriv_core.runs.certificate import describe_certificates, find_certificates
 from fairpriv_core.runs.plain_run import find_plain_run
@@ -267,5 +267,6 @@ def describe_run(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
         "delta": config["delta"],
         "accuracy": None if metrics is None else metrics["accuracy"],
         "gap": None if metrics is None else violation(config["notion"], metrics),
+        "metrics_are_raw": metrics is not None and not is_published(config["data"]),
         "config": without_folders(config),
     }

@@ -15,6 +15,7 @@ import click
 from fairpriv_core.cli import options
 from fairpriv_core.cli.output import Answer, check_folder, open_reporter, report
 from fairpriv_core.errors import BadInput
+from fairpriv_core.records.source import is_published
 from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import Executor, run_here
 from fairpriv_core.store.runs import open_store
@@ -88,5 +89,7 @@ def run_sweep(path: str, order: Order, reporter: Reporter, *, evaluate: bool = T
     table = average_results(launch.plan.cells, results)
     wrong = [result for result in results if result["status"] not in ("finished", "left out")]
     error = f"{len(wrong)} of {cost['runs']} runs have not finished; the first: {wrong[0]['reason']}" if wrong else None
-    document = {"sweep": cost, "runs": results, "table": table}
-    return Answer(document, describe_results(results, table), bool(wrong), error)
+    asked = [cell.config for cell in launch.plan.cells if cell.config is not None]
+    raw_numbers = any(not is_published(config.data.to_json()) for config in asked)
+    document = {"sweep": cost, "metrics_are_raw": raw_numbers, "runs": results, "table": table}
+    return Answer(document, describe_results(results, table, raw=raw_numbers), bool(wrong), error)

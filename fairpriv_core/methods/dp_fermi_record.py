@@ -65,7 +65,7 @@ class DpFermiRecord(NoisySums):
     )
 
     batch_size: int = fields.batch_size(1024)
-    learning_rate: float = fields.learning_rate(0.015)
+    learning_rate: float = fields.learning_rate(0.0075)
     clip_primal: float = parameter(
         2.0,
         "Clipping bound C",
@@ -152,7 +152,7 @@ class DpFermiRecord(NoisySums):
         """What epsilon takes as given."""
         return (
             *fields.RECORD_ASSUMED,
-            fields.chosen_on("Adult" if self.gap_target is None else CHOSEN_ON),
+            fields.chosen_on("Adult, COMPAS and synthetic data" if self.gap_target is None else CHOSEN_ON),
         )
 
     @classmethod

@@ -12,7 +12,7 @@ from fairpriv_core.privacy.explain import sentence
 from fairpriv_core.records.mixing import say_height, say_one_answer
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.reached import judge_aim, say_closed
-from fairpriv_core.records.record import RunRecord
+from fairpriv_core.records.record import RAW_OF_OWN, RunRecord
 from fairpriv_core.records.source import name_unit
 from fairpriv_core.text import epsilon_text, show_unseen
 
@@ -118,7 +118,8 @@ def describe_runs(rows: Sequence[Mapping[str, Any]]) -> str:
     columns = (*_RUN_COLUMNS, *(name for name in _LABEL_COLUMNS if any(row.get(name) for row in rows)))
     listed = tabulate([columns, *[[_show(name, row[name]) for name in columns] for row in rows]])
     thinned = [row["key"] for row in rows if row["config"]["data"].get("group_ratio") and row["epsilon"] is not None]
-    return f"{listed}\n{_THINNED}: {', '.join(thinned)}" if thinned else listed
+    said = [listed, *([f"{_THINNED}: {', '.join(thinned)}"] if thinned else [])]
+    return "\n".join([*said, RAW_OF_OWN] if any(row["metrics_are_raw"] for row in rows) else said)
 
 
 def describe_label(key: str, label: Label) -> str:

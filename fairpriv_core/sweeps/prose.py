@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairpriv_core.records.record import RAW_OF_OWN
 from fairpriv_core.runs.prose import align, tabulate
 from fairpriv_core.sweeps.spec import show_value
 from fairpriv_core.text import epsilon_text
@@ -43,8 +44,8 @@ def describe_progress(counts: Mapping[str, int], runs: int, left: float | None) 
     return f"{said} of {runs} runs" + (f"; about {say_seconds(left)} left" if left is not None else "")
 
 
-def describe_results(results: Sequence[Json], table: Sequence[Json]) -> str:
-    """Return the means over seeds, and the reasons of what did not finish."""
+def describe_results(results: Sequence[Json], table: Sequence[Json], *, raw: bool) -> str:
+    """Return the means over seeds, and the reasons of what did not finish; `raw`: some are of a person's own rows."""
     axes = list(dict.fromkeys(axis for line in table for axis in line["cell"]))
     head = (*(axis.removeprefix("method.") for axis in axes), "runs", "accuracy", "gap", "epsilon")
     text = tabulate([head, *[_list(line, axes) for line in table]])
@@ -54,7 +55,7 @@ def describe_results(results: Sequence[Json], table: Sequence[Json]) -> str:
             name = f"{line['status']}: {line['reason']}"
             reasons[name] = reasons.get(name, 0) + 1
     said = [f"{count} {'run' if count == 1 else 'runs'} {reason}" for reason, count in reasons.items()]
-    return "\n".join([text, *said])
+    return "\n".join([text, *said, *([RAW_OF_OWN] if raw else [])])
 
 
 def say_seconds(seconds: float) -> str:

@@ -98,6 +98,20 @@ def test_a_model_of_a_persons_file_that_no_epsilon_covers_is_for_the_analyst(
     assert not (tmp_path / form).exists()
 
 
+def test_lists_say_that_numbers_of_a_persons_file_are_raw(call: Call, tmp_path: Path) -> None:
+    words = "accuracy and gap of your own rows are raw, for the analyst"
+    call(*PRIVATE)
+    assert words not in call("runs").out
+    call(*make_own(tmp_path), "--method", "none")
+    assert words in call("runs").out
+    assert sorted(run["metrics_are_raw"] for run in call("runs", "--json").json["runs"]) == [False, True]
+    data = f"[data]\nfile = {json.dumps(str(tmp_path / 'jane doe' / 'people.csv'))}\nlabel = 'paid'\npositive = 'y'\n"
+    sweep = tmp_path / "sweep.toml"
+    method = "sensitive = 'sex'\n[method]\nname = 'none'\nepochs = 2\n[axes]\nseed = [0, 1]\n"
+    sweep.write_text(f"notion = 'demographic_parity'\n{data}{method}")
+    assert words in call("sweep", str(sweep), "--workers", "1").out
+
+
 class Tracker(ModuleType):
     """What tracking.py uses of MLflow, keeping what it is given."""
 
