@@ -18,6 +18,7 @@ from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.sweeps.launch import Order
 from fairpriv_core.text import Reporter
+from pages.widgets.tradeoffs.questions import find_answers
 from pages.widgets.tradeoffs.sweep_form import read_values, refuse_files
 from tests.launched import config, finish, measured
 
@@ -157,6 +158,17 @@ def test_sweeps_of_the_command_line_are_listed_with_progress_cancel_and_resume(
         assert sorted(row.status for row in store.rows()) == ["paused", "paused", "queued", "queued"]
         click(page, "Cancel")
         assert {row.status for row in store.rows()} == {"paused"}
+
+
+def test_settings_are_told_where_they_differ_on_the_same_question(own_store: Path) -> None:
+    own_store.parent.mkdir()
+    told = {"metrics": measured((0.3, 0.2))}
+    with open_store(str(own_store)) as store:
+        for notion, epochs in (("demographic_parity", 5), ("equalized_odds", 7), ("equalized_odds", 9)):
+            finish(store, config({"name": "pf_ld", "epochs": epochs}, notion=notion), (), **told)
+        [own] = (find_answers(store) or {}).values()
+    said = {notion: sorted(answers.details.values()) for notion, answers in own.items()}
+    assert said == {"demographic_parity": [""], "equalized_odds": ["epochs 7", "epochs 9"]}
 
 
 @pytest.mark.usefixtures("with_runs")

@@ -68,15 +68,16 @@ def find_title(name: str) -> Setting:
 
 @st.cache_resource(max_entries=4, show_spinner="Sorting finished runs …")
 def _sort(place: str, owner: str | None, stamp: object, _rows: Sequence[TableRow]) -> dict[str, dict[str, Answers]]:
-    varied = varied_settings(_rows)
     found: dict[str, dict[str, Answers]] = {}
     for row in _rows:
         config = json.loads(row.setting)
         name, title = _name_data(row, config)
         here = found.setdefault(name, {}).setdefault(row.notion, Answers(title))
         here.rows.append(row)
-        here.details[row.keys[0]] = name_settings(row.method, varied[row.keys[0]])
         here.numbers[row.keys[0]] = read_settings(config)
+    for here in (answers for own in found.values() for answers in own.values()):
+        varied = varied_settings(here.rows)
+        here.details.update({row.keys[0]: name_settings(row.method, varied[row.keys[0]]) for row in here.rows})
     return found
 
 
