@@ -260,11 +260,12 @@ def find_withdrawn(connection: Connection) -> dict[str, str]:
 
 
 def find_chosen(connection: Connection) -> dict[str, str]:
-    """Return the runs that were chosen by released or noisy numbers, with what that has cost, as a sentence."""
+    """Return the runs that were chosen by released or noisy numbers, with what the dearest choice has cost in words."""
     query = select(charge.c.key, charge.c.result).order_by(charge.c.created)
     results = [_read_result(stored) for stored in connection.execute(query).mappings()]
     known = [found for found in results if found.get("selected") and found["request"]["by"] != "raw"]
-    return {found["selected"]: _say_choice(found) for found in known}
+    dearest = sorted(known, key=lambda found: math.inf if found["epsilon"] is None else found["epsilon"])
+    return {found["selected"]: _say_choice(found) for found in dearest}
 
 
 def _say_choice(found: Mapping[str, Any]) -> str:

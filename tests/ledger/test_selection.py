@@ -98,10 +98,10 @@ def test_a_choice_by_what_was_released_costs_nothing(store: RunStore) -> None:
 def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(store: RunStore) -> None:
     certified = {"certificates": {"of": "the exported model", "demographic_parity_gap": 0.2}}
     given = {"metrics_private": {GAP: 0.3}, "notes": certified}
-    keys = launch(store, (0.2, 0.8), (0.5, 0.52), **given)
+    keys = launch(store, (0.2, 0.8), (0.5, 0.52), (0.1, 0.9), **given)
     for criterion, words in (
-        (Criterion("released"), "chosen among 2 by released numbers: ε = {} (δ = 1 in 100,000) covers all of them."),
-        (Criterion("noisy", epsilon=1.0), "chosen among 2 by noisy numbers: ε = {} (δ = 1 in 100,000) covers all of"),
+        (Criterion("released"), "chosen among 3 by released numbers: ε = {} (δ = 1 in 100,000) covers all of them."),
+        (Criterion("noisy", epsilon=1.0), "chosen among 3 by noisy numbers: ε = {} (δ = 1 in 100,000) covers all of"),
     ):
         found = select_run(store, keys, criterion)
         record = store.record(found["selected"])
@@ -110,9 +110,15 @@ def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(store: RunS
         assert words.format(epsilon_text(found["epsilon"])) in line and line.startswith("ε = ")
         assert "chosen by numbers of the very test rows" in record.notes["certificates"]["withdrawn"]
         assert select_run(store, keys, criterion) == found
-    (other,) = {*keys} - {found["selected"]}
-    untouched = store.record(other)
-    assert untouched is not None and (found["selected"] == keys[0] or "choice" not in epsilon_line(untouched.to_json()))
+    dear = store.record(found["selected"])
+    fewer = select_run(
+        store, [found["selected"], next(key for key in keys if key != found["selected"])], Criterion("released")
+    )
+    again = store.record(found["selected"])
+    assert fewer["epsilon"] < found["epsilon"] and dear == again, "a cheaper choice takes nothing back"
+    untouched = store.record(keys[2])
+    assert untouched is not None
+    assert keys[2] in (found["selected"], fewer["selected"]) or "chosen" not in epsilon_line(untouched.to_json())
 
 
 def test_estimated_gaps_of_one_release_are_post_processing(store: RunStore) -> None:
