@@ -10,7 +10,9 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -19,14 +21,16 @@ from typing import Any
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.download import find_edition
-from fairpriv_core.errors import BadInput, FairprivError
+from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.record import library_versions
 from fairpriv_core.runs.children import use_one_thread
 from fairpriv_core.store.checkpoint import hash_code
+from fairpriv_core.store.claim import Claim, LeaseLost
 from fairpriv_core.store.database import Database, resolve
 from fairpriv_core.store.uploads import FileStore
 from fairpriv_core.store.work import WorkStore
 
+_PATIENCE_SECONDS, _AGAIN_SECONDS = 3600.0, 1.0
 #: (data set, file, id of its content) of each, one of the first two being None
 DataNames = tuple[tuple[str | None, str | None, str | None], ...]
 
@@ -77,15 +81,40 @@ def work_on_queued(terms: Terms, which: Mapping[str, Any]) -> int:
     fault = _find_other_version(terms) or _find_other_store(terms)
     if fault is not None:
         raise Unfit(f"the process {os.getpid()} on {socket.gethostname()} {fault}")
-    work_on, database = _load_trainer(), Database()
+    database = Database()
     try:
         work = WorkStore(database)
         claims = work.claim(**which)
         if claims:
-            work_on(work, claims)
+            _work_on(work, claims)
         return len(claims)
     finally:
         database.close()
+
+
+def _work_on(work: WorkStore, claims: Sequence[Claim]) -> None:
+    """Work on claimed runs; where the store goes away, hand them back once it answers again.
+
+    On this machine nobody else takes them for lost as long as this process lives.
+    """
+    try:
+        _load_trainer()(work, claims)
+    except StoreError:
+        end = time.monotonic() + _PATIENCE_SECONDS
+        while not _hand_back(work, claims) and time.monotonic() < end:
+            time.sleep(_AGAIN_SECONDS)
+        raise
+
+
+def _hand_back(work: WorkStore, claims: Sequence[Claim]) -> bool:
+    """Return whether the store has taken back what is still held of claims."""
+    try:
+        for claim in claims:
+            with suppress(LeaseLost):  # it has ended, or another has it
+                work.hand_back([claim])
+    except StoreError:
+        return False
+    return True
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -22,9 +22,11 @@ from fairpriv_core.records.config import RunConfig
 from fairpriv_core.runs import supervisor
 from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.session import MemoryJournal
+from fairpriv_core.store.claim import Claim
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
-from fairpriv_core.sweeps import cluster, cluster_sweep
+from fairpriv_core.store.work import WorkStore
+from fairpriv_core.sweeps import cluster, cluster_sweep, cluster_task
 from fairpriv_core.sweeps.cluster_sweep import Cluster
 from fairpriv_core.sweeps.cluster_task import Terms, Unfit, find_fault, read_versions, work_on_queued
 from tests.cli.commands import Call
@@ -378,6 +380,34 @@ def test_a_worker_says_what_it_lacks(
     assert "cannot open its run store: " in (find_fault(terms) or "") and "secret" not in (find_fault(terms) or "")
     monkeypatch.delenv("FAIRPRIV_STORE")
     assert (find_fault(terms) or "").startswith("has no FAIRPRIV_STORE; set")
+
+
+def test_a_worker_hands_back_what_it_held_when_the_store_went_away(
+    shared: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = list_chunks(configure, 1, 2)
+    SweepStore(shared).submit(runs)
+    [which] = WorkStore(shared.database).claimable(None).values()
+    refusals = [1, 2]
+    hand_back = WorkStore.hand_back
+
+    def go_away(work: WorkStore, claims: Sequence[Claim]) -> None:
+        assert {row.status for row in shared.rows()} == {"running"}
+        raise StoreError("the run store could not be reached.")
+
+    def refuse_twice(self: WorkStore, claims: Sequence[Claim], *rest: Any) -> None:
+        if refusals and refusals.pop():
+            raise StoreError("the run store could not be reached.")
+        hand_back(self, claims, *rest)
+
+    monkeypatch.setattr(cluster_task, "_load_trainer", lambda: go_away)
+    monkeypatch.setattr(cluster_task, "_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(WorkStore, "hand_back", refuse_twice)
+    code, versions = read_versions()
+    database = shared.database
+    with pytest.raises(StoreError, match="could not be reached"):
+        work_on_queued(Terms(code, versions, database.identify(), database.where), which)
+    assert not refusals and {row.status for row in shared.rows()} == {"queued"}
 
 
 def test_the_command_refuses_before_it_plans(own_store: Path, call: Call) -> None:
