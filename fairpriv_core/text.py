@@ -66,11 +66,13 @@ def at_least_text(value: float) -> str:
 
 
 def delta_text(delta: float) -> str:
-    """Return a chance in (0, 1) in words, rounded up, so that it is never shown smaller than it is.
+    """Return a chance in (0, 1) in words, rounded up, so that it is never shown smaller than it is; else the number.
 
-    >>> delta_text(1e-5), delta_text(2.9e-5)
-    ('1 in 100,000', '1 in 34,482')
+    >>> delta_text(1e-5), delta_text(2.9e-5), delta_text(0.0)
+    ('1 in 100,000', '1 in 34,482', '0')
     """
+    if not 0.0 < delta < 1.0:
+        return f"{delta:g}"
     return f"1 in {int(1 / Decimal(repr(float(delta)))):,}"
 
 

@@ -70,6 +70,26 @@ def test_a_number_out_of_range_becomes_one_within_it(with_runs: Path, open_page:
     assert not open_all(open_page, page, iter([link]))
 
 
+def open_frame(**address: str) -> AppTest:
+    """Open the first page within the frame of all pages, whose strip and gauge read the address too."""
+    frame = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, text in address.items():
+        frame.query_params[name.replace("__", ".")] = text
+    return frame.run()
+
+
+@pytest.mark.parametrize("delta", ["0", "-0", "1e-400", "1e-320", "-1", "1", "2"])
+def test_a_delta_that_is_none_leaves_the_frame_whole(with_runs: Path, delta: str) -> None:
+    frame = open_frame(delta=delta, data="synthetic:group")
+    assert not frame.exception and frame.title
+
+
+@pytest.mark.long
+def test_every_setting_of_a_link_may_be_anything_in_the_frame(with_runs: Path) -> None:
+    links = make_links(SETTINGS, TEXTS, random.Random(11), 8)
+    assert not open_all(lambda _, **address: open_frame(**address), "app", links)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("page", PAGES)
 def test_every_setting_of_a_link_may_be_anything_on_every_page(with_runs: Path, open_page: Open, page: str) -> None:
