@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pkgutil import resolve_name
@@ -46,10 +46,12 @@ class Cluster:
         self._store, self._say = open_store(), say
         self._sweeps, self._work = SweepStore(self._store), WorkStore(self._store.database)
         self._tasks: dict[str, Any] = {}
+        self._taken: set[str] = set()  # whose runs somebody had when the store was last asked
         self._resting: dict[str, float] = {}
         self._told: set[str] = set()
         self._recovered, self._moved, self._outcome = 0.0, time.monotonic(), ""
         self._troubled: float | None = None
+        self._lost = False  # whether runs were taken from workers that are gone, since tasks were last given out
         with ExitStack() as undo:
             undo.callback(self._store.close)
             _refuse_file(self._store)
@@ -151,17 +153,30 @@ class Cluster:
         waiting, now = self._work.claimable(chunks), time.monotonic()
         with self._link.breaking():
             self._collect()
-            if self._link.joined.is_set():  # Dask looks at the tasks of no worker again where a worker has registered
-                self._link.joined.clear()
-                client.cancel([self._tasks.pop(name) for name in waiting if name in self._tasks])
+            stale = [self._tasks.pop(name) for name in self._find_stale(waiting) if name in self._tasks]
+            if stale:
+                client.cancel(stale)
             for name, which in waiting.items():
                 if name not in self._tasks and self._resting.get(name, 0.0) <= now:
                     self._tasks[name] = self._link.give(client, which)
+            self._taken = self._tasks.keys() - waiting.keys()
+
+    def _find_stale(self, waiting: Mapping[str, Any]) -> Iterable[str]:
+        """Return the names of what waits whose tasks Dask may keep for no worker, or for one that is gone.
+
+        It looks at the tasks of no worker again only where a worker has registered. What waits once more was lost or
+        handed back.
+        """
+        anew, self._lost = self._lost, False
+        if self._link.joined.is_set():
+            self._link.joined.clear()
+            anew = True
+        return waiting.keys() if anew else waiting.keys() & self._taken
 
     def _recover(self) -> None:
         if time.monotonic() - self._recovered > _RECOVER_SECONDS:
             self._recovered = time.monotonic()
-            self._work.recover()
+            self._lost = self._work.recover() > 0 or self._lost
 
     def _say_refused(self) -> None:
         for address, fault in list(self._link.refused.items()):

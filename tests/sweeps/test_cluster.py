@@ -333,6 +333,42 @@ def test_a_cluster_that_stays_useless_is_given_up(
     assert useless.given[:2] == [{"chunk": "a" * 16}] * 2, "it is given out again after a rest"
 
 
+class Forgetful(Useless):
+    """In place of a link whose scheduler keeps every task for a worker that is gone, until it is cancelled."""
+
+    cancelled = 0
+
+    def give(self, client: object, which: Mapping[str, str]) -> Any:
+        self.given.append(which)
+        return SimpleNamespace(status="pending")
+
+    def cancel(self, tasks: Sequence[object]) -> None:
+        self.cancelled += len(tasks)
+
+
+@pytest.mark.parametrize("seen", [True, False], ids=["seen at work", "lost at once"])
+def test_what_a_lost_worker_held_is_given_out_again_though_dask_keeps_its_task(
+    seen: bool, shared: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, work, chunk = Forgetful(0), WorkStore(shared.database), "a" * 16
+    monkeypatch.setattr(cluster_sweep, "_load", link.load)
+    monkeypatch.setattr(WorkStore, "recover", lambda _: 0 if seen else 1)
+    SweepStore(shared).submit([(configure(), chunk)])
+    with Cluster("tcp://host:8786", print) as crowd:
+        crowd._attend([chunk], lambda: None)
+        assert (link.given, link.cancelled) == ([{"chunk": chunk}], 0)
+        claims = work.claim(chunk=chunk)
+        if seen:
+            crowd._attend([chunk], lambda: None)
+        work.hand_back(claims)
+        crowd._recovered = 0.0
+        crowd._attend([chunk], lambda: None)
+        assert (link.given, link.cancelled) == ([{"chunk": chunk}] * 2, 1)
+        crowd._recovered = time.monotonic()
+        crowd._attend([chunk], lambda: None)
+        assert len(link.given) == 2, "a task that waits is left alone"
+
+
 def test_a_store_that_stays_away_is_given_up(
     shared: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
