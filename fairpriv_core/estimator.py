@@ -30,6 +30,7 @@ from fairpriv_core.engine.modules import Held, hold, name_held
 from fairpriv_core.engine.predict import decision_thresholds, needs_group, predict_proba
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
+from fairpriv_core.methods.fields import fit_public_batch
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.notions.rates import TWO, decide
 from fairpriv_core.records.archive import read_archive, write_archive
@@ -313,9 +314,11 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         named = {**settings, "name": self.method, "variant": self.variant}
         config = build_config({**raw, "method": named}, data=IN_MEMORY)
         usual = getattr(config.method, "batch_size", None) or 0
-        if "batch_size" in settings or usual <= n:
+        own = None if "epochs" in settings else fit_public_batch(config.method, n)
+        fitting = own or min(usual, n)
+        if "batch_size" in settings or fitting == usual:
             return config
-        return build_config({**raw, "method": {**named, "batch_size": n}}, data=IN_MEMORY)
+        return build_config({**raw, "method": {**named, "batch_size": fitting}}, data=IN_MEMORY)
 
     def _note(self, shown: Mapping[str, Any]) -> None:
         self.history_.append(dict(shown))

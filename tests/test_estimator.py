@@ -24,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from fairpriv_core.cli.ledger import answer_cap, answer_ledger
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.estimator import FairPrivateClassifier
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import from_json
 from fairpriv_core.records.record import RunRecord
@@ -312,6 +313,27 @@ def test_an_epoch_is_told_as_it_ends_and_what_is_raw_stays_here(rows: Any, tmp_p
 
     with pytest.raises(KeyboardInterrupt):
         Hiring("none", settings=QUICK, callback=stop).fit(X, y)
+
+
+def make_small(n: int = 1_000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a small table of skewed numbers, scaled to [0, 1], which some sixty steps leave where they began."""
+    draw = np.random.default_rng(0)
+    group, numbers = (draw.random(n) < 0.4).astype(int), draw.lognormal(size=(n, 5))
+    score = 0.5 * np.log(numbers[:, 0]) + np.log(numbers[:, 1]) + 0.5 * group + draw.logistic(size=n) / 2
+    scaled = (numbers - numbers.min(axis=0)) / np.ptp(numbers, axis=0)
+    return scaled, (score > np.median(score)).astype(int), group
+
+
+@pytest.mark.parametrize("method", ["none", "f_ld", "pf_ld", "one_release"])
+def test_a_small_table_gets_steps_enough_to_beat_one_answer_for_everybody(method: str) -> None:
+    X, y, group = make_small()
+    private = methods()[method].info.threat_model is not None
+    model = FairPrivateClassifier(method, epsilon=1.0 if private else None, random_state=0, groups=[0, 1])
+    model.fit(X[:750], y[:750], sensitive_features=group[:750])
+    assert model.record_["config"]["method"]["batch_size"] == 10 and model.record_["steps"] == 1_500
+    assert model.score(X[750:], y[750:]) > 0.6 > 0.5 + np.sqrt(0.25 / 250)
+    large = model.set_params(settings={"batch_size": 256}).fit(X[:750], y[:750], sensitive_features=group[:750])
+    assert large.record_["config"]["method"]["batch_size"] == 256, "what is said is done"
 
 
 def test_a_method_that_has_no_loss_tells_its_epochs_too(rows: Any) -> None:

@@ -32,6 +32,7 @@ GROUP_NEEDED = "Predictions need the group of every person: whoever uses the mod
 USUAL_BATCH = 256
 USUAL_SAMPLE = 1024  # expected size of a secret sample of whole records, where there are rows enough
 LEAST_STEPS = 1500  # with fewer, training on a small table has not converged
+FEW_STEPS = 300  # with fewer, a model of a small table is hardly better than one answer for everybody
 ASKED_A_ROUND = 9  # fairlearn asks its learner for an answer, then up to 4 times to bound each of two duality gaps
 
 
@@ -357,6 +358,18 @@ def count_batch(method: TrainsNetwork, n_train: int) -> int:
         return method.batch_size
     usual = USUAL_SAMPLE if method.info.threat_model == "record" else USUAL_BATCH
     return min(max(method.epochs * n_train // LEAST_STEPS, 1), usual, n_train)
+
+
+def fit_public_batch(method: object, n_train: int) -> int | None:
+    """Return a batch size that leaves LEAST_STEPS steps where the usual one leaves fewer than FEW_STEPS; else None.
+
+    It is for methods whose batches are of public rows; those that sample rows in secret fit their samples themselves.
+    """
+    epochs: int | None = getattr(method, "epochs", None)
+    if getattr(method, "batch_size", None) != USUAL_BATCH or epochs is None:
+        return None
+    few = -(-n_train // USUAL_BATCH) * epochs < FEW_STEPS
+    return max(epochs * n_train // LEAST_STEPS, 1) if few else None
 
 
 def known_noise(**multiplier: float | None) -> float:
