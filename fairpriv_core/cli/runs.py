@@ -267,6 +267,6 @@ def describe_run(row: RunRow, record: RunRecord | None) -> dict[str, Any]:
         "delta": config["delta"],
         "accuracy": None if metrics is None else metrics["accuracy"],
         "gap": None if metrics is None else violation(config["notion"], metrics),
-        "metrics_are_raw": metrics is not None and not is_published(config["data"]),
+        "data_is_published": is_published(config["data"]),
         "config": without_folders(config),
     }

@@ -42,7 +42,10 @@ SPLIT_ASSUMED = (
 )
 RAW = "Raw, for the analyst: computed on protected data without noise and not covered by ε. Do not publish."
 #: below a list of runs without a page's room
-RAW_OF_OWN = "accuracy and gap of your own rows are raw, for the analyst: no epsilon covers them; do not publish"
+RAW_OF_OWN = (
+    "gaps of your own rows are raw, and accuracy too unless epsilon takes features and labels as public: for the "
+    "analyst, do not publish"
+)
 RAW_BUT_ACCURACY = (
     "Gaps and groups' rates are raw, for the analyst: computed on protected data without noise and not covered by ε. "
     "Do not publish them. Accuracy may be published: it follows from the released model and from features and labels, "

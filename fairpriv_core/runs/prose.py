@@ -119,7 +119,8 @@ def describe_runs(rows: Sequence[Mapping[str, Any]]) -> str:
     listed = tabulate([columns, *[[_show(name, row[name]) for name in columns] for row in rows]])
     thinned = [row["key"] for row in rows if row["config"]["data"].get("group_ratio") and row["epsilon"] is not None]
     said = [listed, *([f"{_THINNED}: {', '.join(thinned)}"] if thinned else [])]
-    return "\n".join([*said, RAW_OF_OWN] if any(row["metrics_are_raw"] for row in rows) else said)
+    raw = any(row["accuracy"] is not None and not row["data_is_published"] for row in rows)
+    return "\n".join([*said, RAW_OF_OWN] if raw else said)
 
 
 def describe_label(key: str, label: Label) -> str:

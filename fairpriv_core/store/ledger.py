@@ -253,19 +253,25 @@ def bury(connection: Connection, stored: RowMapping) -> None:
 
 def find_withdrawn(connection: Connection) -> dict[str, str]:
     """Return the runs that were chosen by raw numbers, with why no epsilon is proved for them."""
-    query = select(charge.c.key, charge.c.result).order_by(charge.c.created)
-    results = [_read_result(stored) for stored in connection.execute(query).mappings()]
-    raw = [found for found in results if found.get("selected") and found["request"]["by"] == "raw"]
+    raw = [found for found in _list_choices(connection) if found["request"]["by"] == "raw"]
     return {found["selected"]: found["epsilon_reason"] for found in raw}
 
 
 def find_chosen(connection: Connection) -> dict[str, str]:
     """Return the runs that were chosen by released or noisy numbers, with what the dearest choice has cost in words."""
-    query = select(charge.c.key, charge.c.result).order_by(charge.c.created)
-    results = [_read_result(stored) for stored in connection.execute(query).mappings()]
-    known = [found for found in results if found.get("selected") and found["request"]["by"] != "raw"]
+    known = [found for found in _list_choices(connection) if found["request"]["by"] != "raw"]
     dearest = sorted(known, key=lambda found: math.inf if found["epsilon"] is None else found["epsilon"])
     return {found["selected"]: _say_choice(found) for found in dearest}
+
+
+def _list_choices(connection: Connection) -> list[dict[str, Any]]:
+    return [found for found in _list_results(connection) if found.get("selected")]
+
+
+def _list_results(connection: Connection) -> list[dict[str, Any]]:
+    """Return what came of all that is no run, oldest first."""
+    query = select(charge.c.key, charge.c.result).order_by(charge.c.created)
+    return [_read_result(stored) for stored in connection.execute(query).mappings()]
 
 
 def _say_choice(found: Mapping[str, Any]) -> str:
@@ -277,8 +283,7 @@ def _say_choice(found: Mapping[str, Any]) -> str:
 
 def find_evaluated(connection: Connection) -> dict[str, dict[str, Any]]:
     """Return the runs that were privately evaluated after they had finished, with what their records say since."""
-    query = select(charge.c.key, charge.c.result).order_by(charge.c.created)
-    results = [_read_result(stored) for stored in connection.execute(query).mappings()]
+    results = _list_results(connection)
     return {found[EVALUATED]: {name: found[name] for name in _SINCE} for found in results if EVALUATED in found}
 
 

@@ -453,9 +453,9 @@ def _restate(record: RunRecord, since: _Since) -> RunRecord:
     found, reason = since.evaluated.get(record.key), since.withdrawn.get(record.key)
     if found is not None:
         record = replace(record, **{**found, "assumptions": tuple(found["assumptions"])})
-    if record.key in since.chosen:
-        record = chosen_record(record, since.chosen[record.key])
-    return record if reason is None or record.epsilon is None else withdrawn_record(record, reason)
+    if reason is not None:
+        return record if record.epsilon is None else withdrawn_record(record, reason)
+    return chosen_record(record, since.chosen[record.key]) if record.key in since.chosen else record
 
 
 def _read_brief(stored: RowMapping, withdrawn: Mapping[str, str]) -> dict[str, Any]:

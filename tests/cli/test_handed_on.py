@@ -99,12 +99,12 @@ def test_a_model_of_a_persons_file_that_no_epsilon_covers_is_for_the_analyst(
 
 
 def test_lists_say_that_numbers_of_a_persons_file_are_raw(call: Call, tmp_path: Path) -> None:
-    words = "accuracy and gap of your own rows are raw, for the analyst"
+    words = "gaps of your own rows are raw, and accuracy too unless epsilon takes features and labels as public"
     call(*PRIVATE)
     assert words not in call("runs").out
     call(*make_own(tmp_path), "--method", "none")
     assert words in call("runs").out
-    assert sorted(run["metrics_are_raw"] for run in call("runs", "--json").json["runs"]) == [False, True]
+    assert sorted(run["data_is_published"] for run in call("runs", "--json").json["runs"]) == [False, True]
     data = f"[data]\nfile = {json.dumps(str(tmp_path / 'jane doe' / 'people.csv'))}\nlabel = 'paid'\npositive = 'y'\n"
     sweep = tmp_path / "sweep.toml"
     method = "sensitive = 'sex'\n[method]\nname = 'none'\nepochs = 2\n[axes]\nseed = [0, 1]\n"

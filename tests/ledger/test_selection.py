@@ -116,6 +116,9 @@ def test_a_chosen_run_says_beside_its_epsilon_what_covers_the_choice(store: RunS
     )
     again = store.record(found["selected"])
     assert fewer["epsilon"] < found["epsilon"] and dear == again, "a cheaper choice takes nothing back"
+    select_run(store, keys, Criterion("raw"))
+    raw = store.record(keys[1])
+    assert raw is not None and "covers all" not in epsilon_line(raw.to_json()), "after a raw choice none covers it"
     untouched = store.record(keys[2])
     assert untouched is not None
     assert keys[2] in (found["selected"], fewer["selected"]) or "chosen" not in epsilon_line(untouched.to_json())
