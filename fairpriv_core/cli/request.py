@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from tempfile import TemporaryFile
@@ -22,12 +22,13 @@ from fairpriv_core.store.runs import open_store
 _METHOD = ("method", "variant", "assignments")
 
 
-def read_request(given: Mapping[str, Any]) -> RunConfig:
-    """Return the config that options ask for, on top of the file that `config` names; BadInput as `build_config`.
+def read_request(given: Mapping[str, Any]) -> tuple[RunConfig, Collection[str]]:
+    """Return the config that options ask for, on top of the file that `config` names, and the hyper-parameters set.
 
     `given`: fields of the data and of RunConfig, variant, and assignments ("key=value" texts); None where an option was
     not given. A private evaluation that nobody speaks of is made where the run pays for itself. An epsilon among the
     options, unlike one of the file, needs a private method: nobody who asks for privacy is to get a model without it.
+    BadInput as `build_config`.
     """
     base = _read_config_file(given["config"]) if given.get("config") else {}
     given = _read_schema(given)
@@ -47,7 +48,7 @@ def read_request(given: Mapping[str, Any]) -> RunConfig:
     if given.get("epsilon") is not None and config.method.info.threat_model is None:
         name = config.method.info.name
         raise BadInput(f"epsilon needs a private method, got '{name}', which adds no noise.", field="epsilon")
-    return config
+    return config, raw["method"].keys()
 
 
 def name_table(files: Sequence[str]) -> str | None:

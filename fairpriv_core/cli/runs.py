@@ -78,7 +78,8 @@ def train(out: str | None, again: bool, as_json: bool, **given: Any) -> None:
     """Train a model and print its record."""
     check_folder(out)
     given["file"] = name_table(given.pop("files"))
-    row, record = foreground.train(read_request(given), open_reporter(), again=again)
+    config, said = read_request(given)
+    row, record = foreground.train(config, open_reporter(), again=again, said=said)
     report(answer_run(row, record), out, as_json)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ from fairpriv_core.engine.networks import AnyShape, count_known, estimate_memory
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.base import Method, MethodInfo
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.methods.fields import TrainsNetwork, count_batch
+from fairpriv_core.methods.fields import TrainsNetwork, count_batch, fit_public_batch
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import say_undefined
 from fairpriv_core.privacy.calibrate import calibrate
@@ -78,6 +78,18 @@ def calibrate_method(config: RunConfig, n_train: int) -> Method:
     return fit(calibrate(lambda divisor: (*price, *fit(divisor).event(n_train)), epsilon=target, delta=delta))
 
 
+def fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache) -> RunConfig:
+    """Return `config` with a batch that leaves a small table steps enough, where what is `said` leaves it open.
+
+    `said`: the hyper-parameters that a person set; a batch or epochs among them stay, as on any larger table.
+    Reads the data where the method's batches are of public rows. BadInput; DataUnavailable.
+    """
+    if "batch_size" in said or "epochs" in said or fit_public_batch(config.method, 1) is None:
+        return config
+    own = fit_public_batch(config.method, datasets.whole(config).n * 3 // 4)
+    return config if own is None else replace(config, method=replace(config.method, batch_size=own))
+
+
 class DatasetCache:
     """Data sets and their splits as they were read, kept as long as it is; `splits`: no more than the last few.
 
@@ -92,7 +104,7 @@ class DatasetCache:
     def parts(self, config: RunConfig) -> tuple[Dataset, Dataset]:
         """Return (train, test) of a config. BadInput, for data that its method cannot train on too; DataUnavailable."""
         source = (config.data, config.file_id)
-        whole = self._load(*source)
+        whole = self.whole(config)
         check_settings(config, whole)
         drawn = not whole.one_split or config.data.group_ratio is not None
         name = (*source, config.split, find_seed(config.to_json()) if drawn else None)
@@ -102,10 +114,12 @@ class DatasetCache:
             self._parts[name] = split_dataset(whole, seed=config.seed, split=config.split)
         return self._parts[name]
 
-    def _load(self, data: DataSpec, file_id: str | None) -> Dataset:
-        if (data, file_id) not in self._read:
-            self._read[data, file_id] = self._try(data, file_id)
-        found = self._read[data, file_id]
+    def whole(self, config: RunConfig) -> Dataset:
+        """Return the data of a config, before they are split. BadInput; DataUnavailable."""
+        source = (config.data, config.file_id)
+        if source not in self._read:
+            self._read[source] = self._try(*source)
+        found = self._read[source]
         if isinstance(found, FairprivError):
             raise found
         return found

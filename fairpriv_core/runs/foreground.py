@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.records.parameters import method_to_json
+from fairpriv_core.records.plan import DatasetCache, fit_batch
 from fairpriv_core.records.record import RunRecord
 from fairpriv_core.runs.children import use_one_thread
 from fairpriv_core.runs.prose import describe_progress
@@ -15,23 +18,23 @@ from fairpriv_core.store.claim import Claim, LeaseLost
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
-from fairpriv_core.text import Reporter
+from fairpriv_core.text import Reporter, count_text
 
 _POLL_SECONDS = 0.2
 Ended = tuple[RunRow, RunRecord | None]
 
 
-def work_in_foreground(store: RunStore, key: str, reporter: Reporter) -> RunRow:
+def work_in_foreground(store: RunStore, key: str, reporter: Reporter, datasets: DatasetCache | None = None) -> RunRow:
     """Work on the queued run `key` until it ends, and return its row; where another process was faster, wait for it.
 
-    A crash is tried again from the last checkpoint, as the supervisor does. Raises KeyboardInterrupt after handing
-    the run back as paused.
+    `datasets` has its data where they were read before. A crash is tried again from the last checkpoint, as the
+    supervisor does. Raises KeyboardInterrupt after handing the run back as paused.
     """
     use_one_thread()
     work = WorkStore(store.database)
     while (row := store.row(key)).status == "queued":
         for claim in work.claim(key):
-            _hold(work, claim, reporter)
+            _hold(work, claim, reporter, datasets)
     if row.status in ("running", "stopping"):
         reporter.say(f"run {key} is at work in another process; waiting for it.")
     while row.status in ("queued", "running", "stopping"):
@@ -40,10 +43,15 @@ def work_in_foreground(store: RunStore, key: str, reporter: Reporter) -> RunRow:
     return row
 
 
-def _hold(work: WorkStore, claim: Claim, reporter: Reporter) -> None:
+def _hold(work: WorkStore, claim: Claim, reporter: Reporter, datasets: DatasetCache | None) -> None:
     going_on = f"fairpriv resume {claim.key} goes on from the last checkpoint."
     try:
-        work_on(work, [claim], on_commit=lambda progress: reporter.show(describe_progress(progress)))
+        work_on(
+            work,
+            [claim],
+            on_commit=lambda progress: reporter.show(describe_progress(progress)),
+            datasets=datasets,
+        )
     except KeyboardInterrupt:
         try:
             work.hand_back([claim], "paused")
@@ -57,21 +65,33 @@ def _hold(work: WorkStore, claim: Claim, reporter: Reporter) -> None:
         raise
 
 
-def train(config: RunConfig, reporter: Reporter, *, again: bool = False) -> Ended:
+def train(config: RunConfig, reporter: Reporter, *, again: bool = False, said: Collection[str] | None = None) -> Ended:
     """Run `config` in the default store and return its row and record; a finished one is returned as it is stored.
 
     An interrupted run of the same config goes on from its last checkpoint. `again` makes a new attempt, with fresh
-    noise and its own cost. Raises BadInput for what a person gave, KeyboardInterrupt where the run was paused.
+    noise and its own cost. Where the hyper-parameters that a person `said` are given, a small table gets a batch that
+    suits it. Raises BadInput for what a person gave, KeyboardInterrupt where the run was paused.
     """
     with open_store() as store:
         config = settle_schema(store, store.files.settle(config))
+        datasets = DatasetCache(check=store.files.check)
+        if said is not None:
+            config = _fit_batch(config, said, datasets, reporter)
         found = None if again else store.find(config.key)
         if found is not None and found.status == "finished":
             reporter.say(f"run {found.key} is finished in this store, so nothing ran; --again makes a new attempt.")
             return found, store.record(found.key)
         if found is not None and found.status in ("paused", "lost"):
             return _go_on(store, found, reporter)
-        return _work(store, store.submit(config, again=again).key, reporter)
+        return _work(store, store.submit(config, again=again).key, reporter, datasets)
+
+
+def _fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache, reporter: Reporter) -> RunConfig:
+    fitted = fit_batch(config, said, datasets)
+    if fitted != config:
+        size, rows = method_to_json(fitted.method)["batch_size"], datasets.whole(config).n
+        reporter.say(f"batch_size = {size}: the usual one leaves too few steps on {count_text(rows, 'row')}.")
+    return fitted
 
 
 def resume(key: str, reporter: Reporter) -> Ended:
@@ -93,8 +113,8 @@ def _go_on(store: RunStore, row: RunRow, reporter: Reporter) -> Ended:
     return _work(store, row.key, reporter)
 
 
-def _work(store: RunStore, key: str, reporter: Reporter) -> Ended:
-    row = work_in_foreground(store, key, reporter)
+def _work(store: RunStore, key: str, reporter: Reporter, datasets: DatasetCache | None = None) -> Ended:
+    row = work_in_foreground(store, key, reporter, datasets)
     record = store.record(key)
     if row.error_kind == "bad_input" and (record is None or not record.released):
         store.delete(key)

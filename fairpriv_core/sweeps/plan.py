@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 from fairpriv_core.engine.networks import MLP
@@ -20,7 +21,7 @@ from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy.event import Events
 from fairpriv_core.records.config import RunConfig, draws_samples
 from fairpriv_core.records.ledger_entry import Posting, record_posting
-from fairpriv_core.records.plan import DatasetCache, plan_run
+from fairpriv_core.records.plan import DatasetCache, fit_batch, plan_run
 from fairpriv_core.records.source import find_seed
 from fairpriv_core.store.tables import CHUNK_DIGITS
 from fairpriv_core.sweeps.spec import Cell, Identify, Sweep, check_cells, expand
@@ -159,8 +160,10 @@ def plan_sweep(sweep: Sweep, *, find_record: Find, identify: Identify | None = N
         BadInput: a combination cannot be and the sweep refuses that, or none can be.
         DataUnavailable: a file cannot be had.
     """
-    cells = expand(sweep, identify)
-    checked_runs = _check_each({cell.config.key: cell.config for cell in cells if cell.config is not None}, find_record)
+    datasets = DatasetCache(splits=1)
+    cells = expand(sweep, identify, partial(fit_batch, datasets=datasets))
+    asked = {cell.config.key: cell.config for cell in cells if cell.config is not None}
+    checked_runs = _check_each(asked, datasets, find_record)
     checked = [_refuse(cell, checked_runs) for cell in cells]
     check_cells(checked, sweep)
     alone = {cell.config.key: cell.config for cell in checked if cell.config is not None}
@@ -183,9 +186,10 @@ def plan_sweep(sweep: Sweep, *, find_record: Find, identify: Identify | None = N
     return SweepPlan(named, phases, postings, {final[key].key: config for key, config in alone.items()})
 
 
-def _check_each(configs: Mapping[str, RunConfig], find_record: Find) -> dict[str, _Checked | str]:
+def _check_each(
+    configs: Mapping[str, RunConfig], datasets: DatasetCache, find_record: Find
+) -> dict[str, _Checked | str]:
     """Return what planning each run has shown, or the reason why it cannot run; splits are read one after the other."""
-    datasets = DatasetCache(splits=1)
     ordered = sorted(configs.items(), key=lambda item: (str(item[1].data), item[1].split, item[1].seed))
     return {key: _check(config, datasets, find_record) for key, config in ordered}
 

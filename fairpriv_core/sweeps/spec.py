@@ -9,7 +9,7 @@ import difflib
 import itertools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal
@@ -32,6 +32,7 @@ _INVALID = ("refuse", "skip")
 _FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("file_id", "share_samples"))
 _OPTIONS = ("invalid", "share_samples", "share_release", "max_runs")
 Identify = Callable[[str], str]
+Fit = Callable[[RunConfig, Collection[str]], RunConfig]
 _TABLES = ("data", "method")
 
 
@@ -195,14 +196,15 @@ class Cell:
         return ", ".join(f"{axis} = {show_value(value)}" for axis, value in self.values.items())
 
 
-def expand(sweep: Sweep, identify: Identify | None = None) -> list[Cell]:
+def expand(sweep: Sweep, identify: Identify | None = None, fit: Fit | None = None) -> list[Cell]:
     """Return all combinations of a sweep's axes, the last axis fastest.
 
-    `identify` returns the id of the content of a person's file; without it configs have none.
+    `identify` returns the id of the content of a person's file; without it configs have none. `fit` suits a config to
+    its data, given the names of the hyper-parameters that the sweep sets; without it configs are as asked for.
     """
     identify = None if identify is None else cache(identify)
     return [
-        _build(sweep, dict(zip(sweep.axes, values, strict=True)), identify)
+        _build(sweep, dict(zip(sweep.axes, values, strict=True)), identify, fit)
         for values in itertools.product(*sweep.axes.values())
     ]
 
@@ -215,11 +217,14 @@ def show_value(value: Any) -> str:
     return f"{value['name']} ({rest})" if rest and "name" in value else str(value.get("name", rest))
 
 
-def _build(sweep: Sweep, values: Mapping[str, Any], identify: Identify | None) -> Cell:
+def _build(sweep: Sweep, values: Mapping[str, Any], identify: Identify | None, fit: Fit | None) -> Cell:
     try:
-        config = build_config(_fill(sweep.base, values))
+        raw = _fill(sweep.base, values)
+        config = build_config(raw)
         if config.data.file is not None and identify is not None:
             config = replace(config, file_id=identify(config.data.file))
+        if fit is not None:
+            config = fit(config, raw["method"])
         if sweep.share_samples and draws_samples(config.method):
             config = replace(config, share_samples=True)
         if sweep.evaluates_by_default:

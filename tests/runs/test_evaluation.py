@@ -136,14 +136,14 @@ def test_a_file_and_an_option_both_ask_for_it(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     data = '[data]\ndataset = "synthetic"\nsensitive = "group"\n'
     path.write_text(f'notion = "demographic_parity"\nmethod = "pf_ld"\nepsilon = 1\nprivate_evaluation = true\n{data}')
-    assert read_request({"config": str(path)}).private_evaluation
-    assert read_request({"config": str(path), "private_evaluation": None}).private_evaluation
+    assert read_request({"config": str(path)})[0].private_evaluation
+    assert read_request({"config": str(path), "private_evaluation": None})[0].private_evaluation
     path.write_text(path.read_text().replace("private_evaluation = true\n", ""))
-    assert read_request({"config": str(path)}).private_evaluation, "it is made where nobody says anything"
-    assert not read_request({"config": str(path), "private_evaluation": False}).private_evaluation
+    assert read_request({"config": str(path)})[0].private_evaluation, "it is made where nobody says anything"
+    assert not read_request({"config": str(path), "private_evaluation": False})[0].private_evaluation
     record = tmp_path / "record.json"
     record.write_text(json.dumps({"config": read_toml(path.read_text())}))  # of a version that had no evaluations
-    assert not read_request({"config": str(record)}).private_evaluation
+    assert not read_request({"config": str(record)})[0].private_evaluation
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_file_and_an_option_both_ask_for_it(tmp_path: Path) -> None:
 )
 def test_a_run_that_pays_for_itself_makes_one_unless_told_not_to(asked: dict[str, Any], made: bool) -> None:
     data = {"dataset": "synthetic", "sensitive": "group", "notion": "demographic_parity"}
-    assert read_request({**data, "method": "pf_ld", **asked}).private_evaluation is made
+    assert read_request({**data, "method": "pf_ld", **asked})[0].private_evaluation is made
 
 
 def test_a_method_that_is_not_private_is_refused(configure: Configure) -> None:

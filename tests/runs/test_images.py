@@ -93,7 +93,7 @@ def test_a_finished_run_tells_repeats_and_is_attacked(pets: Path, local: RunStor
     config = pets.parent / "again.toml"
     config.write_text(build_config(record.config).to_toml())
     assert read_toml(config.read_text())["method"]["network"] == "cnn_small"
-    assert read_request({"config": str(config)}).key == key
+    assert read_request({"config": str(config)})[0].key == key
     model = Model.read(partial(local.artifact, key))
     found = json.loads(json.dumps(audit_model(record, model, seed=0)))
     assert len(found["membership"]["attackers"]) == 4 and found["attribute"]["judged"] > 0

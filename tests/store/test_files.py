@@ -204,28 +204,28 @@ def test_a_config_from_another_store_goes_on_when_the_file_is_named(local: RunSt
     own, config = write(tmp_path / "own.csv"), tmp_path / "run.toml"
     with open_store(str(tmp_path / "other.db")) as other:
         config.write_text(other.files.settle(asked(own)).to_toml())
-    given = read_request({"config": str(config)})
+    given = read_request({"config": str(config)})[0]
     with pytest.raises(BadInput, match=f"does not know the content '{given.file_id}'.*--csv to go on") as refused:
         train(given, TALK)
     assert refused.value.exit_code == 2 and not local.rows()
-    row, _ = train(read_request({"config": str(config), "file": str(own)}), TALK)
+    row, _ = train(read_request({"config": str(config), "file": str(own)})[0], TALK)
     assert row.status == "finished" and row.config["file_id"] not in (None, given.file_id)
     config.write_text(local.files.settle(asked(own)).to_toml())
-    assert train(read_request({"config": str(config)}), TALK)[0].key == row.key
+    assert train(read_request({"config": str(config)})[0], TALK)[0].key == row.key
     write(own, 1)
     with pytest.raises(BadInput, match="has changed since this run was set up"):
-        train(read_request({"config": str(config)}), TALK)
+        train(read_request({"config": str(config)})[0], TALK)
 
 
 def test_a_config_of_an_earlier_version_is_checked_and_read(local: RunStore, tmp_path: Path) -> None:
     own, config = write(tmp_path / "own.csv"), tmp_path / "run.json"
     told = {name: value for name, value in asked(own).to_json().items() if name != "file_id"}
     config.write_text(json.dumps(told | {"file_sha256": hashlib.sha256(own.read_bytes()).hexdigest()}))
-    settled = local.files.settle(read_request({"config": str(config)}))
+    settled = local.files.settle(read_request({"config": str(config)})[0])
     assert settled == local.files.settle(asked(own)) and "sha256" not in settled.to_toml()
     write(own, 1)
     with pytest.raises(BadInput, match="has changed since this run was set up"):
-        read_request({"config": str(config)})
+        read_request({"config": str(config)})[0]
 
 
 def test_a_copy_of_a_published_file_is_known_by_its_public_checksum(local: RunStore, real_data: Path) -> None:
