@@ -31,13 +31,13 @@ Asked = tuple[Mapping[str, Any], float | None]  # a run's config, and its ε
 _MEASURED = " (measured)"  # of a method that pursues no notion
 
 
-def show_gauge_of(row: RunRow | None) -> None:
-    """Draw what the data of the run, or the chosen data, have spent; nothing where they cannot be had."""
+def _show_gauge_of(row: RunRow | None, reference: str) -> None:
+    """Draw what the data of the run, or without one those of a reference, have spent; nothing where there are none."""
     store = find_store()
     if store is None:
         return
     try:
-        spec = read_spec(value("data"), store) if row is None else DataSpec(**row.config["data"])
+        spec = read_spec(reference, store) if row is None else DataSpec(**row.config["data"])
         file_id = identify_file(spec.file, store) if row is None else row.config.get("file_id")
     except FairprivError:
         return
@@ -68,7 +68,8 @@ def show_strip(page: str, left: DeltaGenerator, right: DeltaGenerator) -> None:
     state = f" &nbsp;·&nbsp; {of} **{plain(row.status)}**" if row is not None else ""
     left.markdown(f":small[{line}{state}]")
     with right.container(horizontal=True, horizontal_alignment="right", key="strip_buttons"):
-        show_gauge_of(row if page in ("Run", "Audit") else of_shown)
+        reference = write_config(shown_results().data) if page == "Start" else value("data")
+        _show_gauge_of(row if page in ("Run", "Audit") else of_shown, reference)
         with st.popover("Copy link", icon=":material/link:", key="copy_link"):
             st.caption("Shows this page with the same choices. It names settings, columns and tags and holds no data.")
             st.code(link(st.context.url or ""), language=None, wrap_lines=True)

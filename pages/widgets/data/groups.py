@@ -17,6 +17,7 @@ from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.text import percent_text
 from pages.widgets.data.columns import leave_out
 from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.public import as_public
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.state import keep, mount, value
 
@@ -36,9 +37,10 @@ _HELP = (
     "smallest group has this share of their size. Every ε then takes as given which rows were left out."
 )
 _MOST_NAMED = 10
+_COUNTED = {"rows": st.column_config.NumberColumn(format="localized")}
 
 
-def show_groups(dataset: Dataset) -> None:
+def show_groups(dataset: Dataset, spec: DataSpec) -> None:
     """Draw each group's size and base rate; past twelve groups the largest are drawn and the others counted."""
     st.header(f"Groups of {plain(dataset.sensitive)}", anchor=False)
     profiles = profile_groups(dataset)
@@ -50,6 +52,7 @@ def show_groups(dataset: Dataset) -> None:
             [_as_row(profile, flagged=any(each.flag for each in profiles)) for profile in by_size],
             key="group_table",
             hide_index=True,
+            column_config=_COUNTED,
             alt="Each group's size, share of all rows, base rate with its 95 % interval, and whether it is small.",
         )
         small = [profile for profile in profiles if profile.flag]
@@ -64,7 +67,8 @@ def show_groups(dataset: Dataset) -> None:
         groups = [_as_rates(profile) for profile in drawn if profile.base_rate is not None]
         bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", groups)
         caption = f"Whiskers: 95 % Wilson interval of each group, over all rows. {RAW}"
-        show_figure(replace(group_bars([bars], rate="base_rate"), caption=caption), "group_bars")
+        figure = replace(group_bars([bars], rate="base_rate"), caption=caption)
+        show_figure(as_public(figure, [spec.to_json()]), "group_bars")
 
 
 def show_revealing(found: Sequence[tuple[str, float]]) -> None:
@@ -160,18 +164,18 @@ def show_thinned(dataset: Dataset, *, seed: int, split: str) -> None:
         st.markdown(plain(f"A run with seed {seed} trains on {train.n:,} rows: {listed}. Test rows stay as drawn."))
 
 
-def show_counts(outline: Outline, *, seed: int, split: str, own: bool) -> None:
-    """Draw how many rows there are of what, and what gives group and label away; `own` columns can be left out."""
+def show_counts(outline: Outline, spec: DataSpec, *, seed: int, split: str) -> None:
+    """Draw how many rows there are of what, and what gives group and label away; columns of a file can be left out."""
     dataset = outline.dataset
     st.markdown(f"{_describe_rows(dataset)} {_describe_labels(dataset)}")
     show_thinned(dataset, seed=seed, split=split)
     if dataset.image is not None:
         _show_classes(dataset)
     if dataset.labels == 2:
-        show_groups(dataset)
+        show_groups(dataset, spec)
     if dataset.image is None:
         show_revealing(outline.revealing)
-        show_telling(outline, own=own)
+        show_telling(outline, own=spec.file is not None)
 
 
 def show_terms(outline: Outline) -> None:
