@@ -9,10 +9,10 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.data.roles import guess_attributes
 from fairpriv_core.data.table import show_number
 from fairpriv_core.data.table_schema import from_text
-from fairpriv_core.records.source import is_published
 from pages.widgets.data.files import begin_file
 from pages.widgets.data.groups import choose_fewer, show_counts, show_terms
 from pages.widgets.data.roles import choose_benchmark, choose_file
+from pages.widgets.shared.charts import show_origin
 from pages.widgets.shared.frame import go_to
 from pages.widgets.shared.left_out import show_left_out
 from pages.widgets.shared.reference import write_reference
@@ -90,8 +90,7 @@ def _describe(spec: DataSpec) -> None:
     choose("data", reference)
     st.session_state["data_shown"] = reference
     settle_defaults(reference, dataset)
-    if not is_published(spec.to_json()):
-        st.badge("raw statistics, for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+    show_origin(spec.to_json())
     show_counts(outline, spec, seed=value("seed"), split=default_split(spec.dataset))
     show_left_out(outline)
     show_terms(outline)

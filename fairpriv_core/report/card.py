@@ -9,6 +9,7 @@ from fairpriv_core.report import wording
 from fairpriv_core.report.chosen import Chosen
 from fairpriv_core.report.document import NOTICES, Audience, Bullets, Document, Part, Section, Text
 from fairpriv_core.report.markdown import write_markdown
+from fairpriv_core.report.public import as_public_report
 from fairpriv_core.report.report_numbers import class_rows, group_rows, paid_rows, run_rows
 
 _USE = (
@@ -61,8 +62,13 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
 
 def write_cards(chosen: Sequence[Chosen], audience: Audience) -> str:
     """Return the model cards of the runs, one after the other, as Markdown."""
-    cards = [tell_card(each, paid=audience == "policy") for each in chosen]
-    return "\n".join(write_markdown(Document(card[0].title, NOTICES[audience], card[1:])) for card in cards)
+    return "\n".join(write_markdown(_write_card(each, audience)) for each in chosen)
+
+
+def _write_card(chosen: Chosen, audience: Audience) -> Document:
+    head, *sections = tell_card(chosen, paid=audience == "policy")
+    card = Document(head.title, NOTICES[audience], tuple(sections))
+    return as_public_report(card, [chosen.record["config"]["data"]]) if audience == "analyst" else card
 
 
 def _tell_numbers(chosen: Chosen, *, paid: bool) -> tuple[Part, ...]:
@@ -73,6 +79,6 @@ def _tell_numbers(chosen: Chosen, *, paid: bool) -> tuple[Part, ...]:
 
 
 def _tell_caveats(chosen: Chosen) -> Part:
-    first, raw = chosen.first, wording.raw_text(public_accuracy=chosen.accuracy_is_public)
-    said = [*first.data.caveats, first.notion.misleads, *wording.caveats(chosen.record, raw)]
+    first = chosen.first
+    said = [*first.data.caveats, first.notion.misleads, *wording.caveats(chosen.record, chosen.raw_text)]
     return Bullets(tuple(dict.fromkeys(said)))

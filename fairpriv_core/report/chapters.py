@@ -39,6 +39,7 @@ from fairpriv_core.report.document import (
 )
 from fairpriv_core.report.figure import FigureData
 from fairpriv_core.report.figures import epsilon_dots
+from fairpriv_core.report.public import as_public_report
 from fairpriv_core.report.report_data import AboutData, ReportData, Spent
 from fairpriv_core.report.report_numbers import (
     constant_rows,
@@ -289,7 +290,7 @@ def tell_caveats(chosen: Sequence[Chosen]) -> Section:
     """Return what must be said with the numbers, each sentence once."""
     said: dict[str, list[str]] = {}
     for each in chosen:
-        for sentence in wording.caveats(each.record, wording.raw_text(public_accuracy=each.accuracy_is_public)):
+        for sentence in wording.caveats(each.record, each.raw_text):
             if not sentence.startswith("Assumed: "):  # these have a chapter of their own
                 said.setdefault(sentence, []).append(each.mark)
     shown = Bullets(mark_runs(said, len(chosen))) if said else Text("Nothing more.")
@@ -417,7 +418,9 @@ def _list_versions(each: Chosen) -> str:
 def build_document(chosen: Sequence[Chosen], beside: ReportData, audience: Audience) -> Document:
     """Return the report on the chosen runs; they and what stands `beside` them are as `audience` may see it."""
     shown = _tell_analyst if audience == "analyst" else _tell_policy
-    return Document(_name(chosen), NOTICES[audience], shown(chosen, beside))
+    document = Document(_name(chosen), NOTICES[audience], shown(chosen, beside))
+    data = (each.record["config"]["data"] for each in chosen)
+    return as_public_report(document, data) if audience == "analyst" else document
 
 
 def _tell_analyst(chosen: Sequence[Chosen], beside: ReportData) -> tuple[Section, ...]:

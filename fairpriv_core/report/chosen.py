@@ -16,6 +16,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.records.record import accuracy_is_public, is_covered
 from fairpriv_core.records.release import without_raw
 from fairpriv_core.records.source import is_published, name_file, without_folders
+from fairpriv_core.report import wording
 from fairpriv_core.report.document import Audience
 from fairpriv_core.report.report_data import Json, Reference, ReportData, ReportRun
 from fairpriv_core.report.styles import method_style
@@ -64,6 +65,16 @@ class Chosen:
     def accuracy_is_public(self) -> bool:
         """Whether its exact accuracy may be published."""
         return all(has_public_accuracy(run) for run in self.runs)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether its data is nobody's secret."""
+        return is_published(self.record["config"]["data"])
+
+    @property
+    def raw_text(self) -> str:
+        """What must be said with its raw numbers; "" where everybody has its rows."""
+        return "" if self.is_published else wording.raw_text(public_accuracy=self.accuracy_is_public)
 
     @property
     def name(self) -> str:

@@ -55,7 +55,9 @@ def _read_public(run: ReportRun) -> Mapping[str, Any]:
 def run_rows(chosen: Sequence[Chosen]) -> Table:
     """Return accuracy and gap of each run, raw, as mean ± 95 % over seeds."""
     rows = tuple((each.name, *_ends(each.row.accuracy), *_ends(each.row.gap), len(each.row.seeds)) for each in chosen)
-    return Table(_HEAD, rows, f"Mean and half of its 95 % interval over seeds, on the test split. {_say_raw(chosen)}")
+    return Table(
+        _HEAD, rows, f"Mean and half of its 95 % interval over seeds, on the test split. {_say_raw(chosen)}".rstrip()
+    )
 
 
 def paid_rows(chosen: Sequence[Chosen]) -> Table:
@@ -225,11 +227,13 @@ def _say_whiskers(points: Sequence[Point], *, paid: bool) -> str:
         whiskers = f"Whiskers: {words}. " if drawn else ""
         return f"{whiskers}From numbers that are public or that ε covers."
     seeds = "Whiskers: 95 % interval of the mean over seeds." if several else wording.ONE_SEED
-    return f"{seeds} {_say_raw([each for each, _, _ in points])}"
+    return f"{seeds} {_say_raw([each for each, _, _ in points])}".rstrip()
 
 
 def _say_raw(chosen: Sequence[Chosen]) -> str:
     """Return what must be said with the runs' raw numbers; what is true of some runs alone is said of them."""
+    if all(each.is_published for each in chosen):
+        return ""
     public = [each.mark for each in chosen if each.accuracy_is_public]
     if 0 < len(public) < len(chosen):
         return f"{RAW} But the accuracy of {', '.join(public)} may be published: it follows from what is public."

@@ -163,12 +163,12 @@ def raw_text(*, public_accuracy: bool) -> str:
 
 
 def caveats(record: Mapping[str, Any], raw: str = RAW) -> tuple[str, ...]:
-    """Return the sentences that must go with a record's numbers: `raw` of raw metrics, what is assumed, warnings.
+    """Return the sentences that must go with a record's numbers: `raw` of raw metrics, assumptions, warnings.
 
-    That predictions need the group stands first among them.
+    That predictions need the group stands first among them; nothing is said for a `raw` that is empty.
     """
     needed = say_group_needed(record["config"])
-    said = [raw] if record.get("metrics") and record.get("metrics_are_raw", True) else []
+    said = [raw] if raw and record.get("metrics") and record.get("metrics_are_raw", True) else []
     if record.get("epsilon") is None and record.get("epsilon_reason"):
         said.append(str(record["epsilon_reason"]))
     said += [str(sentence) for sentence in record.get("warnings") or ()]

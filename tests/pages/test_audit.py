@@ -111,7 +111,7 @@ def test_an_audit_shows_bounds_shares_and_attacks(with_runs: Path, open_page: Op
     assert set(page.dataframe[0].value["release"]) == {"counts", "dual", "sum"}
     charts = {chart["figure"]["layout"]["uirevision"]: chart["alt"] for chart in charts_of(page)}
     assert {"audit_bounds", "audit_membership", "audit_attribute"} <= set(charts) and all(charts.values())
-    assert "raw: for the analyst" in " ".join(item.value for item in page.markdown)
+    assert "Synthetic is public" in " ".join(item.value for item in page.caption)
     assert "no proof" in " ".join(item.value for item in page.markdown)
 
 

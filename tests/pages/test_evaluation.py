@@ -20,7 +20,7 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.tables import run
 from fairpriv_core.store.work import WorkStore
-from pages.widgets.run import run_numbers
+from pages.widgets.run import outcome, run_numbers
 from pages.widgets.shared.sentences import plain
 from tests.pages.conftest import RAW
 
@@ -89,7 +89,7 @@ def test_the_run_page_shows_paid_numbers_beside_raw_ones(
 def test_the_run_page_warns_of_an_accuracy_only_where_it_may_not_be_published(
     open_page: Open, own_store: Path, monkeypatch: pytest.MonkeyPatch, method: str, public: bool
 ) -> None:
-    for module in (measured, run_numbers):
+    for module in (measured, outcome, run_numbers):
         monkeypatch.setattr(module, "is_published", lambda data: False)
     with open_store(str(own_store)) as store:
         raw = {**RAW, "method": {"name": method, "epochs": 2}, "epsilon": None if method == "none" else 1.0}

@@ -99,18 +99,20 @@ def test_a_choice_is_paid_for_or_takes_epsilon_away(own_store: Path, open_page: 
         assert any("It was chosen among 2 runs by raw" in item.value for item in run.caption)
 
 
-def open_frame() -> AppTest:
-    """Open the dashboard's first page in its frame."""
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+def open_frame(*, of_chosen: bool) -> AppTest:
+    """Open a page in its frame: that of the data that are chosen, or the first one, which shows an example."""
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    page = (page.switch_page("pages/data.py") if of_chosen else page).run()
     assert not page.exception
     return page
 
 
 def test_the_gauge_of_the_strip_tells_what_is_spent_and_draws_a_cap(with_runs: Path) -> None:
-    spent = open_frame()
+    spent = open_frame(of_chosen=True)
     assert "ε = 1.4" in lines_of(spent)["group"] and "2 runs" in lines_of(spent)["group"]
     assert not spent.get("progress")
     with open_store(str(with_runs)) as store:
         cap_it(store, 2.0)
-    [bar] = open_frame().get("progress")
+    [bar] = open_frame(of_chosen=True).get("progress")
     assert bar.proto.text.startswith("group: 1.4") and bar.proto.text.endswith(" of 2")
+    assert "group" not in lines_of(open_frame(of_chosen=False)), "the example on Start is of other people"

@@ -9,10 +9,10 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.records.record import RAW
+from fairpriv_core.report.public import as_public, say_origin
 from fairpriv_core.report.tables import TableRow, run_table
 from fairpriv_core.store.runs import open_store
 from pages.widgets.shared.names import name_data_of, name_run
-from pages.widgets.shared.public import as_public, say_origin
 from pages.widgets.shared.run_table import name_rows
 from tests.report import samples
 

@@ -34,11 +34,12 @@ def test_without_a_run_it_says_where_runs_come_from(open_page: Open) -> None:
     assert not page.exception and "No finished run yet" in page.info[0].value
 
 
-def test_the_analyst_sees_raw_numbers_marked_as_such(with_runs: Path, open_page: Open, charts_of: Charts) -> None:
+def test_the_analyst_sees_exact_numbers_and_whose_they_are(with_runs: Path, open_page: Open, charts_of: Charts) -> None:
     page = open_page("report", runs=list_keys(with_runs))
     assert not page.exception
     text = read(page)
-    assert NOTICES["analyst"] in text and "What came out" in text and "Model card of Run 1" in text
+    assert "For the analyst. Synthetic is public." in text and "Do not publish" not in text
+    assert "What came out" in text and "Model card of Run 1" in text
     assert {"chosen_trade_off", "overlay_accuracy"} <= {
         chart["figure"]["layout"]["uirevision"] for chart in charts_of(page)
     }

@@ -15,7 +15,7 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import WorkStore
-from pages.widgets.run import live
+from pages.widgets.shared import charts
 
 Open = Callable[..., AppTest]
 Charts = Callable[[AppTest], list[dict[str, Any]]]
@@ -62,7 +62,7 @@ def test_a_run_says_whether_it_reached_the_gap_that_was_accepted(with_runs: Path
 def test_raw_numbers_are_marked_for_the_analyst_where_not_everybody_has_them(
     with_runs: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch, published: bool
 ) -> None:
-    monkeypatch.setattr(live, "is_published", lambda data: published)
+    monkeypatch.setattr(charts, "is_published", lambda data: published)
     badges = " ".join(item.value for item in open_page("run").markdown)
     assert ("raw: for the analyst" in badges) is not published
 

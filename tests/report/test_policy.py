@@ -227,6 +227,16 @@ def test_the_analyst_is_warned_of_what_may_not_be_published_and_of_nothing_else(
     assert text.count(escape(record.RAW)) == 1  # below the groups' rates, of which it is true
 
 
+def test_a_report_on_rows_that_everybody_has_says_once_whose_they_are() -> None:
+    """To the analyst, and in no figure or table; runs on one's own rows beside them keep their marks."""
+    report = report_on(tell_run(data=ADULT), audience="analyst")
+    text = read_form(report, "md").replace("\\", "")
+    assert text.count("Adult (census income) is public.") == 1 and "publish" not in text
+    assert report.document.figures and not any(each.raw for each in report.document.figures)
+    both = report_on(tell_run(data=ADULT), tell_run("b" * 16), audience="analyst")
+    assert "Do not publish" in both.document.notice and any(each.raw for each in both.document.figures)
+
+
 def test_what_all_runs_on_the_people_have_cost_stands_in_a_report_on_one() -> None:
     for audience in AUDIENCES:
         said = list_texts(report_on(tell_run(), audience=audience), "What privacy promises")

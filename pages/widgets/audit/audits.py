@@ -27,7 +27,7 @@ from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import at_least_text, count_text, epsilon_text
-from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.charts import show_figure, show_figure_of, show_origin
 from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.shared.state import keep, mount_index
 
@@ -77,7 +77,7 @@ def show_audit(store: RunStore, row: RunRow) -> None:
             st.info("This method is not private: it promises nothing that an attack could be held against.")
         else:
             _show_code(audit)
-        _show_model(audit["model"])
+        _show_model(audit["model"], row.config["data"])
 
 
 def _offer(store: RunStore, row: RunRow, *, again: bool) -> None:
@@ -208,14 +208,14 @@ def _show_reach(code: Mapping[str, Any]) -> None:
         )
 
 
-def _show_model(model: Mapping[str, Any]) -> None:
+def _show_model(model: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     st.header("The trained model: what do its answers give away?", anchor=False)
-    st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+    show_origin(data)
     left, right = st.columns(2, gap="medium")
     with left:
-        show_figure(membership_bars(model["membership"]), "audit_membership")
+        show_figure_of(data, membership_bars(model["membership"]), "audit_membership")
     with right:
         if model["attribute"] is None:
             st.info(NOTHING_TO_GUESS, icon=":material/info:")
         else:
-            show_figure(attribute_bars(model["attribute"]), "audit_attribute")
+            show_figure_of(data, attribute_bars(model["attribute"]), "audit_attribute")

@@ -7,18 +7,17 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.records.record import RAW
 from fairpriv_core.report import live, wording
 from fairpriv_core.report.classes import are_groups, compare_classes, find_reference, has_classes, list_shares
 from fairpriv_core.report.comparison import Compared, compare_groups, compare_points
 from fairpriv_core.report.live import fold_curves
+from fairpriv_core.report.public import as_public, say_origin
 from fairpriv_core.report.tables import TableRow
 from fairpriv_core.stats import Mean
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import number_text
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.history import find_history
-from pages.widgets.shared.public import as_public
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import keep, mount_index
 
@@ -78,7 +77,8 @@ def show_classes(compared: Sequence[Compared]) -> None:
         return
     st.header("Accuracy of each class", anchor=False)
     if not all(map(are_groups, known)):
-        show_figure(compare_groups(compared, rate="accuracy", of="class"), "compare_classes")
+        figure = compare_groups(compared, rate="accuracy", of="class")
+        show_figure(as_public(figure, _list_data(compared)), "compare_classes")
     reference = find_reference([one.row.method for one in compared])
     letters = [one.label.partition(":")[0] for one in compared]
     lines = compare_classes([one.records for one in compared], reference=reference)
@@ -94,7 +94,7 @@ def show_classes(compared: Sequence[Compared]) -> None:
     ]
     st.dataframe(table, key="class_table", hide_index=True, alt="Each class's accuracy in each run.")
     beside = "" if reference is None else f" In brackets: percentage points against {plain(letters[reference])}."
-    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {RAW}")
+    st.caption(f"In per cent, mean ± 95 % over seeds.{beside} {plain(say_origin(_list_data(compared)))}")
 
 
 def _show_share(mean: Mean, gain: float | None) -> str:

@@ -16,8 +16,7 @@ from fairpriv_core.records.source import read_ratio, read_rows
 from fairpriv_core.report.figures import GroupRates, group_bars
 from fairpriv_core.text import percent_text
 from pages.widgets.data.columns import leave_out
-from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.public import as_public
+from pages.widgets.shared.charts import show_figure_of
 from pages.widgets.shared.sentences import attempt, plain, sentence
 from pages.widgets.shared.state import keep, mount, value
 
@@ -68,7 +67,7 @@ def show_groups(dataset: Dataset, spec: DataSpec) -> None:
         bars = GroupRates(f"Truly {dataset.label_names[1]}", "ink", groups)
         caption = f"Whiskers: 95 % Wilson interval of each group, over all rows. {RAW}"
         figure = replace(group_bars([bars], rate="base_rate"), caption=caption)
-        show_figure(as_public(figure, [spec.to_json()]), "group_bars")
+        show_figure_of(spec.to_json(), figure, "group_bars")
 
 
 def show_revealing(found: Sequence[tuple[str, float]]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.records.source import is_published, name_unit
+from fairpriv_core.records.source import name_unit
 from fairpriv_core.report import live, wording
 from fairpriv_core.report.run_log import tell_run
 from fairpriv_core.store.curves import SWEPT_POINTS
@@ -19,7 +19,7 @@ from fairpriv_core.store.runs import RunStore
 from fairpriv_core.text import count_text
 from pages.widgets.run.outcome import show_outcome
 from pages.widgets.run.run_numbers import draw_budget, draw_numbers, say_more
-from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.charts import show_figure_of, show_origin
 from pages.widgets.shared.headline import show_reasons, show_run_headline
 from pages.widgets.shared.history import find_history
 from pages.widgets.shared.left_out import offer_left_out
@@ -136,21 +136,21 @@ def _draw_log(row: RunRow) -> None:
 
 
 def _draw_curves(row: RunRow, history: live.History) -> None:
-    if not is_published(row.config["data"]):
-        st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+    data = row.config["data"]
+    show_origin(data)
     if row.chunk is not None:
         st.caption(f"Runs of a sweep that train in one loop keep at most {SWEPT_POINTS} points of a curve.")
     config: Mapping[str, Any] = row.config
     method = config["method"]
     left, right = st.columns(2, gap="medium")
     with left:
-        show_figure(live.live_quality(history, method=method["name"], notion=config["notion"]), "run_quality")
+        show_figure_of(data, live.live_quality(history, method=method["name"], notion=config["notion"]), "run_quality")
     with right:
-        show_figure(live.live_groups(history), "run_groups")
+        show_figure_of(data, live.live_groups(history), "run_groups")
         if live.tells_classes(history):
-            show_figure(live.live_classes(history), "run_classes")
+            show_figure_of(data, live.live_classes(history), "run_classes")
         if any(name.startswith("multiplier/") for name in history):
-            show_figure(live.live_multipliers(history, limit=method.get("multiplier_max")), "run_multipliers")
+            show_figure_of(data, live.live_multipliers(history, limit=method.get("multiplier_max")), "run_multipliers")
     if "epsilon" in history:
         threat = methods()[method["name"]].info.threat_model
         plan = {
@@ -160,7 +160,7 @@ def _draw_curves(row: RunRow, history: live.History) -> None:
             "steps": row.steps,
         }
         with left:
-            show_figure(live.live_epsilon(history, **plan), "run_epsilon")
+            show_figure_of(data, live.live_epsilon(history, **plan), "run_epsilon")
 
 
 def _draw_clipping(store: RunStore, row: RunRow, history: live.History) -> None:
@@ -171,9 +171,10 @@ def _draw_clipping(store: RunStore, row: RunRow, history: live.History) -> None:
         return
     clips = any(histogram.get("bound") is not None for histogram in histograms.values())
     st.header("What clipping does" if clips else "Row by row", anchor=False)
+    data = row.config["data"]
     columns = st.columns(2, gap="medium")
     for column, (quantity, histogram) in zip(columns, histograms.items(), strict=False):
         with column:
-            show_figure(live.clipping_histogram(histogram, quantity=quantity), f"run_{quantity}")
+            show_figure_of(data, live.clipping_histogram(histogram, quantity=quantity), f"run_{quantity}")
     if any(name.startswith(("clipped/", "contribution/")) for name in history):
-        show_figure(live.live_clipping(history), "run_clipping")
+        show_figure_of(data, live.live_clipping(history), "run_clipping")

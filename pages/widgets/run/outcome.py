@@ -14,6 +14,7 @@ from fairpriv_core.notions.catalog import list_gaps
 from fairpriv_core.plain import write_toml
 from fairpriv_core.records.model import DESCRIPTION, PARAMETERS, TENSORS
 from fairpriv_core.records.record import RunRecord, accuracy_is_public
+from fairpriv_core.records.source import is_published
 from fairpriv_core.report import wording
 from fairpriv_core.report.classes import are_groups, has_classes, list_shares, read_groups, say_decided
 from fairpriv_core.report.figures import GroupRates, group_bars
@@ -22,7 +23,7 @@ from fairpriv_core.runs.certificate import describe_certificates
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from pages.widgets.run.evaluation import offer_evaluation
-from pages.widgets.shared.charts import show_figure
+from pages.widgets.shared.charts import show_figure, show_figure_of
 from pages.widgets.shared.sentences import plain
 
 _RATES = {
@@ -41,18 +42,19 @@ def show_fairness(store: RunStore, row: RunRow, record: RunRecord) -> None:
     rate = st.selectbox("Share of each group", list(rates), key="outcome_rate", format_func=rates.__getitem__)
     name = record.config["method"]["name"]
     bars = GroupRates("this run", name, read_groups(record.metrics, rate))
-    show_figure(group_bars([bars], rate=rate), "run_group_bars")
+    show_figure_of(record.config["data"], group_bars([bars], rate=rate), "run_group_bars")
     if has_classes(record.metrics):
-        _show_classes(record.metrics, name, paid=False)
+        _show_classes(record.metrics, record, paid=False)
     if record.threat_model is not None:
         _show_paid(store, row, record, rate)
 
 
-def _show_classes(found: Mapping[str, Any], method: str, *, paid: bool) -> None:
+def _show_classes(found: Mapping[str, Any], record: RunRecord, *, paid: bool) -> None:
     """Draw how each class fares, where there are more than two labels."""
     if not are_groups(found):
-        bars = GroupRates("this run", method, found["classes"])
-        show_figure(group_bars([bars], rate="accuracy", of="class", paid=paid), f"run_class_bars{'_paid' * paid}")
+        bars = GroupRates("this run", record.config["method"]["name"], found["classes"])
+        figure = group_bars([bars], rate="accuracy", of="class", paid=paid)
+        show_figure_of(record.config["data"], figure, f"run_class_bars{'_paid' * paid}")
     st.caption(plain(say_decided(found)))
 
 
@@ -77,7 +79,7 @@ def _show_paid(store: RunStore, row: RunRow, record: RunRecord, rate: str) -> No
     bars = GroupRates("this run", name, read_groups(found, rate))
     show_figure(group_bars([bars], rate=rate, paid=True), "run_paid_bars")
     if has_classes(found):
-        _show_classes(found, name, paid=True)
+        _show_classes(found, record, paid=True)
 
 
 def _describe(found: Mapping[str, Any], name: str) -> tuple[str, str | None]:
@@ -124,6 +126,8 @@ def show_outcome(store: RunStore, row: RunRow, record: RunRecord) -> None:
 
 
 def say_raw(record: RunRecord) -> str:
-    """Return what must be said with a run's accuracy and gap."""
+    """Return what must be said with a run's accuracy and gap; "" where everybody has its rows."""
+    if is_published(record.config["data"]):
+        return ""
     looks = methods()[record.config["method"]["name"]].info.needs_group_at_prediction
     return raw_text(public_accuracy=accuracy_is_public(record.to_json(), uses_group=looks))

@@ -16,8 +16,10 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime import exists, get_instance
 
+from fairpriv_core.records.source import is_published
 from fairpriv_core.report.draw import CONFIG, Drawing, draw
 from fairpriv_core.report.figure import FigureData, Region
+from fairpriv_core.report.public import as_public, say_origin
 from pages.widgets.shared.saving import offer_downloads
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import theme_name
@@ -99,6 +101,19 @@ def show_figure(
     with st.container(horizontal=True, vertical_alignment="top"):
         st.caption(plain(figure.own if in_set else figure.caption))
         offer_downloads(figure, key)
+
+
+def show_origin(data: Mapping[str, Any]) -> None:
+    """Say whose numbers the figures below are, of a config's `data`: that everybody has them, or that they are raw."""
+    if is_published(data):
+        st.caption(plain(say_origin([data])))
+    else:
+        st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+
+
+def show_figure_of(data: Mapping[str, Any], figure: FigureData, key: str) -> None:
+    """Draw a figure of `data` (a config's); `show_origin` says once whose numbers they are."""
+    show_figure(as_public(figure, [data], tell=False), key)
 
 
 def _move(region: Region, edge: Mapping[str, Any]) -> Region:

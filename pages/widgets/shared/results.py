@@ -8,11 +8,11 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.over_epsilon import trade_off
+from fairpriv_core.report.public import as_public
 from fairpriv_core.report.start import StartResults, describe_settings, read_start_results, say_cost, say_protected
 from fairpriv_core.report.tables import fold_outcomes
 from fairpriv_core.report.wording import encoding_text
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.public import as_public
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import ahead, keep, mount_default
 

@@ -13,11 +13,11 @@ from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.records.record import RAW
 from fairpriv_core.records.source import is_read_from_rows
 from fairpriv_core.report import wording
+from fairpriv_core.report.public import say_origin
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, TableRow, varied_settings
 from pages.widgets.shared.labels import choose_tags, list_tags
 from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings
-from pages.widgets.shared.public import say_origin
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import ahead, choose, keep, mount_several, tell_apart, value
 

@@ -13,10 +13,10 @@ from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.report.frontier import Claim, Wanted, frontier, frontier_in_space
 from fairpriv_core.report.heatmap import find_varying, heat_map
 from fairpriv_core.report.over_epsilon import trade_off
+from fairpriv_core.report.public import as_public, say_origin
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import TableRow
 from pages.widgets.shared.charts import show_figure
-from pages.widgets.shared.public import as_public, say_origin
 from pages.widgets.shared.run_table import MOST_CHOSEN
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount_default, mount_index, value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field
+from decimal import Decimal
 from functools import partial
 from types import NoneType
 from typing import Any, cast, get_args, get_type_hints
@@ -211,7 +212,7 @@ def write_form(number: float | None) -> str:
 def _describe(shown: Parameter, default: Any) -> str:
     parts = []
     if shown.low is not None and shown.high is not None:
-        parts.append(f"{shown.low:g} to {shown.high:g}")
+        parts.append(plain(f"{_show(shown.low)} to {_show(shown.high)}"))
     parts.append(f"default {'automatic' if default is None else plain(_show(default) + _unit(shown))}")
     if shown.paper:
         parts.append(f"paper {plain(str(shown.paper))}")
@@ -219,7 +220,13 @@ def _describe(shown: Parameter, default: Any) -> str:
 
 
 def _show(item: Any) -> str:
-    return f"{item:g}" if isinstance(item, int | float) and not isinstance(item, bool) else str(item)
+    """Return a value as a caption writes it.
+
+    >>> _show(65536), _show(1e-05), _show(0.5), _show("adam")
+    ('65,536', '0.00001', '0.5', 'adam')
+    """
+    number = isinstance(item, int | float) and not isinstance(item, bool)
+    return f"{Decimal(f'{item:g}'):,f}" if number else str(item)
 
 
 def _unit(shown: Parameter) -> str:
