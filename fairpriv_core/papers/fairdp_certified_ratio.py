@@ -81,7 +81,7 @@ FIGURE_7 = Preset(
         "10 seeds, 5 budgets, 6 and 4 ratios",
     ),
     small=Version(
-        runs.thinned([0.5, 0.7, 1.0], [0.7, 0.8, 1.0], _DRAWN, 10), "10 seeds, 3 budgets, 3 ratios a data set"
+        runs.thinned([0.5, 0.7, 1.0], [0.7, 0.8, 1.0], _DRAWN, 12), "12 seeds, 3 budgets, 3 ratios a data set"
     ),
     drawing=Plot("line", _RATIO, (ACCURACY, AUC, *_BESIDE), (*_VARIANTS, CLEAN), _COLUMNS),
     not_printed=f"{LOST}.",

@@ -109,20 +109,24 @@ def _say_reached(reached: Reached) -> None:
 
 def _name_epsilon(row: RunRow) -> str:
     """Return what the epsilon of a run's row is called: of one that broke off it is what was planned."""
-    return "ε planned" if row.status in ("failed", "cancelled") else "ε spent"
+    return "ε planned" if row.status in _BROKEN_OFF else "ε spent"
 
 
 def _find_spent(row: RunRow, record: RunRecord | None) -> float | None:
-    """Return the epsilon spent; None where none is proved, as after a choice by raw numbers."""
-    withdrawn = row.ended and record is not None and record.epsilon is None
-    return None if withdrawn else row.epsilon
+    """Return the epsilon spent, of a run that broke off the one of its planned length, which is what holds.
+
+    None where none is proved, as after a choice by raw numbers.
+    """
+    if record is not None and row.ended and (record.epsilon is None or row.status in _BROKEN_OFF):
+        return record.epsilon
+    return row.epsilon
 
 
 def draw_budget(row: RunRow, record: RunRecord | None) -> None:
     """Draw what of the budget is spent; where there is none to draw, say what its ε is."""
     if _has_budget(row, record):
-        budget, spent = row.config["epsilon"], row.epsilon or 0.0
-        claim = "" if row.epsilon is None else ", proved"
+        budget, spent = row.config["epsilon"], _find_spent(row, record) or 0.0
+        claim = ", proved" if spent else ""
         text = f"{_name_epsilon(row)} {epsilon_text(spent)} of {short_epsilon_text(budget)}{claim}"
         delta = f"δ = {delta_text(row.config['delta'])}"
         st.progress(min(1.0, spent / budget), text=f"{text} · {delta} · {_find_protection(row)}")
@@ -139,7 +143,7 @@ def _say_accounted(row: RunRow, record: RunRecord) -> None:
     """Say how the ε of a run was accounted, and who paid it."""
     paid = row.config.get("reuse")
     shared = " An earlier run spent it: this one used its release and spent nothing more." if paid else ""
-    broken = " The ledger counts what the run released before it broke off." if row.status == "failed" else ""
+    broken = f" The ledger counts {_RELEASED}." if row.status in _BROKEN_OFF else ""
     st.caption(plain(wording.epsilon_line(record.to_json()) + shared + broken))
 
 
