@@ -96,12 +96,12 @@ class FitObserver:
     epsilon is stated before its end.
     """
 
-    def __init__(self, plan: Plan, *, alone: bool = True) -> None:
+    def __init__(self, plan: Plan, *, alone: bool = True, epoch: int = 0) -> None:
         self.plan = plan
         self.mechanism: Mechanism | None = None
         self.values: Values = []
         self.histograms: dict[str, Any] | None = None
-        self.epoch = 0
+        self.epoch = epoch
         self._replayed, self._alone = plan.config.replay_noise is not None, alone
         self._live: LiveEpsilon | None = None
         self._before = price_schema(plan.draft.config, plan.draft.threat_model)
@@ -230,7 +230,7 @@ class RunSession:
         settings, data = self.claim.config, seal(plan.train.digest)
         method = name_plugin(plan.method)
         self._binding = bind(settings=settings, data=data, method=method, network=own, device=find_device())
-        self.watch = FitObserver(plan, alone=self._alone)
+        self.watch = FitObserver(plan, alone=self._alone, epoch=self.claim.epoch)
         if self._damaged:
             raise RunFailed(_DAMAGED.format(key=self.claim.key))
         if self.saved is not None:

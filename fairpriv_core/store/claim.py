@@ -67,8 +67,8 @@ class LeaseLost(FairprivError):
 class Claim:
     """The right to work on a run; `attempt` fences its writes. Earlier attempts spent `seconds` and got to `step`.
 
-    Runs that train together are claimed together, one claim each. `created` tells the run from a deleted one, whose
-    name it may have where that one had not begun.
+    `epoch` is the last of which they showed the end. Runs that train together are claimed together, one claim each.
+    `created` tells the run from a deleted one, whose name it may have where that one had not begun.
     """
 
     key: str
@@ -76,6 +76,7 @@ class Claim:
     config: Mapping[str, Any] = field(hash=False)
     seconds: float
     step: int
+    epoch: int
     created: float
 
 

@@ -253,7 +253,7 @@ def _take(connection: Connection, together: Any) -> tuple[Claim, ...]:
     mine = run.c.key.in_([stored["key"] for stored in whole])
     connection.execute(update(run).where(mine).values(**values, **hold()))
     return tuple(
-        Claim(row["key"], row["attempt"] + 1, row["config"], row["seconds"], row["step"], row["created"])
+        Claim(row["key"], row["attempt"] + 1, row["config"], row["seconds"], row["step"], row["epoch"], row["created"])
         for row in whole
     )
 

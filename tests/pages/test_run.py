@@ -15,6 +15,7 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import WorkStore
+from fairpriv_core.text import epsilon_text
 from pages.widgets.shared import charts
 
 Open = Callable[..., AppTest]
@@ -26,8 +27,8 @@ OLD = Path(__file__).parents[1] / "store" / "store_v4.db.gz"
 OLD_KEY = "55a1b43fe88df304"
 
 
-def submit(epsilon: float) -> str:
-    config = build_config({**RAW, "method": "pf_ld", "epsilon": epsilon})
+def submit(epsilon: float, epochs: int = 20) -> str:
+    config = build_config({**RAW, "method": {"name": "pf_ld", "epochs": epochs}, "epsilon": epsilon})
     return open_store().submit(config).key
 
 
@@ -65,6 +66,21 @@ def test_raw_numbers_are_marked_for_the_analyst_where_not_everybody_has_them(
     monkeypatch.setattr(charts, "is_published", lambda data: published)
     badges = " ".join(item.value for item in open_page("run").markdown)
     assert ("raw: for the analyst" in badges) is not published
+
+
+def test_a_stopped_run_shows_the_epsilon_of_its_planned_length(open_page: Open) -> None:
+    """It is what holds, as the record says; what left until then is the ledger's to count."""
+    key = submit(1.0, epochs=400)
+    with open_store() as store:
+        work = WorkStore(store.database)
+        work_on(work, work.claim(key), on_commit=lambda progress: store.request(key, "stop"))
+        row, record = store.row(key), store.record(key)
+    assert row.status == "cancelled" and record is not None and record.epsilon is not None
+    assert row.epsilon is not None and row.epsilon < record.epsilon
+    page = open_page("run", run=key)
+    shown = next(item.value for item in page.metric if item.label == "ε planned")
+    assert shown == epsilon_text(record.epsilon)
+    assert any("The ledger counts what the run released" in item.value for item in page.caption)
 
 
 def test_the_newest_run_is_shown_where_the_address_names_none(with_runs: Path, open_page: Open) -> None:

@@ -89,11 +89,13 @@ def test_a_replayed_run_gives_the_same_bits_paused_or_not(
         run_to(other, undisturbed)
         expected, expected_parameters = finished(other, undisturbed), parameters(other, undisturbed)
         curves = other.metrics(undisturbed)
-    key = store.submit(config).key
+    key, epochs = store.submit(config).key, []
     for at in (1, expected.steps // 3, expected.steps // 2 + 1):
         run_to(store, key, ask="pause", at=at)
         assert store.row(key).status == "paused"
+        epochs.append(store.row(key).epoch)
         store.request(key, "resume")
+    assert epochs == sorted(epochs) and epochs[-1] == 1
     run_to(store, key)
     record = finished(store, key)
     assert key == undisturbed

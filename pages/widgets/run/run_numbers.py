@@ -23,6 +23,7 @@ from pages.widgets.run.outcome import say_raw
 from pages.widgets.shared.heights import list_heights
 from pages.widgets.shared.sentences import attempt, plain
 
+_BROKEN_OFF = ("failed", "cancelled")
 _FRESH_SECONDS = 60.0  # a page that watches a run need not read all others at each look
 
 
@@ -143,7 +144,7 @@ def _say_accounted(row: RunRow, record: RunRecord) -> None:
     """Say how the ε of a run was accounted, and who paid it."""
     paid = row.config.get("reuse")
     shared = " An earlier run spent it: this one used its release and spent nothing more." if paid else ""
-    broken = f" The ledger counts {_RELEASED}." if row.status in _BROKEN_OFF else ""
+    broken = " The ledger counts what the run released before it broke off." if row.status in _BROKEN_OFF else ""
     st.caption(plain(wording.epsilon_line(record.to_json()) + shared + broken))
 
 
