@@ -35,6 +35,7 @@ CONFIG = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemov
 Drawing = dict[str, Any]
 _TOP, _BOTTOM, _LEGEND_ROW, _TITLE_ROW = 46, 54, 21, 19
 _LETTER, _TITLE_LETTER = 7, 8  # pixels, on average
+_MOST_LETTERS = 22  # of a name on a line beside lying bars: more would leave these no room on a phone
 _SQUEEZED = 0.6  # of a plot's own height, at least, where a sheet has less room
 
 
@@ -186,8 +187,8 @@ def _left_margin(figure: FigureData, width: int) -> int:
 
 
 def _category_letters(width: int) -> int:
-    """Return how many letters of a category's name fit on a line beside lying bars."""
-    return max(12, 2 * width // (5 * _LETTER))
+    """Return how many letters of a category's name fit on a line beside lying bars, on a phone too."""
+    return min(_MOST_LETTERS, max(12, 2 * width // (5 * _LETTER)))
 
 
 def _template(colors: Theme) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def draw_explored(
     return FigureData(
         name="explored",
         title=title,
-        x=Axis(f"{notion} gap", "percentage points"),
+        x=Axis(f"{notion} gap", "percentage points", with_zero=True),
         panels=(Panel(ACCURACY),),
         series=(*_draw_ends(newest, plain), _draw_path(trail), _draw_newest(newest, waiting=waiting)),
         caption=f"{wanted.said} {said}{f' {RAW}' if newest.is_raw else ''}",

@@ -166,7 +166,7 @@ def frontier(
     return FigureData(
         name="frontier",
         title=dataset,
-        x=Axis(f"{notion} gap", "percentage points"),
+        x=Axis(f"{notion} gap", "percentage points", with_zero=True),
         panels=tuple(Panel(ACCURACY, claim.short) for claim in shown),
         series=tuple(series),
         caption=f"{said}{_say_seeds(claims, series)} {f'{wanted.said} ' if wanted else ''}{RAW}",

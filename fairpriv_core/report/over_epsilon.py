@@ -64,7 +64,7 @@ def trade_off(
         name="trade_off",
         title=f"{dataset}, over ε",
         x=EPSILON_AXIS,
-        panels=(Panel(ACCURACY, "Accuracy"), Panel(Axis("Gap", "percentage points"), f"{notion} gap")),
+        panels=(Panel(ACCURACY, "Accuracy"), Panel(Axis("Gap", "percentage points", with_zero=True), f"{notion} gap")),
         series=tuple(series),
         caption=f"{said}{f'{wanted.said} ' if wanted else ''}{RAW}",
         own=said,
