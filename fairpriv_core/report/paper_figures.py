@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from fairpriv_core.data.catalog import problems
 from fairpriv_core.papers.catalog import name_paper
 from fairpriv_core.papers.preset import ACCURACY, SECONDS, Part, Plot, Preset, Table, Value
 from fairpriv_core.papers.values import (
@@ -97,8 +98,9 @@ def budget_text(runs: Runs) -> str:
 
 
 def name_data(runs: Runs) -> list[str]:
-    """Return the names of the data sets of runs."""
-    return sorted({str(run["config"]["data"]["dataset"]).replace("_", " ") for run in runs})
+    """Return the names of the data sets of runs, without what brackets add to them."""
+    titles = {problems()[run["config"]["data"]["dataset"]].title for run in runs}
+    return sorted(title.partition(" (")[0] for title in titles)
 
 
 def _tell_data(runs: Runs) -> str:
@@ -377,7 +379,7 @@ def _describe(what: str, values: Sequence[Value], series: Iterable[Series]) -> s
 def _title(preset: Preset, part: str, runs: Runs) -> str:
     """Return paper, figure, data and part, so that a picture that is taken away says what it is."""
     figure, _, about = preset.title.partition(": ")
-    data = [name for name in name_data(runs) if name != part.lower()]
+    data = [name for name in name_data(runs) if name != part]
     return f"{', '.join([name_paper(preset.id), figure, *data])}: {part or about}"
 
 
