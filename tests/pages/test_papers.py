@@ -51,8 +51,8 @@ def test_results_made_earlier_are_shown_with_their_day(open_page: Open, charts_o
     marked = {name.partition(" (")[2] for name in page.selectbox("preset").options}
     assert "results)" in marked
     assert [chart["figure"]["layout"]["title"]["text"] for chart in charts_of(page)] == [
-        "PF-LD, Figure 1, bank: Accuracy",
-        "PF-LD, Figure 1, bank: Fairness<br>violation",
+        "PF-LD, Figure 1, Bank marketing:<br>Accuracy",
+        "PF-LD, Figure 1, Bank marketing:<br>Fairness violation",
     ]
     assert "It does not hold" in words(page)
     assert "prints no numbers" in words(page)

@@ -55,11 +55,11 @@ def test_lines_are_means_over_seeds_with_bands_and_level_where_there_is_no_budge
 def test_columns_are_figures_beside_each_other_and_empty_ones_are_left_out() -> None:
     columns = tuple(Part(name, {"config/notion": name}) for name in ("demographic_parity", "equalized_odds"))
     figures = draw_preset(replace(tiny.FIGURE, drawing=replace(LINES, columns=columns)), RUNS)
-    assert [figure.title for figure in figures] == ["tiny, Figure 1, bank: demographic_parity"]
+    assert [figure.title for figure in figures] == ["tiny, Figure 1, Bank marketing: demographic_parity"]
     across = draw_preset(replace(tiny.FIGURE, drawing=replace(LINES, across=True)), RUNS)
     assert [(figure.title, len(figure.panels)) for figure in across] == [
-        ("tiny, Figure 1, bank: Accuracy", 1),
-        ("tiny, Figure 1, bank: Fairness violation", 1),
+        ("tiny, Figure 1, Bank marketing: Accuracy", 1),
+        ("tiny, Figure 1, Bank marketing: Fairness violation", 1),
     ]
     assert len({figure.name for figure in across}) == 2
 
@@ -121,7 +121,7 @@ def test_what_is_published_is_called_so_and_what_shows_no_group_is_not_raw() -> 
     drawing = Plot("line", EPSILON, (ACCURACY,), (published("PF-LD", "pf_ld"), proved("PF-LD", "pf_ld")))
     said = describe_runs(replace(tiny.FIGURE, drawing=drawing), runs)
     assert "ε by the paper's own accounting, not proved to hold: 1.00 (PF-LD, as published)." in said
-    assert said.startswith("Data: bank, by age. One seed") and "Raw" in said
+    assert said.startswith("Data: Bank marketing, by age. One seed") and "Raw" in said
     assert "Raw" not in describe_runs(tiny.TABLE, runs)
     assert describe_runs(tiny.FIGURE, []) == "No finished run yet."
 
@@ -171,8 +171,8 @@ def test_settings_in_which_the_variants_differ_are_named_and_so_are_models_that_
 def test_a_picture_that_is_taken_away_says_what_it_is_under_a_plain_name() -> None:
     drawing = replace(LINES, kind="points", x=GAP, rows=(ERROR,), along=EPSILON, columns=(Part("ε = 0.5"),))
     (figure,) = draw_preset(replace(tiny.FIGURE, drawing=drawing), RUNS)
-    assert (figure.title, figure.name) == ("tiny, Figure 1, bank: ε = 0.5", "tiny_figure1_epsilon_0_5")
-    assert figure.caption.startswith("Data: bank, by age. ")
+    assert (figure.title, figure.name) == ("tiny, Figure 1, Bank marketing: ε = 0.5", "tiny_figure1_epsilon_0_5")
+    assert figure.caption.startswith("Data: Bank marketing, by age. ")
     assert figure.caption.endswith(f"Numbers at points: {EPSILON.title}.")
     head, first, *_ = write_csv(figure).splitlines()
     assert head.endswith(",note,label") and first.endswith(",0.5")
@@ -194,7 +194,7 @@ def test_of_several_figures_each_says_what_is_its_own_and_an_export_has_all() ->
         "ε: 0.500 proved. Nearly the same answer for all: 0 of 6 models.",
         "ε: 1.00 proved. Nearly the same answer for all: 6 of 6 models.",
     ]
-    assert all("Data: bank, by age. Means over 3 seeds" in figure.caption for figure in figures)
+    assert all("Data: Bank marketing, by age. Means over 3 seeds" in figure.caption for figure in figures)
     assert "Of these 6 models 6 give 95 of 100" in figures[1].caption and "same answer" not in figures[0].caption
     across = draw_preset(replace(tiny.FIGURE, drawing=replace(LINES, across=True)), runs)
     assert [figure.own for figure in across] == ["", ""]
