@@ -12,7 +12,6 @@ from fairpriv_core.records.source import is_published
 from fairpriv_core.report.document import Document, Part, Table
 from fairpriv_core.report.figure import FigureData
 
-_PUBLIC = "{names} {is_are} public."
 _OWN = " On your own data such numbers are raw, for the analyst: ε does not cover them."
 
 
@@ -31,10 +30,13 @@ def as_public(figure: FigureData, data: Iterable[Mapping[str, Any]], *, tell: bo
 def say_origin(data: Iterable[Mapping[str, Any]]) -> str:
     """Return what must be said with accuracies and gaps of runs on `data`: that they are raw, or that all is public."""
     told = list(data)
-    if not all(map(is_published, told)):
-        return RAW
-    names = dict.fromkeys(problems()[each["dataset"]].title for each in told)
-    return _PUBLIC.format(names=" and ".join(names), is_are="is" if len(names) == 1 else "are") + _OWN
+    return say_public(told) + _OWN if all(map(is_published, told)) else RAW
+
+
+def say_public(data: Iterable[Mapping[str, Any]]) -> str:
+    """Return that published `data` are public, by their names."""
+    names = dict.fromkeys(problems()[each["dataset"]].title for each in data)
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} public."
 
 
 def as_public_report(document: Document, data: Iterable[Mapping[str, Any]]) -> Document:

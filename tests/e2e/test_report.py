@@ -104,7 +104,7 @@ def test_both_files_open_without_a_network_and_policys_holds_no_raw_number(
     for width in (1280, 390):
         text = read_offline(browser, path, check_figures, width)
     for said in (
-        "Do not publish",
+        "For the analyst. Synthetic is public.",
         "What privacy promises",
         "Settings",
         "Model card of Run 1",

@@ -19,7 +19,7 @@ from streamlit.runtime import exists, get_instance
 from fairpriv_core.records.source import is_published
 from fairpriv_core.report.draw import CONFIG, Drawing, draw
 from fairpriv_core.report.figure import FigureData, Region
-from fairpriv_core.report.public import as_public, say_origin
+from fairpriv_core.report.public import as_public, say_public
 from pages.widgets.shared.saving import offer_downloads
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.session import theme_name
@@ -106,7 +106,7 @@ def show_figure(
 def show_origin(data: Mapping[str, Any]) -> None:
     """Say whose numbers the figures below are, of a config's `data`: that everybody has them, or that they are raw."""
     if is_published(data):
-        st.caption(plain(say_origin([data])))
+        st.caption(plain(say_public([data])))
     else:
         st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
 
