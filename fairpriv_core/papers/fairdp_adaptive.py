@@ -107,7 +107,7 @@ FIGURE_3_DIGITS = _attacks(
     "a share of eights as training has",
     (
         Version((fairdp_adaptive_parts.digits(10),), "10 seeds"),
-        Version((fairdp_adaptive_parts.digits(6),), "6 seeds in place of 10"),
+        Version((fairdp_adaptive_parts.digits(3),), "3 seeds in place of 10"),
     ),
     (FAIRDP_SET, OPT_Q_SET),
 )
