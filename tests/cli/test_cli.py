@@ -319,7 +319,7 @@ def test_a_schema_is_measured_with_noise_and_its_line_stands_in_the_ledger(call:
     said = json.loads(found["config"]["data"]["schema"])
     assert said["values_from"] == "paid" and found["epsilon"] <= 2 and found["event"][1]["kind"] == "approximate"
     low, high = said["columns"]["score"]["range"]
-    assert low < 20 and high > 60  # once in some thousand times noise widens a range
+    assert 0 <= low < 20 and 60 < high <= 128  # a wider one is possible, once in some thousand times
     listed = call("ledger", "--csv", str(path)).out
     assert said["paid"]["release"] in listed and "charged" in listed
     for given, words in (

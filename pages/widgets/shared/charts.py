@@ -108,7 +108,12 @@ def show_origin(data: Mapping[str, Any]) -> None:
     if is_published(data):
         st.caption(plain(say_public([data])))
     else:
-        st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+        mark_raw()
+
+
+def mark_raw() -> None:
+    """Say that numbers on the page are raw."""
+    st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
 
 
 def show_figure_of(data: Mapping[str, Any], figure: FigureData, key: str) -> None:

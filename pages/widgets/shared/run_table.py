@@ -16,6 +16,7 @@ from fairpriv_core.report import wording
 from fairpriv_core.report.public import say_origin
 from fairpriv_core.report.styles import method_style
 from fairpriv_core.report.tables import REPLAYED, UNPROVED, TableRow, varied_settings
+from pages.widgets.shared.charts import mark_raw
 from pages.widgets.shared.labels import choose_tags, list_tags
 from pages.widgets.shared.names import name_budget, name_data_of, name_method, name_notion, name_settings
 from pages.widgets.shared.sentences import plain
@@ -137,7 +138,7 @@ def show_table(rows: Sequence[TableRow], varied: Varied) -> None:
     learned = any(is_read_from_rows(row.asked, row.threat_model) for row in rows)
     given += f" An ε for records of your own file has an assumption. {wording.LEARNED}" if learned else ""
     if say_origin(row.asked for row in rows) == RAW:
-        st.badge("raw: for the analyst, do not publish", color="orange", icon=":material/visibility_lock:")
+        mark_raw()
     if given:
         st.caption(plain(given.strip()))
 
