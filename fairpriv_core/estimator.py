@@ -30,7 +30,7 @@ from fairpriv_core.engine.modules import Held, hold, name_held
 from fairpriv_core.engine.predict import decision_thresholds, needs_group, predict_proba
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
-from fairpriv_core.methods.fields import fit_public_batch
+from fairpriv_core.methods.fields import fit_batch_size
 from fairpriv_core.notions.catalog import DEFAULT_NOTION
 from fairpriv_core.notions.rates import TWO, decide
 from fairpriv_core.records.archive import read_archive, write_archive
@@ -82,8 +82,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     variant : str or None
         "proved" or "published" where the method has both; None is "proved".
     settings : mapping or None
-        The method's further hyper-parameters by name, such as {"epochs": 10}. A default batch size is at most the
-        number of rows; of DP-SGD and its relatives it makes 1,500 steps or more. In a grid each is a parameter of its
+        The method's further hyper-parameters by name, such as {"epochs": 10}. Left out, the batch size
+        suits few rows: a quarter of them, or so few that there are 1,500 steps. In a grid each is a parameter of its
         own, such as `settings__epochs`.
     module : torch.nn.Module, callable, str or None
         A network of your own, in place of `settings`' hidden layers: a module, which stays as it is and starts training
@@ -313,10 +313,8 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             settings["network"] = self._network
         named = {**settings, "name": self.method, "variant": self.variant}
         config = build_config({**raw, "method": named}, data=IN_MEMORY)
-        usual = getattr(config.method, "batch_size", None) or 0
-        own = None if "epochs" in settings else fit_public_batch(config.method, n)
-        fitting = own or min(usual, n)
-        if "batch_size" in settings or fitting == usual:
+        fitting = fit_batch_size(config.method, n, settings)
+        if fitting is None:
             return config
         return build_config({**raw, "method": {**named, "batch_size": fitting}}, data=IN_MEMORY)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
 from fairpriv_core import checks
@@ -360,16 +360,20 @@ def count_batch(method: TrainsNetwork, n_train: int) -> int:
     return min(max(method.epochs * n_train // LEAST_STEPS, 1), usual, n_train)
 
 
-def fit_public_batch(method: object, n_train: int) -> int | None:
-    """Return a batch size that leaves LEAST_STEPS steps where the usual one leaves fewer than FEW_STEPS; else None.
+def fit_batch_size(method: object, n_train: int, said: Collection[str] = ()) -> int | None:
+    """Return a batch size for so few rows where the usual one does not suit them; None where it does.
 
-    It is for methods whose batches are of public rows; those that sample rows in secret fit their samples themselves.
+    Batches of public rows leave LEAST_STEPS steps where the usual ones leave fewer than FEW_STEPS. Any other one that
+    is more than half of the rows becomes a quarter of them. A batch size that a person `said` stays, and so do epochs.
     """
+    usual: int | None = getattr(method, "batch_size", None)
     epochs: int | None = getattr(method, "epochs", None)
-    if getattr(method, "batch_size", None) != USUAL_BATCH or epochs is None:
+    if usual is None or "batch_size" in said:
         return None
-    few = -(-n_train // USUAL_BATCH) * epochs < FEW_STEPS
-    return max(epochs * n_train // LEAST_STEPS, 1) if few else None
+    if usual == USUAL_BATCH and epochs is not None and "epochs" not in said:
+        few = -(-n_train // USUAL_BATCH) * epochs < FEW_STEPS
+        return max(epochs * n_train // LEAST_STEPS, 1) if few else None
+    return max(n_train // 4, 1) if usual > n_train // 2 else None
 
 
 def known_noise(**multiplier: float | None) -> float:

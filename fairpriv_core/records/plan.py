@@ -12,7 +12,7 @@ from fairpriv_core.engine.networks import AnyShape, count_known, estimate_memory
 from fairpriv_core.errors import BadInput, FairprivError
 from fairpriv_core.methods.base import Method, MethodInfo
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.methods.fields import TrainsNetwork, count_batch, fit_public_batch
+from fairpriv_core.methods.fields import TrainsNetwork, count_batch, fit_batch_size
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.notion import say_undefined
 from fairpriv_core.privacy.calibrate import calibrate
@@ -79,15 +79,14 @@ def calibrate_method(config: RunConfig, n_train: int) -> Method:
 
 
 def fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache) -> RunConfig:
-    """Return `config` with a batch that leaves a small table steps enough, where what is `said` leaves it open.
+    """Return `config` with a batch that suits a small table, where the hyper-parameters that a person `said` allow.
 
-    `said`: the hyper-parameters that a person set; a batch or epochs among them stay, as on any larger table.
-    Reads the data where the method's batches are of public rows. BadInput; DataUnavailable.
+    Reads the data. BadInput; DataUnavailable.
     """
-    if "batch_size" in said or "epochs" in said or fit_public_batch(config.method, 1) is None:
+    if fit_batch_size(config.method, 1, said) is None:
         return config
-    own = fit_public_batch(config.method, datasets.whole(config).n * 3 // 4)
-    return config if own is None else replace(config, method=replace(config.method, batch_size=own))
+    fitting = fit_batch_size(config.method, datasets.whole(config).n * 3 // 4, said)
+    return config if fitting is None else replace(config, method=replace(config.method, batch_size=fitting))
 
 
 class DatasetCache:

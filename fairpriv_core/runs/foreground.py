@@ -89,8 +89,9 @@ def train(config: RunConfig, reporter: Reporter, *, again: bool = False, said: C
 def _fit_batch(config: RunConfig, said: Collection[str], datasets: DatasetCache, reporter: Reporter) -> RunConfig:
     fitted = fit_batch(config, said, datasets)
     if fitted != config:
-        size, rows = method_to_json(fitted.method)["batch_size"], datasets.whole(config).n
-        reporter.say(f"batch_size = {size}: the usual one leaves too few steps on {count_text(rows, 'row')}.")
+        usual, size = (method_to_json(each.method)["batch_size"] for each in (config, fitted))
+        rows = count_text(datasets.whole(config).n, "row")
+        reporter.say(f"batch_size = {size}: the usual {usual} is too large for {rows}.")
     return fitted
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from fairpriv_core.store.runs import open_store
 from tests.launched import config
@@ -39,6 +39,13 @@ def settle(tab: Page, most: int) -> None:
     """Return when the page has drawn all and has been still for 0.7 s, or after `most` milliseconds."""
     tab.evaluate("window.settling = undefined")
     tab.wait_for_function(STILL, arg=[700, most], polling=50)
+
+
+def drop(tab: Page, file: str | FilePayload) -> None:
+    """Give a file to the Data page, once all of it is drawn, and return when the pages have it."""
+    settle(tab, PATIENCE)
+    with tab.expect_response(lambda answer: "upload_file" in answer.url and answer.request.method == "PUT"):
+        tab.locator("input[type=file]").first.set_input_files(file)
 
 
 def keyed(tab: Page, key: str, inside: str = "") -> Locator:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import FilePayload, Page, expect
 
 from fairpriv_core.store.runs import open_store
-from tests.e2e.steps import keyed, open_page, wait_for_state
+from tests.e2e.steps import drop, keyed, open_page, wait_for_state
 
 WRONG = {  # name -> content, words of the sentence
     "empty.csv": (b"", "empty.csv is empty"),
@@ -24,7 +24,7 @@ def test_a_wrong_file_gives_a_sentence(tab: Page, site: Any) -> None:
     open_page(tab, site, "data?source=file")
     for name, (content, words) in WRONG.items():
         upload = FilePayload(name=name, mimeType="text/csv", buffer=content)
-        tab.locator("input[type=file]").first.set_input_files(upload)
+        drop(tab, upload)
         expect(tab.locator("[data-testid=stAlert]").first).to_contain_text(words)
         assert "Traceback" not in tab.locator("body").inner_text()
 
@@ -43,7 +43,7 @@ def test_own_file_from_upload_to_a_finished_run(tab: Page, site: Any) -> None:
     content = ("hours,sex,income\n" + "\n".join(lines) + "\n").encode()
     open_page(tab, site, "data?source=file")
     upload = FilePayload(name="own.csv", mimeType="text/csv", buffer=content)
-    tab.locator("input[type=file]").first.set_input_files(upload)
+    drop(tab, upload)
     expect(tab.get_by_role("heading", name="Groups of sex")).to_be_visible()
     expect(keyed(tab, "data_train", "button")).to_be_enabled()
     tab.wait_for_timeout(1000)  # until the page has drawn all: a click on what is drawn anew is lost
@@ -60,7 +60,7 @@ def test_crossed_groups_are_counted_and_the_small_ones_flagged(tab: Page, site: 
     content = ("hours,sex,region,hired\n" + "\n".join(rows) + "\n").encode()
     open_page(tab, site, "data?source=file")
     upload = FilePayload(name="crossed.csv", mimeType="text/csv", buffer=content)
-    tab.locator("input[type=file]").first.set_input_files(upload)
+    drop(tab, upload)
     expect(keyed(tab, "file", "input")).to_have_value(re.compile("crossed.csv"))
     with open_store(str(site.store)) as store:
         [stored] = [item for item in store.uploads.rows() if item.name == "crossed.csv"]
@@ -79,7 +79,7 @@ def test_markup_in_names_is_shown_as_text_on_every_page(tab: Page, site: Any) ->
     content = (f'hours,{quoted},"paid {quoted[1:]}\n' + "\n".join(rows) + "\n").encode()
     open_page(tab, site, "data?source=file")
     upload = FilePayload(name=f"{bad.replace('/', '')}.csv", mimeType="text/csv", buffer=content)
-    tab.locator("input[type=file]").first.set_input_files(upload)
+    drop(tab, upload)
     expect(keyed(tab, "label", "input")).to_have_value(f"paid {bad}")
     keyed(tab, "attributes", "input").click()
     tab.get_by_role("option", name=bad).click()

@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import FilePayload, Page, expect
 from pyarrow import parquet
 
-from tests.e2e.steps import CHART, PATIENCE, keyed, open_page, wait_for_state
+from tests.e2e.steps import CHART, PATIENCE, drop, keyed, open_page, wait_for_state
 
 KINDS, SEXES = ("cat", "dog", "fox"), ("f", "m")
 
@@ -36,7 +36,7 @@ def make_pets(rows: int = 1500) -> bytes:
 def test_own_images_from_upload_to_a_trained_network(tab: Page, site: Any) -> None:
     open_page(tab, site, "data?source=file&expert=True&p.epochs=4")
     upload = FilePayload(name="pets.parquet", mimeType="application/octet-stream", buffer=make_pets())
-    tab.locator("input[type=file]").first.set_input_files(upload)
+    drop(tab, upload)
     expect(tab.get_by_text("images, 14 × 14 pixels in grey")).to_be_visible()
     keyed(tab, "data_train", "button").click()
     tab.wait_for_url("**/train*")

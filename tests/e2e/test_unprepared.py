@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import FilePayload, FloatRect, Locator, Page, expect
 
 from fairpriv_core.store.runs import open_store
-from tests.e2e.steps import PATIENCE, keyed, open_page, wait_for_state
+from tests.e2e.steps import PATIENCE, drop, keyed, open_page, wait_for_state
 from tests.unprepared import UNPREPARED
 
 GRID = "[class*=st-key-columns_]"
@@ -22,7 +22,7 @@ def bring(tab: Page, site: Any, name: str, folder: Path) -> None:
     """Upload one of the files that nobody prepared; return when its groups are drawn."""
     file, make, _, sensitive = UNPREPARED[name]
     open_page(tab, site, "data?source=file&method=pf_ld")  # whatever suits the file that is shown first
-    tab.locator("input[type=file]").first.set_input_files(str(make(folder / file)))
+    drop(tab, str(make(folder / file)))
     heading = tab.get_by_role("heading", name=f"Groups of {sensitive}")
     expect(heading).to_be_visible(timeout=PATIENCE)
 

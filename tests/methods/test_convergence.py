@@ -17,7 +17,7 @@ from fairpriv_core.engine.predict import predict_proba
 from fairpriv_core.methods.base import Method
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.f_ld import FLd
-from fairpriv_core.methods.fields import LEAST_STEPS, USUAL_BATCH, USUAL_SAMPLE
+from fairpriv_core.methods.fields import LEAST_STEPS, USUAL_BATCH, USUAL_SAMPLE, fit_batch_size
 from fairpriv_core.methods.noisy_sums import NoisySums
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.pf_ld import PfLd
@@ -109,6 +109,26 @@ def test_secret_samples_leave_steps_enough_and_are_never_larger_than_usual(name:
     for n in (100, 1_000, 4_629, 33_916, 1_000_000):
         usual = dataclasses.replace(method, batch_size=min(USUAL_SAMPLE, n))
         assert method.steps(n) >= max(LEAST_STEPS, usual.steps(n)) and method.rate(n) <= usual.rate(n)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "said", "batch"),
+    [
+        ("pf_ld", 750, (), 10),
+        ("pf_ld", 750, ("epochs",), None),
+        ("pf_ld", 100, ("epochs",), 25),
+        ("pf_ld", 100, ("batch_size",), None),
+        ("pf_ld", 30_000, (), None),
+        ("dp_fermi", 1_023, (), 255),
+        ("dp_fermi", 1_024, (), None),
+        ("dp_fermi", 1, (), 1),
+        ("dp_sgd", 300, (), None),
+        ("group_thresholds", 300, (), None),
+    ],
+)
+def test_a_batch_suits_few_rows(name: str, rows: int, said: tuple[str, ...], batch: int | None) -> None:
+    """DP-SGD fits its samples itself, and a method of thresholds may have no batches."""
+    assert fit_batch_size(methods()[name](), rows, said) == batch
 
 
 def test_the_sampling_rate_follows_the_batch() -> None:

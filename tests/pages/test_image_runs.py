@@ -77,7 +77,7 @@ def test_few_images_are_taken_in_batches_that_they_fill(open_page: Open) -> None
     assert not page.exception and not page.error
     assert page.button("launch").disabled and "Launch is off for these settings" in said(page), "too few for ε = 1"
     fermi = open_page("train", data=PETS.replace("pets", "few"), method="dp_fermi")
-    assert "Batch size = 100: the usual 512 is too large for 400 rows." in said(fermi)
+    assert "Batch size = 75: the usual 512 is too large for 400 rows." in said(fermi)
     open_page("train", data=PETS.replace("pets", "few"), method="none").button("launch").click().run()
     assert open_store().rows()[0].config["method"].get("batch_size") is None
 

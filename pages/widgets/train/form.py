@@ -16,7 +16,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.modules import list_installed
 from fairpriv_core.engine.networks import FOR_IMAGES, MLP
 from fairpriv_core.methods.base import Method, Parameter, parameters
-from fairpriv_core.methods.fields import fit_public_batch
+from fairpriv_core.methods.fields import fit_batch_size
 from fairpriv_core.records.config import OF_MLP
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import (
@@ -73,21 +73,16 @@ def list_choices(kind: type[Method]) -> list[str]:
 def fit_batch(kind: type[Method], dataset: Dataset) -> dict[str, Any]:
     """Return the batch size where the usual one does not suit so many rows; {} where it does.
 
-    A method that is not private and can fit its batch to the data does so, and makes steps enough; on a small table so
-    does one whose batches are of public rows. For the others a batch that is too large becomes a quarter of the rows.
+    A method that is not private and can fit its batch to the data does so, and makes steps enough.
     """
     if kind.info.threat_model is None and "batch_size" in list_optional(kind):
         return {"batch_size": None}
-    fitting = fit_public_batch(kind(), dataset.n * 3 // 4)
-    if fitting is not None:
-        st.caption(f"Batch size = {fitting:d}: the usual one leaves too few steps on {dataset.n:,} rows.")
-        return {"batch_size": fitting}
-    usual = cast("int | None", parameters(kind)["batch_size"][1].default) if "batch_size" in parameters(kind) else None
-    rows = dataset.n
-    if usual is None or usual <= rows // 2:
+    fitting = fit_batch_size(kind(), dataset.n * 3 // 4)
+    if fitting is None:
         return {}
-    st.caption(f"Batch size = {max(rows // 4, 1)}: the usual {usual:d} is too large for {rows:,} rows.")
-    return {"batch_size": max(rows // 4, 1)}
+    usual = parameters(kind)["batch_size"][1].default
+    st.caption(f"Batch size = {fitting}: the usual {usual} is too large for {dataset.n:,} rows.")
+    return {"batch_size": fitting}
 
 
 def build_stops(shown: Parameter, default: float) -> tuple[float, ...]:
