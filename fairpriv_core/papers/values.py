@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from statistics import stdev
 from typing import Any
 
@@ -49,12 +50,19 @@ def read_path(run: Json, path: str) -> Any:
         rate = read_path(run, "metrics/positive_rate")
         return read_path(run, "metrics/largest_decided") if rate is None else max(rate, 1.0 - rate)
     found: Any = run
-    for step in path.split("/"):
-        if isinstance(found, list):
+    for step in _split(path):
+        if isinstance(found, dict):
+            found = found.get(step)
+        elif isinstance(found, list):
             found = next((item for item in found if item["name"] == step), None)
         else:
-            found = found.get(step) if isinstance(found, Mapping) else None
+            return None
     return found
+
+
+@cache
+def _split(path: str) -> tuple[str, ...]:
+    return tuple(path.split("/"))
 
 
 def shown(run: Json, value: Value) -> float | None:
@@ -67,7 +75,11 @@ def shown(run: Json, value: Value) -> float | None:
 
 def choose(runs: Runs, *wheres: Where) -> list[Json]:
     """Return the runs that have all of the given values."""
-    return [run for run in runs if all(_holds(run, path, wanted) for where in wheres for path, wanted in where.items())]
+    chosen = list(runs)
+    for path, wanted in (pair for where in wheres for pair in where.items()):
+        among = wanted if isinstance(wanted, tuple) else (wanted,)
+        chosen = [run for run in chosen if read_path(run, path) in among]
+    return chosen
 
 
 def value_at(value: Value, part: Part) -> Value:
@@ -218,8 +230,3 @@ def _judged(check: Check | Quantity) -> list[Value]:
     return [part.value for part in parts if isinstance(part, Quantity)] + [
         value for value in [getattr(check, "level", None)] if isinstance(value, Value)
     ]
-
-
-def _holds(run: Json, path: str, wanted: Any) -> bool:
-    found = read_path(run, path)
-    return found in wanted if isinstance(wanted, tuple) else bool(found == wanted)
