@@ -39,6 +39,7 @@ _RULES = """
 .st-key-headline_place { min-height: 8.5rem; }
 .stElementContainer:has([data-testid="stProgress"]) { min-height: 2.5rem; }
 .st-key-run_numbers { min-height: 4.75rem; }
+.st-key-look_at_data { flex: none; height: 1.25rem; }
 .stElementContainer.st-key-paper_scores { min-height: 177px; }
 .st-key-strip p { line-height: 1.5; overflow-wrap: anywhere; }
 .stApp [data-testid="stMarkdownContainer"] table { display: block; max-width: 100%%; overflow-x: auto; }

@@ -158,7 +158,7 @@ def _describe_columns() -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     half = "Half the 95 % interval of the mean over seeds, in percentage points; empty for one seed"
     return {
-        "settings": text(help="What differs between runs of one method, beside data, notion and ε", width="small"),
+        "settings": text(help="What differs between runs of one method, beside data, notion and ε", width="medium"),
         "ε": number(help="The budget asked for; on another run's release what that release cost"),
         "δ": number(format="%.0e", help="The chance that ε fails"),
         "accounting": text(
@@ -182,12 +182,12 @@ def _call(row: TableRow, words: Sequence[str]) -> dict[str, Any]:
 def _as_row(row: TableRow, varied: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "method": method_style(row.method).title,
-        "settings": name_settings(row.method, varied),
         "ε": row.epsilon,
         "accuracy %": _percent(row.accuracy.mean),
         "± acc.": _percent(row.accuracy.half),
         "gap pp": _percent(row.gap.mean),
         "± gap": _percent(row.gap.half),
+        "settings": name_settings(row.method, varied),
         "accounting": row.variant,
         "protects": row.threat_model or "nothing",
         "δ": None if row.epsilon is None else row.delta,

@@ -53,7 +53,8 @@ def choose_recipe() -> Recipe:
         listed += [value("data")] if value("data") not in listed else []
         chosen = st.selectbox("Data", listed, **mount_index("data", listed), format_func=list_reference)
         reference = keep("data", chosen)
-        link_to("data", "Look at it, or bring your own")
+        with st.container(key="look_at_data"):
+            link_to("data", "Look at it, or bring your own")
     spec = find_spec(reference)
     dataset = None if spec is None else find_dataset(spec)
     with method:
