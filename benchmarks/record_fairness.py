@@ -32,7 +32,7 @@ from fairpriv_core.stats import mean_interval
 
 DELTA, SEARCHED, VALIDATION, FRESH = 1e-5, 0, (0, 1, 2), range(9401, 9406)
 BOUNDS = {"demographic_parity": (0.05, 0.02), "equalized_odds": (0.05,)}
-EPSILONS = {"adult:sex": (1.0, 0.1)}  # of the others 1 alone
+EPSILONS = {"adult:sex": (1.0, 0.1), "adult:sex:plain": (1.0, 0.1)}  # of the others 1 alone
 GAPS = (0.05, 0.04, 0.03, 0.02, 0.01, 0.0)
 SETTINGS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "raco_dp": {"gap_target": GAPS, "learning_rate": (0.05, 0.03), "clip_primal": (1.0, 0.5)},

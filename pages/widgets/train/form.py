@@ -81,7 +81,7 @@ def fit_batch(kind: type[Method], dataset: Dataset) -> dict[str, Any]:
     if fitting is None:
         return {}
     usual = parameters(kind)["batch_size"][1].default
-    st.caption(f"Batch size = {fitting}: the usual {usual} is too large for {dataset.n:,} rows.")
+    st.caption(f"Batch size = {fitting:d}: the usual {usual:d} is too large for {dataset.n:,} rows.")
     return {"batch_size": fitting}
 
 
