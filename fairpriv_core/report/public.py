@@ -39,6 +39,11 @@ def say_public(data: Iterable[Mapping[str, Any]]) -> str:
     return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} public."
 
 
+def say_raw_briefly(data: Iterable[Mapping[str, Any]]) -> str:
+    """Return what follows a sentence about runs on `data`: that its numbers are raw, nothing where all are public."""
+    return "" if all(map(is_published, data)) else " Raw, for the analyst."
+
+
 def as_public_report(document: Document, data: Iterable[Mapping[str, Any]]) -> Document:
     """Return a report whose notice alone says whose numbers these are, where the `data` of all its runs are published.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairpriv_core.report import public
 from fairpriv_core.store.runs import open_store
+from pages.widgets.train import launch
 from tests.launched import config, finish
 from tests.records.test_mixing import FAIRER, PLAIN, of
 
@@ -20,7 +22,11 @@ def read_captions(page: AppTest) -> str:
     return " ".join(item.value.replace("\\", "") for item in page.caption)
 
 
-def test_a_run_is_held_against_drawing_lots_once_there_is_plain_training(open_page: Open, tmp_path: Path) -> None:
+@pytest.mark.parametrize("published", [True, False])
+def test_a_run_is_held_against_drawing_lots_once_there_is_plain_training(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, published: bool
+) -> None:
+    monkeypatch.setattr(public, "is_published", lambda data: published)
     with open_store() as store:
         key = finish(store, config("pf_ld"), (), metrics=of(FAIRER))
         other = finish(store, config("pf_ld", epsilon=3), (), metrics=of(SAME))
@@ -30,10 +36,15 @@ def test_a_run_is_held_against_drawing_lots_once_there_is_plain_training(open_pa
     shown = open_page("compare", runs=[key, other])
     assert not shown.exception
     said = read_captions(shown)
-    assert "A: Accuracy is" in said and "the mixing line, which drawing lots reaches" in said and "Raw, for" in said
+    assert "A: Accuracy is" in said and "the mixing line, which drawing lots reaches" in said
+    assert ("Raw, for the analyst" in said) is not published
 
 
-def test_train_and_run_say_where_there_is_no_gap_to_close(open_page: Open) -> None:
+@pytest.mark.parametrize("published", [True, False])
+def test_train_and_run_say_where_there_is_no_gap_to_close(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, published: bool
+) -> None:
+    monkeypatch.setattr(launch, "is_published", lambda data: published)
     with open_store() as store:
         fair = finish(store, config("pf_ld"), (), metrics=of(FAIRER))
         finish(store, config("none"), (), metrics=of(SAME))
@@ -42,7 +53,7 @@ def test_train_and_run_say_where_there_is_no_gap_to_close(open_page: Open) -> No
     assert not page.exception
     said = " ".join(item.value for item in page.info).replace("\\", "")
     assert "There is no gap to close here: plain training has a gap of 0.00" in said
-    assert "Raw, for the analyst" in read_captions(page)
+    assert ("Raw, for the analyst" in read_captions(page)) is not published
     other = open_page("train", data="synthetic:region", **asked)
     assert "no gap to close" not in " ".join(item.value for item in other.info)
     assert "There may be no gap to close here" in read_captions(open_page("run", run=fair))

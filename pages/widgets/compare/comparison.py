@@ -14,6 +14,7 @@ from fairpriv_core.records.config import DEFAULT_DELTA
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.report.comparison import Compared
 from fairpriv_core.report.mixing import find_plain
+from fairpriv_core.report.public import say_raw_briefly
 from fairpriv_core.report.tables import TableRow, say_claim, varied_settings
 from fairpriv_core.report.wording import metric_title
 from fairpriv_core.store.runs import RunStore
@@ -85,7 +86,7 @@ def show_comparison(
     _tell_letters(compared)
     for letter, one in zip(ascii_uppercase, compared, strict=False):
         for said in list_heights(store, one.records[0]):
-            st.caption(plain(f"{letter}: {said} Raw, for the analyst."))
+            st.caption(plain(f"{letter}: {said}{say_raw_briefly([one.records[0]['config']['data']])}"))
         needed = say_group_needed(one.records[0]["config"])
         if needed is not None:
             st.caption(plain(f"{letter}: {needed}"))

@@ -9,6 +9,7 @@ import streamlit as st
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.comparison import INDICES, Compared, compare_paired, index_means, say_paired
+from fairpriv_core.report.public import say_raw_briefly
 from fairpriv_core.report.tables import parameter_diff
 from fairpriv_core.report.wording import metric_title, value_text
 from fairpriv_core.stats import Mean
@@ -94,8 +95,8 @@ def show_indices(compared: Sequence[Compared]) -> None:
     )
     st.caption(
         "0: every group is predicted equally well; v is a group's accuracy, m the mean over the k groups. Times 1,000, "
-        "mean ± 95 % over seeds. Raw, for the analyst. FairDP with adaptive clipping compares methods by them "
-        "(appendix D.4)."
+        f"mean ± 95 % over seeds.{plain(say_raw_briefly(one.records[0]['config']['data'] for one in compared))} FairDP "
+        "with adaptive clipping compares methods by them (appendix D.4)."
     )
 
 

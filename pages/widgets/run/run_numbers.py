@@ -15,6 +15,7 @@ from fairpriv_core.records.reached import Reached, judge_aim
 from fairpriv_core.records.record import RAW, RunRecord
 from fairpriv_core.records.source import is_published, key_split, name_unit
 from fairpriv_core.report import live, wording
+from fairpriv_core.report.public import say_raw_briefly
 from fairpriv_core.report.tables import run_table
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
@@ -70,7 +71,7 @@ def draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -
             st.metric(name, short, width=150, help=title if short != text else None)
     reached = judge_aim(record.to_json()) if row.ended and record is not None else None
     if reached is not None and reached.verdict == "no":
-        _say_reached(reached)
+        _say_reached(reached, row.config["data"])
 
 
 def say_more(store: RunStore, row: RunRow, history: live.History, record: RunRecord | None) -> None:
@@ -85,9 +86,9 @@ def say_more(store: RunStore, row: RunRow, history: live.History, record: RunRec
         _say_accounted(row, record)
     reached = judge_aim(record.to_json()) if row.ended else None
     if reached is not None and reached.verdict != "no":
-        _say_reached(reached)
+        _say_reached(reached, row.config["data"])
     for said in list_heights(store, record.to_json()) if row.ended else ():
-        st.caption(plain(f"{said} Raw, for the analyst."))
+        st.caption(plain(f"{said}{say_raw_briefly([row.config['data']])}"))
     needed = say_group_needed(row.config)
     if needed is not None:
         st.caption(plain(needed))
@@ -101,11 +102,11 @@ def _find_numbers(row: RunRow, history: live.History, record: RunRecord | None) 
     return accuracy, gap
 
 
-def _say_reached(reached: Reached) -> None:
-    """Say whether the gap that was asked for was reached."""
+def _say_reached(reached: Reached, data: Mapping[str, Any]) -> None:
+    """Say whether the gap that was asked for was reached by a run on `data`."""
     icons = {"yes": ":material/check_circle:", "maybe": ":material/help:", "no": ":material/error:"}
     tell = st.warning if reached.verdict == "no" else st.info
-    tell(plain(f"{reached.sentence} Raw, for the analyst."), icon=icons[reached.verdict])
+    tell(plain(f"{reached.sentence}{say_raw_briefly([data])}"), icon=icons[reached.verdict])
 
 
 def _name_epsilon(row: RunRow) -> str:

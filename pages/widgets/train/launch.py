@@ -13,6 +13,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.ledger.paid_schema import settle_schema
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.record import RAW
+from fairpriv_core.records.source import is_published
 from fairpriv_core.store.runs import GOING_ON, RunStore
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.frame import go_to
@@ -101,7 +102,8 @@ def _say_closed(store: RunStore | None, config: RunConfig) -> None:
     closed = find_closed(store, config.to_json()) if store is not None and pursues else None
     if closed is not None:
         st.info(plain(closed), icon=":material/equal:")
-        st.caption(RAW)
+        if not is_published(config.data.to_json()):
+            st.caption(RAW)
 
 
 def _build(raw: Mapping[str, Any], store: RunStore | None) -> RunConfig:
