@@ -204,7 +204,7 @@ def _line_names(figure: FigureData, panel: int, height: float, theme: Theme) -> 
         rise = (place - excess - y) / step * LINE_HEIGHT
         leader = {"showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": theme.muted, "standoff": 3}
         text = {"text": rich(shorten(name)), "font": {"size": 12}, "ay": -rise, "xanchor": "left"}
-        notes.append({**at, **leader, **text})
+        notes.append({**at, **leader, **text, "name": "line"})  # the page moves it when a person zooms
     return notes
 
 

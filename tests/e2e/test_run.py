@@ -23,6 +23,12 @@ from tests.e2e.steps import (
 )
 
 READ_RANGE = "() => document.querySelector('.st-key-run_groups .js-plotly-plot').layout.xaxis.range.map(Number)"
+#: of the lines whose names stand at a step that is seen
+READ_NAMES = """() => {
+    const { layout } = document.querySelector('.st-key-run_groups .js-plotly-plot')
+    const [low, high] = layout.xaxis.range
+    return layout.annotations.filter(each => each.name === 'line' && each.x >= low && each.x <= high).length
+}"""
 READ_BOX = """() => {
     const plot = document.querySelector('.st-key-run_groups .nsewdrag');
     plot.scrollIntoView({block: 'center'});
@@ -32,12 +38,12 @@ READ_BOX = """() => {
 
 
 def zoom(tab: Page) -> list[float]:
-    """Zoom into the group chart with the mouse and return the range of its steps; a refresh may break a drag off."""
+    """Zoom into some steps of the group chart and return their range; a refresh may break a drag off."""
     for _ in range(5):
         box = tab.evaluate(READ_BOX)
-        tab.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.3)
+        tab.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.5)
         tab.mouse.down()
-        tab.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.7, steps=3)
+        tab.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.51, steps=3)
         tab.mouse.up()
         tab.wait_for_timeout(1300)
         if not tab.evaluate(
@@ -78,7 +84,7 @@ def test_from_data_to_a_live_run_and_its_brakes(tab: Page, site: Any) -> None:
     expect(keyed(tab, "do_stop", "button")).to_be_disabled()
 
 
-def test_zoom_stays_through_ten_refreshes_and_the_histogram_shows_its_bound(tab: Page, site: Any) -> None:
+def test_zoom_and_names_stay_through_ten_refreshes_and_the_histogram_shows_its_bound(tab: Page, site: Any) -> None:
     (key,) = submit(site, LONG, seed=5)
     open_page(tab, site, f"run?run={key}")
     keyed(tab, "run_gradient_norm", CHART).wait_for()
@@ -92,6 +98,7 @@ def test_zoom_stays_through_ten_refreshes_and_the_histogram_shows_its_bound(tab:
         steps.add(read_step(tab))
     assert len(steps) >= 11
     assert tab.evaluate(READ_RANGE) == zoomed
+    assert tab.evaluate(READ_NAMES) == 2
     keyed(tab, "do_stop", "button").click()
     wait_for_state(tab, "stopped by hand", 15)
 

@@ -5,6 +5,10 @@
 
 const NEAR = "300px" // so far outside the window a drawing counts as in sight
 const EASE = 4 // pixels of empty room around a name's letters
+const ROW = 17 // pixels from one name to the next
+const ABOVE = 10 // and from a line that goes on to its name
+const BESIDE = 22 // and to the side
+const LETTER = 6.5 // how wide a letter is
 const LATER = 3000 // milliseconds until one out of sight is redrawn
 
 const load = (address) => {
@@ -43,11 +47,57 @@ const draw = (plotly, host) => {
   const { figure } = host.wanted
   const config = { ...host.wanted.config, edits: { shapePosition: Boolean(host.drag) } }
   host.wanted = undefined
-  const layout = { ...figure.layout, width: host.clientWidth || undefined, autosize: false }
+  host.figure = figure
+  const axes = Object.entries(figure.layout).filter(([name]) => name.startsWith("xaxis"))
+  host.whole = Object.fromEntries(axes.map(([name, axis]) => [name, `${axis.range}`])) // Plotly overwrites the figure's own
+  const annotations = placeNames(host)
+  const layout = { ...figure.layout, annotations, width: host.clientWidth || undefined, autosize: false }
   plotly.react(host, figure.data, layout, config).then(() => {
     listen(host)
     unclutter(host)
   })
+}
+
+// Where a person has zoomed in on a part, a line's name stands where the line leaves it.
+const placeNames = (host) => {
+  const notes = host.figure.layout.annotations ?? []
+  const moved = notes.map((note) => (note.name === "line" && host._fullLayout ? follow(host, note) : note))
+  const lowest = {}
+  for (const note of moved.filter((each, place) => each !== notes[place]).sort((one, other) => other.at - one.at)) {
+    const wanted = Math.min(note.at - ABOVE, (lowest[note.yref] ?? Infinity) - ROW)
+    note.ay = wanted - note.at
+    lowest[note.yref] = wanted
+    delete note.at
+  }
+  return moved
+}
+
+// Returns the note at the last point of its line that is seen, with `at`, its pixels from above; itself where its own is.
+const follow = (host, note) => {
+  const [across, up] = [note.xref, note.yref].map((name) => host._fullLayout[name.replace(/^[xy]/, "$&axis")])
+  const holds = (axis, value) => value >= Math.min(...axis.range) && value <= Math.max(...axis.range)
+  const room = across._length - across.l2p(note.x) - BESIDE
+  const whole = across.autorange || `${across.range}` === host.whole[across._name]
+  if (holds(across, note.x) && holds(up, note.y) && (whole || room > LETTER * note.text.length)) return note
+  const drawn = host.figure.data.filter((each) => (each.xaxis ?? "x") === note.xref && (each.yaxis ?? "y") === note.yref)
+  const lines = drawn.map(({ x, y }) =>
+    [...x].map((value, place) => [across.d2l(value), up.d2l(y[place])]).filter((point) => point.every(Number.isFinite))
+  )
+  const line = lines.find((points) => {
+    const [x, y] = points.at(-1) ?? []
+    return Math.abs(x - note.x) < 1e-9 * Math.abs(note.x) + 1e-12 && y === note.y
+  })
+  if (!line) return note
+  const edge = Math.max(...across.range)
+  const next = line.findIndex(([x]) => x > edge)
+  const seen = next < 0 ? line : line.slice(0, next)
+  if (next > 0) {
+    const [[x0, y0], [x1, y1]] = [line[next - 1], line[next]]
+    seen.push([edge, y0 + ((edge - x0) / (x1 - x0)) * (y1 - y0)])
+  }
+  const last = seen.findLast(([x, y]) => holds(across, x) && holds(up, y))
+  if (!last) return note
+  return { ...note, x: last[0], y: last[1], ax: -BESIDE, xanchor: "right", at: up.l2p(last[1]) }
 }
 
 // On a narrow screen names that are clear of each other elsewhere may meet: then the later one gives way.
@@ -93,6 +143,8 @@ const listen = (host) => {
   })
   host.on("plotly_unhover", () => echo(host, undefined))
   host.on("plotly_relayout", (change) => {
+    if (Object.keys(change).some((name) => /^[xy]axis\d*\.(auto)?range/.test(name)))
+      window.Plotly.relayout(host, { annotations: placeNames(host) }).then(() => unclutter(host))
     const moved = Object.keys(change).map((name) => /^shapes\[(\d+)\]\.[xy][01]$/.exec(name)).find(Boolean)
     if (!moved || !host.drag) return
     const edge = host.layout.shapes[Number(moved[1])]
