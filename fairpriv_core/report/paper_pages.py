@@ -27,7 +27,8 @@ Each stands as this software makes it: the numbers that the paper prints beside 
 verdict made from our numbers. `fairpriv papers show ID` prints them, `fairpriv papers run ID` runs one again, with
 `--full` at the paper's size; the page Papers draws them. These pages are written by
 `python examples/make_papers_results.py` from what was kept in `fairpriv_core/papers/kept`, which has each run's
-key, setting and numbers."""
+key, setting and numbers. Figures named in [repeated_papers.json](results/repeated_papers.json) were run once more, by
+seeds 200 to 204: no verdict turned from *agrees* to *differs* or back."""
 _ONLY_CITED = (
     "The papers cite more methods that are private and fair. None of these runs here: the papers say too little to "
     "build one from, and print no number of it."
