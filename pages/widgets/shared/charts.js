@@ -75,11 +75,13 @@ const placeNames = (host) => {
 // Returns the note at the last point of its line that is seen, with `at`, its pixels from above; itself where its own is.
 const follow = (host, note) => {
   const [across, up] = [note.xref, note.yref].map((name) => host._fullLayout[name.replace(/^[xy]/, "$&axis")])
+  if (!across || !up) return note // a panel that was not there before
   const holds = (axis, value) => value >= Math.min(...axis.range) && value <= Math.max(...axis.range)
   const room = across._length - across.l2p(note.x) - BESIDE
   const whole = across.autorange || `${across.range}` === host.whole[across._name]
   if (holds(across, note.x) && holds(up, note.y) && (whole || room > LETTER * note.text.length)) return note
-  const drawn = host.figure.data.filter((each) => (each.xaxis ?? "x") === note.xref && (each.yaxis ?? "y") === note.yref)
+  const isHere = ({ x, y, xaxis = "x", yaxis = "y" }) => x && y && xaxis === note.xref && yaxis === note.yref
+  const drawn = host.figure.data.filter(isHere)
   const lines = drawn.map(({ x, y }) =>
     [...x].map((value, place) => [across.d2l(value), up.d2l(y[place])]).filter((point) => point.every(Number.isFinite))
   )
