@@ -106,9 +106,15 @@ def is_below(line: Mapping[str, Any]) -> bool:
     return accuracy + _Z * np.sqrt(accuracy * (1.0 - accuracy) / line["rows"]) < line["constant"]
 
 
-def read_results() -> dict[str, Any]:
+def read_results(path: Path = PATH) -> dict[str, Any]:
     """Return the lines by what was asked."""
-    return {line["key"]: line for line in json.loads(PATH.read_text("utf-8"))} if PATH.exists() else {}
+    return {line["key"]: line for line in json.loads(path.read_text("utf-8"))} if path.exists() else {}
+
+
+def write_results(results: Mapping[str, Any], path: Path = PATH) -> None:
+    """Write the lines."""
+    lines = ",\n".join(json.dumps(line, ensure_ascii=False) for line in results.values())
+    path.write_text(f"[\n{lines}\n]\n", "utf-8")
 
 
 def run_missing(names: Sequence[str]) -> None:
@@ -119,8 +125,7 @@ def run_missing(names: Sequence[str]) -> None:
             if key in results or (names and name not in names):
                 continue
             results[key] = {"key": key, "method": name, "way": way, "data": data, **run_way(name, settings, data)}
-            lines = ",\n".join(json.dumps(line, ensure_ascii=False) for line in results.values())
-            PATH.write_text(f"[\n{lines}\n]\n", "utf-8")
+            write_results(results)
             print(f"{key}: {time.process_time() - begun:.0f} s of CPU", file=sys.stderr, flush=True)
 
 

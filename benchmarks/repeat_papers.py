@@ -20,7 +20,7 @@ from typing import Any
 
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.measured import with_measured
-from fairpriv_core.papers.preset import Preset
+from fairpriv_core.papers.preset import SECONDS, Preset
 from fairpriv_core.papers.results import Made, read_made
 from fairpriv_core.papers.runs import find_records, run_missing, with_seeds
 from fairpriv_core.papers.scoreboard import list_claims
@@ -32,16 +32,15 @@ from fairpriv_core.text import Reporter
 
 PATH = Path(__file__).parent.parent / "docs" / "results" / "repeated_papers.json"
 SEEDS = range(200, 205)
-SECONDS = 1_800.0  # of one core: what a figure may take that is not named
+MOST_SECONDS = 1_800.0  # of one core: what a figure may take that is not named
 SETTLED = ("agrees", "differs")
-TIME = "seconds_per_epoch"
 
 
 def list_kept() -> dict[str, tuple[Preset, Made]]:
     """Return the figures with claims that are kept, of times apart, by their ids, quick ones first."""
     made = read_made()
     known = {each.id: (each, made[each.id]) for paper in papers().values() for each in paper.presets if each.id in made}
-    claimed = {name: pair for name, pair in known.items() if pair[0].claims and TIME not in list_paths(pair[0])}
+    claimed = {name: pair for name, pair in known.items() if pair[0].claims and SECONDS.path not in list_paths(pair[0])}
     return dict(sorted(claimed.items(), key=lambda item: estimate(item[1][1])))
 
 
@@ -73,7 +72,7 @@ def run_missing_figures(names: Sequence[str]) -> None:
     """Repeat what is named, else what the file does not hold, and write it after each."""
     for name, (preset, made) in list_kept().items():
         results = read_results()
-        if name not in names and (names or name in results or estimate(made) > SECONDS):
+        if name not in names and (names or name in results or estimate(made) > MOST_SECONDS):
             continue
         results[name] = repeat(preset, made)
         PATH.write_text(write_lines(dict(sorted(results.items()))), "utf-8")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.constant import read_results, write_results
 from fairpriv_core.cli.request import read_request
 from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
 from fairpriv_core.runs.foreground import train
@@ -57,8 +57,8 @@ def list_methods() -> list[str]:
 
 
 def run_method(name: str, kind: str) -> dict[str, Any]:
-    """Return accuracies by draw, None of a run that failed; of the constant answer too; and what was said of noise."""
-    found: dict[str, Any] = {"constant": [], "accuracy": [], "said": []}
+    """Return accuracies by draw, None of a run that failed; of the constant answer too."""
+    found: dict[str, Any] = {"constant": [], "accuracy": []}
     for seed in DRAWS:
         with TemporaryDirectory() as folder:
             os.environ["FAIRPRIV_STORE"] = f"{folder}/runs.db"
@@ -71,7 +71,6 @@ def run_method(name: str, kind: str) -> dict[str, Any]:
         metrics = record.metrics
         found["accuracy"].append(None if metrics is None else round(metrics["accuracy"], 4))
         found["constant"].append(None if metrics is None else round(metrics["constant_accuracy"], 4))
-        found["said"].extend(each for each in record.warnings if each not in found["said"])
     return found
 
 
@@ -82,21 +81,15 @@ def is_below(line: Mapping[str, Any]) -> bool:
     return bool(np.mean(line["accuracy"]) < np.mean(line["constant"]) + _POINT)
 
 
-def read_results() -> dict[str, Any]:
-    """Return the lines by what was asked."""
-    return {line["key"]: line for line in json.loads(PATH.read_text("utf-8"))} if PATH.exists() else {}
-
-
 def run_missing(names: Sequence[str]) -> None:
     """Train what the file does not hold, and write it after each."""
     for name in names or list_methods():
         for kind in KINDS:
-            results, key = read_results(), f"{name} · {kind}"
+            results, key = read_results(PATH), f"{name} · {kind}"
             if key in results:
                 continue
             results[key] = {"key": key, "method": name, "table": kind, **run_method(name, kind)}
-            lines = ",\n".join(json.dumps(line, ensure_ascii=False) for line in results.values())
-            PATH.write_text(f"[\n{lines}\n]\n", "utf-8")
+            write_results(results, PATH)
             print(f"{key}: {results[key]['accuracy']}", file=sys.stderr, flush=True)
 
 
@@ -109,7 +102,7 @@ def main() -> None:
     if asked.what == "run":
         run_missing(asked.methods)
         return
-    results = read_results()
+    results = read_results(PATH)
     print(f"| method | {' | '.join(KINDS)} |\n| --- |{' ---: |' * len(KINDS)}")
     constant = [np.mean(results[f"{REFERENCE_METHOD} · {kind}"]["constant"]) for kind in KINDS]
     print(f"| one answer for everybody | {' | '.join(f'{100 * each:.1f}' for each in constant)} |")

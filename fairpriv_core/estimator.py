@@ -82,9 +82,9 @@ class FairPrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     variant : str or None
         "proved" or "published" where the method has both; None is "proved".
     settings : mapping or None
-        The method's further hyper-parameters by name, such as {"epochs": 10}. Left out, the batch size
-        suits few rows: a quarter of them, or so few that there are 1,500 steps. In a grid each is a parameter of its
-        own, such as `settings__epochs`.
+        The method's further hyper-parameters by name, such as {"epochs": 10}. On few rows a batch size that is left
+        out is a quarter of them, or small enough for 1,500 steps. In a grid each is a parameter of its own, such as
+        `settings__epochs`.
     module : torch.nn.Module, callable, str or None
         A network of your own, in place of `settings`' hidden layers: a module, which stays as it is and starts training
         from a copy; a function of (size, outputs) that builds one; or "package:function". It takes rows (n, d) and

@@ -99,7 +99,9 @@ const follow = (host, note) => {
   }
   const last = seen.findLast(([x, y]) => holds(across, x) && holds(up, y))
   if (!last) return note
-  return { ...note, x: last[0], y: last[1], ax: -BESIDE, xanchor: "right", at: up.l2p(last[1]) }
+  const isLeft = across.l2p(last[0]) > across._length / 2 // of the end: where there is more room
+  const side = isLeft ? { ax: -BESIDE, xanchor: "right" } : { ax: BESIDE, xanchor: "left" }
+  return { ...note, ...side, x: last[0], y: last[1], at: up.l2p(last[1]) }
 }
 
 // On a narrow screen names that are clear of each other elsewhere may meet: then the later one gives way.
