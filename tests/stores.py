@@ -14,6 +14,10 @@ from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.store.runs import RunStore, open_store
 
 _NAMES = count()
+#: for tests of whole processes, which take seconds: that both databases keep the same promises is tested quicker
+ON_SQLITE_FIRST = pytest.mark.parametrize(
+    "place", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.repeat_papers import SETTLED, list_kept, list_reversed, read_results
 from fairpriv_core.papers.scoreboard import list_claims
 
-RESULTS = read_results()
+RESULTS, KEPT = read_results(), list_kept()
 
 
 def test_no_verdict_is_reversed() -> None:
@@ -16,7 +16,7 @@ def test_no_verdict_is_reversed() -> None:
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_what_was_repeated_is_what_is_kept_today(name: str) -> None:
-    preset, made = list_kept()[name]
+    preset, made = KEPT[name]
     kept = [(each.text, each.status) for each in list_claims(preset, made.runs)]
     assert [(each["claim"], each["kept"]) for each in RESULTS[name]] == kept
 

@@ -19,6 +19,7 @@ def test_scale_compares_each_size_with_100_000_rows(monkeypatch: pytest.MonkeyPa
     assert all(cell["ratio_to_100k"] == 1 for cell in cells if cell["rows"] == 4 * TINY)
 
 
+@pytest.mark.long
 def test_a_file_s_training_is_watched(tmp_path: Path) -> None:
     found = files.train_file(tmp_path, "parquet", 2 * TINY)
     assert found["features"] == 106

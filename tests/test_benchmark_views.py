@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.finished import SEEDS, add_long_run, fill, mix_configs
 from benchmarks.views import view
 from fairpriv_core.report.tables import run_table
 from fairpriv_core.store.runs import open_store
 
 
+@pytest.mark.long
 def test_pages_show_what_is_stored(tmp_path: Path) -> None:
     configs, place = mix_configs(8 * SEEDS), str(tmp_path / "runs.db")
     assert len({config.key for config in configs}) == len(configs) == 8 * SEEDS

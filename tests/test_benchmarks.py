@@ -44,6 +44,7 @@ def test_a_quick_table_1_takes_all_rows(monkeypatch: pytest.MonkeyPatch) -> None
     assert seen == [SHAPES["bank"][0], SHAPES["bank"][0], SHAPES["adult"][0]]
 
 
+@pytest.mark.long
 def test_memory_is_measured_in_another_process() -> None:
     (line,) = table1.collect_memory((Case("dp_sgd"),), rows=TINY)
     assert (line["method"], line["layers"], line["batch"]) == ("dp_sgd", 10, 1024)
@@ -80,6 +81,7 @@ def test_accounting_counts_in_steps_of_n() -> None:
     assert all(cell["share"] > 0 for cell in result["live"])
 
 
+@pytest.mark.long
 def test_a_sweep_is_timed_against_one_by_one() -> None:
     lines = sweep.collect(sweep.build_sweeps(rows=TINY, models=30, device="cpu"), rounds=1, full=False)
     assert [(line["sweep"], line["method"], line["variant"]) for line in lines] == [
@@ -95,6 +97,7 @@ def test_a_sweep_is_timed_against_one_by_one() -> None:
         assert line["speed_up"] == pytest.approx(line["opacus_seconds"] / line["seconds"], rel=0.05)
 
 
+@pytest.mark.long
 def test_a_worker_trains_and_one_that_fails_is_told() -> None:
     assert time_workers(1, [str(TINY), "1", "1"], chunks=1) > 0
     with pytest.raises(RuntimeError, match="a worker failed"):

@@ -7,6 +7,7 @@ import pytest
 from examples.own_network import train_on_digits, train_on_texts
 
 
+@pytest.mark.long
 def test_the_head_of_a_transformer_is_trained_fair_and_private(capsys: pytest.CaptureFixture[str]) -> None:
     found = train_on_texts()
     assert "ε = 2.00" in capsys.readouterr().out

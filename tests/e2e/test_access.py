@@ -46,7 +46,11 @@ DRAWN = ("Start", "Train", "Learn")  # pages that have charts before anything ha
 
 
 @pytest.mark.parametrize(
-    ("page", "ready"), [("", "start_trade_off"), ("train?expert=True&set_lambda=True", "plan_clip_dual")]
+    ("page", "ready"),
+    [
+        ("train?expert=True&set_lambda=True", "plan_clip_dual"),
+        pytest.param("", "start_trade_off", marks=pytest.mark.long),
+    ],
 )
 def test_tab_reaches_every_control_and_shows_where_it_is(page: str, ready: str, tab: Page, site: Any) -> None:
     open_page(tab, site, page)

@@ -1,23 +1,14 @@
-"""The dashboard in a browser, across its pages: downloads, links, and a phone."""
+"""The dashboard in a browser, across its pages: downloads and links."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import CHART, keyed, open_page, settle, submit, wait_for_runs
-
-PAGES = {"": "What privacy and fairness cost in accuracy", "tradeoffs": "Trade-offs"}  # address -> heading
-PAGES |= {
-    page: page.capitalize()
-    for page in ("data", "train", "run", "compare", "papers", "audit", "report", "present", "learn")
-}
-#: to another page as the browser's Back does, without loading the library for charts anew
-WALK = "address => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')) }"
+from tests.e2e.steps import CHART, keyed, open_page, submit, wait_for_runs
 
 
 def test_a_figure_downloads_in_five_forms(tab: Page, site: Any, tmp_path: Path) -> None:
@@ -32,21 +23,6 @@ def test_a_figure_downloads_in_five_forms(tab: Page, site: Any, tmp_path: Path) 
         waiting.value.save_as(path)
         assert path.suffix == f".{form}"
         assert path.read_bytes().startswith(start)
-
-
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
-def test_nothing_overflows_at_phone_width(scheme: Literal["light", "dark"], tab: Page, site: Any) -> None:
-    plain = submit(site, {"name": "none", "epochs": 3}, seed=390, epsilon=None)
-    wait_for_runs(site, [*plain, *submit(site, {"name": "pf_ld", "epochs": 3}, seed=390)])
-    tab.set_viewport_size({"width": 390, "height": 844})
-    tab.emulate_media(color_scheme=scheme)
-    open_page(tab, site)
-    for page, heading in PAGES.items():
-        tab.evaluate(WALK, f"/{page}")
-        expect(tab.locator("[data-testid=stMainBlockContainer] h1").first).to_have_text(heading)
-        settle(tab, 1500)
-        wide = tab.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth")
-        assert wide <= 390, page
 
 
 def test_an_address_in_a_link_is_no_link_on_the_page(tab: Page, site: Any) -> None:

@@ -1,9 +1,10 @@
-"""Every page at a glance: few words on the first screen, a title in the tab, one heading, no errors, no moving."""
+"""Every page at a glance: few words on the first screen, one heading, no errors, no moving, no wider than a phone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import ConsoleMessage, Error, Page, ViewportSize
@@ -55,6 +56,7 @@ COUNT = """() => {
     }
     return shown
 }"""
+WIDTH = "() => document.querySelector('[data-testid=stMain]').scrollWidth"
 SUM_SHIFTS = """() => new Promise(done => {
     const add = list => list.getEntries().reduce((sum, each) => sum + (each.hadRecentInput ? 0 : each.value), 0)
     new PerformanceObserver(list => done(add(list))).observe({ type: "layout-shift", buffered: true })
@@ -108,7 +110,9 @@ def load_still(tab: Page, site: Any, address: str, drawn: str) -> list[float]:
 
 
 @pytest.mark.parametrize("address", PAGES)
-def test_the_first_screen_of_a_page(address: str, watched: tuple[Page, list[str]], site: Any, keys: list[str]) -> None:
+def test_a_page_at_a_glance_and_on_a_phone(
+    address: str, watched: tuple[Page, list[str]], site: Any, keys: list[str]
+) -> None:
     tab, faults = watched
     title, drawn = PAGES[address]
     shifted = load_still(tab, site, fill(address, keys), drawn)
@@ -117,10 +121,23 @@ def test_the_first_screen_of_a_page(address: str, watched: tuple[Page, list[str]
     assert tab.locator("h1").count() == 1
     words = tab.evaluate(COUNT)
     assert title == "Learn" or len(words) <= MOST_WORDS, f"{len(words)} words: {' '.join(words)}"
-    assert faults == []
-
-
-def test_pages_hold_still_on_a_phone_while_they_load(tab: Page, site: Any, keys: list[str]) -> None:
     tab.set_viewport_size(PHONE)
-    loaded = {address: load_still(tab, site, fill(address, keys), drawn) for address, (_, drawn) in PAGES.items()}
-    assert {address: found for address, found in loaded.items() if min(found) > MOST_SHIFTED} == {}
+    settle(tab, 1500)
+    assert tab.evaluate(WIDTH) <= PHONE["width"]
+    assert faults == []
+    assert "libtorch" not in Path(f"/proc/{site.pages.pid}/maps").read_text(), "the pages loaded PyTorch"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_hold_still_and_fit_on_a_phone_that_loads_them(
+    scheme: Literal["light", "dark"], tab: Page, site: Any, keys: list[str]
+) -> None:
+    tab.set_viewport_size(PHONE)
+    tab.emulate_media(color_scheme=scheme)
+    moved, wide = {}, {}
+    for address, (_, drawn) in PAGES.items():
+        moved[address] = min(load_still(tab, site, fill(address, keys), drawn))
+        wide[address] = tab.evaluate(WIDTH)
+    assert {address: by for address, by in moved.items() if by > MOST_SHIFTED} == {}
+    assert {address: width for address, width in wide.items() if width > PHONE["width"]} == {}

@@ -15,7 +15,7 @@ from tests.e2e.steps import PATIENCE, drop, keyed, open_page, wait_for_state
 from tests.unprepared import UNPREPARED
 
 GRID = "[class*=st-key-columns_]"
-_LONG = pytest.mark.long  # a million rows
+QUICK = "stays"  # the others are long: one has a million rows
 
 
 def bring(tab: Page, site: Any, name: str, folder: Path) -> None:
@@ -45,7 +45,9 @@ def snap(tab: Page, name: str) -> None:
         tab.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=_LONG if name == "register" else ()) for name in UNPREPARED])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == QUICK else pytest.mark.long) for name in UNPREPARED]
+)
 def test_an_unprepared_file_is_trained_by_two_clicks(name: str, tab: Page, site: Any, tmp_path: Path) -> None:
     """The upload is one more. What was left out is told after the run too."""
     bring(tab, site, name, tmp_path)
@@ -67,7 +69,8 @@ def test_an_unprepared_file_is_trained_by_two_clicks(name: str, tab: Page, site:
     snap(tab, f"{name}_run")
 
 
-def test_small_groups_are_put_together_by_naming_the_large_ones(tab: Page, site: Any, tmp_path: Path) -> None:
+def test_small_groups_are_put_together_and_columns_measured_with_noise(tab: Page, site: Any, tmp_path: Path) -> None:
+    """By naming the large groups. A method for whole records pays for the columns with a part of epsilon."""
     bring(tab, site, "stays", tmp_path)
     for name in ("AfricanAmerican", "Caucasian"):
         keyed(tab, "groups-race", "input").click()
@@ -77,14 +80,25 @@ def test_small_groups_are_put_together_by_naming_the_large_ones(tab: Page, site:
     tab.reload()
     expect(keyed(tab, "groups-race").get_by_text("Caucasian")).to_be_visible(timeout=PATIENCE)
     snap(tab, "together")
+    keyed(tab, "values_from").get_by_text("Measured with noise").click()
+    expect(keyed(tab, "schema_share")).to_be_visible(timeout=PATIENCE)
+    snap(tab, "measured")
     keyed(tab, "data_train", "button").click()
     tab.wait_for_url("**/train*")
+    refused = tab.get_by_text("private_schema is for methods that protect whole records; 'pf_ld' does not")
+    expect(refused).to_be_visible(timeout=PATIENCE)
+    expect(keyed(tab, "launch", "button")).to_be_disabled()
+    open_page(tab, site, f"train?{tab.url.partition('?')[2]}&method=dp_sgd")
     expect(keyed(tab, "launch", "button")).to_be_enabled(timeout=PATIENCE)
+    snap(tab, "measured_train")
     keyed(tab, "launch", "button").click()
     wait_for_state(tab, "finished", 120)
+    snap(tab, "measured_run")
     with open_store(str(site.store)) as store:
         row = store.row(tab.url.partition("run=")[2].partition("&")[0])
         record = store.record(row.key)
+        (charge,) = (line for line in store.ledger.lines(row.config["file_id"]) if line.status == "charged")
+    assert charge.what == "schema" and '"release":"schema-' in row.config["data"]["schema"]
     assert row.config["data"]["sensitive"] == "race=AfricanAmerican,Caucasian"
     assert record is not None and record.data["group_names"] == ["AfricanAmerican", "Caucasian", "Other"]
 
@@ -115,27 +129,3 @@ def test_columns_are_left_out_in_the_grid_and_by_one_click(tab: Page, site: Any,
         FilePayload(name="schema.toml", mimeType="application/toml", buffer=text.encode())
     )
     expect(out).to_have_count(4)
-
-
-def test_columns_are_measured_with_noise_at_launch(tab: Page, site: Any, tmp_path: Path) -> None:
-    """A method for whole records pays with a part of epsilon; going on with the run's settings pays nothing more."""
-    bring(tab, site, "stays", tmp_path)
-    keyed(tab, "values_from").get_by_text("Measured with noise").click()
-    expect(keyed(tab, "schema_share")).to_be_visible(timeout=PATIENCE)
-    snap(tab, "measured")
-    keyed(tab, "data_train", "button").click()
-    tab.wait_for_url("**/train*")
-    refused = tab.get_by_text("private_schema is for methods that protect whole records; 'pf_ld' does not")
-    expect(refused).to_be_visible(timeout=PATIENCE)
-    expect(keyed(tab, "launch", "button")).to_be_disabled()
-    open_page(tab, site, f"train?{tab.url.partition('?')[2]}&method=dp_sgd")
-    expect(keyed(tab, "launch", "button")).to_be_enabled(timeout=PATIENCE)
-    snap(tab, "measured_train")
-    keyed(tab, "launch", "button").click()
-    wait_for_state(tab, "finished", 120)
-    snap(tab, "measured_run")
-    with open_store(str(site.store)) as store:
-        config = store.row(tab.url.partition("run=")[2].partition("&")[0]).config
-        assert '"release":"schema-' in config["data"]["schema"]
-        (charge,) = (line for line in store.ledger.lines(config["file_id"]) if line.status == "charged")
-        assert charge.what == "schema"

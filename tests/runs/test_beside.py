@@ -61,7 +61,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
-@pytest.mark.parametrize("sent", [None, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("sent", [None, pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL])
 def test_it_trains_as_long_as_its_starter_lives(local: RunStore, start, sent: signal.Signals | None) -> None:
     shows = start()
     wait_until(lambda: is_served(local.database))

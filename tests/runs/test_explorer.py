@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.runs.supervisor import Supervisor
 from fairpriv_core.store.runs import RunStore
+from tests.stores import ON_SQLITE_FIRST
 
 Configure = Callable[..., RunConfig]
 PATIENCE = 90.0
@@ -20,6 +21,7 @@ def serve(supervisor: Supervisor, ready: Callable[[], bool]) -> None:
         time.sleep(min(supervisor.attend(), 0.05))
 
 
+@ON_SQLITE_FIRST
 def test_a_newer_move_takes_the_place_of_one_that_trains_in_the_same_process(
     store: RunStore, configure: Configure
 ) -> None:
@@ -38,6 +40,7 @@ def test_a_newer_move_takes_the_place_of_one_that_trains_in_the_same_process(
         supervisor.stop()
 
 
+@ON_SQLITE_FIRST
 def test_an_explorer_that_dies_is_replaced_and_its_run_goes_on(store: RunStore, configure: Configure) -> None:
     supervisor = Supervisor(str(store.database.url), slots=1)
     try:

@@ -19,6 +19,7 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import WorkStore
 from tests.runs.test_supervisor import supervisor, wait_until
+from tests.stores import ON_SQLITE_FIRST
 
 Configure = Callable[..., RunConfig]
 FACTS = {"time", "level", "event", "run", "preview", "attempt", "step", "status", "kind", "steps", "seconds", "how"}
@@ -90,6 +91,7 @@ def test_a_failed_run_on_a_persons_file_shows_its_key_and_none_of_its_data(
     assert set(line) <= FACTS and not [word for word in ("rare", "side", "own.csv", str(tmp_path)) if word in text]
 
 
+@ON_SQLITE_FIRST
 def test_the_processes_that_train_write_what_becomes_of_a_run(
     default: RunStore, configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

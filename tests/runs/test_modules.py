@@ -60,7 +60,14 @@ def finish(store: RunStore, key: str) -> np.ndarray:
     return Model.read(partial(store.artifact, key)).parameters
 
 
-@pytest.mark.parametrize(("network", "method"), [("block", "dp_sgd"), ("words", "dp_sgd"), ("normed", "pf_ld_record")])
+@pytest.mark.parametrize(
+    ("network", "method"),
+    [
+        ("normed", "pf_ld_record"),
+        pytest.param("block", "dp_sgd", marks=pytest.mark.long),
+        pytest.param("words", "dp_sgd", marks=pytest.mark.long),
+    ],
+)
 def test_a_killed_run_goes_on_bit_for_bit(network: str, method: str, tmp_path: Path, local: RunStore) -> None:
     config = ask(network, method, replay_noise=3)
     with open_store(str(tmp_path / "other.db")) as other:

@@ -26,6 +26,7 @@ from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import Claims, WorkStore
 from fairpriv_core.sweeps.launch import request_cost
+from tests.stores import ON_SQLITE_FIRST
 
 Configure = Callable[..., RunConfig]
 PATIENCE = 60.0
@@ -88,6 +89,7 @@ def gone(pids: set[int], patience: float = 20.0) -> bool:
     return False
 
 
+@ON_SQLITE_FIRST
 def test_killed_worker_and_killed_supervisor_lose_no_metric_and_leave_no_orphan(
     default: RunStore, configure: Configure
 ) -> None:
@@ -117,6 +119,7 @@ def test_killed_worker_and_killed_supervisor_lose_no_metric_and_leave_no_orphan(
     assert (record.metrics, record.event, record.notes) == (expected.metrics, expected.event, expected.notes)
 
 
+@ON_SQLITE_FIRST
 def test_pause_resume_stop_and_a_clean_end(default: RunStore, configure: Configure) -> None:
     key = default.submit(configure("pf_ld", epochs=900)).key
     other = default.submit(configure("pf_ld", epochs=901)).key
@@ -157,6 +160,7 @@ def test_a_child_that_does_not_obey_is_ended(
     assert record is not None and record.steps == row.step > 0
 
 
+@ON_SQLITE_FIRST
 def test_the_process_of_a_cancelled_preview_is_ended(default: RunStore) -> None:
     axes = {"method": ["pf_ld"], "epsilon": [number / 100 for number in range(1, 101)], "seed": list(range(100))}
     data = {"dataset": "synthetic", "sensitive": "group"}

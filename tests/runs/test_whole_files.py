@@ -192,8 +192,15 @@ def assert_left_the_same(honest: Left, replayed: Left, extreme: str) -> None:
     assert export(honest.data, "policy") == export(replayed.data, "policy"), extreme
 
 
-@pytest.mark.parametrize("name", ["dp_sgd", "pf_ld_record"])
-@pytest.mark.parametrize("source", ["declared", "paid"])
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("declared", "dp_sgd"),
+        ("paid", "pf_ld_record"),
+        pytest.param("declared", "pf_ld_record", marks=pytest.mark.long),
+        pytest.param("paid", "dp_sgd", marks=pytest.mark.long),
+    ],
+)
 def test_under_a_declared_or_paid_schema_the_extreme_rows_of_one_person_leave_nothing(
     name: str, source: str, tmp_path: Path
 ) -> None:

@@ -258,7 +258,7 @@ def masked(name: str, content: bytes) -> bytes:
     return content
 
 
-@pytest.mark.parametrize(("name", "seed"), [("pf_ld", 0), ("dp_sgd", 9)])
+@pytest.mark.parametrize(("name", "seed"), [("pf_ld", 0), pytest.param("dp_sgd", 9, marks=pytest.mark.long)])
 def test_what_a_browser_makes_for_policy_is_the_same_bytes(
     name: str, seed: int, chromium: str, tmp_path: Path, rows: Callable[[Table], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
