@@ -26,15 +26,12 @@ _SKELETON = Template('''"""$title: what it protects and what it pursues, in one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule, clipped_loss_weights
@@ -68,16 +65,13 @@ class $kind(NoisySums):
     network: str = fields.network()
 
     def event(self, n_train: int) -> Events:
-        """Return all that `fit_many` will release: one noisy sum over a Poisson sample a step."""
+        """Return all that a fit will release: one noisy sum over a Poisson sample a step."""
         return (SampledGaussian(self.noise(), self.rate(n_train), self.steps(n_train), "add_remove"),)
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-        setting = Setting(methods, trains, trainings)
-        return setting.run(${kind}Rule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return ${kind}Rule(setting)
 
 
 class ${kind}Rule(NoisySumsRule):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
@@ -49,16 +49,12 @@ def public_batches(seed: int, *, n: int, batch_size: int, epoch: int) -> list[np
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how fast to train; the same for the K models of one loop but for the learning rates (K,).
-
-    `project` changes the parameters (K, P) in place before each step, where a method bounds them.
-    """
+    """How long and how fast to train; the same for the K models of one loop but for the learning rates (K,)."""
 
     epochs: int
     batch_size: int
     optimizer: str
     learning_rates: tuple[float, ...]
-    project: Callable[[np.ndarray], None] | None = None
 
 
 class Rule(Protocol):
@@ -129,6 +125,14 @@ class Seeding(ABC):
     @abstractmethod
     def public_update(self, batch: Sampled) -> np.ndarray:
         """Return the update (K, P) that comes of a public batch; it takes the place of `public_weights`."""
+
+
+class Bounding(ABC):
+    """Mixin of a rule that bounds the parameters."""
+
+    @abstractmethod
+    def bound_weights(self, parameters: np.ndarray) -> None:
+        """Bound the parameters (K, P) in place, before each step."""
 
 
 class OneSum(ABC):
@@ -214,8 +218,8 @@ class _Loop:
         return [list(step) for step in zip(*(streams[seed] for seed in self._seeds), strict=True)]
 
     def _take_step(self, batch: Indices | None, sample: Indices | None) -> None:
-        if self._schedule.project is not None:
-            self._schedule.project(self._kernel.parameters)
+        if isinstance(self._rule, Bounding):
+            self._rule.bound_weights(self._kernel.parameters)
         self._optimizer.update(self._kernel.parameters, self._update(batch, sample))
         self.step += 1
 

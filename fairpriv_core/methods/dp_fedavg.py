@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_weights
-from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
@@ -45,13 +42,9 @@ class DpFedAvg(NoisySums):
     network: str = fields.network()
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-
-        setting = Setting(methods, trains, trainings)
-        return setting.run(DpFedAvgRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return DpFedAvgRule(setting)
 
 
 class DpFedAvgRule(NoisySumsRule):

@@ -17,23 +17,21 @@ Each is scaled down to L_theta |u|, which is no change where J is not larger tha
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_factors
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import OneSum, Sampled, Seeding
+from fairpriv_core.engine.loop import OneSum, Rule, Sampled, Seeding
 from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields, penalty
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter, with_step_noise
+from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.cell_counts import MOVED, release_counts
 from fairpriv_core.methods.penalty import ClassConditions, Directions, across, group_directions
 from fairpriv_core.methods.penalty_weight import (
@@ -43,7 +41,7 @@ from fairpriv_core.methods.penalty_weight import (
     shift_of_decisions,
     with_count_noise,
 )
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.setting import Setting, TrainsByRule
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, Cells
 from fairpriv_core.privacy.event import Events, Gaussian, Relation, SampledGaussian
@@ -54,7 +52,7 @@ JACOBIAN = math.sqrt(2.0)  # the rows of F's Jacobian are dh and -dh: its Froben
 
 
 @dataclass(frozen=True)
-class DpFermi(FitsMany):
+class DpFermi(TrainsByRule):
     """Hyper-parameters of DP-FERMI.
 
     A step releases theta's sum and W's as one vector, each over the root of its share: `noise_primal` is the multiplier
@@ -222,14 +220,10 @@ class DpFermi(FitsMany):
         )
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop; RunFailed where a group has too few noisy records or training diverges."""
-
-        setting = Setting(methods, trains, trainings)
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
         rules = _OF_CLASSES if setting.shape.outputs > 1 else _OF_A_LOGIT
-        return setting.run(rules[methods[0].variant](setting))
+        return rules[setting.methods[0].variant](setting)
 
     def _claim(self, n_train: int, delta: float) -> float:
         return claim_of_theorem(rate=self.rate(n_train), steps=self.steps(n_train), delta=delta)

@@ -11,19 +11,17 @@ h - m_c over the cells are released: with the noisy sizes d they give P(r, yhat,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_weights
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Records
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.cell_counts import release_counts
@@ -156,13 +154,9 @@ class DpFermiRecord(NoisySums):
         )
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop; RunFailed where a group has too few noisy records or training diverges."""
-
-        setting = Setting(methods, trains, trainings)
-        return setting.run(DpFermiRecordRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return DpFermiRecordRule(setting)
 
 
 class DpFermiRecordRule(NoisySumsRule):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.engine.loop import Rule
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
@@ -108,13 +106,9 @@ class DpIsSgd(NoisySums):
         return (*super().assumptions(), fields.chosen_on("Adult"))
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-
-        setting = Setting(methods, trains, trainings)
-        return setting.run(DpIsSgdRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return DpIsSgdRule(setting)
 
 
 class DpIsSgdRule(NoisySumsRule):

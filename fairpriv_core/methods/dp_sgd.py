@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
-from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.engine.loop import Rule
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
@@ -37,10 +35,6 @@ class DpSgd(NoisySums):
     network: str = fields.network()
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-
-        setting = Setting(methods, trains, trainings)
-        return setting.run(NoisySumsRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return NoisySumsRule(setting)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style
 from fairpriv_core.methods.noisy_sums import NoisySumsRule, SumsWithCounts, clipped_loss_weights, count_by, running_mean
@@ -54,13 +51,9 @@ class DpsgdF(SumsWithCounts):
         return {"gradients": self.clip_primal * (1.0 + groups), "counts": 1.0}
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-
-        setting = Setting(methods, trains, trainings)
-        return setting.run(DpsgdFRule(setting) if methods[0].proved else DpsgdFPublishedRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return DpsgdFRule(setting) if setting.methods[0].proved else DpsgdFPublishedRule(setting)
 
 
 class DpsgdFRule(NoisySumsRule):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN
-from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import NoisySumsRule, SumsWithCounts, within_reach
@@ -80,13 +77,9 @@ class DpsgdGlobalAdapt(SumsWithCounts):
         checks.not_negative(strict_step=self.strict_step)
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-
-        setting = Setting(methods, trains, trainings)
-        return setting.run(GlobalAdaptRule(setting) if methods[0].proved else GlobalAdaptPublishedRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return GlobalAdaptRule(setting) if setting.methods[0].proved else GlobalAdaptPublishedRule(setting)
 
 
 class GlobalAdaptRule(NoisySumsRule):

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.engine.loop import Rule
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, NotPrivate, Style
+from fairpriv_core.methods.base import MethodInfo, NotPrivate, Style
 from fairpriv_core.methods.lagrangian import LagrangianRule
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.setting import Setting, TrainsByRule
 from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
-class FLd(NotPrivate, FitsMany):
+class FLd(NotPrivate, TrainsByRule):
     """Primal steps on J + sum_i lambda_i |violation_i|, a dual step after each epoch.
 
     With a gap aimed at the violations are of decisions and the multipliers signed (see multipliers.py).
@@ -59,10 +57,6 @@ class FLd(NotPrivate, FitsMany):
         return fields.count_steps(self, n_train)
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-
-        setting = Setting(methods, trains, trainings)
-        return setting.run(LagrangianRule(setting, private=False))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return LagrangianRule(setting, private=False)

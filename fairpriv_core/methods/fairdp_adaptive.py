@@ -11,17 +11,14 @@ weight and of weight * norm over the norms above.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import (
@@ -101,13 +98,9 @@ class FairDpAdaptive(AdaptiveBounds):
         return 2.0 * (1.0 + 1.0 / (self.learning_rate * self.lipschitz))
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-
-        setting = Setting(methods, trains, trainings)
-        return setting.run(FairDpRule(setting) if methods[0].proved else FairDpPublishedRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return FairDpRule(setting) if setting.methods[0].proved else FairDpPublishedRule(setting)
 
 
 class FairDpRule(NoisySumsRule):

@@ -19,13 +19,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.loop import Bounding, Rule, Sampled
 from fairpriv_core.engine.networks import NETWORKS, AnyShape
 from fairpriv_core.engine.rows import Feed, Indices, Records
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import check_sizes
@@ -194,14 +192,9 @@ class FairDpCertified(NoisySums):
         )
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop; RunFailed where a group has too few noisy records or training diverges."""
-
-        setting = Setting(methods, trains, trainings)
-        rule = FairDpCertifiedRule(setting)
-        return setting.run(rule, project=rule.bound_weights)
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return FairDpCertifiedRule(setting)
 
 
 def _or(value: float | None, default: float) -> float:
@@ -209,7 +202,7 @@ def _or(value: float | None, default: float) -> float:
 
 
 @dataclass
-class FairDpCertifiedRule(NoisySumsRule):
+class FairDpCertifiedRule(Bounding, NoisySumsRule):
     """One noisy sum a step for each group, on its own part of the data; the last step's in micro-batches."""
 
     _samples: list[Indices] = field(init=False, default_factory=list)

@@ -15,19 +15,17 @@ r the mean of what clipping cuts off, u = sum_a s_a (g_a - g), k_a and l_a from 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN, clip_factors, clip_weights
 from fairpriv_core.engine.kernel import Kernel, Pass
-from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Drawn, Feed, Records
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
@@ -165,13 +163,9 @@ class FairLens(NoisySums):
         return (*super().assumptions(), fields.chosen_on("Adult"))
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-
-        setting = Setting(methods, trains, trainings)
-        return setting.run(FairLensRule(setting) if methods[0].proved else FairLensPublishedRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return FairLensRule(setting) if setting.methods[0].proved else FairLensPublishedRule(setting)
 
 
 class FairLensRule(NoisySumsRule):

@@ -96,7 +96,7 @@ class GroupThresholdsRecord(AveragedSums, FitsMany):
         """Train K models in one loop; RunFailed where a group has too few noisy rows or training diverges."""
         setting: Setting[Any] = Setting(methods, trains, trainings)
         rule = ThresholdsRule(setting)
-        trained = setting.run(rule, batch_size=methods[0].sample_size(setting.n))
+        trained = setting.run(rule)
         return [rule.choose(k, fitted) for k, fitted in enumerate(trained)]
 
 

@@ -24,9 +24,9 @@ from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, parameter
+from fairpriv_core.methods.base import MethodInfo, parameter
 from fairpriv_core.methods.none import loss_gradient_norms
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.setting import Setting, TrainsByRule
 from fairpriv_core.privacy.accountants import rdp_epsilon
 from fairpriv_core.privacy.calibrate import calibrate
 from fairpriv_core.privacy.event import Events, Gaussian, SampledGaussian
@@ -38,7 +38,7 @@ _MEMORY = 0.9  # weight of the past in a running mean of released counts
 
 
 @dataclass(frozen=True)
-class NoisySums(FitsMany):
+class NoisySums(TrainsByRule):
     """Poisson samples at rate q = batch_size / n; contributions lie in a ball that the noise multiplier is over."""
 
     info: ClassVar[MethodInfo]

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Indices, Records
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, NotPrivate, Style
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.base import MethodInfo, NotPrivate, Style
+from fairpriv_core.methods.setting import Setting, TrainsByRule
 from fairpriv_core.notions.catalog import notions
 
 
 @dataclass(frozen=True)
-class Plain(NotPrivate, FitsMany):
+class Plain(NotPrivate, TrainsByRule):
     """Mini-batch training of the mean cross-entropy; the notion is reported, not pursued."""
 
     info: ClassVar[MethodInfo] = MethodInfo(
@@ -52,13 +50,9 @@ class Plain(NotPrivate, FitsMany):
         return fields.count_steps(self, n_train)
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-
-        setting = Setting(methods, trains, trainings)
-        return setting.run(PlainRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return PlainRule(setting)
 
 
 @dataclass

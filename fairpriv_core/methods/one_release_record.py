@@ -203,7 +203,7 @@ def release_all(each: Sequence[One]) -> list[Told]:
     rule = JointRule(setting, each)
     for observer in observers:
         observer.rule = rule
-    trained = setting.run(rule, batch_size=setting.methods[0].sample_size(setting.n))
+    trained = setting.run(rule)
     return [rule.told(k, fitted.parameters) for k, fitted in enumerate(trained)]
 
 

@@ -7,17 +7,14 @@ It is least where sqrt(2 / pi) sigma records of the batch are clipped: at the (1
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
-from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import AdaptiveBounds, NoisySumsRule, as_published, raw_norms, within_reach
@@ -86,13 +83,9 @@ class OptQ(AdaptiveBounds):
         return min(max(1.0 - clipped, _LEAST), _MOST)
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-
-        setting = Setting(methods, trains, trainings)
-        return setting.run(OptQRule(setting) if methods[0].proved else OptQPublishedRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return OptQRule(setting) if setting.methods[0].proved else OptQPublishedRule(setting)
 
 
 class OptQRule(NoisySumsRule):

@@ -13,27 +13,25 @@ the sum. What remains of any record lies in the ball of radius r C_p, r = max |c
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import OneSum
+from fairpriv_core.engine.loop import OneSum, Rule
 from fairpriv_core.engine.rows import Feed, Indices, Records, join_samples
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter
+from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import MOVED, release_counts
 from fairpriv_core.methods.clipping_choice import ClippingCurve, Warmup, best_bound, build_curve, proved_noise
 from fairpriv_core.methods.lagrangian import LagrangianRule, cell_means, constraint_norms, finite, outputs
 from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.setting import Setting, TrainsByRule
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, NO_CELL, Cells
 from fairpriv_core.notions.surrogates import derivative, output
@@ -47,7 +45,7 @@ _NOISES = ("noise_primal", "noise_dual", "noise_counts")
 
 
 @dataclass(frozen=True)
-class PfLd(FitsMany):
+class PfLd(TrainsByRule):
     """Hyper-parameters of PF-LD.
 
     `share_dual` and `share_counts` split the budget of the proved variant: shares of mu^2, mu the Gaussian mechanism
@@ -273,14 +271,10 @@ class PfLd(FitsMany):
         return {**curves, "clip_dual": build_curve(warmup.outputs, noise=dual, weight=1.0)}
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop; RunFailed where a group has too few noisy records or training diverges."""
-
-        setting = Setting(methods, trains, trainings)
-        published = methods[0].variant == "published"
-        return setting.run(LagrangianRule(setting, private=True) if published else PfLdRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        published = setting.methods[0].variant == "published"
+        return LagrangianRule(setting, private=True) if published else PfLdRule(setting)
 
     def _published_event(self, n_train: int) -> Events:
         if not self.pursues:

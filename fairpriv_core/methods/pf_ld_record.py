@@ -12,27 +12,25 @@ gradient of the logit and are clipped as one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import MARGIN, clip_weights
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Feed, Records
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter, with_step_noise
+from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.cell_counts import release_counts
 from fairpriv_core.methods.lagrangian import finite, outputs
 from fairpriv_core.methods.multipliers import dual_bound, measured, move_multipliers
 from fairpriv_core.methods.noisy_sums import NoisySumsRule
 from fairpriv_core.methods.poisson_shares import PoissonShares
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.setting import Setting, TrainsByRule
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL
 from fairpriv_core.notions.surrogates import derivative, output
@@ -42,7 +40,7 @@ from fairpriv_core.privacy.sums import on_grid
 
 
 @dataclass(frozen=True)
-class PfLdRecord(PoissonShares, FitsMany):
+class PfLdRecord(PoissonShares, TrainsByRule):
     """Hyper-parameters.
 
     `share_dual` and `share_counts` split the budget: shares of mu^2, mu the Gaussian mechanism with the run's
@@ -152,13 +150,9 @@ class PfLdRecord(PoissonShares, FitsMany):
         )
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop; RunFailed where a group has too few noisy records or training diverges."""
-
-        setting: Setting[Any] = Setting(methods, trains, trainings)
-        return setting.run(PfLdRecordRule(setting), batch_size=methods[0].sample_size(setting.n))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return PfLdRecordRule(setting)
 
 
 def _or(value: float | None, default: float) -> float:

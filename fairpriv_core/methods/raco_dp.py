@@ -12,24 +12,22 @@ compares errors, the chance to be wrong). Both are multiples of one gradient of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_weights
-from fairpriv_core.engine.loop import Sampled
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.engine.rows import Records
-from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.averaged_sums import AveragedSums, AveragedSumsRule
-from fairpriv_core.methods.base import FitsMany, MethodInfo, Style, parameter, with_step_noise
+from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.multipliers import REACH, ascend, spread_steps
 from fairpriv_core.methods.noisy_sums import running_mean
-from fairpriv_core.methods.setting import Setting
+from fairpriv_core.methods.setting import Setting, TrainsByRule
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import NO_CELL
 from fairpriv_core.notions.surrogates import decided, derivative
@@ -40,7 +38,7 @@ _LEAST = 30.0  # rows that a cell is taken to have, so that one which noise empt
 
 
 @dataclass(frozen=True)
-class RacoDp(AveragedSums, FitsMany):
+class RacoDp(AveragedSums, TrainsByRule):
     """Hyper-parameters.
 
     `share_counts` is the histogram's share of a step's budget: with sigma the multiplier of the whole release,
@@ -103,13 +101,9 @@ class RacoDp(AveragedSums, FitsMany):
         return (*fields.RECORD_ASSUMED, fields.chosen_on("Adult"))
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop; RunFailed where training diverges."""
-
-        setting: Setting[Any] = Setting(methods, trains, trainings)
-        return setting.run(RacoDpRule(setting), batch_size=methods[0].sample_size(setting.n))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return RacoDpRule(setting)
 
 
 class RacoDpRule(AveragedSumsRule):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
@@ -15,6 +16,7 @@ from fairpriv_core.engine.loop import Rule, Schedule, train
 from fairpriv_core.engine.networks import AnyShape, build_network
 from fairpriv_core.engine.rows import Feed, Records
 from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods.base import FitsMany
 from fairpriv_core.methods.fields import (
     DrawsSamples,
     TrainsNetwork,
@@ -25,6 +27,7 @@ from fairpriv_core.methods.fields import (
     network_of,
     surrogate_of,
 )
+from fairpriv_core.methods.poisson_shares import PoissonShares
 from fairpriv_core.notions.cells import Cells, build_cells
 from fairpriv_core.notions.surrogates import Surrogate
 from fairpriv_core.privacy.mechanism import Mechanism
@@ -85,15 +88,25 @@ class Setting(Generic[M_co]):
         """Release the K sums (K, P) of a step, each with its own noise; see `Mechanism.sum_together`."""
         return Mechanism.sum_together([training.mechanism for training in self.trainings], totals, **how)
 
-    def run(
-        self, rule: Rule, project: Callable[[np.ndarray], None] | None = None, *, batch_size: int | None = None
-    ) -> list[Fitted]:
-        """Train the K models under `rule`; `project` bounds the parameters (K, P) in place before each step.
-
-        `batch_size` stands in for the methods' own where it depends on the number of rows.
-        """
+    def run(self, rule: Rule) -> list[Fitted]:
+        """Train the K models under `rule`."""
         first = self.methods[0]
         rates = tuple(method.learning_rate for method in self.methods)
-        size = count_batch(first, self.n) if batch_size is None else batch_size
-        schedule = Schedule(first.epochs, size, first.optimizer, rates, project)
+        size = first.sample_size(self.n) if isinstance(first, PoissonShares) else count_batch(first, self.n)
+        schedule = Schedule(first.epochs, size, first.optimizer, rates)
         return train(rule, shape=self.shape, schedule=schedule, feed=Feed(self.trains), trainings=self.trainings)
+
+
+class TrainsByRule(FitsMany):
+    """Mixin of a method whose K models share a loop, and whose rule says what happens in it."""
+
+    @classmethod
+    @abstractmethod
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by, at the beginning of a fit."""
+
+    @classmethod
+    def fit_many(cls, methods: Sequence[Any], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
+        """Train K models in one loop; RunFailed where their rule says so or training diverges."""
+        setting: Setting[Any] = Setting(methods, trains, trainings)
+        return setting.run(cls.rule(setting))

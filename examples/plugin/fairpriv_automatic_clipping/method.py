@@ -7,17 +7,14 @@ scales the learning rate and need not be tuned.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fairpriv_core import checks
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import clip_weights
-from fairpriv_core.engine.loop import Sampled
-from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.engine.loop import Rule, Sampled
 from fairpriv_core.methods import fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.noisy_sums import NoisySums, NoisySumsRule
@@ -54,12 +51,9 @@ class AutomaticClipping(NoisySums):
         checks.positive(stability=self.stability)
 
     @classmethod
-    def fit_many(
-        cls, methods: Sequence[Self], trains: Sequence[Dataset], trainings: Sequence[Training]
-    ) -> list[Fitted]:
-        """Train K models in one loop."""
-        setting = Setting(methods, trains, trainings)
-        return setting.run(AutomaticClippingRule(setting))
+    def rule(cls, setting: Setting[Any]) -> Rule:
+        """Return what the models are trained by."""
+        return AutomaticClippingRule(setting)
 
 
 class AutomaticClippingRule(NoisySumsRule):
