@@ -33,9 +33,8 @@ def show() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="compare_filters"):
         shown = choose_rows(rows)
         st.caption(_count(shown, rows))
-    varied = varied_settings(shown)
-    show_table(shown, varied)
-    chosen = choose_runs(rows, shown, varied)
+    show_table(shown, varied_settings(shown))
+    chosen = choose_runs(rows, shown)
     _offer_ways(chosen)
     if len(chosen) < 2:
         st.info(f"Choose 2 to {MOST_CHOSEN} runs to lay them over each other.", icon=":material/compare:")

@@ -128,7 +128,12 @@ def name_accounting(method: Method) -> str | None:
     """Return how a method's epsilon is accounted: "proved", "published" for what is claimed, None if not private."""
     if method.info.threat_model is None:
         return None
-    return getattr(method, "variant", "proved") if find_plugin(method.info.name) is None else "published"
+    return name_accounting_of(method.info.name, getattr(method, "variant", None))
+
+
+def name_accounting_of(name: str, variant: str | None) -> str:
+    """Return how the epsilon of the private method called `name` is accounted: "proved", or "published"."""
+    return (variant or "proved") if find_plugin(name) is None else "published"
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,14 @@ def chance_of_refusal(size: float, deviation: float) -> float:
     return 0.5 * math.erfc((size - FLOOR) / (math.sqrt(2.0) * deviation)) if deviation > 0 else float(size < FLOOR)
 
 
+def best_chance(rows: int, cells: int, deviation: float) -> float:
+    """Return the chance that no noisy count falls below FLOOR where `rows` fall into `cells` as well as they can.
+
+    That is evenly: the logarithm of the normal distribution function is concave, so no other sizes do better.
+    """
+    return (1.0 - chance_of_refusal(rows / cells, deviation)) ** cells
+
+
 def require_rows(table: np.ndarray, notion: Notion, group_names: Sequence[str], *, floor: float = FLOOR) -> np.ndarray:
     """Return the sizes (cells,) of the notion's cells out of a noisy `table` (k, 2) of rows by group and label.
 

@@ -198,7 +198,9 @@ def _say_several(settings: Sequence[Measured], about: About, before: Measured | 
     """Return between which settings the gap lies, then the accuracy, then what both are without fairness."""
     budgets = sorted({each.epsilon for each in settings if each.epsilon is not None})
     ends = list(dict.fromkeys(map(short_epsilon_text, budgets[:1] + budgets[-1:])))
-    at = f" at ε = {' to '.join(ends)}" if budgets else ""
+    private = sum(each.epsilon is not None for each in settings)
+    some = "" if private == len(settings) else f", {private} of them"
+    at = f"{some} at ε = {' to '.join(ends)}" if budgets else ""
     said: list[str | None] = [
         f"{len(settings)} settings{at}: {_say_range(settings, 'gap', about.gap)}.",
         f"{_say_range(settings, 'accuracy', 'Accuracy')}.",
@@ -206,7 +208,7 @@ def _say_several(settings: Sequence[Measured], about: About, before: Measured | 
     if before is not None and before.gap.mean is not None and before.accuracy.mean is not None:
         plain = before.method == REFERENCE_METHOD
         start = "Without privacy and fairness" if plain else f"Without fairness ({before.name})"
-        said.append(f"{start} they are {spread(before.gap)} points and {spread(before.accuracy)} %.")
+        said.append(f"{start}, gap and accuracy are {spread(before.gap)} points and {spread(before.accuracy)} %.")
     return said
 
 

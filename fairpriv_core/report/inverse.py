@@ -78,7 +78,7 @@ def _answer(rows: Sequence[TableRow], accuracy: float | None, gap: float | None)
     misses = {row.keys[0]: _miss(row, accuracy, gap) for row in rows}
     known = [row for row in rows if misses[row.keys[0]] is not None]
     reached = [row for row in known if misses[row.keys[0]] == (0.0, 0.0)]
-    found = min(reached, key=_budget, default=None)
+    found = min(reached, key=lambda row: (_budget(row), -(row.accuracy.mean or 0.0), row.gap.mean or 0.0), default=None)
     nearest = found or min(known, key=lambda row: (sum(misses[row.keys[0]] or ()), _budget(row)), default=None)
     short, over = (misses[nearest.keys[0]] if nearest is not None else None) or (0.0, 0.0)
     one = rows[0]

@@ -102,6 +102,7 @@ def build_notes(figure: FigureData, theme: Theme, size: tuple[float, float]) -> 
     labels = [
         _label(figure, reference, _vertical_order(figure, index), theme)
         for index, reference in enumerate(figure.references)
+        if reference.label
     ]
     titles = [_panel_title(index, panel.title) for index, panel in enumerate(figure.panels) if panel.title]
     panels = range(len(figure.panels))

@@ -31,6 +31,7 @@ Point = tuple[Chosen, Mean, Mean]
 _HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
 _PAID_HEAD = ("run", "accuracy %", "± acc.", "gap pp", "± gap", "seeds")
 CONSTANT = "always the same answer"
+_NEAR = 0.03  # of an axis of accuracy: two names nearer than that are printed over each other
 _CLASS_HEAD = ("class", "test rows", "accuracy %", "decided %")
 
 
@@ -205,11 +206,29 @@ def _scatter(points: Sequence[Point], x: Axis, chosen: Sequence[Chosen], *, paid
         series=tuple(series),
         caption=f"{better}{_say_absent(points, chosen)}{_say_whiskers(points, paid=paid)}",
         alt=f"Accuracy over {x.label}. {said}.",
-        references=tuple(
-            Mark(100 * share, f"{CONSTANT}: {percent_text(share)}", axis="y") for share in _find_constants(chosen)
-        ),
+        references=_mark_constants(chosen),
         raw=not paid,
     )
+
+
+def _mark_constants(chosen: Sequence[Chosen]) -> tuple[Mark, ...]:
+    """Return a line for each accuracy of the same answer for everybody; lines that nearly meet have one name."""
+    together: list[list[float]] = []
+    for share in sorted(_find_constants(chosen)):
+        if together and share - together[-1][-1] < _NEAR:
+            together[-1].append(share)
+        else:
+            together.append([share])
+    return tuple(
+        Mark(100 * share, "" if place else f"{CONSTANT}: {_say_ends(near)}", axis="y")
+        for near in together
+        for place, share in enumerate(reversed(near))
+    )
+
+
+def _say_ends(shares: Sequence[float]) -> str:
+    low, high = number_text(100 * shares[0]), percent_text(shares[-1])
+    return high if len(shares) == 1 else f"{low} to {high}"
 
 
 def _say_absent(points: Sequence[Point], chosen: Sequence[Chosen]) -> str:

@@ -168,17 +168,19 @@ def parameter_diff(records: Sequence[Record]) -> dict[str, tuple[Any, ...]]:
 def varied_settings(rows: Iterable[TableRow]) -> dict[str, dict[str, Any]]:
     """Return what tells rows of one method apart beside data, notion and ε: by a row's first key, name -> value.
 
-    A setting is told of the rows of a method if it takes several values among them.
+    A setting is told of the rows of a method if it takes several values among them, the one with the most first.
     """
     flat = {row.keys[0]: (row.method, _list_untold(row)) for row in rows}
     values: dict[tuple[str, str], set[str]] = {}
     for method, settings in flat.values():
         for name, value in settings.items():
             values.setdefault((method, name), set()).add(repr(value))
-    return {
-        key: {name: value for name, value in settings.items() if len(values[method, name]) > 1}
-        for key, (method, settings) in flat.items()
-    }
+    found = {}
+    for key, (method, settings) in flat.items():
+        varied = [name for name in settings if len(values[method, name]) > 1]
+        varied.sort(key=lambda name: -len(values[method, name]))
+        found[key] = {name: settings[name] for name in varied}
+    return found
 
 
 def _list_untold(row: TableRow) -> dict[str, Any]:

@@ -18,13 +18,14 @@ _STEP, _EPOCH, _START = 5e-4, 0.03, 1.0
 _LAYERED_START = 5.0  # PyTorch is loaded
 _PER_SECOND, _LAYERED_PER_SECOND = 3e10, 2e10  # multiplications, six of which a weight takes to be learnt
 _PASSES = 50  # over all rows, where a step is a whole fit of a learner
+_SIZES = ("network", "hidden_layers", "width", "batch_size", "sampling_rate")
 _SHOWN = 0.2  # of the training rows: about how many are predicted at the end of an epoch
 
 
 def expect_seconds(
     config: RunConfig, *, n_train: int, steps: int, shape: AnyShape, rows: Iterable[RunRow]
 ) -> tuple[float, bool] | None:
-    """Return the seconds, and whether a run of the same method on the same data told them (`rows`, newest first).
+    """Return the seconds, and whether a run of the same method, network and data told them (`rows`, newest first).
 
     `steps` are those of the calibrated method, `shape` is the network that is trained. None where that is a person's
     own that no such run has trained.
@@ -45,10 +46,9 @@ def expect_seconds(
 
 
 def _name_kind(config: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what runs have in common whose steps take about as long; of images their batch decides."""
+    """Return what runs have in common whose steps take about as long."""
     method = config["method"]
-    size = method.get("batch_size") if "network" in method else None
-    return method["name"], method.get("network"), size, config["data"]
+    return method["name"], *(method.get(name) for name in _SIZES), config["data"]
 
 
 def _count_rows(method: Method, n_train: int) -> float:

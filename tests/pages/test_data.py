@@ -157,7 +157,7 @@ def test_a_numeric_label_is_cut_at_a_stated_value(open_page: Open) -> None:
     page = upload(open_page("data", source="file"), make_scores())
     assert not page.exception and not page.error
     assert page.selectbox("label").options == ["sex", "age", "target"] and page.selectbox("label").value == "target"
-    assert "'target' is a number" in page.info[0].value and "such as 150" in page.info[0].value
+    assert "'target' is a number" in page.info[0].value and "cut it in two" in page.info[0].value
     assert page.multiselect("attributes").value == ["sex"] and not page.dataframe[1:]
     page.text_input("label_edge.target").set_value("150").run()
     assert not page.exception and not page.error

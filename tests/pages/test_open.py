@@ -83,19 +83,23 @@ def test_the_strip_tells_of_what_trade_offs_shows_and_else_of_the_next_run(with_
 
 
 def test_several_budgets_are_listed_and_many_have_ends() -> None:
-    def ask(method: str, epsilon: float | None, delta: float = 1e-5) -> Any:
+    def ask(method: str, epsilon: float | None, delta: float = 1e-5, **given: Any) -> Any:
         data = {"dataset": "synthetic", "sensitive": "group"}
         return {
             "data": data,
             "notion": "demographic_parity",
-            "method": {"name": method},
+            "method": {"name": method, **given},
             "epsilon": epsilon,
             "delta": delta,
         }, epsilon
 
-    assert tell_shown([ask("pf_ld", 1.0)])["ε"] == "1.00 (δ = 1 in 100,000)"
-    assert tell_shown([ask("pf_ld", 3.0), ask("pf_ld", 1.0)])["ε"] == "1.00, 3.00 (δ = 1 in 100,000)"
+    assert tell_shown([ask("pf_ld", 1.0)])["ε"] == "1.00 (δ = 1 in 100,000, proved)"
+    assert tell_shown([ask("pf_ld", 3.0), ask("pf_ld", 1.0)])["ε"] == "1.00, 3.00 (δ = 1 in 100,000, proved)"
+    as_published = ask("pf_ld", 3.0, variant="published")
+    assert tell_shown([as_published])["ε"] == "3.00 (δ = 1 in 100,000, as published, not proved)"
+    both = tell_shown([as_published, ask("pf_ld", 1.0)])["ε"]
+    assert both == "1.00, 3.00 (δ = 1 in 100,000, proved or as published, not proved)"
     many = [ask(name, budget) for name in ("pf_ld", "dp_sgd") for budget in (0.5, 1.0, 3.0, 9.0)]
     told = tell_shown([*many, ask("none", None), ask("pf_ld", 1.0, 1e-6)])
-    assert told["ε"] == "none, 0.500 to 9.00 (δ = 1 in 1,000,000 or 1 in 100,000)"
+    assert told["ε"] == "none, 0.500 to 9.00 (δ = 1 in 1,000,000 or 1 in 100,000, proved)"
     assert told["method"] == "PF-LD, DP-SGD, Plain" and told["protects"].count("each person") == 2

@@ -325,6 +325,15 @@ def said_on(page: AppTest) -> str:
     return " ".join(item.value.replace("\\", "") for item in (*page.caption, *page.warning))
 
 
+def test_counts_that_noise_is_sure_to_hide_cannot_be_launched(open_page: Open) -> None:
+    few = {"method": "pf_ld", "data": "synthetic:group?rows=60"}
+    page = open_page("train", **few, epsilon="0.5")
+    assert "45 training rows are too few for 2 counts" in said_on(page)
+    assert "Even if all were equally large, most runs would stop at the counts" in said_on(page)
+    assert page.button("launch").disabled and "Expert mode launches them" in said_on(page)
+    assert not open_page("train", **few, epsilon="0.5", expert="True", p__batch_size="8").button("launch").disabled
+
+
 def test_a_group_that_noise_may_hide_is_told_before_launch(open_page: Open) -> None:
     def told(**given: str) -> list[str]:
         page = open_page("train", **{"method": "pf_ld", "expert": "True", **given})

@@ -91,7 +91,14 @@ def test_among_several_the_one_for_accuracy_alone_is_the_before(about: About) ->
     assert found.sentence == f"2 settings at ε = 1 to 4: {gap}."
     accuracy, plain = found.reasons
     assert accuracy.startswith("Accuracy ranges from") and accuracy.endswith("with no clear difference.")
-    assert plain == "Without privacy and fairness they are 17.6 (16.0 to 19.0) points and 85.8 ± 0.8 %."
+    assert plain == "Without privacy and fairness, gap and accuracy are 17.6 (16.0 to 19.0) points and 85.8 ± 0.8 %."
+
+
+def test_settings_without_epsilon_are_not_said_to_have_one(about: About) -> None:
+    assert write_headline([PLAIN, FAIR], about).sentence.startswith("At ε = 1 ")
+    other = replace(PLAIN, name="Run 3", gap=Mean(0.09, 0.08, 0.1, 1))
+    both = [replace(each, method="f_ld", pursues=True) for each in (PLAIN, other)]
+    assert write_headline([*both, FAIR], about).sentence.startswith("3 settings, 1 of them at ε = 1: ")
 
 
 def test_people_are_counted_as_finely_as_is_known(about: About) -> None:

@@ -39,6 +39,12 @@ def test_the_smallest_epsilon_that_reaches_both_is_found_in_any_order() -> None:
         assert (answer.nearest, answer.accuracy_short, answer.gap_over, answer.rows) == (answer.found, 0.0, 0.0, 4)
 
 
+def test_of_two_settings_at_the_smallest_epsilon_the_more_accurate_one_is_found() -> None:
+    for order in (((0.5, 0.80, 0.01), (0.5, 0.82, 0.03)), ((0.5, 0.82, 0.03), (0.5, 0.80, 0.01))):
+        [answer] = smallest_epsilon(rows(*order), accuracy=0.79, gap=0.06)
+        assert answer.found is not None and answer.found.accuracy.mean == pytest.approx(0.821)
+
+
 def test_the_mean_counts_and_a_wish_that_is_just_met_is_met() -> None:
     assert [smallest_epsilon(rows(*SWEEP), accuracy=wish)[0].found for wish in (0.841, 0.8411)][1] is None
     [answer] = smallest_epsilon(rows(*SWEEP), accuracy=0.841)

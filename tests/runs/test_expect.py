@@ -49,6 +49,7 @@ def test_a_run_of_the_same_kind_tells_better() -> None:
     assert known
     assert seconds == pytest.approx(0.2 * 10 * 40)
     assert _expect({"name": "f_ld"}, [done])[1] is False
+    assert _expect({"name": "none", "epochs": 10, "hidden_layers": 4}, [done])[1] is False
 
 
 def test_a_search_that_ended_early_tells_how_long_the_next_one_takes() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
-from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods
+from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods, name_accounting_of
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.report.wording import protected
 from fairpriv_core.store.rows import RunRow
@@ -29,6 +29,7 @@ _OF_RUNS = ("Compare", "Present", "Report")  # pages whose choice "runs" is what
 _FEW = 3
 Asked = tuple[Mapping[str, Any], float | None]  # a run's config, and its ε
 _MEASURED = " (measured)"  # of a method that pursues no notion
+_ACCOUNTED = {"proved": "proved", "published": "as published, not proved"}
 
 
 def _show_gauge_of(row: RunRow | None, reference: str) -> None:
@@ -81,12 +82,13 @@ def _tell_example() -> dict[str, str]:
     """Return what the stored results of the first page are of."""
     results = shown_results()
     budgets = sorted({run.epsilon for run in results.outcomes if run.epsilon is not None})
+    accounted = _say_accounted({str(run.variant) for run in results.outcomes if run.epsilon is not None})
     threats = dict.fromkeys(run.threat_model for run in results.outcomes if run.threat_model is not None)
     return {
         "data": describe_reference(write_config(results.data)),
         "notion": notions()[results.notion].title,
         "methods": str(len({run.method for run in results.outcomes})),
-        "ε": f"{budgets[0]:g} to {budgets[-1]:g} (δ = {delta_text(results.delta)})",
+        "ε": f"{budgets[0]:g} to {budgets[-1]:g} (δ = {delta_text(results.delta)}, {accounted})",
         "protects": f"{' or '.join(protected(threat) for threat in threats)}, see the legend",
     }
 
@@ -114,12 +116,24 @@ def tell_shown(asked: Sequence[Asked]) -> dict[str, str]:
 
 def _list_budgets(asked: Sequence[Asked]) -> str:
     """Return several budgets, of many the lowest and the highest, with their δ once."""
-    private = [(budget, config["delta"]) for config, epsilon in asked if (budget := _find_budget(config, epsilon))]
-    budgets, deltas = sorted({budget for budget, _ in private}), sorted({delta for _, delta in private})
+    private = [(budget, config) for config, epsilon in asked if (budget := _find_budget(config, epsilon))]
+    budgets = sorted({budget for budget, _ in private})
+    deltas = sorted({config["delta"] for _, config in private})
+    accounted = _say_accounted({_find_accounting(config["method"]) for _, config in private})
     texts = [epsilon_text(budget) for budget in budgets]
     listed = ", ".join(texts) if len(texts) <= _FEW else f"{texts[0]} to {texts[-1]}"
     without = "none, " if len(private) < len(asked) else ""
-    return f"{without}{listed} (δ = {' or '.join(map(delta_text, deltas))})" if private else "none"
+    return f"{without}{listed} (δ = {' or '.join(map(delta_text, deltas))}, {accounted})" if private else "none"
+
+
+def _find_accounting(method: Mapping[str, Any]) -> str:
+    """Return how the ε of a private method is accounted, from its name and what else was asked of it."""
+    return name_accounting_of(method["name"], method.get("variant"))
+
+
+def _say_accounted(variants: Collection[str]) -> str:
+    """Return how budgets were accounted, in the words that stand beside every ε."""
+    return " or ".join(words for name, words in _ACCOUNTED.items() if name in variants)
 
 
 def _list_few(texts: Sequence[str]) -> str:
@@ -130,8 +144,9 @@ def _list_few(texts: Sequence[str]) -> str:
 def _tell_choice() -> dict[str, str]:
     name = value("method") if value("method") in methods() else DEFAULT_METHOD
     paid = value("reuse") != "new" and bool(methods()[name].info.reuses)
+    asked = {"name": name, "variant": value("variant") if value("variant") in methods()[name].info.variants else None}
     facts = _describe(
-        data=value("data"), notion=value("notion"), method=name, epsilon=value("epsilon"), delta=value("delta")
+        data=value("data"), notion=value("notion"), method=asked, epsilon=value("epsilon"), delta=value("delta")
     )
     return {**facts, "ε": _tell_paid(value("reuse"))} if paid else facts
 
@@ -146,7 +161,7 @@ def _tell_run(config: Mapping[str, Any], epsilon: float | None) -> dict[str, str
     facts = _describe(
         data=write_config(config["data"]),
         notion=config["notion"],
-        method=config["method"]["name"],
+        method=config["method"],
         epsilon=_find_budget(config, epsilon),
         delta=config["delta"],
     )
@@ -161,14 +176,17 @@ def _find_budget(config: Mapping[str, Any], epsilon: float | None) -> float | No
     return asked if private and config.get("replay_noise") is None else None
 
 
-def _describe(*, data: str, notion: str, method: str, epsilon: float | None, delta: float) -> dict[str, str]:
-    info = methods()[method].info
+def _describe(
+    *, data: str, notion: str, method: Mapping[str, Any], epsilon: float | None, delta: float
+) -> dict[str, str]:
+    info = methods()[method["name"]].info
     title = notions()[notion].title if notion in notions() else notion
     private = info.threat_model is not None and epsilon is not None
+    accounted = _say_accounted({_find_accounting(method)})
     return {
         "data": describe_reference(data),
         "notion": title if info.pursues_notion else f"{title}{_MEASURED}",
         "method": info.title,
-        "ε": f"{epsilon_text(epsilon)} (δ = {delta_text(delta)})" if private else "none",
+        "ε": f"{epsilon_text(epsilon)} (δ = {delta_text(delta)}, {accounted})" if private else "none",
         "protects": protected(info.threat_model, name_unit_of(data)),
     }

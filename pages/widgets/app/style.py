@@ -1,5 +1,7 @@
 """What the theme's settings cannot say: figures that line up, less empty space on top, captions and buttons to read.
 
+Why a file was refused stands beside it, not under the pointer alone.
+
 The ground of a shaded region lets the pointer through to the points on it.
 """
 
@@ -41,6 +43,10 @@ _RULES = """
 .st-key-run_numbers { min-height: 4.75rem; }
 .st-key-look_at_data { flex: none; height: 1.25rem; }
 .stElementContainer.st-key-paper_scores { min-height: 177px; }
+.stFileChip[aria-invalid="true"] { height: auto; max-width: none; flex-wrap: wrap; }
+.stFileChip [role="alert"] { position: static; width: auto; height: auto; margin: 0; clip: auto; clip-path: none;
+  padding: 0 0.5rem; overflow: visible; white-space: normal; font-size: 0.875rem; }
+.stFileChip [role="alert"]::after { content: " It was not taken."; }
 .st-key-strip p { line-height: 1.5; overflow-wrap: anywhere; }
 .stApp [data-testid="stMarkdownContainer"] table { display: block; max-width: 100%%; overflow-x: auto; }
 .stApp .wide { overflow-x: auto; }

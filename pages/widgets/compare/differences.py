@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -13,6 +14,7 @@ from fairpriv_core.report.public import say_raw_briefly
 from fairpriv_core.report.tables import parameter_diff
 from fairpriv_core.report.wording import metric_title, value_text
 from fairpriv_core.stats import Mean
+from pages.widgets.shared.names import name_method
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount_index, value
 
@@ -66,8 +68,7 @@ def show_differences(compared: Sequence[Compared]) -> None:
     table = [
         {
             "setting": titles.get(name, name),
-            "name": name,
-            **{_letter(one): value_text(item) for one, item in zip(compared, values, strict=True)},
+            **{_letter(one): _show_value(name, item) for one, item in zip(compared, values, strict=True)},
         }
         for name, values in differing.items()
     ]
@@ -116,6 +117,10 @@ def _list_titles(compared: Sequence[Compared]) -> dict[str, str]:
     kinds = [methods()[one.row.method] for one in compared if one.row.method in methods()]
     own = {f"method.{name}": shown.title for kind in kinds for name, (shown, _) in parameters(kind).items()}
     return own | TITLES
+
+
+def _show_value(name: str, item: Any) -> str:
+    return name_method(str(item)) if name == "method.name" else value_text(item)
 
 
 def _letter(one: Compared) -> str:

@@ -30,12 +30,12 @@ def ask_cut(name: str) -> str:
     typed = st.text_input(
         plain(f"Cut '{name}' at"),
         **mount(f"label_edge.{name}", default=""),
-        placeholder="150",
+        placeholder="a number",
         help="One number; a value equal to it belongs to the upper part.",
     )
     edge = str(keep(f"label_edge.{name}", typed) or "").strip()
     if not edge:
-        st.info(plain(f"'{name}' is a number: say where to cut it in two, such as 150."), icon=":material/content_cut:")
+        st.info(plain(f"'{name}' is a number: say where to cut it in two."), icon=":material/content_cut:")
     return f"{name}:{edge}" if edge else ""
 
 

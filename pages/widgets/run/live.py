@@ -137,7 +137,7 @@ def _draw_log(row: RunRow) -> None:
 
 def _draw_curves(row: RunRow, history: live.History) -> None:
     data = row.config["data"]
-    show_origin(data)
+    show_origin(data, told=row.status == "finished")
     if row.chunk is not None:
         st.caption(f"Runs of a sweep that train in one loop keep at most {SWEPT_POINTS} points of a curve.")
     config: Mapping[str, Any] = row.config

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods
+from fairpriv_core.methods.catalog import REFERENCE_METHOD, methods, name_accounting_of
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.records.parameters import say_group_needed
 from fairpriv_core.records.reached import Reached, judge_aim
@@ -60,7 +60,7 @@ def draw_numbers(row: RunRow, history: live.History, record: RunRecord | None) -
     accuracy, gap = _find_numbers(row, history, record)
     shown = {
         "Accuracy": percent_text(accuracy),
-        "Fairness gap": points_text(gap),
+        "Fairness gap" if is_published(row.config["data"]) else "Fairness gap, raw": points_text(gap),
         _name_epsilon(row): "–" if (spent := _find_spent(row, record)) is None else epsilon_text(spent),
         "Training time": f"{row.seconds:.0f} s",
     }
@@ -128,17 +128,21 @@ def draw_budget(row: RunRow, record: RunRecord | None) -> None:
     """Draw what of the budget is spent; where there is none to draw, say what its ε is."""
     if _has_budget(row, record):
         budget, spent = row.config["epsilon"], _find_spent(row, record) or 0.0
-        claim = ", proved" if spent else ""
-        text = f"{_name_epsilon(row)} {epsilon_text(spent)} of {short_epsilon_text(budget)}{claim}"
-        delta = f"δ = {delta_text(row.config['delta'])}"
-        st.progress(min(1.0, spent / budget), text=f"{text} · {delta} · {_find_protection(row)}")
+        about = f"proved · δ = {delta_text(row.config['delta'])} · {_find_protection(row)}"
+        if row.status in _BROKEN_OFF:
+            st.caption(plain(f"ε planned {epsilon_text(spent)}, {about}. It holds wherever the run stopped."))
+        else:
+            text = f"ε spent {epsilon_text(spent)} of {short_epsilon_text(budget)}, {about}"
+            st.progress(min(1.0, spent / budget), text=text)
     elif record is not None:
         _say_accounted(row, record)
 
 
 def _has_budget(row: RunRow, record: RunRecord | None) -> bool:
-    """Return whether the run has a budget of which a part is spent."""
-    return bool(row.config["epsilon"]) and not (row.ended and _find_spent(row, record) is None)
+    """Return whether the run has a budget of which a part is spent, as proved."""
+    asked = row.config["method"]
+    proved = name_accounting_of(asked["name"], asked.get("variant")) == "proved"
+    return proved and bool(row.config["epsilon"]) and not (row.ended and _find_spent(row, record) is None)
 
 
 def _say_accounted(row: RunRow, record: RunRecord) -> None:

@@ -9,6 +9,7 @@ const ROW = 17 // pixels from one name to the next
 const ABOVE = 10 // and from a line that goes on to its name
 const BESIDE = 22 // and to the side
 const LETTER = 6.5 // how wide a letter is
+const NARROW = 500 // pixels: a phone's drawing
 const LATER = 3000 // milliseconds until one out of sight is redrawn
 
 const load = (address) => {
@@ -32,6 +33,15 @@ const makeHost = (parent) => {
   return host
 }
 
+// On a phone an axis has no room for "percentage points".
+const abbreviate = (layout) => {
+  const change = ([name, part]) => {
+    const text = /^[xy]axis/.test(name) && part.title?.text?.replace("percentage points", "pp")
+    return [name, text ? { ...part, title: { ...part.title, text } } : part]
+  }
+  return Object.fromEntries(Object.entries(layout).map(change))
+}
+
 const draw = (plotly, host) => {
   if (!host.isConnected || host.wanted === undefined) return
   if (host._dragging) return setTimeout(() => draw(plotly, host), 150)
@@ -51,10 +61,11 @@ const draw = (plotly, host) => {
   const axes = Object.entries(figure.layout).filter(([name]) => name.startsWith("xaxis"))
   host.whole = Object.fromEntries(axes.map(([name, axis]) => [name, `${axis.range}`])) // Plotly overwrites the figure's own
   const annotations = placeNames(host)
-  const layout = { ...figure.layout, annotations, width: host.clientWidth || undefined, autosize: false }
+  const own = host.clientWidth < NARROW ? abbreviate(figure.layout) : figure.layout
+  const layout = { ...own, annotations, width: host.clientWidth || undefined, autosize: false }
   plotly.react(host, figure.data, layout, config).then(() => {
     listen(host)
-    unclutter(host)
+    fitNames(host)
   })
 }
 
@@ -102,6 +113,27 @@ const follow = (host, note) => {
   const isLeft = across.l2p(last[0]) > across._length / 2 // of the end: where there is more room
   const side = isLeft ? { ax: -BESIDE, xanchor: "right" } : { ax: BESIDE, xanchor: "left" }
   return { ...note, ...side, x: last[0], y: last[1], at: up.l2p(last[1]) }
+}
+
+// On a narrow screen a point's name may run out of the panel, over the axis: then it stands on the point's other side.
+const turn = (host, note) => {
+  const across = host._fullLayout[`${note.xref}`.replace(/^x/, "xaxis")]
+  if (!note.showarrow || note.name === "line" || !across?.l2p) return note
+  const wide = LETTER * note.text.replace(/<[^>]*>/g, "").length
+  const fits = (ax, side) => {
+    const from = across.l2p(note.x) + ax
+    return side === "right" ? from >= wide : from + wide <= across._length
+  }
+  const other = note.xanchor === "right" ? "left" : "right"
+  return fits(note.ax, note.xanchor) || !fits(-note.ax, other) ? note : { ...note, ax: -note.ax, xanchor: other }
+}
+
+const fitNames = (host) => {
+  const notes = host.layout.annotations ?? []
+  const turned = notes.map((note) => turn(host, note))
+  const isTurned = turned.some((note, place) => note !== notes[place])
+  const done = isTurned ? window.Plotly.relayout(host, { annotations: turned }) : Promise.resolve()
+  return done.then(() => unclutter(host))
 }
 
 // On a narrow screen names that are clear of each other elsewhere may meet: then the later one gives way.
@@ -171,7 +203,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     host.watcher = new ResizeObserver(() => {
       const width = host.clientWidth
       if (width && host._fullLayout && Math.abs(width - host._fullLayout.width) > 1)
-        plotly.relayout(host, { width }).then(() => unclutter(host))
+        plotly.relayout(host, { width }).then(() => fitNames(host))
     })
     host.watcher.observe(host)
     host.sight = new IntersectionObserver(([{ isIntersecting }]) => {

@@ -103,12 +103,15 @@ def show_figure(
         offer_downloads(figure, key)
 
 
-def show_origin(data: Mapping[str, Any]) -> None:
-    """Say whose numbers the figures below are, of a config's `data`: that everybody has them, or that they are raw."""
-    if is_published(data):
-        st.caption(plain(say_public([data])))
-    else:
+def show_origin(data: Mapping[str, Any], *, told: bool = False) -> None:
+    """Say whose numbers the figures below are, of a config's `data`: that everybody has them, or that they are raw.
+
+    `told`: a headline says already that everybody has them.
+    """
+    if not is_published(data):
         mark_raw()
+    elif not told:
+        st.caption(plain(say_public([data])))
 
 
 def mark_raw() -> None:

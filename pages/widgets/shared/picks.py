@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fairpriv_core.report.tables import TableRow
-from pages.widgets.shared.run_table import MOST_CHOSEN, Varied, name_row, name_rows
+from pages.widgets.shared.run_table import MOST_CHOSEN, name_row, name_rows
 from pages.widgets.shared.sentences import plain
 from pages.widgets.shared.state import choose, keep, mount_several, value
 
@@ -51,11 +51,11 @@ def settle(name: str, rows: Sequence[TableRow]) -> tuple[str, ...]:
     return tuple(key for key in settled if key not in first)
 
 
-def choose_runs(rows: Sequence[TableRow], shown: Sequence[TableRow], varied: Varied) -> list[TableRow]:
+def choose_runs(rows: Sequence[TableRow], shown: Sequence[TableRow]) -> list[TableRow]:
     """Draw the choice as a list and return its rows; each is named by the key of its first run."""
     by_key = {row.keys[0]: row for row in rows}
     listed = list(dict.fromkeys([*(row.keys[0] for row in shown), *value("runs")]))
-    names = name_rows([by_key[key] for key in listed], varied)
+    names = name_rows([by_key[key] for key in listed])
     picked = st.multiselect(
         "Runs to compare",
         listed,

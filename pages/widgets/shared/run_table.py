@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -92,19 +91,16 @@ def name_row(row: TableRow, varied: Mapping[str, Any] | None = None) -> str:
     return f"{called}{method_style(row.method).title}{budget}{settings} · {asked} · {seeds}"
 
 
-def name_rows(rows: Sequence[TableRow], varied: Varied | None = None) -> dict[str, str]:
-    """Return what a list shows of each row, by its first key; `varied` as for `name_row`.
+def name_rows(rows: Sequence[TableRow]) -> dict[str, str]:
+    """Return what a list shows of each row, by its first key.
 
     Of rows that are called the same the settings that differ are told, and then their keys.
     """
-    told = varied or {}
-    names = {row.keys[0]: name_row(row, told.get(row.keys[0])) for row in rows}
-    count = Counter(names.values())
-    same = varied_settings(row for row in rows if count[names[row.keys[0]]] > 1)
+    called: dict[str, list[TableRow]] = {}
     for row in rows:
-        if row.keys[0] in same:
-            names[row.keys[0]] = name_row(row, {**told.get(row.keys[0], {}), **same[row.keys[0]]})
-    return tell_apart(names)
+        called.setdefault(name_row(row), []).append(row)
+    varied = {key: settings for same in called.values() for key, settings in varied_settings(same).items()}
+    return tell_apart({row.keys[0]: name_row(row, varied[row.keys[0]]) for row in rows})
 
 
 def name_short(row: TableRow, varied: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ _HELP = (
 )
 _POLL_SECONDS = 1.0
 _QUEUE_PATIENCE = 8.0
-_SILENT_SECONDS = 5.0  # before that it is not known how fast it goes
+_SILENT_SECONDS, _SILENT_SHARE = 5.0, 0.1  # before that, and that share of the runs, it is not known how fast it goes
 _REASONS = 3
 _WAITING = ("queued", "running")
 _ENDED = ("finished", "failed", "cancelled")
@@ -275,7 +275,7 @@ def _say_left(sweep: _Sweep, state: _State, total: int) -> str:
     spent, gained = time.monotonic() - begun, state.made - at_first
     if not gained and not state.counts.get("running") and spent > _QUEUE_PATIENCE:
         return ". No worker has taken them yet: others may be ahead"
-    if gained <= 0 or spent < _SILENT_SECONDS:
+    if gained < max(2, _SILENT_SHARE * total) or spent < _SILENT_SECONDS:
         return ""
     return f"; about {say_seconds(spent * (total - state.made) / gained)} left"
 

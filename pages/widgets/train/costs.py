@@ -10,7 +10,7 @@ import streamlit as st
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.networks import count_known
 from fairpriv_core.ledger.launch import Effect, foresee_launch
-from fairpriv_core.methods.cell_counts import chance_of_refusal
+from fairpriv_core.methods.cell_counts import best_chance, chance_of_refusal
 from fairpriv_core.methods.fields import GROUP_NEEDED
 from fairpriv_core.privacy import explain
 from fairpriv_core.privacy.ledger import LedgerEntry
@@ -31,6 +31,7 @@ from pages.widgets.shared.sentences import attempt, plain
 from pages.widgets.train.plan import Plan
 
 _UNLIKELY = 0.005  # a chance that is not worth a warning
+_HOPELESS = 0.5  # a chance at best that is not worth the ε of a run
 
 
 def show_costs(config: RunConfig, plan: Plan, *, levels: bool) -> None:
@@ -97,11 +98,24 @@ def warn_of_noise(config: RunConfig, plan: Plan) -> bool:
     return little is not None
 
 
-def warn_of_small_cells(config: RunConfig, plan: Plan) -> None:
-    """Warn where noise may take a group's count below what training needs, which ends the run after it was spent."""
-    deviation = plan.method.count_deviation()
+def warn_of_small_cells(config: RunConfig, plan: Plan) -> bool:
+    """Warn where noise may take a group's count below what training needs, which ends the run after it was spent.
+
+    Return whether public numbers alone show that it will.
+    """
+    deviation, count = plan.method.count_deviation(), len(plan.cells)
     if not plan.cells or deviation <= 0:
-        return
+        return False
+    if best_chance(plan.n_train, count, deviation) < _HOPELESS:
+        st.warning(
+            plain(
+                f"{plan.n_train:,} training rows are too few for {count} counts, which get noise of about "
+                f"{deviation:,.0f} each. Even if all were equally large, most runs would stop at the counts, whose ε "
+                "is then spent. Put groups together on Data, or choose a larger ε."
+            ),
+            icon=":material/groups:",
+        )
+        return True
     name, size = min(plan.cells.items(), key=lambda cell: cell[1])
     chance = 1.0 - math.prod(1.0 - chance_of_refusal(each, deviation) for each in plan.cells.values())
     if chance >= _UNLIKELY:
@@ -115,6 +129,7 @@ def warn_of_small_cells(config: RunConfig, plan: Plan) -> None:
             ),
             icon=":material/groups:",
         )
+    return False
 
 
 def warn_of_delta(config: RunConfig, plan: Plan) -> None:

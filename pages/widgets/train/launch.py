@@ -76,11 +76,10 @@ def show_plan(raw: Mapping[str, Any], dataset: Dataset, slots: Mapping[str, Any]
         _say_closed(store, config)
     say_what_predicting_needs(plan)
     warn_of_idling(plan)
-    warn_of_small_cells(config, plan)
-    noisy = warn_of_noise(config, plan)
-    if noisy and not expert:
+    hopeless = any([warn_of_small_cells(config, plan), warn_of_noise(config, plan)]) and not expert
+    if hopeless:
         st.caption("Launch is off for these settings. Expert mode launches them all the same.")
-    known = store is not None and offer_launch(store, config, plan, hopeless=noisy and not expert)
+    known = store is not None and offer_launch(store, config, plan, hopeless=hopeless)
     show_costs(config, plan, levels=expert)
     if store is not None:
         show_effect(store, config, plan, dataset, runs_already=known)
