@@ -29,6 +29,12 @@ READ_NAMES = """() => {
     const [low, high] = layout.xaxis.range
     return layout.annotations.filter(each => each.name === 'line' && each.x >= low && each.x <= high).length
 }"""
+#: on which sides of their lines' ends the names stand
+READ_SIDES = """() => {
+    const { layout } = document.querySelector('.st-key-run_groups .js-plotly-plot')
+    const names = layout.annotations.filter(each => each.name === 'line')
+    return [...new Set(names.map(each => each.xanchor === 'left' ? 'right' : 'left'))]
+}"""
 READ_BOX = """() => {
     const plot = document.querySelector('.st-key-run_groups .nsewdrag');
     plot.scrollIntoView({block: 'center'});
@@ -52,6 +58,16 @@ def zoom(tab: Page) -> list[float]:
             break
     found: list[float] = tab.evaluate(READ_RANGE)
     return found
+
+
+def watch_steps(tab: Page, count: int) -> None:
+    """Return when the page has shown `count` steps."""
+    steps = {read_step(tab)}
+    ends = time.monotonic() + 60
+    while len(steps) < count:
+        assert time.monotonic() < ends, f"the page has shown {len(steps)} steps in a minute"
+        tab.wait_for_timeout(300)
+        steps.add(read_step(tab))
 
 
 def test_from_data_to_a_live_run_and_its_brakes(tab: Page, site: Any) -> None:
@@ -90,13 +106,10 @@ def test_zoom_and_names_stay_through_ten_refreshes_and_the_histogram_shows_its_b
     keyed(tab, "run_gradient_norm", CHART).wait_for()
     expect(keyed(tab, "run_gradient_norm")).to_contain_text("clipped")
     expect(keyed(tab, "run_gradient_norm")).to_contain_text("C")
+    watch_steps(tab, 3)
+    assert tab.evaluate(READ_SIDES) == ["right"], "nobody has zoomed, so names stand where the lines end"
     zoomed = zoom(tab)
-    steps = {read_step(tab)}
-    ends = time.monotonic() + 60
-    while len(steps) < 11 and time.monotonic() < ends:
-        tab.wait_for_timeout(300)
-        steps.add(read_step(tab))
-    assert len(steps) >= 11
+    watch_steps(tab, 11)
     assert tab.evaluate(READ_RANGE) == zoomed
     assert tab.evaluate(READ_NAMES) == 2
     keyed(tab, "do_stop", "button").click()

@@ -58,9 +58,9 @@ const draw = (plotly, host) => {
   const config = { ...host.wanted.config, edits: { shapePosition: Boolean(host.drag) } }
   host.wanted = undefined
   host.figure = figure
-  const axes = Object.entries(figure.layout).filter(([name]) => name.startsWith("xaxis"))
+  const annotations = placeNames(host) // by what is drawn, where a person may have zoomed
+  const axes = Object.entries(figure.layout).filter(([name]) => /^[xy]axis/.test(name))
   host.whole = Object.fromEntries(axes.map(([name, axis]) => [name, `${axis.range}`])) // Plotly overwrites the figure's own
-  const annotations = placeNames(host)
   const own = host.clientWidth < NARROW ? abbreviate(figure.layout) : figure.layout
   const layout = { ...own, annotations, width: host.clientWidth || undefined, autosize: false }
   plotly.react(host, figure.data, layout, config).then(() => {
@@ -87,10 +87,11 @@ const placeNames = (host) => {
 const follow = (host, note) => {
   const [across, up] = [note.xref, note.yref].map((name) => host._fullLayout[name.replace(/^[xy]/, "$&axis")])
   if (!across || !up) return note // a panel that was not there before
+  const isWhole = (axis) => axis.autorange || `${axis.range}` === host.whole[axis._name]
+  if (isWhole(across) && isWhole(up)) return note // it moves with its line's end, where the axis makes room for it
   const holds = (axis, value) => value >= Math.min(...axis.range) && value <= Math.max(...axis.range)
   const room = across._length - across.l2p(note.x) - BESIDE
-  const whole = across.autorange || `${across.range}` === host.whole[across._name]
-  if (holds(across, note.x) && holds(up, note.y) && (whole || room > LETTER * note.text.length)) return note
+  if (holds(across, note.x) && holds(up, note.y) && (isWhole(across) || room > LETTER * note.text.length)) return note
   const isHere = ({ x, y, xaxis = "x", yaxis = "y" }) => x && y && xaxis === note.xref && yaxis === note.yref
   const drawn = host.figure.data.filter(isHere)
   const lines = drawn.map(({ x, y }) =>
