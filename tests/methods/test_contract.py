@@ -14,9 +14,11 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from fairpriv_core.audit import contract, observe
+from fairpriv_core.engine.networks import MLP
 from fairpriv_core.methods.base import Method, parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.methods.declaration import check_declaration
+from fairpriv_core.methods.fields import network_of
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.sums import sensitivity
 from tests.methods.examples.catalog import EXAMPLES, Make, cases, trains_network
@@ -39,11 +41,12 @@ def small_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _with_notions(cases: list[ParameterSet]) -> Iterator[ParameterSet]:
-    """Yield every case with every notion that it is to be tried with."""
+    """Yield every case with every notion that it is to be tried with; other networks than an mlp with one at first."""
     for case in cases:
         method, make = case.values
-        notions = contract.list_notions(method, make)
-        yield from (pytest.param(method, make, notion, id=f"{case.id}-{notion}") for notion in notions)
+        for place, notion in enumerate(contract.list_notions(method, make)):
+            marks = pytest.mark.long if place and network_of(method) != MLP else ()
+            yield pytest.param(method, make, notion, id=f"{case.id}-{notion}", marks=marks)
 
 
 def test_every_method_has_an_example() -> None:
