@@ -85,6 +85,23 @@ def reach(runs: Runs, quantity: Quantity, check: Reach) -> list[Mapping[str, Any
     return min(found, key=lambda item: item[0])[1] if found else []
 
 
+def list_reaching(runs: Runs, quantity: Quantity, check: Reach) -> list[list[Mapping[str, Any]]]:
+    """Return the runs of each setting that other seeds may make `reach` take; [] among them where none may reach it.
+
+    A setting may reach the level where its interval does not lie below it. No setting is taken whose mean of `quantity`
+    is above that of one which surely reaches the level.
+    """
+    found = [
+        (fold(own, check.level), mean, own)
+        for own in by_config(measure(runs, quantity)[1])
+        if (mean := fold(own, quantity.value).mean) is not None
+    ]
+    sure = [mean for level, mean, _ in found if level.low is not None and level.low >= check.at_least]
+    limit = min(sure, default=math.inf)
+    may = [own for level, mean, own in found if mean <= limit and (level.high or math.inf) >= check.at_least]
+    return may if sure else [*may, []]
+
+
 def _ratios(pairs: Sequence[tuple[float, float]]) -> list[float]:
     """Return numbers whose mean is the ratio of the means, and whose spread is how far single seeds move it."""
     below = _mean_of_second(pairs)

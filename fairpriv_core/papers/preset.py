@@ -177,6 +177,7 @@ class Reach:
 
     Settings are those of the quantity's runs, seeds apart, of which the mean of `level` is at least `at_least`, in
     shown units: "the violation at an accuracy of 83 %". Where one side has none, the other side has the better of it.
+    Which settings reach the level is itself known by seeds alone, so a verdict must hold for all that may.
     """
 
     one: Quantity

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from fairpriv_core.papers.differences import compare, list_differences, list_pairs, reach, used_by
+from fairpriv_core.papers.differences import compare, list_differences, list_pairs, list_reaching, reach, used_by
 from fairpriv_core.papers.paired import count_pairs_needed, find_p
 from fairpriv_core.papers.preset import (
     ACCURACY,
@@ -297,7 +297,21 @@ def _look_at_difference(check: Compare, case: str, runs: Runs) -> Finding:
 
 
 def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
-    one, other = reach(runs, check.one, check), reach(runs, check.other, check)
+    """Look at the two settings that are taken; open where one that other seeds may take says the opposite."""
+    sides = check.one, check.other
+    one, other = (reach(runs, side, check) for side in sides)
+    found = _look_at_settings(check, case, one, other)
+    may = [list_reaching(runs, side, check) for side in sides]
+    said = {_look_at_settings(check, case, first, second).status for first in may[0] for second in may[1]}
+    if found.status == "open" or not {"agrees", "differs"} <= said | {found.status}:
+        return found
+    waits = [count_seeds_needed(fold(own, check.level), check.at_least, math.inf) for own in (*may[0], *may[1]) if own]
+    needed = None if None in waits else max(each for each in waits if each is not None)
+    words = f"{found.words}, and the opposite at a setting that other seeds may take"
+    return replace(found, status="open", words=words, seeds_needed=needed)
+
+
+def _look_at_settings(check: Reach, case: str, one: Runs, other: Runs) -> Finding:
     if one and other:
         found = compare(one, other, Compare(check.one, check.other, check.low, check.high, check.as_ratio))
         first, second = (measure(own, side)[0].mean for own, side in ((one, check.one), (other, check.other)))

@@ -194,6 +194,34 @@ def test_a_level_is_reached_by_the_fairest_setting_that_is_accurate_enough() -> 
     assert statuses(look(Reach(PF_LD, M, ACCURACY, 99.0, high=0.0), runs)) == ["open"]
 
 
+def reach_a_level(*, rival: float) -> Verdict:
+    """Return the verdict at 85 % where ours has a gap of 5 there, and a rival's fairer setting `rival` % accuracy.
+
+    The rival's other setting, of 87 %, has a gap of 9, its fairer one of 1.
+    """
+    return look(
+        Reach(PF_LD, M, ACCURACY, 85.0, high=0.0),
+        [
+            run
+            for seed, off in enumerate((-0.002, 0.0, 0.002))
+            for run in (
+                make_record("pf_ld", seed=seed, accuracy=0.87, gap=0.05 + off / 4, epsilon=1.0, clip_primal=1.0),
+                make_record("randomized_response", seed=seed, accuracy=0.87, gap=0.09, epsilon=1.0, iterations=1),
+                make_record("randomized_response", seed=seed, accuracy=rival / 100 + off, gap=0.01, iterations=2),
+            )
+        ],
+    )
+
+
+def test_a_case_is_open_where_a_setting_that_other_seeds_may_take_says_the_opposite() -> None:
+    assert statuses(reach_a_level(rival=80.0)) == ["agrees"] and statuses(reach_a_level(rival=86.0)) == ["differs"]
+    for rival in (84.8, 85.2):  # ± 0.5
+        found = reach_a_level(rival=rival)
+        assert statuses(found) == ["open"] and found.cases[0].on_average is (rival < 85)
+        assert "and the opposite at a setting that other seeds may take" in found.sentence
+        assert found.cases[0].seeds_needed == 7
+
+
 def test_every_seed_can_be_asked_for() -> None:
     runs = [make_record("none", seed=seed, accuracy=0.9, gap=gap) for seed, gap in enumerate((0.01, 0.02, 0.09))]
     mean = Compare(Quantity("N", GAP), 5.0, high=0.0)
