@@ -23,8 +23,8 @@ class Plain(NotPrivate, TrainsByRule):
 
     info: ClassVar[MethodInfo] = MethodInfo(
         name="none",
-        title="Plain",
-        style=Style("grey", "dot", "circle", legend="No privacy, no fairness"),
+        title="No privacy, no fairness",
+        style=Style("grey", "dot", "circle"),
         summary="Trains for accuracy alone: no privacy, no fairness.",
         citation="reference without privacy or fairness (N and CLF in Tran, Fioretto and Van Hentenryck, 2021)",
         threat_model=None,

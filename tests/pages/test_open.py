@@ -102,4 +102,4 @@ def test_several_budgets_are_listed_and_many_have_ends() -> None:
     many = [ask(name, budget) for name in ("pf_ld", "dp_sgd") for budget in (0.5, 1.0, 3.0, 9.0)]
     told = tell_shown([*many, ask("none", None), ask("pf_ld", 1.0, 1e-6)])
     assert told["ε"] == "none, 0.500 to 9.00 (δ = 1 in 1,000,000 or 1 in 100,000, proved)"
-    assert told["method"] == "PF-LD, DP-SGD, Plain" and told["protects"].count("each person") == 2
+    assert told["method"] == "PF-LD; DP-SGD; No privacy, no fairness" and told["protects"].count("each person") == 2

@@ -138,7 +138,7 @@ def _say_accounted(variants: Collection[str]) -> str:
 
 def _list_few(texts: Sequence[str]) -> str:
     more = len(texts) - _FEW
-    return ", ".join(texts[:_FEW]) + (f" and {more} more" if more > 0 else "")
+    return "; ".join(texts[:_FEW]) + (f" and {more} more" if more > 0 else "")
 
 
 def _tell_choice() -> dict[str, str]:
