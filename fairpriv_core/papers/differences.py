@@ -98,7 +98,7 @@ def list_reaching(runs: Runs, quantity: Quantity, check: Reach) -> list[list[Map
     ]
     sure = [mean for level, mean, _ in found if level.low is not None and level.low >= check.at_least]
     limit = min(sure, default=math.inf)
-    may = [own for level, mean, own in found if mean <= limit and (level.high or math.inf) >= check.at_least]
+    may = [own for level, mean, own in found if mean <= limit and (level.high is None or level.high >= check.at_least)]
     return may if sure else [*may, []]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,29 @@ def test_the_strip_tells_of_the_runs_that_a_page_shows(with_runs: Path) -> None:
     assert "shown here: data **Synthetic" in told and "Adult" not in told
     assert "notion **Demographic parity** " in told and "ε **none, 1.00" in told and "PF-LD" in told
     assert "protects **the sensitive attribute of each person**" in told
+
+
+def test_the_strip_states_no_epsilon_that_is_not_proved_any_more(
+    with_runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a run that was chosen by raw numbers."""
+
+    def draw() -> None:
+        from pages.widgets.app.strip import hold_strip, show_strip
+        from pages.widgets.shared.state import enter
+
+        enter("run")
+        show_strip("Run", *hold_strip())
+
+    row = next(row for row in open_store().rows() if row.config["method"]["name"] == "pf_ld")
+    said = {}
+    for epsilon in (row.epsilon, None):
+        monkeypatch.setattr("pages.widgets.app.strip.find_row", lambda key, held=epsilon: replace(row, epsilon=held))
+        page = AppTest.from_function(draw)
+        page.query_params["run"] = row.key
+        [said[epsilon]] = [item.value.replace("\\", "") for item in page.run().markdown if "data" in item.value]
+    assert "ε **1.00 (δ = 1 in 100,000, proved)**" in said[row.epsilon]
+    assert "ε **none is proved**" in said[None]
 
 
 def test_the_strip_tells_of_what_trade_offs_shows_and_else_of_the_next_run(with_runs: Path) -> None:

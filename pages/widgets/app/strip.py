@@ -61,7 +61,7 @@ def show_strip(page: str, left: DeltaGenerator, right: DeltaGenerator) -> None:
     elif shown:
         about, parts = "shown here: ", tell_shown(shown)
     elif row is not None and page in ("Run", "Audit"):
-        about, parts = "", _tell_run(row.config, row.epsilon)
+        about, parts = "", _tell_run(*_ask(row.config, row.epsilon, ended=row.ended))
     else:  # what the other pages show is not what is chosen
         about, parts = "" if page in ("Data", "Train", "Run", "Audit") else "next run: ", _tell_choice()
     line = about + " &nbsp;·&nbsp; ".join(f"{plain(name)} **{plain(text)}**" for name, text in parts.items())
@@ -97,10 +97,16 @@ def _find_shown(page: str) -> tuple[list[Asked], RunRow | None]:
     """Return what was asked of the runs that a page shows, each with its ε, and one of the runs."""
     if page in _OF_RUNS:
         found = [row for key in value("runs") if (row := find_row(key))]
-        return [(row.config, row.epsilon) for row in found], found[0] if found else None
+        return [_ask(row.config, row.epsilon, ended=row.ended) for row in found], found[0] if found else None
     alike = {(row.method, row.variant, row.epsilon, row.delta): row for row in get_shown()}
-    asked: list[Asked] = [(json.loads(row.setting), row.epsilon) for row in alike.values()]
+    asked = [_ask(json.loads(row.setting), row.epsilon, ended=True) for row in alike.values()]
     return asked, find_row(get_shown()[0].keys[0]) if asked else None
+
+
+def _ask(config: Mapping[str, Any], spent: float | None, *, ended: bool) -> Asked:
+    """Return what was asked of a run, without its ε where none is proved any more, as after a choice by raw numbers."""
+    unproved = ended and spent is None and _find_accounting(config["method"]) == "proved"
+    return ({**config, "epsilon": None}, None) if unproved else (config, spent)
 
 
 def tell_shown(asked: Sequence[Asked]) -> dict[str, str]:
@@ -181,12 +187,12 @@ def _describe(
 ) -> dict[str, str]:
     info = methods()[method["name"]].info
     title = notions()[notion].title if notion in notions() else notion
-    private = info.threat_model is not None and epsilon is not None
     accounted = _say_accounted({_find_accounting(method)})
+    budget = "none is proved" if epsilon is None else f"{epsilon_text(epsilon)} (δ = {delta_text(delta)}, {accounted})"
     return {
         "data": describe_reference(data),
         "notion": title if info.pursues_notion else f"{title}{_MEASURED}",
         "method": info.title,
-        "ε": f"{epsilon_text(epsilon)} (δ = {delta_text(delta)}, {accounted})" if private else "none",
+        "ε": "none" if info.threat_model is None else budget,
         "protects": protected(info.threat_model, name_unit_of(data)),
     }

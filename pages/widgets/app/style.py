@@ -1,8 +1,7 @@
 """What the theme's settings cannot say: figures that line up, less empty space on top, captions and buttons to read.
 
-Why a file was refused stands beside it, not under the pointer alone.
-
-The ground of a shaded region lets the pointer through to the points on it.
+The ground of a shaded region lets the pointer through to the points on it. Why a file was refused stands beside it, and
+not under the pointer alone.
 """
 
 from __future__ import annotations
