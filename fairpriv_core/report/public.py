@@ -12,7 +12,7 @@ from fairpriv_core.records.source import is_published
 from fairpriv_core.report.document import Document, Part, Table
 from fairpriv_core.report.figure import FigureData
 
-_OWN = " On your own data such numbers are raw: ε does not cover them."
+_OWN = " On your own data no ε covers such numbers."
 
 
 def as_public(figure: FigureData, data: Iterable[Mapping[str, Any]], *, tell: bool = True) -> FigureData:

@@ -58,6 +58,7 @@ def test_an_unprepared_file_is_trained_by_two_clicks(name: str, tab: Page, site:
     keyed(tab, "data_train", "button").click()
     tab.wait_for_url("**/train*")
     expect(keyed(tab, "launch", "button")).to_be_enabled(timeout=PATIENCE)
+    assert tab.locator("[data-testid=stMain]").evaluate("each => each.scrollTop") == 0, "another page begins at its top"
     snap(tab, f"{name}_train")
     keyed(tab, "launch", "button").click()
     wait_for_state(tab, "finished", 300)  # of a million rows, on a machine that does other things too

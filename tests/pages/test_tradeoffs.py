@@ -48,7 +48,7 @@ def test_the_frontier_stands_with_its_claim_and_its_caveat(with_runs: Path, open
     titles = " ".join(note["text"] for note in chart["figure"]["layout"]["annotations"])
     assert "Attribute · proved · δ = 1 in 100,000" in titles
     assert "PF-LD, ε = 1" in chart["alt"]
-    assert any("Synthetic is public. On your own data such numbers are raw" in each.value for each in page.caption)
+    assert any("Synthetic is public. On your own data no ε covers such numbers" in each.value for each in page.caption)
     assert chart["pick"] and [trace["customdata"] for trace in chart["figure"]["data"] if "customdata" in trace]
 
 
