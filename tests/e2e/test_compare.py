@@ -37,7 +37,9 @@ def click_row(tab: Page, row: int) -> None:
 
 def read_column(tab: Page, column: str) -> list[str]:
     """Return what a column of the run table says, as a screen reader has it."""
-    heads = keyed(tab, TABLE).locator("canvas [role=columnheader]").all_text_contents()
+    head = keyed(tab, TABLE).locator("canvas [role=columnheader]")
+    head.first.wait_for(state="attached")
+    heads = head.all_text_contents()
     cells = keyed(tab, TABLE).locator("canvas [role=gridcell]").all_text_contents()
     return cells[heads.index(column) :: len(heads)]
 

@@ -33,7 +33,7 @@ _RULES = """
 .stApp [data-tag], .stApp [data-tag] * { color: %(ink)s; }
 .stApp [data-testid="stBottomBlockContainer"] { padding-top: 0.75rem; padding-bottom: 0.75rem; }
 .fairpriv-plot .shapelayer path[style*="stroke-width: 0px"] { pointer-events: none !important; }
-.stElementContainer.st-key-top { position: absolute; }
+.stElementContainer.st-key-top { position: absolute; width: 1px; overflow: hidden; }
 .st-key-strip { min-height: 2.75rem; }
 .stElementContainer:is(%(labelled)s) { min-height: 4.25rem; }
 .stElementContainer:is(%(buttons)s) { min-height: 3.75rem; }

@@ -154,7 +154,6 @@ def _describe_columns() -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     half = "Half the 95 % interval of the mean over seeds, in percentage points; empty for one seed"
     return {
-        "method": text(width=150),
         "settings": text(help="What differs between runs of one method, beside data, notion and ε", width="medium"),
         "ε": number(help="The budget asked for; on another run's release what that release cost"),
         "δ": number(format="%.0e", help="The chance that ε fails"),
