@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import stdev
 from typing import Any, Literal
 
 from scipy.special import fdtri
 
-from fairpriv_core.papers.preset import Compare, Quantity, Reach, Value
+from fairpriv_core.papers.preset import Compare, Quantity, Value
 from fairpriv_core.papers.values import Runs, by_config, fold, has_interval, measure, shown
 from fairpriv_core.stats import Mean, mean_interval
 
@@ -75,30 +76,38 @@ def used_by(runs: Runs, check: Compare) -> list[Mapping[str, Any]]:
     return [*measure(runs, check.one)[1], *other]
 
 
-def reach(runs: Runs, quantity: Quantity, check: Reach) -> list[Mapping[str, Any]]:
-    """Return the runs of the setting with the smallest mean of `quantity` among those that reach the check's level."""
-    found = []
-    for own in by_config(measure(runs, quantity)[1]):
-        level, mean = fold(own, check.level).mean, fold(own, quantity.value).mean
-        if level is not None and mean is not None and level >= check.at_least:
-            found.append((mean, own))
-    return min(found, key=lambda item: item[0])[1] if found else []
+@dataclass(frozen=True)
+class SettingRuns:
+    """The runs of one setting, with the mean and interval of a level, and the mean of what is to be small."""
+
+    level: Mean
+    mean: float
+    runs: list[Mapping[str, Any]]
 
 
-def list_reaching(runs: Runs, quantity: Quantity, check: Reach) -> list[list[Mapping[str, Any]]]:
+def list_settings(runs: Runs, quantity: Quantity, level: Value) -> list[SettingRuns]:
+    """Return the settings of a quantity's runs that have both numbers."""
+    each = by_config(measure(runs, quantity)[1])
+    found = [(fold(own, level), fold(own, quantity.value).mean, own) for own in each]
+    return [SettingRuns(at, mean, own) for at, mean, own in found if at.mean is not None and mean is not None]
+
+
+def reach(settings: Sequence[SettingRuns], least: float) -> list[Mapping[str, Any]]:
+    """Return the runs of the setting with the smallest mean of those whose level is at least `least`; [] for none."""
+    found = [one for one in settings if (one.level.mean or 0.0) >= least]
+    return min(found, key=lambda one: one.mean).runs if found else []
+
+
+def list_reaching(settings: Sequence[SettingRuns], least: float) -> list[list[Mapping[str, Any]]]:
     """Return the runs of each setting that other seeds may make `reach` take; [] among them where none may reach it.
 
-    A setting may reach the level where its interval does not lie below it. No setting is taken whose mean of `quantity`
-    is above that of one which surely reaches the level.
+    A setting may reach the level where its interval does not lie below it. None is taken whose mean is above that of
+    one which surely reaches the level.
     """
-    found = [
-        (fold(own, check.level), mean, own)
-        for own in by_config(measure(runs, quantity)[1])
-        if (mean := fold(own, quantity.value).mean) is not None
-    ]
-    sure = [mean for level, mean, _ in found if level.low is not None and level.low >= check.at_least]
+    sure = [one.mean for one in settings if one.level.low is not None and one.level.low >= least]
     limit = min(sure, default=math.inf)
-    may = [own for level, mean, own in found if mean <= limit and (level.high is None or level.high >= check.at_least)]
+    near = [one for one in settings if one.level.high is None or one.level.high >= least]
+    may = [one.runs for one in near if one.mean <= limit]
     return may if sure else [*may, []]
 
 

@@ -193,12 +193,15 @@ def by_setting(runs: Runs, along: Value) -> list[tuple[float | None, list[Json]]
 
 
 def by_config(runs: Runs) -> list[list[Json]]:
-    """Return the runs of each setting, which differ by seed alone."""
-    found: dict[str, list[Json]] = {}
+    """Return the runs of each setting, which differ by seed alone; committed results have a setting's number."""
+    found: dict[object, list[Json]] = {}
     for run in runs:
-        asked = {name: value for name, value in run["config"].items() if name != "seed"}
-        found.setdefault(json.dumps(asked, sort_keys=True), []).append(run)
+        found.setdefault(run["setting"] if "setting" in run else _name_setting(run["config"]), []).append(run)
     return list(found.values())
+
+
+def _name_setting(config: Json) -> str:
+    return json.dumps({name: value for name, value in config.items() if name != "seed"}, sort_keys=True)
 
 
 def list_paths(preset: Preset) -> list[str]:

@@ -13,9 +13,17 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
-from fairpriv_core.papers.differences import compare, list_differences, list_pairs, list_reaching, reach, used_by
+from fairpriv_core.papers.differences import (
+    compare,
+    list_differences,
+    list_pairs,
+    list_reaching,
+    list_settings,
+    reach,
+    used_by,
+)
 from fairpriv_core.papers.paired import count_pairs_needed, find_p
 from fairpriv_core.papers.preset import (
     ACCURACY,
@@ -298,11 +306,12 @@ def _look_at_difference(check: Compare, case: str, runs: Runs) -> Finding:
 
 def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
     """Look at the two settings that are taken; open where one that other seeds may take says the opposite."""
-    sides = check.one, check.other
-    one, other = (reach(runs, side, check) for side in sides)
+    sides = [list_settings(runs, side, check.level) for side in (check.one, check.other)]
+    one, other = (reach(settings, check.at_least) for settings in sides)
     found = _look_at_settings(check, case, one, other)
-    may = [list_reaching(runs, side, check) for side in sides]
-    said = {_look_at_settings(check, case, first, second).status for first in may[0] for second in may[1]}
+    may = [list_reaching(settings, check.at_least) for settings in sides]
+    pairs = [pair for pair in product(*may) if pair != (one, other)]
+    said = {_look_at_settings(check, case, *pair).status for pair in pairs}
     if found.status == "open" or not {"agrees", "differs"} <= said | {found.status}:
         return found
     waits = [count_seeds_needed(fold(own, check.level), check.at_least, math.inf) for own in (*may[0], *may[1]) if own]
