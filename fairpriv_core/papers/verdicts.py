@@ -305,7 +305,7 @@ def _look_at_difference(check: Compare, case: str, runs: Runs) -> Finding:
 
 
 def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
-    """Look at the two settings that are taken; open where one that other seeds may take says the opposite."""
+    """Look at the two settings that are taken; open where one that other seeds might pick says the opposite."""
     sides = [list_settings(runs, side, check.level) for side in (check.one, check.other)]
     one, other = (reach(settings, check.at_least) for settings in sides)
     found = _look_at_settings(check, case, one, other)
@@ -316,7 +316,7 @@ def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
         return found
     waits = [count_seeds_needed(fold(own, check.level), check.at_least, math.inf) for own in (*may[0], *may[1]) if own]
     needed = None if None in waits else max(each for each in waits if each is not None)
-    words = f"{found.words}, and the opposite at a setting that other seeds may take"
+    words = f"{found.words}, and the opposite at a setting that other seeds might pick"
     return replace(found, status="open", words=words, seeds_needed=needed)
 
 

@@ -34,11 +34,12 @@ _ONLY_CITED = (
     "build one from, and print no number of it."
 )
 _HOW = """Means over seeds with 95 % t intervals, on the test split. A case agrees where the whole interval lies within
-what is expected, differs where it lies outside, and is open where the seeds do not settle it. Where settings are taken
-at a level of accuracy, it is open too if one that other seeds may take says the opposite. Models that are less
-accurate than always giving the same answer test nothing. A printed number agrees where our whole interval is within its
-tolerance: half a point of an accuracy, a point of a gap, unless a line says another. What is said of our proved
-variants, which the paper does not have, is not counted. Numbers on groups are raw: no ε covers them.
+what is expected, differs where it lies outside, and is open where the seeds do not settle it. Some cases compare the
+fairest settings at a level of accuracy: they are open too where other seeds might pick a setting that says the
+opposite. Models that are less accurate than always giving the same answer test nothing. A printed number agrees where
+our whole interval is within its tolerance: half a point of an accuracy, a point of a gap, unless a line says another.
+What is said of our proved variants, which the paper does not have, is not counted. Numbers on groups are raw: no ε
+covers them.
 [{paper}.json]({paper}.json) has every number that a figure or table shows, with its interval, and the keys of the runs
 behind each sentence."""
 

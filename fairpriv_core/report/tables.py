@@ -10,7 +10,7 @@ from typing import Any
 
 from fairpriv_core.data.problem import ENCODINGS
 from fairpriv_core.records.source import name_unit
-from fairpriv_core.report.wording import ONE_SEED, protected
+from fairpriv_core.report.wording import ACCOUNTED, ONE_SEED, protected
 from fairpriv_core.stats import Mean, mean_interval
 from fairpriv_core.text import delta_text, epsilon_text
 
@@ -149,10 +149,10 @@ def say_claim(row: TableRow) -> str:
         return "no ε: its noise can be repeated"
     if row.threat_model is None:
         return "no ε: not private"
-    accounted = "as published, not proved" if row.variant == "published" else "proved"
-    delta = "" if row.delta is None else f"δ = {delta_text(row.delta)}, "
     if row.epsilon is None:
         return "no ε is proved"
+    accounted = ACCOUNTED[row.variant or "proved"]
+    delta = "" if row.delta is None else f"δ = {delta_text(row.delta)}, "
     protects = protected(row.threat_model, name_unit(row.asked))
     return f"ε = {epsilon_text(row.epsilon)} ({delta}{accounted}, protects {protects})"
 

@@ -109,6 +109,10 @@ def _name_column(text: str) -> str:
     return name.replace("_", " ") + cut
 
 
+#: how an ε was accounted, as it is said wherever one stands
+ACCOUNTED = {"proved": "proved", "published": "as published, not proved"}
+
+
 def share_text(found: Mapping[str, Any], name: str) -> str:
     """Return a share of a record's group or class in per cent, with its interval in brackets where it has one.
 

@@ -218,7 +218,7 @@ def test_a_case_is_open_where_a_setting_that_other_seeds_may_take_says_the_oppos
     for rival in (84.8, 85.2):  # ± 0.5
         found = reach_a_level(rival=rival)
         assert statuses(found) == ["open"] and found.cases[0].on_average is (rival < 85)
-        assert "and the opposite at a setting that other seeds may take" in found.sentence
+        assert "and the opposite at a setting that other seeds might pick" in found.sentence
         assert found.cases[0].seeds_needed == 7
 
 

@@ -13,7 +13,7 @@ from fairpriv_core.data.problem import DataSpec
 from fairpriv_core.errors import FairprivError
 from fairpriv_core.methods.catalog import DEFAULT_METHOD, methods, name_accounting_of
 from fairpriv_core.notions.catalog import notions
-from fairpriv_core.report.wording import protected
+from fairpriv_core.report.wording import ACCOUNTED, protected
 from fairpriv_core.store.rows import RunRow
 from fairpriv_core.text import delta_text, epsilon_text
 from pages.widgets.shared.access import find_row, find_store
@@ -29,7 +29,6 @@ _OF_RUNS = ("Compare", "Present", "Report")  # pages whose choice "runs" is what
 _FEW = 3
 Asked = tuple[Mapping[str, Any], float | None]  # a run's config, and its ε
 _MEASURED = " (measured)"  # of a method that pursues no notion
-_ACCOUNTED = {"proved": "proved", "published": "as published, not proved"}
 
 
 def _show_gauge_of(row: RunRow | None, reference: str) -> None:
@@ -139,7 +138,7 @@ def _find_accounting(method: Mapping[str, Any]) -> str:
 
 def _say_accounted(variants: Collection[str]) -> str:
     """Return how budgets were accounted, in the words that stand beside every ε."""
-    return " or ".join(words for name, words in _ACCOUNTED.items() if name in variants)
+    return " or ".join(words for name, words in ACCOUNTED.items() if name in variants)
 
 
 def _list_few(texts: Sequence[str]) -> str:

@@ -130,6 +130,7 @@ const turn = (host, note) => {
 }
 
 const fitNames = (host) => {
+  if (!host._fullLayout) return // the drawing was taken away meanwhile
   const notes = host.layout.annotations ?? []
   const turned = notes.map((note) => turn(host, note))
   const isTurned = turned.some((note, place) => note !== notes[place])
