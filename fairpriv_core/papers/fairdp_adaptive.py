@@ -6,23 +6,31 @@ what each panel of a figure shows are not in it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
 from fairpriv_core.papers import fairdp_adaptive_parts
 from fairpriv_core.papers.fairdp_adaptive_images import FIGURE_1A, FIGURE_1B, TABLE_1, TABLE_2
 from fairpriv_core.papers.fairdp_adaptive_parts import (
+    ADULT,
     DPSGD,
     DPSGD_F,
+    DUTCH,
     FAIRDP,
     FAIRDP_PROVED,
     FAIRDP_SET,
     OPT_Q,
     OPT_Q_SET,
     SGD,
+    Sweep,
+    digits_varied,
+    varied,
 )
 from fairpriv_core.papers.fairdp_adaptive_tables import TABLES
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
-    GAP,
     Claim,
     Compare,
     Mark,
@@ -113,19 +121,58 @@ FIGURE_3_DIGITS = _attacks(
 )
 
 
-_SERIES = (FAIRDP, FAIRDP_PROVED, DPSGD, OPT_Q, DPSGD_F)
-_DIGITS_SERIES = (FAIRDP_SET, FAIRDP_PROVED, DPSGD, OPT_Q_SET, DPSGD_F)
+@dataclass(frozen=True)
+class _Asked:
+    """Where Figures 4 to 6 are asked: ids end in `suffix`; `fairdp` is its line as published, `gap` is between whom.
+
+    `full` and `small` return the runs of a hyper-parameter at values, with seeds; `epochs` are those at whose ends runs
+    keep what they measure.
+    """
+
+    suffix: str
+    data: str
+    gap: str
+    fairdp: Part
+    methods: tuple[Part, ...]
+    epochs: tuple[int, ...]
+    full: Callable[[str, list[float], int], Sweep]
+    small: Callable[[str, list[float], int], Sweep]
+    sizes: tuple[str, str] = ("", "")
+
+
+_METHODS = (FAIRDP, FAIRDP_PROVED, DPSGD, OPT_Q, DPSGD_F)
+_EPOCHS = tuple(range(2, 21, 2))
+_ADULT, _DUTCH = (
+    _Asked(suffix, name, "men's and women's", FAIRDP, _METHODS, _EPOCHS, partial(varied, data), partial(varied, data))
+    for suffix, name, data in (("", "Adult", ADULT), ("_dutch", "Dutch", DUTCH))
+)
+_MNIST = _Asked(
+    "_mnist",
+    "unbalanced MNIST",
+    "the best and the worst digit's",
+    FAIRDP_SET,
+    (FAIRDP_SET, FAIRDP_PROVED, DPSGD, OPT_Q_SET, DPSGD_F),
+    (2, 4, 5, 7, 8, 10, 12, 13, 15, 16),
+    partial(digits_varied, whole=True),
+    partial(digits_varied, whole=False),
+    (", every method", ", without Opt-Q and DPSGD-F"),
+)
 _OURS = (
     "This is the paper's question asked on {data}, not its figure: the text says neither which data the panels show "
-    "(those of Dutch are in an appendix that it lacks), nor which values were tried, and draws training curves, which "
-    "runs of a sweep do not keep. Here are accuracy and the difference between {gap} at the end of training. Other "
-    "settings as in Table 1."
+    "(those of Dutch are in an appendix that it lacks), nor which values were tried, nor what the training curves are "
+    "of. Here are accuracy on the test rows and the difference between {gap}, at ten ends of epochs. Other settings as "
+    "in Table 1."
 )
 _NOT_PRINTED = "The paper prints no numbers for this figure: what is compared is what its text says of it."
 _PRIVACY = (
     "ε follows from σ, sampling rate and steps: it is the same at every learning rate, and differs with batch size and "
     "noise. An ε by the paper's accounting does not hold: clipping bounds are chosen from raw gradients, as the "
     "paper's footnote 1 says."
+)
+_EPOCH = Value("config/method/epochs", "Epoch")
+_CURVES = (
+    Value("training/accuracy/*", "Accuracy", "%", scale=100.0, mark=ACCURACY.mark),
+    Value("training/gap/*", "Fairness violation", "percentage points", scale=100.0),
 )
 
 
@@ -134,73 +181,56 @@ def _varies_less(fairdp: Part) -> Compare:
     return Compare(one, other, high=0.0)
 
 
-def _insensitive(fairdp: Part) -> Claim:
-    return Claim(
-        "FairDP is insensitive to variations in the hyper-parameters",
-        "Section 4.3",
-        _varies_less(fairdp),
-        reading="over the values its accuracy varies less than DPSGD's",
-        ours=_varies_less(FAIRDP_PROVED),
-    )
+def _effect(asked: _Asked, number: int, lines: tuple[str, str], values: tuple[list[float], list[float]]) -> Preset:
+    """Return Figure 4, 5 or 6 over a hyper-parameter: `lines` has its name and what its lines are called.
 
-
-def _effect(number: int, x: Value, values: tuple[list[float], list[float]], what: str) -> Preset:
-    """Return Figure 4, 5 or 6 on Adult, over a hyper-parameter with its values at full size and small."""
-    parameter = x.path.rpartition("/")[2]
-    full, small = values
+    `values` are those at full size and small.
+    """
+    (parameter, called), (full, small) = lines, values
+    what = parameter.replace("_primal", "").replace("_", " ")
+    tried = [
+        Part(f"{called} {value:g}", {f"config/method/{parameter}": value}, variation=place)
+        for place, value in enumerate(sorted({*full, *small}))
+    ]
     return Preset(
-        id=f"fairdp_adaptive.figure{number}",
-        title=f"Figure {number}: the effect of {what} (on Adult, ours)",
-        shows=f"How sensitive the private methods are to {what}.",
-        settings=_OURS.format(data="Adult", gap="men's and women's"),
-        full=Version((fairdp_adaptive_parts.varied(parameter, full, 10),), "10 seeds, more values"),
+        id=f"fairdp_adaptive.figure{number}{asked.suffix}",
+        title=f"Figure {number}: the effect of {what} (on {asked.data}, ours)",
+        shows=f"How sensitive training by the private methods is to {what}.",
+        settings=_OURS.format(data=asked.data, gap=asked.gap),
+        full=Version((asked.full(parameter, full, 10),), f"10 seeds, more values{asked.sizes[0]}"),
         small=Version(
-            (fairdp_adaptive_parts.varied(parameter, small, 3),),
-            f"3 seeds, {len(small)} values in place of {len(full)}",
+            (asked.small(parameter, small, 3),),
+            f"3 seeds, {len(small)} values in place of {len(full)}{asked.sizes[1]}",
         ),
-        drawing=Plot("line", x, (ACCURACY, GAP), _SERIES),
+        drawing=Plot("curve", _EPOCH, _CURVES, tuple(tried), asked.methods, steps=asked.epochs),
         not_printed=_NOT_PRINTED,
-        claims=(_insensitive(FAIRDP),),
+        claims=(
+            Claim(
+                "FairDP is insensitive to variations in the hyper-parameters",
+                "Section 4.3",
+                _varies_less(asked.fairdp),
+                reading="over the values its accuracy varies less than DPSGD's",
+                ours=_varies_less(FAIRDP_PROVED),
+            ),
+        ),
         privacy=_PRIVACY,
+        measured="training",
     )
 
 
-def _effect_on_digits(number: int, x: Value, values: tuple[list[float], list[float]], what: str) -> Preset:
-    """Return Figure 4, 5 or 6 on unbalanced MNIST, as `_effect`."""
-    parameter = x.path.rpartition("/")[2]
-    full, small = values
-    return Preset(
-        id=f"fairdp_adaptive.figure{number}_mnist",
-        title=f"Figure {number}: the effect of {what} (on unbalanced MNIST, ours)",
-        shows=f"How sensitive the private methods are to {what}.",
-        settings=_OURS.format(data="unbalanced MNIST", gap="the best and the worst digit's"),
-        full=Version(
-            (fairdp_adaptive_parts.digits_varied(parameter, full, 10, whole=True),),
-            "10 seeds, more values, every method",
-        ),
-        small=Version(
-            (fairdp_adaptive_parts.digits_varied(parameter, small, 3, whole=False),),
-            f"3 seeds, {len(small)} values in place of {len(full)}, without Opt-Q and DPSGD-F",
-        ),
-        drawing=Plot("line", x, (ACCURACY, GAP), _DIGITS_SERIES),
-        not_printed=_NOT_PRINTED,
-        claims=(_insensitive(FAIRDP_SET),),
-        privacy=_PRIVACY,
-    )
-
-
-_RATE = Value("config/method/learning_rate", "Learning rate", log=True)
-_BATCH = Value("config/method/batch_size", "Batch size", log=True)
-_NOISE = Value("config/method/noise_primal", "Noise multiplier σ", log=True)
+_RATE, _BATCH, _NOISE = ("learning_rate", "rate"), ("batch_size", "batch"), ("noise_primal", "σ")
+_BATCHES: tuple[list[float], list[float]] = ([64, 128, 256, 512, 1024], [128, 256, 1024])
+_NOISES = ([0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0], [0.5, 1.0, 2.0, 4.0])
 EFFECTS = (
-    _effect(
-        4, _RATE, ([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2], [0.001, 0.005, 0.02, 0.1]), "the learning rate"
-    ),
-    _effect(5, _BATCH, ([64, 128, 256, 512, 1024], [128, 256, 1024]), "the batch size"),
-    _effect(6, _NOISE, ([0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0], [0.5, 1.0, 2.0, 4.0]), "noise"),
-    _effect_on_digits(4, _RATE, ([0.02, 0.05, 0.1, 0.2, 0.5, 1.0], [0.02, 0.1, 0.5]), "the learning rate"),
-    _effect_on_digits(5, _BATCH, ([64, 128, 256, 512], [128, 256, 512]), "the batch size"),
-    _effect_on_digits(6, _NOISE, ([0.5, 1.0, 2.0, 4.0], [0.5, 1.0, 2.0]), "noise"),
+    _effect(_ADULT, 4, _RATE, ([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2], [0.001, 0.005, 0.02, 0.1])),
+    _effect(_ADULT, 5, _BATCH, _BATCHES),
+    _effect(_ADULT, 6, _NOISE, _NOISES),
+    _effect(_DUTCH, 4, _RATE, ([0.003, 0.01, 0.03, 0.05, 0.1, 0.2, 0.5], [0.003, 0.01, 0.03, 0.1])),
+    _effect(_DUTCH, 5, _BATCH, _BATCHES),
+    _effect(_DUTCH, 6, _NOISE, _NOISES),
+    _effect(_MNIST, 4, _RATE, ([0.02, 0.05, 0.1, 0.2, 0.5, 1.0], [0.02, 0.1, 0.5])),
+    _effect(_MNIST, 5, _BATCH, ([64, 128, 256, 512], [128, 256, 512])),
+    _effect(_MNIST, 6, _NOISE, ([0.5, 1.0, 2.0, 4.0], [0.5, 1.0, 2.0])),
 )
 
 PAPER = Paper(

@@ -186,11 +186,12 @@ def attacked(seeds: int) -> Sweep:
     return _sweep(ADULT, [{"name": "none", **_TABLE}, *rivals(), *fairdp("class")], seeds)
 
 
-def varied(parameter: str, values: list[float], seeds: int) -> Sweep:
-    """Return the sweep of Figures 4 to 6 on Adult: every private method at each value of one hyper-parameter."""
-    settings: list[dict[str, Any]] = [{parameter: value} for value in values]
+def varied(data: dict[str, Any], parameter: str, values: list[float], seeds: int) -> Sweep:
+    """Return the sweep of Figures 4 to 6 on a table: every private method at each value of one hyper-parameter."""
+    own = {"learning_rate": _DUTCH_RATE} if data is DUTCH else {}
+    settings: list[dict[str, Any]] = [{**own, parameter: value} for value in values]
     methods = [method for each in settings for method in (*rivals(**each), *fairdp("class", **each))]
-    return _sweep(ADULT, methods, seeds)
+    return _sweep(data, methods, seeds)
 
 
 def _sweep(data: dict[str, Any], methods: list[Method], seeds: int) -> Sweep:

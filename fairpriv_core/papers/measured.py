@@ -1,9 +1,9 @@
-"""What is measured at finished models beside their metrics, for the papers' figures: for the analyst.
+"""What is measured of finished runs beside their metrics, for the papers' figures: for the analyst.
 
-Measured on the training rows, raw: a function of people's records and groups that no epsilon covers. How well four
-attackers tell training rows from test rows (FairDP-A, Figure 3); how many rows of each group have a gradient that a
-run's bound clips (PF-LD, Figure 4); how far its clipped and noised releases lie from the true ones (PF-LD, eq. 12 and
-13); the bias and variance term of DP-SGD (FairDP-A, eq. 4).
+Raw: a function of people's records and groups that no epsilon covers. On the training rows: how well four attackers
+tell them from test rows (FairDP-A, Figure 3); how many of each group have a gradient that a run's bound clips (PF-LD,
+Figure 4); how far its clipped and noised releases lie from the true ones (PF-LD, eq. 12 and 13); the bias and variance
+term of DP-SGD (FairDP-A, eq. 4). On the test rows: how it trained (FairDP-A, Figures 4 to 6).
 """
 
 from __future__ import annotations
@@ -99,6 +99,20 @@ def measure_errors(store: RunStore, key: str, datasets: DatasetCache) -> dict[st
     )
 
 
+def read_training(store: RunStore, key: str, _datasets: DatasetCache) -> dict[str, dict[str, float | None]]:
+    """Return the accuracy and the gap of a run's notion, in [0, 1], at the ends of epochs, by their numbers as text.
+
+    They are what the run stored while it trained: of one that trained with others after ten parts of its epochs.
+    """
+    row = store.row(key)
+    names = {"test/accuracy": "accuracy", f"test/{row.config['notion']}_gap": "gap"}
+    found: dict[str, dict[str, float | None]] = {name: {} for name in names.values()}
+    for step, name, value in store.curves(key, names.__contains__):
+        epoch = round(step * row.config["method"]["epochs"] / (row.steps or 1))
+        found[names[name]][str(epoch)] = value
+    return found
+
+
 _LIPSCHITZ = 1.0  # the paper's L
 _CHUNK = 2048
 
@@ -142,4 +156,5 @@ MEASURES: Mapping[str, Callable[[RunStore, str, DatasetCache], Numbers]] = {
     "clipped": measure_clipped,
     "errors": measure_errors,
     "membership": measure_membership,
+    "training": read_training,
 }

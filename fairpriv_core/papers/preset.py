@@ -16,13 +16,14 @@ from fairpriv_core.errors import BadInput
 
 Where = Mapping[str, Any]  # path -> the value that a record has there, or a tuple of those that it may have
 Json = Mapping[str, Any]
-Measure = Literal["", "bias_variance", "clipped", "errors", "membership"]
-#: what a worker finds out of finished models beside their metrics, in words
+Measure = Literal["", "bias_variance", "clipped", "errors", "membership", "training"]
+#: what a worker finds out of finished runs beside their metrics, in words
 MEASURES: Mapping[Measure, str] = {
     "bias_variance": "the bias and variance term τ of each run's gradients",
     "clipped": "how many gradients of each group are above C_p",
     "errors": "how far a step's releases lie from the true ones, and the bounds on it",
     "membership": "how well four attackers tell who was trained on",
+    "training": "how accurate and how fair each run was while it trained",
 }
 
 
@@ -74,23 +75,26 @@ class Plot:
 
     Attributes:
         kind: "line": `rows` over the setting `x`, means over seeds with bands, runs without that setting as level
-            lines; "points": means of `rows` over means of the number `x`, joined in the order of `along`; "bar": the
-            columns are categories and the series stand beside each other.
+            lines; "curve": means over training, `x` its title, at the epochs `steps`; the columns are methods, whose
+            series differ in a setting; "points": means of `rows` over means of the number `x`, joined in the order of
+            `along`; "bar": the columns are categories and the series stand beside each other.
         x: what the horizontal axis shows; of bars it is not used.
         rows: one plot each, from top to bottom.
         columns: one figure each, from left to right.
         series: one line, chain of points, or bar each.
         along: the setting that tells the points of a series apart; of several, the first that its runs have.
         across: the rows stand beside each other as figures of their own, not below each other.
+        steps: of a curve what stands for "*" in the rows' paths, one point each.
     """
 
-    kind: Literal["line", "points", "bar"]
+    kind: Literal["line", "curve", "points", "bar"]
     x: Value
     rows: tuple[Value, ...]
     series: tuple[Part, ...]
     columns: tuple[Part, ...] = (Part(""),)
     along: Value | tuple[Value, ...] = ()
     across: bool = False
+    steps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -255,9 +259,10 @@ class Preset:
         printed: the numbers that the paper prints; where there are none, `not_printed` says so in a sentence.
         claims: what the paper concludes from it, as checks.
         privacy: what is proved of the budgets in it, in plain words; where a claim of the paper does not hold.
-        measured: of MEASURES what is found at each run's finished model beside its metrics, at "clipped/GROUP", at
-            "bias_variance/tau", at "errors/gradient" or "errors/violation" and their "_bound", or at
-            "membership/ATTACKER/auc" and "/advantage" ("chance": what guessing finds out).
+        measured: of MEASURES what is found of each finished run beside its metrics, at "clipped/GROUP", at
+            "bias_variance/tau", at "errors/gradient" or "errors/violation" and their "_bound", at
+            "membership/ATTACKER/auc" and "/advantage" ("chance": what guessing finds out), or at
+            "training/accuracy/EPOCH" and "training/gap/EPOCH".
         waits_for: the sentence that says why it cannot run; "" for one that can.
     """
 

@@ -224,7 +224,8 @@ def list_paths(preset: Preset) -> list[str]:
 
 def _drawn(drawing: Plot | Table | None) -> list[Value]:
     if isinstance(drawing, Plot):
-        return [drawing.x, *[value_at(row, column) for row in drawing.rows for column in drawing.columns]]
+        columns = [Part("", step=str(step)) for step in drawing.steps] or drawing.columns
+        return [drawing.x, *[value_at(row, column) for row in drawing.rows for column in columns]]
     return [] if drawing is None else [value for _, value in drawing.columns]
 
 

@@ -164,11 +164,13 @@ def _say_knobs(drawing: Plot | Table | None, runs: Runs) -> str:
 
 
 def _parts(preset: Preset) -> Sequence[Part]:
-    """Return what a preset calls its methods: a figure's series, a table's lines, or its columns."""
+    """Return what a preset calls its methods: a figure's series, of curves its columns; a table's lines or columns."""
     drawing = preset.drawing
     if isinstance(drawing, Table):
         return drawing.rows if tells_budgets(drawing) else tuple(part for part, _ in drawing.columns)
-    return drawing.series if isinstance(drawing, Plot) else ()
+    if drawing is None:
+        return ()
+    return drawing.columns if drawing.kind == "curve" else drawing.series
 
 
 def _range(runs: Runs, *, published: bool) -> str:
@@ -246,8 +248,11 @@ def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
 
 def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
     here = choose(runs, column.where)
-    plot = replace(plot, rows=tuple(value_at(value, column) for value in plot.rows))
-    draw = _line if plot.kind == "line" else _points
+    if plot.kind == "curve":
+        plot = replace(plot, series=tuple(replace(part, style=column.style) for part in plot.series))
+    else:
+        plot = replace(plot, rows=tuple(value_at(value, column) for value in plot.rows))
+    draw = _DRAW[plot.kind]
     span = _span(here, plot.x)
     series = [
         draw(part, chosen, plot, panel, span)
@@ -287,15 +292,27 @@ def _line(part: Part, runs: Runs, plot: Plot, panel: int, span: tuple[float, flo
     points = [(x, fold(at, plot.rows[panel])) for x, at in by_setting(runs, plot.x)]
     if [x for x, _ in points] == [None]:
         points = [(end, points[0][1]) for end in span]
-    known = [(x, mean) for x, mean in points if x is not None]
-    means = [mean for _, mean in known]
+    return _join(part, [(x, mean) for x, mean in points if x is not None], plot, panel)
+
+
+def _curve(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, float]) -> Series:
+    """Return a series over training, at the steps that the runs have."""
+    value = plot.rows[panel]
+    points = [(float(step), fold(runs, value_at(value, Part("", step=str(step))))) for step in plot.steps]
+    return _join(part, [(x, mean) for x, mean in points if mean.mean is not None], plot, panel)
+
+
+def _join(part: Part, points: Sequence[tuple[float, Mean]], plot: Plot, panel: int) -> Series:
+    """Return a line through means, with the band of their intervals."""
+    means = [mean for _, mean in points]
+    low, high = _ends(means, plot.rows[panel])
     return Series(
         part.name,
         "line",
-        tuple(x for x, _ in known),
+        tuple(x for x, _ in points),
         tuple(mean.mean for mean in means),
-        low=_ends(means, plot.rows[panel])[0],
-        high=_ends(means, plot.rows[panel])[1],
+        low=low,
+        high=high,
         style=part.style,
         panel=panel,
         variation=part.variation,
@@ -322,6 +339,9 @@ def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, 
         x_high=_ends([x for _, x, _ in drawn], plot.x)[1],
         text=tuple("" if at is None or len(drawn) == 1 else f"{at:g}" for at, _, _ in drawn),
     )
+
+
+_DRAW = {"line": _line, "curve": _curve, "points": _points}
 
 
 def _bar_figure(preset: Preset, plot: Plot, value: Value, runs: Runs) -> FigureData:

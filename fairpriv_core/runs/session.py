@@ -34,7 +34,7 @@ from fairpriv_core.records.record import RunRecord, name_plugin, name_sources
 from fairpriv_core.records.reuse import count_shared, name_stream
 from fairpriv_core.store.checkpoint import Checkpoint, bind, check_binding, pack
 from fairpriv_core.store.claim import LEASE_SECONDS, Beginning, Claim, LeaseLost, Progress
-from fairpriv_core.store.curves import SWEPT_POINTS
+from fairpriv_core.store.curves import is_swept_point
 from fairpriv_core.store.work import WorkStore
 
 Arrays = Mapping[str, Any]
@@ -122,9 +122,8 @@ class FitObserver:
         )
 
     def watches(self, epoch: int) -> bool:
-        """Return whether it is to be shown the end of an epoch, of which 0 is the first: of SWEPT_POINTS like parts."""
-        epochs = int(getattr(self.plan.method, "epochs", 1))
-        return self._alone or (epoch + 1) * SWEPT_POINTS // epochs > epoch * SWEPT_POINTS // epochs
+        """Return whether it is to be shown the end of an epoch, of which 0 is the first."""
+        return self._alone or is_swept_point(epoch + 1, int(getattr(self.plan.method, "epochs", 1)))
 
     def show(self, snapshot: Snapshot) -> None:
         """Take the end of an epoch: scalars, clipped shares, and all that is measured on the test split."""

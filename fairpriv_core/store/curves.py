@@ -19,6 +19,14 @@ MOST_VALUES = 50_000  # of all curves of a run together
 Point = tuple[int, str, float | None]
 
 
+def is_swept_point(epoch: int, epochs: int) -> bool:
+    """Return whether a run that trains with others keeps what is measured after an epoch, of 1 to `epochs`.
+
+    It keeps that at the end of each of SWEPT_POINTS like parts; of all epochs where there are fewer.
+    """
+    return epoch * SWEPT_POINTS // epochs > (epoch - 1) * SWEPT_POINTS // epochs
+
+
 def read_curves(connection: Connection, key: str, since: int, is_shown: Callable[[str], bool]) -> list[Point]:
     """Return (step, name, value) with step > `since` of the curves that are shown, by step; as `RunStore.curves`."""
     names = _list_names(key)

@@ -30,6 +30,7 @@ from fairpriv_core.text import Reporter
 
 _BYTES_A_RUN = 60_000  # record, model and checkpoint of a small one
 _SHOW_SECONDS = 0.5
+_SHOW_SHARE = 0.02  # of the time: to ask after thousands of runs takes some of it
 _SILENT_SECONDS = 5.0  # before that it is not known how fast it goes
 
 
@@ -50,7 +51,7 @@ class Launch:
         self.plan = plan
         self._store, self._sweeps = store, SweepStore(store)
         self._order, self._reporter = order, reporter
-        self._begun, self._shown, self._at_first = time.monotonic(), 0.0, 0.0
+        self._begun, self._next, self._at_first = time.monotonic(), 0.0, 0.0
 
     def prepare(self, path: str, sweep: Sweep) -> Json:
         """Say what the sweep costs and return it; BadInput where it is not to start, StoreError for want of room."""
@@ -116,9 +117,11 @@ class Launch:
 
     def _watch(self) -> None:
         """Show how far it is, now and then."""
-        if time.monotonic() - self._shown > _SHOW_SECONDS:
-            self._shown = time.monotonic()
+        asked = time.monotonic()
+        if asked > self._next:
             self._reporter.show(self._describe())
+            shown = time.monotonic()
+            self._next = shown + max(_SHOW_SECONDS, (shown - asked) / _SHOW_SHARE)
 
     def _describe(self) -> str:
         counts, made = self._sweeps.progress(self.plan.keys)

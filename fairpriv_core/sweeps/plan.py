@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from fairpriv_core.engine.networks import MLP
@@ -138,7 +138,7 @@ class SweepPlan:
         """The chunks of all phases."""
         return [chunk for phase in self.phases for chunk in phase]
 
-    @property
+    @cached_property
     def keys(self) -> list[str]:
         """The keys of all configs, each once."""
         return [config.key for chunk in self.chunks for config in chunk.configs]

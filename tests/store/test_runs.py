@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import event, text, update
+from sqlalchemy.pool import Pool
 
 from fairpriv_core.errors import BadInput
 from fairpriv_core.privacy.event import Gaussian, to_json
@@ -16,7 +18,7 @@ from fairpriv_core.store.checkpoint import Checkpoint
 from fairpriv_core.store.claim import Beginning, Claim, Ending, LeaseLost, Progress
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
-from fairpriv_core.store.tables import checkpoint, run
+from fairpriv_core.store.tables import CHUNK_DIGITS, checkpoint, run
 from fairpriv_core.store.work import MOST_CRASHES, WorkStore
 
 Configure = Callable[..., RunConfig]
@@ -87,6 +89,31 @@ def test_four_claimers_get_distinct_runs(place: str, configure: Configure) -> No
     with ThreadPoolExecutor(4) as pool:
         claimed = [key for found in pool.map(claim_all, range(4)) for key in found]
     assert sorted(claimed) == sorted(keys)
+
+
+def test_to_take_up_a_chunk_costs_as_the_queue_is_long_not_as_its_square(local: RunStore, configure: Configure) -> None:
+    with local.database.write() as connection:  # which of two indexes SQLite takes depends on their order
+        connection.execute(text("DROP INDEX ix_run_status"))
+        connection.execute(text("CREATE INDEX ix_run_status ON run (status)"))
+    few = _count_operations(local, configure, range(100))
+    many = _count_operations(local, configure, range(100, 800))
+    assert many < 16 * few, f"{few} and, with 8 times the runs, {many} hundred operations of SQLite"
+
+
+def _count_operations(store: RunStore, configure: Configure, seeds: range) -> int:
+    """Return how many hundreds of operations SQLite makes to claim a chunk once runs of these seeds wait too."""
+    SweepStore(store).submit([(configure(seed=seed), f"{seed // 4:0{CHUNK_DIGITS}x}") for seed in seeds])
+    counted: list[None] = []
+
+    def count(connection: Any, *_: Any) -> None:
+        connection.set_progress_handler(lambda: counted.append(None), 100)
+
+    event.listen(Pool, "checkout", count)
+    try:
+        assert len(WorkStore(store.database).claim()) == 4
+    finally:
+        event.remove(Pool, "checkout", count)
+    return len(counted)
 
 
 def test_one_commit_stores_metrics_histograms_checkpoint_and_releases(store: RunStore, configure: Configure) -> None:
