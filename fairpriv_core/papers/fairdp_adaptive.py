@@ -140,6 +140,7 @@ class _Asked:
     sizes: tuple[str, str] = ("", "")
 
 
+_Values = tuple[list[float], list[float]]
 _METHODS = (FAIRDP, FAIRDP_PROVED, DPSGD, OPT_Q, DPSGD_F)
 _EPOCHS = tuple(range(2, 21, 2))
 _ADULT, _DUTCH = (
@@ -181,13 +182,12 @@ def _varies_less(fairdp: Part) -> Compare:
     return Compare(one, other, high=0.0)
 
 
-def _effect(asked: _Asked, number: int, lines: tuple[str, str], values: tuple[list[float], list[float]]) -> Preset:
-    """Return Figure 4, 5 or 6 over a hyper-parameter: `lines` has its name and what its lines are called.
+def _effect(asked: _Asked, number: int, names: tuple[str, str, str], values: _Values) -> Preset:
+    """Return Figure 4, 5 or 6 over a hyper-parameter: `names` are its own, in words, and what its lines are called.
 
     `values` are those at full size and small.
     """
-    (parameter, called), (full, small) = lines, values
-    what = parameter.replace("_primal", "").replace("_", " ")
+    (parameter, what, called), (full, small) = names, values
     tried = [
         Part(f"{called} {value:g}", {f"config/method/{parameter}": value}, variation=place)
         for place, value in enumerate(sorted({*full, *small}))
@@ -218,8 +218,9 @@ def _effect(asked: _Asked, number: int, lines: tuple[str, str], values: tuple[li
     )
 
 
-_RATE, _BATCH, _NOISE = ("learning_rate", "rate"), ("batch_size", "batch"), ("noise_primal", "σ")
-_BATCHES: tuple[list[float], list[float]] = ([64, 128, 256, 512, 1024], [128, 256, 1024])
+_RATE = ("learning_rate", "the learning rate", "rate")
+_BATCH, _NOISE = ("batch_size", "the batch size", "batch"), ("noise_primal", "noise", "σ")
+_BATCHES: _Values = ([64, 128, 256, 512, 1024], [128, 256, 1024])
 _NOISES = ([0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0], [0.5, 1.0, 2.0, 4.0])
 EFFECTS = (
     _effect(_ADULT, 4, _RATE, ([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2], [0.001, 0.005, 0.02, 0.1])),

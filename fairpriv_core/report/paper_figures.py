@@ -191,8 +191,8 @@ def _describe_settings(preset: Preset, runs: Runs) -> list[str]:
             names = ", ".join(_differing(own, proved)) if own and proved else ""
             found.setdefault(names, []).append(part.name.partition(", as published")[0])
     return [
-        f"{' and '.join(methods)}: the proved variant has other settings than the published one ({names}), so where "
-        "the two lie apart, that need not be the accounting's doing."
+        f"{' and '.join(methods)}: the proved variant has other settings than the published one ({names}), which "
+        "may be why the two lie apart."
         for names, methods in found.items()
         if names
     ]

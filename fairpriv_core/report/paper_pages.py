@@ -17,6 +17,7 @@ from fairpriv_core.papers.results import Made
 from fairpriv_core.papers.scoreboard import count_claims, list_printed, say_main_claim
 from fairpriv_core.papers.status import TITLES
 from fairpriv_core.papers.verdicts import Verdict, judge_all
+from fairpriv_core.records.record import RAW
 from fairpriv_core.report.paper_figures import describe_runs, list_cells
 from fairpriv_core.report.paper_prose import count_made, list_lines
 
@@ -39,7 +40,7 @@ fairest settings at a level of accuracy: they are open too where other seeds mig
 opposite. Models that are less accurate than always giving the same answer test nothing. A printed number agrees where
 our whole interval is within its tolerance: half a point of an accuracy, a point of a gap, unless a line says another.
 What is said of our proved variants, which the paper does not have, is not counted. Numbers on groups are raw: no ε
-covers them.
+covers them. Of your own data, do not publish them.
 [{paper}.json]({paper}.json) has every number that a figure or table shows, with its interval, and the keys of the runs
 behind each sentence."""
 
@@ -114,7 +115,8 @@ def _section(preset: Preset, before: Sequence[Preset], made: Made | None) -> lis
     if made is None:
         return [*parts, f"Not run yet: `fairpriv papers run {preset.id}` runs it."]
     size = preset.versions[made.version].size
-    parts.append(f"Made by this software on {made.day}: {size}. {made.say_failed()}{describe_runs(preset, made.runs)}")
+    told = describe_runs(preset, made.runs).removesuffix(f" {RAW}")  # the page says so above
+    parts.append(f"Made by this software on {made.day}: {size}. {made.say_failed()}{told}")
     beside = set_beside(preset, made.runs)
     parts += (
         _printed(beside)

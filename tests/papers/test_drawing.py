@@ -73,6 +73,35 @@ def test_bars_have_columns_as_categories_and_never_reach_below_zero() -> None:
     assert bar.x == ("Parity",) and bar.low == (0.0,)
 
 
+def test_curves_have_a_figure_a_method_and_a_line_a_value_over_epochs() -> None:
+    runs = [
+        {**make_record("pf_ld", seed=seed, accuracy=0.9, gap=0.1, epsilon=epsilon), "training": {"accuracy": at}}
+        for epsilon in (0.5, 1.0)
+        for seed, at in enumerate(({"2": 0.6, "4": 0.8}, {"2": 0.7, "4": 0.9 * epsilon}))
+    ]
+    lines = tuple(Part(f"ε {value:g}", {"config/epsilon": value}, variation=at) for at, value in enumerate((0.5, 1.0)))
+    drawing = Plot(
+        "curve",
+        Value("config/method/epochs", "Epoch"),
+        (Value("training/accuracy/*", "Accuracy", "%", scale=100.0),),
+        lines,
+        (PF_LD, M),
+        steps=(2, 4, 6),
+    )
+    preset = replace(tiny.FIGURE, drawing=drawing, claims=())
+    assert [path for path in list_paths(preset) if "training" in path] == [
+        f"training/accuracy/{at}" for at in (2, 4, 6)
+    ]
+    (figure,) = draw_preset(preset, runs)
+    assert figure.title == "tiny, Figure 1, Bank marketing: PF-LD" and figure.x.title == "Epoch"
+    assert [(line.name, line.style, line.variation) for line in figure.series] == [
+        ("ε 0.5", "pf_ld", 0),
+        ("ε 1", "pf_ld", 1),
+    ]
+    assert [line.x for line in figure.series] == [(2.0, 4.0)] * 2, "no point where no run has one"
+    assert [line.y for line in figure.series] == [pytest.approx((65.0, 62.5)), pytest.approx((65.0, 85.0))]
+
+
 def test_points_are_joined_along_the_setting_that_their_runs_have() -> None:
     along = (Value("config/method/multiplier", "λ"), Value("config/method/clip_primal", "C_p"))
     (figure,) = draw_preset(replace(tiny.FIGURE, drawing=Plot("points", GAP, (ERROR,), (PF_LD,), along=along)), RUNS)

@@ -17,8 +17,9 @@ from fairpriv_core.papers import fairdp_adaptive_images as images
 from fairpriv_core.papers.fairdp_adaptive import ATTACKERS, BY_CHANCE, EFFECTS, FIGURE_3_DIGITS
 from fairpriv_core.papers.fairdp_adaptive_parts import PRINTED_ROWS
 from fairpriv_core.papers.fairdp_adaptive_tables import INDICES, LOSSES
-from fairpriv_core.papers.preset import Preset, Version
+from fairpriv_core.papers.preset import Plot, Preset, Version
 from fairpriv_core.papers.runs import list_configs
+from fairpriv_core.store.curves import is_swept_point
 
 DIGITS_TOO = [FIGURE_3_DIGITS, *(preset for preset in EFFECTS if preset.id.endswith("_mnist"))]
 VARIED = {
@@ -105,6 +106,14 @@ def test_figures_on_digits_start_from_the_tables_settings(preset: Preset) -> Non
         varied = {name for name in ("learning_rate", "batch_size", "noise_primal") if len({*_values(found, name)}) > 1}
         assert varied == VARIED[preset.id]
         assert any(one["method"] in table for one in found), f"{preset.id}, {size}: none of the runs is the tables'"
+
+
+@pytest.mark.parametrize("preset", EFFECTS, ids=lambda preset: preset.id)
+def test_curves_are_drawn_at_the_epochs_that_runs_of_a_sweep_keep(preset: Preset) -> None:
+    assert isinstance(preset.drawing, Plot)
+    for version in preset.versions.values():
+        (epochs,) = {config.to_json()["method"]["epochs"] for config in list_configs(version.sweeps).values()}
+        assert preset.drawing.steps == tuple(e for e in range(1, epochs + 1) if is_swept_point(e, epochs))
 
 
 def _values(found: list[dict[str, Any]], name: str) -> list[Any]:

@@ -104,6 +104,17 @@ def test_the_errors_of_a_proved_run_are_not_those_of_the_theorems(local: RunStor
         measure(local, "errors", [claim.key])
 
 
+def test_training_is_what_the_run_stored_by_epoch_and_ends_in_its_record(local: RunStore, key: str) -> None:
+    found = measure(local, "training", [key])[key]
+    row, record = local.row(key), local.record(key)
+    assert record is not None and list(found) == ["accuracy", "gap"]
+    epochs = row.config["method"]["epochs"]
+    assert list(found["accuracy"]) == list(found["gap"]) == [str(epoch) for epoch in range(1, epochs + 1)]
+    assert found["accuracy"][str(epochs)] == record.metrics["accuracy"]
+    stored = {step: value for step, name, value in local.metrics(key) if name == "test/demographic_parity_gap"}
+    assert list(found["gap"].values()) == [stored[step] for step in sorted(stored)]
+
+
 def test_gradients_of_a_network_of_layers_are_those_of_its_losses() -> None:
     ages, shape = make_ages(20), build_mlp(4, 1, 6, outputs=3)
     data = replace(ages, X=np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32))
