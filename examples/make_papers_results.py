@@ -29,7 +29,7 @@ from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 
 FOLDER = Path(__file__).parent.parent / "docs" / "papers"
-KEPT = ("threat_model", "variant", "epsilon", "epsilon_published", "seconds")
+STATED = ("threat_model", "variant", "epsilon", "epsilon_published")
 WORKED_OUT = ("seconds_per_epoch",)
 
 
@@ -68,25 +68,38 @@ def collect(preset: Preset, store: RunStore, version: str) -> dict[str, Any]:
     if missing:
         raise BadInput(f"{preset.id}: {len(missing)} of {len(configs)} runs have not finished, first {missing[0]}.")
     settings: list[Any] = []
-    runs = [shorten(records[key], list_paths(preset), settings) for key in configs if key in records]
+    stated: list[Any] = []
+    runs = [shorten(records[key], list_paths(preset), settings, stated) for key in configs if key in records]
     paths = list(dict.fromkeys(path for run in runs for path in run["numbers"]))
     columns = list(runs[0]) if runs else []
     rows = [[*list(run.values())[:-1], [run["numbers"].get(path) for path in paths]] for run in runs]
     told = {"failed": failed} if failed else {}
     made = {"made": datetime.now(UTC).date().isoformat(), "version": version}
-    return {**made, **told, "settings": settings, "paths": paths, "columns": columns, "runs": rows}
+    return {**made, **told, "settings": settings, "stated": stated, "paths": paths, "columns": columns, "runs": rows}
 
 
-def shorten(record: Mapping[str, Any], paths: list[str], settings: list[Any]) -> dict[str, Any]:
-    """Return what is kept of a record; its setting is added to `settings` where it is new."""
+def shorten(record: Mapping[str, Any], paths: list[str], settings: list[Any], stated: list[Any]) -> dict[str, Any]:
+    """Return what is kept of a record: the places of its setting and of what it states of ε, and its numbers.
+
+    Both are added to their lists where they are new.
+    """
     setting = {name: value for name, value in record["config"].items() if name != "seed"}
-    if setting not in settings:
-        settings.append(setting)
     names = [f"metrics/{setting['notion']}_gap" if path == "gap" else path for path in paths]
     numbers = {name: read_path(record, name) for name in names if name not in WORKED_OUT}
     rounded = {name: None if value is None else round(value, 5) for name, value in numbers.items()}
-    named = {"key": record["key"], "setting": settings.index(setting), "seed": record["config"]["seed"]}
-    return {**named, **{name: record[name] for name in KEPT}, "numbers": rounded}
+    places = {
+        "setting": _place(setting, settings),
+        "stated": _place({name: record[name] for name in STATED}, stated),
+    }
+    own = {"seed": record["config"]["seed"], "seconds": record["seconds"], "numbers": rounded}
+    return {"key": record["key"], **places, **own}
+
+
+def _place(item: Any, among: list[Any]) -> int:
+    """Return where an item stands in a list, at whose end it is put where it is new."""
+    if item not in among:
+        among.append(item)
+    return among.index(item)
 
 
 def keep(name: str, made: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from fairpriv_core.data.codebooks import (
     CREDIT,
     DUTCH,
     PARKINSONS,
+    PARKINSONS_MOTOR,
     PARKINSONS_SUBJECT,
 )
 from fairpriv_core.data.declaration import check_problem
@@ -248,6 +249,18 @@ _PARKINSONS = Problem(
         "The label is that of DP-FERMI (above the median score). motor_UPDRS, a part of that score, is not a feature.",
     ),
 )
+_PARKINSONS_MOTOR = replace(
+    _PARKINSONS,
+    name="parkinsons_motor",
+    title="Parkinson's telemonitoring with the motor score",
+    summary="The same recordings with motor_UPDRS, a part of the label's score, among the features, as in DP-FERMI.",
+    schema=PARKINSONS_MOTOR,
+    caveats=(
+        _PARKINSONS.caveats[0],
+        "The feature motor_UPDRS nearly gives the label away: it is a part of the score. It is kept to compare with "
+        "DP-FERMI, whose 19 features have it; parkinsons leaves it out.",
+    ),
+)
 
 _ACS = Problem(
     name="acs_income",
@@ -283,7 +296,7 @@ _ACS = Problem(
     ),
 )
 
-_TABLES = (_SYNTHETIC, _ADULT, _BANK, _BANK_NO_DURATION, _COMPAS, _CREDIT, _DUTCH, _PARKINSONS, _ACS)
+_TABLES = (_SYNTHETIC, _ADULT, _BANK, _BANK_NO_DURATION, _COMPAS, _CREDIT, _DUTCH, _PARKINSONS, _PARKINSONS_MOTOR, _ACS)
 _PROBLEMS = (*_TABLES, MNIST_UNBALANCED, UTKFACE, UTKFACE_128)
 
 

@@ -170,6 +170,8 @@ PARKINSONS: Schema = (
     Numeric("DFA", low=0.5, high=1, center=0.65, scale=0.07),
     Numeric("PPE", low=0, high=0.75, center=0.2, scale=0.1),
 )
+#: a motor examination has 27 items of 0 to 4 points
+PARKINSONS_MOTOR: Schema = (*PARKINSONS, Numeric("motor_UPDRS", low=0, high=108, center=20, scale=8))
 #: read for the split alone
 PARKINSONS_SUBJECT = Numeric("subject", low=1, high=42, center=0, scale=1)
 

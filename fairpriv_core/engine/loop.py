@@ -135,6 +135,18 @@ class Bounding(ABC):
         """Bound the parameters (K, P) in place, before each step."""
 
 
+class Keeping(ABC):
+    """Mixin of a rule that may return another iterate than the last one."""
+
+    @abstractmethod
+    def keep(self, parameters: np.ndarray, step: int) -> None:
+        """Copy what is to be returned of the parameters (K, P) after `step` steps, from 1."""
+
+    @abstractmethod
+    def kept(self, model: int) -> np.ndarray | None:
+        """Return a model's parameters (P,) that were copied; None where the last ones are returned."""
+
+
 class OneSum(ABC):
     """Mixin of a rule that releases one sum a step: a weight for each sampled record, then the mechanism."""
 
@@ -202,13 +214,18 @@ class _Loop:
         return [
             Fitted(
                 network=self._kernel.shape.to_json(),
-                parameters=self._kernel.parameters[k].copy(),
+                parameters=self._returned(k).copy(),
                 events=training.mechanism.events,
                 steps=self.step,
                 notes=self._rule.notes(k),
             )
             for k, training in enumerate(self._trainings)
         ]
+
+    def _returned(self, k: int) -> np.ndarray:
+        kept = self._rule.kept(k) if isinstance(self._rule, Keeping) else None
+        parameters: np.ndarray = self._kernel.parameters[k] if kept is None else kept
+        return parameters
 
     def _batches(self, epoch: int) -> list[Indices]:
         if not self._rule.uses_batches:
@@ -222,6 +239,8 @@ class _Loop:
             self._rule.bound_weights(self._kernel.parameters)
         self._optimizer.update(self._kernel.parameters, self._update(batch, sample))
         self.step += 1
+        if isinstance(self._rule, Keeping):
+            self._rule.keep(self._kernel.parameters, self.step)
 
     def _update(self, batch: Indices | None, sample: Indices | None) -> np.ndarray:
         if sample is not None and (batch is None or self._rule.samples_batches):

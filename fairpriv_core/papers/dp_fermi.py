@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairpriv_core.papers import dp_fermi_runs as runs
+from fairpriv_core.papers.dp_fermi_authors import CAUTION, released
 from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
 from fairpriv_core.papers.preset import (
     ACCURACY,
     ERROR,
     GAP,
     Claim,
+    Compare,
     Paper,
     Part,
     Plot,
@@ -46,13 +48,15 @@ PLAIN = of_method("Neither private nor fair", "none")
 PARITY_SERIES = (FERMI, FERMI_PROVED, PF_LD, FAIRLENS, PLAIN)
 ODDS_SERIES = (FERMI, FERMI_PROVED, PF_LD, JAGIELSKI, PLAIN)
 
+_ITERATE = "config/method/iterate"
+_ITERATE_BUDGETS = [1.0, 3.0]
 PARITY, ODDS = "demographic_parity", "equalized_odds"
 FOUR, THREE = [0.5, 1.0, 3.0, 9.0], [0.5, 1.0, 3.0]
 _PUBLISHED = (
     "From the paper's Appendix F.2.1: logistic regression, a 3:1 split, batches of 1,024, 200 epochs, λ in [0, 2.5]; "
     "of its ranges we take steps of 0.005 for θ and 0.01 for W, D = 2 and L_θ = 1, the best on other splits of Adult "
     "of what we tried within them. It prints neither the optimiser nor δ: ours are Adam and 1e-5. The rivals' "
-    "settings are ours, each with its own knob for fairness; lines join the values of that knob."
+    "settings are ours, without trials; each has its own knob for fairness, and lines join its values."
 )
 _SETTINGS = f"{_PUBLISHED} DP-FERMI, proved, has the shipped settings but for L_θ = 0.7."
 _PRIVACY = (
@@ -138,7 +142,7 @@ _SEEDS = 15  # as many as the paper ran
 _SMALL = "15 seeds as in the paper, 5 values of λ in place of 10"
 _FULL = "15 seeds, 10 values of λ, 200 epochs of DP-FERMI"
 #: by figure: as many as the spread of 15 said that open claims need, where that could be run
-_MORE_SEEDS = {2: 45, 3: 64, 4: 31, 7: 85, 8: 40, 9: 42}
+_MORE_SEEDS = {2: 45, 3: 60, 4: 31, 7: 85, 8: 60, 9: 42}
 
 
 def _more_small(figure: int) -> str:
@@ -160,25 +164,63 @@ FIGURE_2 = Preset(
     not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
     claims=_parity_claims("DP-FERMI offers superior trade-offs at every privacy level", "Section 4.1.1", 84.0, FOUR),
     privacy=_PRIVACY_PARITY,
+    released=released("DP", "adult", FOUR),
+    caution=CAUTION,
 )
 
+_DRAWN = replace(published("DP-FERMI, a drawn iterate", "dp_fermi", {_ITERATE: "uniform"}), variation=2)
+_LAST = published("DP-FERMI, the last iterate", "dp_fermi", {_ITERATE: None})
+
+ITERATE = Preset(
+    id="dp_fermi.iterate",
+    title="Beside Theorem 3.4: the last iterate, and one drawn uniformly",
+    shows="Test error against the violation of demographic parity on Adult, of the iterate that Algorithm 1 returns "
+    "and of the last one, which the paper recommends and its figures show.",
+    settings=_PUBLISHED,
+    full=Version((runs.sweep(runs.ADULT, PARITY, runs.iterates(whole=True), _ITERATE_BUDGETS, _SEEDS),), _FULL),
+    small=Version(
+        (runs.sweep(runs.ADULT, PARITY, runs.iterates(whole=False), _ITERATE_BUDGETS, 25),),
+        "25 seeds, 5 values of λ in place of 10",
+    ),
+    drawing=_plot((_LAST, _DRAWN), _ITERATE_BUDGETS),
+    not_printed="The paper shows no figure and prints no number of a drawn iterate.",
+    claims=(
+        Claim(
+            "its experiments show strong performance of the last iterate",
+            "Section 3, after Theorem 3.4",
+            Compare(Quantity(_LAST.name, ERROR, _LAST.where), Quantity(_DRAWN.name, ERROR, _DRAWN.where), high=0.0),
+            _budgets(_ITERATE_BUDGETS),
+            "its error, on average over λ, is at most that of a drawn one",
+        ),
+    ),
+    privacy="The ε as published is Theorem 3.3, which does not hold (Figure 2 says why). It is the same for both: every "
+    "iterate is released.",
+)
+
+_TUNED = (
+    "From the paper's Appendix F.2.1: logistic regression, a 3:1 split, batches of 1,024, 200 epochs, λ in [0, 2.5]. "
+    "DP-FERMI and both rivals had four trials each on seeds 100 and 101, two steps by two more: D of 1 or 2, or 20 or "
+    "200 epochs. Chosen is what has the smallest violation at 94 %, on average over the four budgets. It prints "
+    "neither the optimiser nor δ: ours are Adam and 1e-5. DP-FERMI, proved, has the shipped settings but for L_θ = 0.7."
+)
 _BY_ROW = (
-    " The paper splits rows, 5,875 recordings of 42 people, and so does this figure: a model can then know people by "
-    "their voice. Plain training has an accuracy of about 62 % (seeds 100 and 101): violations are compared at 60 %."
+    " The paper's 19 features have motor_UPDRS among them, a part of the very score that is the label, and so has this "
+    "figure. The paper splits rows, 5,875 recordings of 42 people, and so does this figure. Plain training has an "
+    "accuracy of about 95 % (seeds 100 and 101): violations are compared at 94 %."
 )
 _BY_PERSON = (
-    " The paper splits rows; here a person's recordings stay on one side, so that a model meets new people. Accuracies "
-    "are then those of guessing."
+    " The paper splits rows, and has motor_UPDRS, a part of the label's score, among its features. Here a person's "
+    "recordings stay on one side, so that a model meets new people, and that part is left out. Accuracies are then "
+    "those of guessing."
 )
 _PARKINSONS = "its algorithm outperforms the baselines again for all tested privacy levels"
 
 
 def _parkinsons(number: int, epsilons: list[float]) -> Preset:
     """Return Figure 3 or 8, which differ in their budgets, with the paper's split."""
-    methods = runs.parity_methods
-    more = _MORE_SEEDS[number]
+    methods, more = runs.parkinsons_methods, _MORE_SEEDS[number]
     full, small = (
-        runs.sweep(runs.PARKINSONS, PARITY, methods(whole=whole), epsilons, seeds, split="rows")
+        runs.sweep(runs.PARKINSONS_MOTOR, PARITY, methods(whole=whole), epsilons, seeds, split="rows")
         for whole, seeds in ((True, _SEEDS), (False, more))
     )
     return Preset(
@@ -186,13 +228,15 @@ def _parkinsons(number: int, epsilons: list[float]) -> Preset:
         title=f"Figure {number}: demographic parity on Parkinsons, ε = {epsilons[0]:g} and {epsilons[1]:g}",
         shows="Test error against the violation of demographic parity on Parkinsons, by sex; is the total UPDRS score "
         "above the median?",
-        settings=_SETTINGS + _BY_ROW,
+        settings=_TUNED + _BY_ROW,
         full=Version((full,), _FULL),
         small=Version((small,), _more_small(number)),
         drawing=_plot(PARITY_SERIES, epsilons),
         not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
-        claims=_parity_claims(_PARKINSONS, "Section 4.1.1", 60.0, epsilons),
+        claims=_parity_claims(_PARKINSONS, "Section 4.1.1", 94.0, epsilons),
         privacy=_PRIVACY_PARITY,
+        released=released("DP", "parkinsons", epsilons),
+        caution=CAUTION,
     )
 
 
@@ -233,6 +277,8 @@ FIGURE_4 = Preset(
     not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN),
     claims=_odds_claims("DP-FERMI outperforms the baselines at every privacy level", "Section 4.1.2", 81.0),
     privacy=_PRIVACY_ODDS,
+    released=released("EO", "credit-card", THREE),
+    caution=CAUTION,
 )
 
 _STAND_IN = (
@@ -269,6 +315,8 @@ def _survey(number: int, *, odds: bool, source: str) -> Preset:
         not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN if odds else _PARITY_GAIN),
         claims=tuple(claims),
         privacy=(_PRIVACY if odds else _PRIVACY_PARITY).strip(),
+        released=() if odds else released("DP", "retired-adult", FOUR),
+        caution="" if odds else CAUTION,
     )
 
 
@@ -288,6 +336,8 @@ FIGURE_7 = Preset(
     not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
     claims=_parity_claims("DP-FERMI provides the most favourable profile", "Section 4.1.1", 81.0, FOUR),
     privacy=_PRIVACY_PARITY,
+    released=released("DP", "credit-card", FOUR),
+    caution=CAUTION,
 )
 
 FIGURE_9 = Preset(
@@ -303,6 +353,8 @@ FIGURE_9 = Preset(
     not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN),
     claims=_odds_claims("its approach outperforms the previous state-of-the-art methods", "Appendix F.2.4", 84.0),
     privacy=_PRIVACY_ODDS,
+    released=released("EO", "adult", THREE),
+    caution=CAUTION,
 )
 
 PAPER = Paper(
@@ -312,6 +364,7 @@ PAPER = Paper(
     citation="Lowy, Gupta and Razaviyayn, ICLR 2023",
     presets=(
         FIGURE_2,
+        ITERATE,
         FIGURE_3,
         FIGURE_3_PEOPLE,
         FIGURE_4,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from fairpriv_core.papers import dp_fermi_runs as runs
+from fairpriv_core.papers.dp_fermi_authors import released
 from fairpriv_core.papers.preset import (
     ERROR,
     GAP,
@@ -127,6 +128,8 @@ FIGURE_5 = Preset(
     ),
     claims=_CLAIMS,
     privacy=_PRIVACY,
+    released=released("UTK-DP", "utkface", _BUDGETS),
+    caution="Dots are the authors' own figure data.",
 )
 
 

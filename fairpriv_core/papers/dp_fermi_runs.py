@@ -7,6 +7,7 @@ from typing import Any
 ADULT = {"dataset": "adult", "sensitive": "sex"}
 CREDIT = {"dataset": "credit_default", "sensitive": "SEX"}
 PARKINSONS = {"dataset": "parkinsons", "sensitive": "sex"}
+PARKINSONS_MOTOR = {**PARKINSONS, "dataset": "parkinsons_motor"}
 ACS = {"dataset": "acs_income", "sensitive": "sex"}
 FACES = {"dataset": "utkface", "label": "age", "sensitive": "race", "rows": 5000}
 FACES_LARGE = {"dataset": "utkface_128", "label": "age", "sensitive": "race"}
@@ -30,11 +31,17 @@ _FACES = {
 _FACES_PROVED = {**_FACES, "dual_step": 0.05}
 
 
-def fermi(multipliers: list[float], epochs: int) -> list[Method]:
+def fermi(multipliers: list[float], epochs: int, *, dual_norm: float = 2.0) -> list[Method]:
     """Return DP-FERMI as published at each penalty: batches, steps, D and L_θ from the ranges that the paper gives."""
     common = {"name": "dp_fermi", "variant": "published", "epochs": epochs, "batch_size": 1024}
-    steps = {"optimizer": "adam", "learning_rate": 0.005, "dual_step": 0.01, "clip_primal": 1.0, "dual_norm": 2.0}
+    steps = {"optimizer": "adam", "learning_rate": 0.005, "dual_step": 0.01, "clip_primal": 1.0, "dual_norm": dual_norm}
     return [{**common, **steps, "multiplier": value} for value in multipliers]
+
+
+def iterates(*, whole: bool) -> list[Method]:
+    """Return DP-FERMI as published that returns the last iterate, and one drawn uniformly."""
+    last = fermi(_LAMBDAS if whole else _FEW, 200)
+    return [*last, *[{**each, "iterate": "uniform"} for each in last]]
 
 
 def fermi_proved(multipliers: list[float]) -> list[Method]:
@@ -68,6 +75,13 @@ def parity_methods(*, whole: bool, epochs: int = 200) -> list[Method]:
     """Return the methods of a demographic parity figure."""
     ours = [*fermi(_LAMBDAS if whole else _FEW, epochs), *fermi_proved([1.0, 3.0, 6.0])]
     return [*ours, *pf_ld([0.1, 0.25, 0.5, 1.0]), *fairlens([0.1, 0.3, 1.0, 3.0]), *plain()]
+
+
+def parkinsons_methods(*, whole: bool) -> list[Method]:
+    """Return the methods of a figure on recordings split by rows, each as its trials there chose it."""
+    ours = [*fermi(_LAMBDAS if whole else _FEW, 200, dual_norm=1.0), *fermi_proved([1.0, 3.0, 6.0])]
+    rival = [{**each, "learning_rate": 0.05} for each in fairlens([0.1, 0.3, 1.0, 3.0], 200)]
+    return [*ours, *pf_ld([0.1, 0.25, 0.5, 1.0], 200), *rival, {"name": "none", "epochs": 200, "learning_rate": 0.01}]
 
 
 def odds_methods(*, whole: bool, epochs: int = 200) -> list[Method]:

@@ -231,6 +231,15 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Released:
+    """Points (x, y) that authors released of a figure's column, in shown units, and what they are called there."""
+
+    column: str
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
 class Version:
     """The runs of a preset at one size: sweeps in the form that `build_sweep` reads, and what the size is.
 
@@ -264,6 +273,8 @@ class Preset:
             "membership/ATTACKER/auc" and "/advantage" ("chance": what guessing finds out), or at
             "training/accuracy/EPOCH" and "training/gap/EPOCH".
         waits_for: the sentence that says why it cannot run; "" for one that can.
+        released: the authors' own figure data, which a figure of points shows beside ours.
+        caution: what is to be said of them.
     """
 
     id: str
@@ -279,6 +290,8 @@ class Preset:
     privacy: str = ""
     measured: Measure = ""
     waits_for: str = ""
+    released: tuple[Released, ...] = ()
+    caution: str = ""
 
     def __post_init__(self) -> None:
         complete = self.full is not None and self.small is not None and self.drawing is not None

@@ -1,8 +1,8 @@
 """What this software found of the papers' figures, committed: each run's setting, seed, key and the numbers shown.
 
 There is a file a paper, as `examples/make_papers_results.py` writes it: under a preset's id the day, the version that
-ran, each setting once, the paths of the numbers once, and the runs in `columns`, each with its numbers in the order of
-the paths, null where it has none; and of runs that failed their keys and reasons.
+ran, each setting once, each statement of an ε once, the paths of the numbers once, and the runs in `columns`, each with
+its numbers in the order of the paths, null where it has none; and of runs that failed their keys and reasons.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ def _read(stored: Json) -> Made:
     runs = [
         {
             **run,
+            **stored["stated"][run["stated"]],
             "config": {**settings[run["setting"]], "seed": run["seed"]},
             "numbers": {path: value for path, value in zip(paths, run["numbers"], strict=True) if value is not None},
         }

@@ -10,7 +10,7 @@ from functools import partial
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.papers.catalog import name_paper
-from fairpriv_core.papers.preset import ACCURACY, SECONDS, Part, Plot, Preset, Table, Value
+from fairpriv_core.papers.preset import ACCURACY, SECONDS, Part, Plot, Preset, Released, Table, Value
 from fairpriv_core.papers.values import (
     ALWAYS,
     Runs,
@@ -56,7 +56,8 @@ def describe_runs(preset: Preset, runs: Runs) -> str:
 
 def describe_drawing(preset: Preset, runs: Runs) -> str:
     """Return the sentences under a drawing, or under several that show the runs."""
-    return " ".join(part for part in (describe_runs(preset, runs), _say_knobs(preset.drawing, runs)) if part)
+    said = (describe_runs(preset, runs), _say_knobs(preset.drawing, runs), preset.caution)
+    return " ".join(part for part in said if part)
 
 
 def describe_each(preset: Preset, shown_by: Sequence[Runs]) -> list[str]:
@@ -260,6 +261,7 @@ def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
         for part in plot.series
         if (chosen := choose(here, part.where))
     ]
+    series += [_released(each) for each in preset.released if each.column == column.name]
     rows = tuple(Panel(Axis(value.title, value.unit, log=value.log)) for value in plot.rows)
     part = " · ".join(part for part in (plot.rows[0].title if plot.across else "", column.name) if part)
     title = _title(preset, part, here)
@@ -339,6 +341,12 @@ def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, 
         x_high=_ends([x for _, x, _ in drawn], plot.x)[1],
         text=tuple("" if at is None or len(drawn) == 1 else f"{at:g}" for at, _, _ in drawn),
     )
+
+
+def _released(one: Released) -> Series:
+    """Return the authors' points, which nothing joins and no interval is known of."""
+    x, y = zip(*one.points, strict=True)
+    return Series(one.name, "cloud", x, y, style="ink")
 
 
 _DRAW = {"line": _line, "curve": _curve, "points": _points}

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairpriv_core.audit import contract
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import public_batches
 from fairpriv_core.engine.rows import Records
+from fairpriv_core.engine.training import Training
 from fairpriv_core.errors import FairprivError, RunFailed
 from fairpriv_core.methods import dp_fermi, penalty
 from fairpriv_core.methods.cell_counts import release_counts
@@ -23,7 +25,9 @@ from fairpriv_core.methods.dp_fermi import DpFermi, FermiRule, Pairs, StepReleas
 from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.event import Gaussian
-from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
+from fairpriv_core.privacy.mechanism import Mechanism
+from fairpriv_core.privacy.randomness import Randomness
+from tests.methods.harness import RecordingMechanism, Release, Watcher, make_data, train, with_group
 
 MODELS = 8
 METHOD = DpFermi(
@@ -280,3 +284,26 @@ def test_the_order_in_which_groups_are_summed_leaves_no_trace(notion: str) -> No
         (replayed,) = train(wide, [other], [RecordingMechanism(replayed=recorder.releases)], notion=notion)
         assert np.array_equal(honest.parameters, replayed.parameters)
         assert honest.notes == replayed.notes
+
+
+@pytest.mark.parametrize("variant", ["proved", "published"])
+def test_a_uniform_iterate_is_that_after_its_step_and_any_step_may_be_drawn(variant: str) -> None:
+    data = make_data(n=200)
+    method = dataclasses.replace(METHOD, variant=variant, epochs=2, batch_size=50, iterate="uniform")
+    drawn = set()
+    for seed in range(40):
+        watcher = Watcher(frozenset(range(1, 9)))
+        training = Training(notions()["demographic_parity"], seed, Mechanism(Randomness.replay(seed)), watcher)
+        (fitted,) = DpFermi.fit_many([method], [data], [training])
+        step = fitted.notes["returned_after"]
+        assert isinstance(step, int) and 1 <= step <= fitted.steps == 8
+        assert np.array_equal(fitted.parameters, watcher.checkpoints[step]["parameters"])
+        drawn.add(step)
+    assert drawn == set(range(1, 9))
+
+
+def test_a_uniform_iterate_resumes_and_trains_beside_others() -> None:
+    method = dataclasses.replace(METHOD, iterate="uniform")
+    contract.check_resume(method, make_data)
+    contract.check_together(method, make_data)
+    assert "returned_after" not in train(METHOD, [make_data(n=200)], [RecordingMechanism()])[0].notes
