@@ -58,7 +58,12 @@ def render_documents() -> dict[Path, str]:
 
 
 def collect(preset: Preset, store: RunStore, version: str) -> dict[str, Any]:
-    """Return what is kept of a preset; BadInput where a run has neither finished nor failed."""
+    """Return what is kept of a preset; BadInput where a run has neither finished nor failed.
+
+    BadInput too for a preset that keeps nothing of its own.
+    """
+    if preset.made_from:
+        raise BadInput(f"{preset.id} keeps no runs of its own: keep those of {', '.join(preset.made_from)}.")
     configs = list_configs(preset.pick(version).sweeps)
     found = with_measured(store, preset.measured, find_records(store, list(configs)))
     records = {record["key"].partition("-")[0]: record for record in found}

@@ -6,7 +6,7 @@ import streamlit as st
 
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.preset import Paper, Preset
-from pages.widgets.papers.papers import find_results, offer_runs, show_results
+from pages.widgets.papers.papers import find_results, offer_runs, show_methods, show_results
 from pages.widgets.papers.scoreboard import find_made, show_scoreboard, show_statements
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.sentences import plain
@@ -23,6 +23,9 @@ def show() -> None:
         show_statements()
     paper, preset = _choose()
     publish(("paper", "preset"))
+    if paper.method_table:
+        with st.expander(plain(paper.method_table.title)):
+            show_methods(paper, paper.method_table)
     st.header(plain(preset.title), anchor=False)
     st.caption(plain(paper.citation))
     st.markdown(plain(preset.shows))

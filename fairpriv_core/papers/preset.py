@@ -106,6 +106,16 @@ class Table:
 
 
 @dataclass(frozen=True)
+class GainTable:
+    """A table's arrangement: a line for each cell of mean gains, with both sides and the gain at the cell's level."""
+
+    gains: tuple[MeanGain, ...]
+
+
+Drawing = Plot | Table | GainTable
+
+
+@dataclass(frozen=True)
 class Quantity:
     """The mean of a value over the records with the given values, or its standard deviation over them ("spread")."""
 
@@ -177,7 +187,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Reach:
-    """That `one` minus `other` (as_ratio: over it) lies in [low, high], each at its setting with the smallest mean.
+    """That `one` minus `other` lies in [low, high], each at its setting with the smallest mean.
 
     Settings are those of the quantity's runs, seeds apart, of which the mean of `level` is at least `at_least`, in
     shown units: "the violation at an accuracy of 83 %". Where one side has none, the other side has the better of it.
@@ -190,7 +200,21 @@ class Reach:
     at_least: float
     low: float | None = None
     high: float | None = None
-    as_ratio: bool = False
+
+
+@dataclass(frozen=True)
+class MeanGain:
+    """That `one` is below `other` by `low` % of it or more on average over `cells`, such as a data set at a budget.
+
+    A cell is where its runs are, and the least mean of `level` there, in shown units: both sides are taken at that
+    level as `Reach` takes them. Cells without runs are left out.
+    """
+
+    one: Quantity
+    other: Quantity
+    level: Value
+    cells: tuple[tuple[Part, float], ...]
+    low: float
 
 
 @dataclass(frozen=True)
@@ -206,7 +230,7 @@ class Differ:
     below: float
 
 
-Check = Compare | Trend | Best | Reach | Differ
+Check = Compare | Trend | Best | Reach | MeanGain | Differ
 
 
 @dataclass(frozen=True)
@@ -272,6 +296,8 @@ class Preset:
             "bias_variance/tau", at "errors/gradient" or "errors/violation" and their "_bound", at
             "membership/ATTACKER/auc" and "/advantage" ("chance": what guessing finds out), or at
             "training/accuracy/EPOCH" and "training/gap/EPOCH".
+        made_from: the ids of those whose runs it shows, where it has none of its own: the versions' sweeps are theirs,
+            and of it nothing is kept.
         waits_for: the sentence that says why it cannot run; "" for one that can.
         released: the authors' own figure data, which a figure of points shows beside ours.
         caution: what is to be said of them.
@@ -283,12 +309,13 @@ class Preset:
     settings: str = ""
     full: Version | None = None
     small: Version | None = None
-    drawing: Plot | Table | None = None
+    drawing: Drawing | None = None
     printed: tuple[Printed, ...] = ()
     not_printed: str = ""
     claims: tuple[Claim, ...] = ()
     privacy: str = ""
     measured: Measure = ""
+    made_from: tuple[str, ...] = ()
     waits_for: str = ""
     released: tuple[Released, ...] = ()
     caution: str = ""
@@ -314,10 +341,23 @@ class Preset:
 
 
 @dataclass(frozen=True)
+class MethodTable:
+    """A figure that compares methods by what they can do: it needs no runs, and nothing in it is judged.
+
+    `methods` are the ids of those that are here; `shows` says what the paper compares, and what it is in place of.
+    """
+
+    title: str
+    shows: str
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Paper:
     """A paper: its id, its short name and title, how it is cited, and its figures and tables in their order.
 
-    `main_claim`: the id of a preset, and which of its claims is what the paper says above all.
+    `main_claim`: the id of a preset, and which of its claims is what the paper says above all. `method_table`: the
+    figure that compares methods, if it has one; it is none of the presets.
     """
 
     id: str
@@ -326,6 +366,7 @@ class Paper:
     citation: str
     presets: tuple[Preset, ...]
     main_claim: tuple[str, int]
+    method_table: MethodTable | None = None
 
 
 _CONSTANT = Mark("metrics/constant_accuracy", "always the same answer")

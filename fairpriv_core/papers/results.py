@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fairpriv_core.papers.catalog import PAPERS
 from fairpriv_core.papers.preset import Json
 
 FOLDER = Path(__file__).with_name("kept")
@@ -49,17 +50,37 @@ def find_path(preset: str) -> Path:
 
 
 def read_made() -> dict[str, Made]:
-    """Return the committed results by the id of their preset."""
+    """Return the committed results by the id of their preset; one that is made from others has theirs.
+
+    It has none while one of the others has none, or another version than the rest.
+    """
     stored = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
-    return {name: _read(one) for paper in stored for name, one in paper.items()}
+    own = {name: _read(name, one) for paper in stored for name, one in paper.items()}
+    made_from = {each.id: each.made_from for paper in PAPERS for each in paper.presets if each.made_from}
+    parts = {name: [own[part] for part in others if part in own] for name, others in made_from.items()}
+    whole = {name for name, found in parts.items() if len(found) == len(made_from[name]) and _are_alike(found)}
+    return own | {name: _put_together(parts[name]) for name in sorted(whole)}
 
 
-def _read(stored: Json) -> Made:
+def _are_alike(parts: Sequence[Made]) -> bool:
+    return len({one.version for one in parts}) == 1
+
+
+def _put_together(parts: Sequence[Made]) -> Made:
+    """Return the results of several presets as one's, each run once, of the last day."""
+    runs = {run["key"]: run for one in parts for run in one.runs}
+    failed = {key: reason for one in parts for key, reason in one.failed.items()}
+    return Made(max(one.day for one in parts), parts[0].version, tuple(runs.values()), failed)
+
+
+def _read(name: str, stored: Json) -> Made:
+    """Return a preset's results; a run's setting is named with the preset, as several may be put together."""
     settings, paths = stored["settings"], stored["paths"]
     runs = [
         {
             **run,
             **stored["stated"][run["stated"]],
+            "setting": (name, run["setting"]),
             "config": {**settings[run["setting"]], "seed": run["seed"]},
             "numbers": {path: value for path, value in zip(paths, run["numbers"], strict=True) if value is not None},
         }

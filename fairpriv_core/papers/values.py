@@ -15,7 +15,9 @@ from fairpriv_core.papers.preset import (
     Best,
     Check,
     Differ,
+    Drawing,
     Json,
+    MeanGain,
     Part,
     Plot,
     Preset,
@@ -93,7 +95,7 @@ def check_at(check: Check, case: Part) -> Check:
     if isinstance(check, Trend | Best):
         return replace(check, what=_quantity_at(check.what, case))
     one = _quantity_at(check.one, case)
-    if isinstance(check, Differ):
+    if isinstance(check, Differ | MeanGain):
         return replace(check, one=one, other=_quantity_at(check.other, case))
     if isinstance(check, Reach):
         return replace(check, one=one, other=_quantity_at(check.other, case), level=value_at(check.level, case))
@@ -222,11 +224,11 @@ def list_paths(preset: Preset) -> list[str]:
     return list(dict.fromkeys([*shown_paths, *ALWAYS, *marks]))
 
 
-def _drawn(drawing: Plot | Table | None) -> list[Value]:
+def _drawn(drawing: Drawing | None) -> list[Value]:
     if isinstance(drawing, Plot):
         columns = [Part("", step=str(step)) for step in drawing.steps] or drawing.columns
         return [drawing.x, *[value_at(row, column) for row in drawing.rows for column in columns]]
-    return [] if drawing is None else [value for _, value in drawing.columns]
+    return [value for _, value in drawing.columns] if isinstance(drawing, Table) else []
 
 
 def _judged(check: Check | Quantity) -> list[Value]:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
+from statistics import median
 
 from fairpriv_core.papers.differences import (
     compare,
@@ -24,6 +25,7 @@ from fairpriv_core.papers.differences import (
     reach,
     used_by,
 )
+from fairpriv_core.papers.gains import find_mean, list_gains
 from fairpriv_core.papers.paired import count_pairs_needed, find_p
 from fairpriv_core.papers.preset import (
     ACCURACY,
@@ -32,6 +34,7 @@ from fairpriv_core.papers.preset import (
     Claim,
     Compare,
     Differ,
+    MeanGain,
     Preset,
     Quantity,
     Reach,
@@ -70,6 +73,8 @@ def name_subject(check: Check, cases: Sequence[Runs]) -> str:
         text = _name_trend(check)
     elif isinstance(check, Differ):
         text = _name_test(check)
+    elif isinstance(check, MeanGain):
+        text = _name_gain(check)
     else:
         text = _name_best(check)
     return text[:1].upper() + text[1:]
@@ -87,6 +92,13 @@ def _name_test(check: Differ) -> str:
     return f"p of a paired t test over seeds of {what}, below {check.below:g} expected at each {_short(check.along)}"
 
 
+def _name_gain(check: MeanGain) -> str:
+    what = f"{_inside(check.one.value)} of {check.one.name} is below that of {check.other.name} (%)"
+    level = f"each smallest where {_inside(check.level)} reaches its level"
+    half = "half the interval is the mean of the gains' halves, as if all erred together"
+    return f"mean gain, by which {what}, {level}; {half}; at least {amount(check.low)} expected"
+
+
 def _name_best(check: Best) -> str:
     value = check.what.value
     where = f"expected where {check.along.title} is {check.low:g} to {check.high:g}"
@@ -97,11 +109,12 @@ def _name_difference(check: Compare | Reach) -> str:
     value = check.one.value
     other = check.other.name if isinstance(check.other, Quantity) else amount(check.other)
     minus = "minus that of" if check.one.of == "spread" else "minus"
-    sign, unit = ("over that of", "") if check.as_ratio else (minus, _unit(value))
+    as_ratio = isinstance(check, Compare) and check.as_ratio
+    sign, unit = ("over that of", "") if as_ratio else (minus, _unit(value))
     level = ""
     if isinstance(check, Reach):
         level = f", each smallest where {_inside(check.level)} is at least {amount(check.at_least)} {check.level.unit}"
-    ratio = ", a ratio of means with its interval by the delta method" if check.as_ratio else ""
+    ratio = ", a ratio of means with its interval by the delta method" if as_ratio else ""
     return f"{_inside(value)} of {check.one.name} {sign} {other}{unit}{level}{ratio}{_bounds(check)}"
 
 
@@ -226,6 +239,8 @@ def _look(check: Check, case: str, runs: Runs) -> Finding:
         found = _look_at_difference(check, case, runs)
     elif isinstance(check, Reach):
         found = _look_at_reach(check, case, runs)
+    elif isinstance(check, MeanGain):
+        found = _look_at_gain(check, case, runs)
     elif isinstance(check, Differ):
         found = _look_at_test(check, case, runs)
     else:
@@ -314,21 +329,25 @@ def _look_at_reach(check: Reach, case: str, runs: Runs) -> Finding:
     said = {_look_at_settings(check, case, *pair).status for pair in pairs}
     if found.status == "open" or not {"agrees", "differs"} <= said | {found.status}:
         return found
-    waits = [count_seeds_needed(fold(own, check.level), check.at_least, math.inf) for own in (*may[0], *may[1]) if own]
-    needed = None if None in waits else max(each for each in waits if each is not None)
+    needed = _count_for_level([(own, check.at_least) for own in (*may[0], *may[1]) if own], check.level)
     words = f"{found.words}, and the opposite at a setting that other seeds might pick"
     return replace(found, status="open", words=words, seeds_needed=needed)
 
 
+def _count_for_level(settings: Iterable[tuple[Runs, float]], level: Value) -> int | None:
+    """Return with how many seeds it would be settled which of the settings reach their levels; None for too many."""
+    waits = [count_seeds_needed(fold(own, level), least, math.inf) for own, least in settings]
+    return None if None in waits else max(each for each in waits if each is not None)
+
+
 def _look_at_settings(check: Reach, case: str, one: Runs, other: Runs) -> Finding:
     if one and other:
-        found = compare(one, other, Compare(check.one, check.other, check.low, check.high, check.as_ratio))
+        found = compare(one, other, Compare(check.one, check.other, check.low, check.high))
         first, second = (measure(own, side)[0].mean for own, side in ((one, check.one), (other, check.other)))
         if found.mean is None:
             return Finding(case, "open")
         low, high = _limits(check)
-        sign = "over" if check.as_ratio else "minus"
-        words = f"{amount(first)} {sign} {amount(second)} is {with_half(found)}"
+        words = f"{amount(first)} minus {amount(second)} is {with_half(found)}"
         needed, holds = count_seeds_needed(found, low, high), low <= found.mean <= high
         return Finding(case, stand(found, low, high), holds, words, found.n, needed, [*one, *other])
     if not one and not other:
@@ -337,6 +356,35 @@ def _look_at_settings(check: Reach, case: str, one: Runs, other: Runs) -> Findin
     words = f"no setting of {missing} gets there"
     used = [*one, *other]
     return Finding(case, "agrees" if better else "differs", better, words, _count_seeds(used), None, used)
+
+
+def _look_at_gain(check: MeanGain, case: str, runs: Runs) -> Finding:
+    """Look at the mean gain over the cells; open where settings that other seeds might pick say the opposite.
+
+    Each cell has its own choice of settings, so that all choices are covered by the best and the worst of each cell.
+    """
+    cells = list_gains(check, runs)
+    if not cells:
+        return Finding(case, "open")
+    used = [run for cell in cells for run in cell.runs]
+    gains = [cell.gain.mean for cell in cells if cell.gain.mean is not None]
+    if len(gains) < len(cells):
+        lacking = "; ".join(cell.name for cell in cells if cell.gain.mean is None)
+        words = f"no mean, as no setting of a side gets there ({lacking})"
+        return Finding(case, "open", words=words, seeds=_count_seeds(used), runs=used)
+    found = find_mean([cell.gain for cell in cells])
+    status = stand(found, check.low, math.inf)
+    words = f"{with_half(found)}, over {len(cells)} gains whose median is {amount(median(gains))}"
+    holds, needed = (found.mean or 0.0) >= check.low, count_seeds_needed(found, check.low, math.inf)
+    known = Finding(case, status, holds, words, found.n, needed, used)
+    if status == "open":
+        return known
+    opposite = sum(cell.worst if status == "agrees" else cell.best for cell in cells) / len(cells)
+    if (opposite >= check.low) == (status == "agrees"):
+        return known
+    needed = _count_for_level([(own, cell.at_least) for cell in cells for own in cell.may], check.level)
+    words = f"{words}, and the opposite at settings that other seeds might pick"
+    return replace(known, status="open", words=words, seeds_needed=needed)
 
 
 def _look_at_trend(check: Trend, case: str, runs: Runs) -> Finding:

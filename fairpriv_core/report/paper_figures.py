@@ -10,7 +10,20 @@ from functools import partial
 
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.papers.catalog import name_paper
-from fairpriv_core.papers.preset import ACCURACY, SECONDS, Part, Plot, Preset, Released, Table, Value
+from fairpriv_core.papers.gains import list_gains
+from fairpriv_core.papers.preset import (
+    ACCURACY,
+    SECONDS,
+    Drawing,
+    GainTable,
+    MeanGain,
+    Part,
+    Plot,
+    Preset,
+    Released,
+    Table,
+    Value,
+)
 from fairpriv_core.papers.values import (
     ALWAYS,
     Runs,
@@ -39,7 +52,9 @@ Ends = tuple[float | None, ...]
 
 
 def describe_runs(preset: Preset, runs: Runs) -> str:
-    """Return the sentences under a figure or table."""
+    """Return the sentences under a figure or table, of mean gains on the runs that they are of."""
+    if isinstance(preset.drawing, GainTable):
+        runs = [run for part in _parts(preset) for run in choose(runs, part.where)]
     if not runs:
         return "No finished run yet."
     alike = say_alike(runs)
@@ -110,8 +125,13 @@ def _tell_data(runs: Runs) -> str:
 
 
 def _tell_seeds(preset: Preset, runs: Runs) -> str:
-    seeds = {run["config"]["seed"] for run in runs}
-    return wording.ONE_SEED if len(seeds) == 1 else f"Means over {len(seeds)} seeds{_intervals(list_paths(preset))}."
+    seeds: dict[tuple[str, str], set[int]] = {}  # some data may have more than others
+    for config in (run["config"] for run in runs):
+        seeds.setdefault((config["data"]["dataset"], config["notion"]), set()).add(config["seed"])
+    few, most = (pick(map(len, seeds.values())) for pick in (min, max))
+    if most == 1:
+        return wording.ONE_SEED
+    return f"Means over {most if few == most else f'{few} to {most}'} seeds{_intervals(list_paths(preset))}."
 
 
 def _tell_alike(runs: Runs) -> str:
@@ -148,7 +168,7 @@ def find_knob(plot: Plot, runs: Runs) -> Value | None:
     return next((each for each in choices if any(shown(run, each) is not None for run in runs)), None)
 
 
-def _say_knobs(drawing: Plot | Table | None, runs: Runs) -> str:
+def _say_knobs(drawing: Drawing | None, runs: Runs) -> str:
     """Return the sentence on what the numbers at points are, with the lines that have each where they differ."""
     if not isinstance(drawing, Plot) or drawing.kind != "points":
         return ""
@@ -165,10 +185,16 @@ def _say_knobs(drawing: Plot | Table | None, runs: Runs) -> str:
 
 
 def _parts(preset: Preset) -> Sequence[Part]:
-    """Return what a preset calls its methods: a figure's series, of curves its columns; a table's lines or columns."""
+    """Return what a preset calls its methods: a figure's series, of curves its columns; a table's lines or columns.
+
+    Of mean gains it is their two sides.
+    """
     drawing = preset.drawing
     if isinstance(drawing, Table):
         return drawing.rows if tells_budgets(drawing) else tuple(part for part, _ in drawing.columns)
+    if isinstance(drawing, GainTable):
+        sides = [side for gain in drawing.gains for side in (gain.one, gain.other)]
+        return list({side.name: Part(side.name, side.where) for side in sides}.values())
     if drawing is None:
         return ()
     return drawing.columns if drawing.kind == "curve" else drawing.series
@@ -237,6 +263,8 @@ def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
     A line that is of one method has its ε beside its name.
     """
     table = preset.drawing
+    if isinstance(table, GainTable):
+        return [line for gain in table.gains for line in _list_gains(gain, runs)]
     if not isinstance(table, Table):
         return []
     return [
@@ -244,6 +272,21 @@ def list_cells(preset: Preset, runs: Runs) -> list[dict[str, str]]:
         | ({"ε": budget_text(choose(runs, row.where))} if tells_budgets(table) else {})
         | {part.name: with_half(fold(choose(runs, row.where, part.where), value)) for part, value in table.columns}
         for row in table.rows
+    ]
+
+
+def _list_gains(check: MeanGain, runs: Runs) -> list[dict[str, str]]:
+    """Return a line for each cell of a mean gain: the gain in percent, both sides, and the level that they are at."""
+    unit = check.level.unit
+    return [
+        {
+            "": cell.name,
+            "Gain, %": with_half(cell.gain),
+            check.one.name: with_half(cell.one),
+            check.other.name: with_half(cell.other),
+            f"{check.level.title}, at least": f"{cell.at_least:g} {unit}",
+        }
+        for cell in list_gains(check, runs)
     ]
 
 

@@ -19,6 +19,7 @@ from fairpriv_core.papers.status import TITLES
 from fairpriv_core.papers.verdicts import Verdict, judge_all
 from fairpriv_core.records.record import RAW
 from fairpriv_core.report.paper_figures import describe_runs, list_cells
+from fairpriv_core.report.paper_methods import list_methods, say_methods
 from fairpriv_core.report.paper_prose import count_made, list_lines
 
 _INDEX = """# The papers, run again
@@ -77,6 +78,9 @@ def render_paper(paper: Paper, made: Mapping[str, Made]) -> str:
     rows = [{"figure or table": preset.title} | _stand([preset], made) for preset in paper.presets if preset.id in made]
     parts = [f"# {paper.title}", f"{paper.citation}. [All papers](../papers.md)", _table(rows)]
     parts.append(_HOW.format(paper=paper.id))
+    if paper.method_table:
+        table = paper.method_table
+        parts += [f"## {table.title}", table.shows, _table(list_methods(table)), say_methods(paper)]
     for number, preset in enumerate(paper.presets):
         parts += _section(preset, paper.presets[:number], made.get(preset.id))
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -148,12 +148,25 @@ def test_the_choice_stands_in_the_address(open_page: Open) -> None:
     assert page.query_params["preset"] == "pf_ld.figure3"
 
 
+def test_gains_over_several_figures_are_a_table_and_a_comparison_of_methods_is_above(open_page: Open) -> None:
+    page = open_page("papers", paper="dp_fermi", preset="dp_fermi.gains")
+    assert not page.exception and not page.error
+    _, _, compared, cells = (frame.value for frame in page.dataframe)
+    assert list(compared["method"])[-1] == "DP-FERMI" and len(compared) == 6
+    assert len(cells) == 22 and list(cells.columns)[:2] == ["", "Gain, %"]
+    assert "Figure 1\\: comparison with existing works" in [item.label for item in page.expander]
+    assert "**≠ differs**" in words(page) and "over 14 gains" in words(page)
+    assert "fairpriv papers run dp_fermi.gains --small" in [code.value for code in page.code]
+    other = open_page("papers", paper="pf_ld", preset="pf_ld.figure1")
+    assert not [item for item in other.expander if "Figure 1" in item.label]
+
+
 def test_statements_are_filtered_by_paper_and_by_how_they_stand(open_page: Open) -> None:
     page = open_page("papers", claims_of="dp_fermi", claims_that="differs")
     assert not page.exception
     listed = page.dataframe[1].value
     assert len(listed) == count_claims(papers()["dp_fermi"].presets, read_made())["differs"]
     assert set(listed["here"]) == {"differs"} and listed["ours"].str.len().gt(0).all()
-    assert listed["where"].str.startswith("DP-FERMI, Figure").all()
+    assert listed["where"].str.match("DP-FERMI, (Figure|Section) ").all()
     waits = open_page("papers", claims_of="pf_ld", claims_that="open").dataframe[1].value
     assert len(waits) and waits["what would settle it"].str.contains("seed").all()

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from examples.make_papers_results import collect
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.image_benchmarks import AGES
-from fairpriv_core.papers.dp_fermi import FIGURE_2, FIGURE_3, FIGURE_3_PEOPLE, PAPER
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.papers.dp_fermi import FIGURE_2, FIGURE_3, FIGURE_3_PEOPLE, GAINS, PAPER
 from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
-from fairpriv_core.papers.preset import Plot, Preset, Table
+from fairpriv_core.papers.preset import GainTable, Plot, Preset, Reach, Table
+from fairpriv_core.papers.results import FOLDER, read_made
 from fairpriv_core.papers.runs import list_configs
+from fairpriv_core.papers.values import by_config
+from fairpriv_core.report.paper_methods import list_methods, say_methods
+from fairpriv_core.report.paper_pages import render_paper
+from fairpriv_core.store.runs import open_store
 
-READY = [preset for preset in PAPER.presets if preset not in (FIGURE_5, FIGURE_5_AGES)]
+READY = [preset for preset in PAPER.presets if preset not in (FIGURE_5, FIGURE_5_AGES, GAINS)]
 BUDGETS = {"dp_fermi.figure3": {1.0, 3.0}, "dp_fermi.figure8": {0.5, 9.0}, "dp_fermi.iterate": {1.0, 3.0}}
 OF_NOTION = {"demographic_parity": {0.5, 1.0, 3.0, 9.0}, "equalized_odds": {0.5, 1.0, 3.0}}
 
@@ -97,3 +107,71 @@ def test_every_age_that_is_told_apart_has_its_column() -> None:
     assert isinstance(FIGURE_5_AGES.drawing, Table)
     paths = [value.path for _, value in FIGURE_5_AGES.drawing.columns]
     assert [path for path in paths if "classes" in path] == [f"metrics/classes/{age}/decided" for age in AGES]
+
+
+def test_the_gains_are_of_the_runs_that_the_figures_keep_and_keep_none() -> None:
+    made = read_made()
+    figures = [made[name] for name in GAINS.made_from]
+    assert {run["key"] for run in made[GAINS.id].runs} == {run["key"] for one in figures for run in one.runs}
+    assert len({run["key"] for run in made[GAINS.id].runs}) == len(made[GAINS.id].runs)
+    alike = [{json.dumps({**run["config"], "seed": 0}) for run in own} for own in by_config(made[GAINS.id].runs)]
+    assert all(len(settings) == 1 for settings in alike), "settings of two figures have one number"
+    assert made[GAINS.id].day == max(one.day for one in figures)
+    assert GAINS.id not in json.loads((FOLDER / "dp_fermi.json").read_text(encoding="utf-8"))
+    with open_store() as store, pytest.raises(BadInput, match=r"no runs of its own: keep those of dp_fermi\.figure2, "):
+        collect(GAINS, store, "small")
+
+
+def test_the_gains_are_over_every_data_set_and_budget_that_the_figures_compare() -> None:
+    parity, odds = GAINS.drawing.gains if isinstance(GAINS.drawing, GainTable) else ()
+    figures = [preset for preset in PAPER.presets if preset.id in GAINS.made_from]
+    levels = [
+        (claim.check.at_least, case.where["config/epsilon"][0])
+        for preset in figures
+        for claim in preset.claims[:1]
+        for case in claim.cases
+        if isinstance(claim.check, Reach)
+    ]
+    cells = [*parity.cells, *odds.cells]
+    assert sorted(levels) == sorted((level, part.where["config/epsilon"]) for part, level in cells)
+    assert (len(parity.cells), len(odds.cells)) == (14, 8)
+
+
+def test_the_table_of_methods_says_what_each_declares(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = PAPER.method_table
+    assert table is not None
+    fermi = list_methods(table)[-1]
+    assert fermi["method"] == "DP-FERMI" and fermi["labels"] == "any number" and fermi["batch size"] == "yes"
+    assert (fermi["notions"], fermi["variants"]) == ("all but accuracy parity", "proved and published")
+    changed = replace(
+        methods()["dp_fermi"].info,
+        max_labels=3,
+        max_groups=2,
+        notions=("demographic_parity",),
+        needs_group_at_prediction=True,
+        threat_model="record",
+        variants=(),
+    )
+    monkeypatch.setattr(methods()["dp_fermi"], "info", changed)
+    now = list_methods(table)[-1]
+    assert now == fermi | {
+        "labels": "up to 3",
+        "groups": "up to 2",
+        "notions": "all but equalized odds and equal opportunity and predictive equality and accuracy parity",
+        "group at prediction": "needed",
+        "ε protects": "whole record",
+        "variants": "–",
+    }
+    by_name = {line["method"]: line for line in list_methods(table)}
+    assert (
+        by_name["DP oracle learner"]["batch size"] == "no" and by_name["Tran et al. (FairLens)"]["notions"] == "its own"
+    )
+
+
+def test_the_table_of_methods_stands_on_the_papers_page_and_is_neither_counted_nor_judged() -> None:
+    table = PAPER.method_table
+    assert table is not None and "Figure 1" in table.title
+    page = render_paper(PAPER, {})
+    assert f"## {table.title}" in page and "nothing is judged" in page and "| DP-FERMI | any number |" in page
+    assert "these do not run here: SF-PATE, PFLR*, ADFC" in say_methods(PAPER) and say_methods(PAPER) in page
+    assert not [preset for preset in PAPER.presets if preset.title == table.title]

@@ -11,13 +11,14 @@ from urllib.parse import quote
 import streamlit as st
 
 from fairpriv_core.papers.catalog import find_preset
-from fairpriv_core.papers.preset import MEASURES, Preset
+from fairpriv_core.papers.preset import MEASURES, MethodTable, Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.runs import attach, find_records, list_configs
 from fairpriv_core.papers.status import TITLES, say_needed
 from fairpriv_core.papers.values import Runs
 from fairpriv_core.papers.verdicts import Finding, Verdict, judge_all
 from fairpriv_core.report.paper_figures import describe_drawing, draw_preset, list_cells
+from fairpriv_core.report.paper_methods import list_methods, say_methods
 from fairpriv_core.report.paper_prose import list_beside
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
@@ -31,6 +32,7 @@ _POLL_SECONDS = 1.0
 _SIZES = {"small": "Smaller version", "full": "As in the paper"}
 _ICONS = {"agrees": "=", "differs": "≠", "open": "?", "not_tested": "–"}
 _PHONE_WIDTHS = {"what": 150, "printed": 64, "ours": 112}  # pixels: together as wide as a phone's page
+_METHOD_WIDTHS = {"method": 138, "labels": 94, "groups": 94}  # as those
 _KEYS_SHOWN = 6
 _FIGURES_A_ROW = 3
 
@@ -102,6 +104,15 @@ def _wait_for(store: RunStore, name: str, what: str) -> None:
     if (store.preview(name) or {}).get("status") in ("finished", "failed"):
         st.rerun()
     st.caption(plain(f"A worker measures {what} …"))
+
+
+def show_methods(paper: Paper, table: MethodTable) -> None:
+    """Show a figure that compares methods by what those that are here declare."""
+    st.markdown(plain(table.shows))
+    widths = {name: st.column_config.TextColumn(width=width) for name, width in _METHOD_WIDTHS.items()}
+    alt = "What each method takes and needs, as its code declares it."
+    st.dataframe(list_methods(table), key="paper_methods", hide_index=True, alt=alt, column_config=widths)
+    st.caption(plain(say_methods(paper)))
 
 
 def offer_runs(store: RunStore, preset: Preset) -> None:

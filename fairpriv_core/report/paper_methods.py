@@ -1,0 +1,50 @@
+"""A figure of a paper that compares methods, as a table of what the methods here declare."""
+
+from __future__ import annotations
+
+from fairpriv_core.methods.base import Method, parameters
+from fairpriv_core.methods.catalog import methods
+from fairpriv_core.notions.catalog import notions
+from fairpriv_core.papers.cited import CITED
+from fairpriv_core.papers.preset import MethodTable, Paper
+
+_PROTECTS = {"attribute": "attribute", "record": "whole record", None: "nothing"}
+
+
+def list_methods(table: MethodTable) -> list[dict[str, str]]:
+    """Return a line for each method, each cell from its declaration."""
+    return [_describe(methods()[name]) for name in table.methods]
+
+
+def _describe(method: type[Method]) -> dict[str, str]:
+    info = method.info
+    return {
+        "method": info.title,
+        "labels": _most(info.max_labels),
+        "groups": _most(info.max_groups),
+        "notions": _name_notions(info.notions if info.pursues_notion else ()),
+        "batch size": "yes" if "batch_size" in parameters(method) else "no",
+        "group at prediction": "needed" if info.needs_group_at_prediction else "not needed",
+        "ε protects": _PROTECTS[info.threat_model],
+        "variants": " and ".join(info.variants) or "–",
+        "reference": info.citation,
+    }
+
+
+def _most(limit: int | None) -> str:
+    return "any number" if limit is None else f"up to {limit}"
+
+
+def _name_notions(pursued: tuple[str, ...]) -> str:
+    left = [notion.title.lower() for name, notion in notions().items() if name not in pursued]
+    if not pursued:
+        return "its own"
+    return f"all but {' and '.join(left)}" if left else f"all {len(pursued)}"
+
+
+def say_methods(paper: Paper) -> str:
+    """Return the sentences on a table's notions, and on the methods that the paper cites and that are not here."""
+    named = ", ".join(notion.title.lower() for notion in notions().values())
+    absent = [one.title for one in CITED if paper.id in one.cited_by]
+    not_here = f" Of the works that it cites, these do not run here: {', '.join(absent)}." if absent else ""
+    return f"Notions: {named}.{not_here}"
