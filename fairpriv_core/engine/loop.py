@@ -147,6 +147,14 @@ class Keeping(ABC):
         """Return a model's parameters (P,) that were copied; None where the last ones are returned."""
 
 
+class Halting(ABC):
+    """Mixin of a rule that may end training at the end of an epoch before the last."""
+
+    @abstractmethod
+    def has_halted(self) -> bool:
+        """Return whether no model learns any more."""
+
+
 class OneSum(ABC):
     """Mixin of a rule that releases one sum a step: a weight for each sampled record, then the mechanism."""
 
@@ -173,6 +181,8 @@ def train(rule: Rule, *, shape: Shape, schedule: Schedule, feed: Feed, trainings
     quiet = np.errstate(all="ignore")  # what is not finite is dropped, or ends the run with a sentence
     with quiet, find_pools(len(sys.modules)).limit(limits=1, user_api="blas"):
         for epoch in range(loop.step // loop.steps_per_epoch, schedule.epochs):
+            if isinstance(rule, Halting) and rule.has_halted():
+                break
             loop.run_epoch(epoch)
     return loop.fitted()
 

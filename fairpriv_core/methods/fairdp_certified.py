@@ -4,8 +4,9 @@ After "FairDP: Achieving fairness certification with differential privacy" (2024
 gradient descent, averaging the group models after each step is one step along the mean of the groups' noisy gradients.
 The proved variant divides by constants, the expected sizes q n_k with n_k from noisy counts, and gives each record a
 micro-batch of the last step by its row number; the published one divides by realised sizes and splits evenly, which a
-record's presence shifts. A run of the proved variant certifies the model that it exports (runs/certificate.py); the
-published one makes the paper's certificates, for the paper's figures alone.
+record's presence shifts. A run of the proved variant certifies the model that it exports (runs/certificate.py), and may
+end training at a look at its gap (certificate_looks.py); the published one makes the paper's certificates, for the
+paper's figures alone.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from fairpriv_core import checks
+from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Bounding, Rule, Sampled
+from fairpriv_core.engine.loop import Bounding, Halting, Rule, Sampled
 from fairpriv_core.engine.networks import NETWORKS, AnyShape
 from fairpriv_core.engine.rows import Feed, Indices, Records
-from fairpriv_core.methods import fields
+from fairpriv_core.engine.training import Fitted, Training
+from fairpriv_core.methods import certificate_looks, fields
 from fairpriv_core.methods.base import MethodInfo, Style, parameter
 from fairpriv_core.methods.cell_counts import check_sizes
 from fairpriv_core.methods.certificates import (
@@ -109,6 +112,10 @@ class FairDpCertified(NoisySums):
         "Certificate noise", "the shift that the paper gives its certificate (published variant)"
     )
     share_counts: float = fields.share_counts(0.02)
+    certificate_target: float | None = certificate_looks.certificate_target()
+    looks: int = certificate_looks.looks()
+    share_looks: float = certificate_looks.share_looks()
+    noise_looks: float | None = certificate_looks.noise_looks()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,6 +129,7 @@ class FairDpCertified(NoisySums):
         for name in ("noise_counts", "noise_certificate"):
             if getattr(self, name) is not None:
                 checks.not_negative(**{name: getattr(self, name)})
+        certificate_looks.check_looks(self)
 
     @property
     def proved(self) -> bool:
@@ -133,18 +141,19 @@ class FairDpCertified(NoisySums):
         return fields.known_noise(**{name: getattr(self, name)})
 
     def event(self, n_train: int) -> Events:
-        """Return what `fit` releases: counts, and a sampled Gaussian a step for each group in parallel.
+        """Return what `fit` releases: counts, all planned looks, a sampled Gaussian a step for each group in parallel.
 
         As published: the steps, and the paper's certificate.
         """
         steps = Parallel(((self._sampled(self.noise(), n_train),),))
         if not self.proved:
             return (steps, Laplace(self.noise_of("noise_certificate")))
-        return (Gaussian(self.noise_of("noise_counts")), steps)
+        return (Gaussian(self.noise_of("noise_counts")), *certificate_looks.looks_event(self), steps)
 
     def sensitivities(self, n_train: int, groups: int) -> dict[str, float]:
-        """Return C, and what a record adds to counts."""
-        return {"gradients": self.clip_primal, "counts": 1.0}
+        """Return C, and what a record adds to counts, and to those of a look."""
+        looked = {} if self.certificate_target is None else {"looks": certificate_looks.ONE_CELL}
+        return {"gradients": self.clip_primal, "counts": 1.0, **looked}
 
     @property
     def certified_failure(self) -> float | None:
@@ -161,6 +170,7 @@ class FairDpCertified(NoisySums):
             self,
             noise_counts=_or(self.noise_counts, 1.0 / (gaussian_mu(epsilon, delta) * math.sqrt(self.share_counts))),
             noise_certificate=self.noise_certificate if self.proved else _or(self.noise_certificate, 1.0),
+            noise_looks=certificate_looks.calibrate_looks(self, epsilon=epsilon, delta=delta),
         )
         if self.noise_primal is not None:
             return known
@@ -196,21 +206,32 @@ class FairDpCertified(NoisySums):
         """Return what the models are trained by."""
         return FairDpCertifiedRule(setting)
 
+    @classmethod
+    def fit_many(cls, methods: Sequence[Any], trains: Sequence[Dataset], trainings: Sequence[Training]) -> list[Fitted]:
+        """Train K models in one loop; one that ended at a look states its planned length. Errors as for all."""
+        n = trains[0].n
+        return [
+            certificate_looks.as_planned(fitted, planned=method.event(n), steps_per_epoch=method.steps_per_epoch(n))
+            for method, fitted in zip(methods, super().fit_many(methods, trains, trainings), strict=True)
+        ]
+
 
 def _or(value: float | None, default: float) -> float:
     return default if value is None else value
 
 
 @dataclass
-class FairDpCertifiedRule(Bounding, NoisySumsRule):
+class FairDpCertifiedRule(Bounding, Halting, NoisySumsRule):
     """One noisy sum a step for each group, on its own part of the data; the last step's in micro-batches."""
 
     _samples: list[Indices] = field(init=False, default_factory=list)
     _notes: list[dict[str, object]] = field(init=False)
     _shape: AnyShape = field(init=False)
+    _looks: certificate_looks.Looks = field(init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._looks = certificate_looks.Looks(self.setting)
         models, first = self.setting.methods, self.setting.trains[0]
         self._shape = self.setting.shape
         self.arrays["noisy_counts"] = np.ones((len(models), first.groups))
@@ -234,28 +255,35 @@ class FairDpCertifiedRule(Bounding, NoisySumsRule):
         for group in range(groups):
             own = weights * (members == group)
             sums = self._micro_sums(sampled, own, group) if last else sampled.sum(own)[:, None]
-            for k, total in enumerate(sums):
+            for k in np.flatnonzero(~self._looks.ended).tolist():
+                total = sums[k]
                 released = self._release_part(k, total, sampled, group).reshape(total.shape)
                 mean = (released / self._divisors(k, sampled, group, len(total))).mean(axis=0)
                 update[k, -mean.size :] += mean / groups
         return update
 
     def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        self._looks.end_epoch(epoch, kernel, feed)
         if epoch + 1 == self.setting.methods[0].epochs:
-            for k in range(len(self.setting.methods)):
+            for k in np.flatnonzero(~self._looks.ended).tolist():
                 self._notes[k] = self._conclude(k, kernel, feed)
+
+    def has_halted(self) -> bool:
+        return bool(self._looks.ended.all())
 
     def notes(self, model: int) -> dict[str, object]:
         names, method = self.setting.trains[model].group_names, self.setting.methods[model]
         counts = dict(zip(names, self.arrays["noisy_counts"][model].tolist(), strict=True)) if method.proved else {}
-        return {"noisy_counts": counts, **self._notes[model]}
+        return {"noisy_counts": counts, **self._notes[model], **self._looks.notes(model)}
 
     def state(self, model: int) -> dict[str, np.ndarray]:
         notes = json.dumps(self._notes[model]).encode()
-        return {**super().state(model), "notes": np.frombuffer(notes, dtype=np.uint8)}
+        own = {**super().state(model), **self._looks.state(model)}
+        return {**own, "notes": np.frombuffer(notes, dtype=np.uint8)}
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         super().load(model, state)
+        self._looks.load(model, state)
         self._notes[model] = json.loads(state["notes"].tobytes())
 
     def bound_weights(self, parameters: np.ndarray) -> None:

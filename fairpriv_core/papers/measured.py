@@ -3,7 +3,8 @@
 Raw: a function of people's records and groups that no epsilon covers. On the training rows: how well four attackers
 tell them from test rows (FairDP-A, Figure 3); how many of each group have a gradient that a run's bound clips (PF-LD,
 Figure 4); how far its clipped and noised releases lie from the true ones (PF-LD, eq. 12 and 13); the bias and variance
-term of DP-SGD (FairDP-A, eq. 4). On the test rows: how it trained (FairDP-A, Figures 4 to 6).
+term of DP-SGD (FairDP-A, eq. 4). On the test rows: how it trained (FairDP-A, Figures 4 to 6), and its gap where their
+groups and labels are shifted (FairDP-C, Figures 6 and 9).
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.clipping_errors import find_errors
 from fairpriv_core.papers.runs import attach
+from fairpriv_core.papers.shifts import even_parity_gap, worst_parity_gap
 from fairpriv_core.records.config import build_config
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import DatasetCache, calibrate_method
+from fairpriv_core.records.reached import count_decisions
 from fairpriv_core.runs.audit import attack_membership
 from fairpriv_core.store.runs import RunStore, open_store
 
@@ -113,6 +116,21 @@ def read_training(store: RunStore, key: str, _datasets: DatasetCache) -> dict[st
     return found
 
 
+SHIFTS = (0, 5, 10, 20)  # percent of total variation
+
+
+def measure_shifted(store: RunStore, key: str, _datasets: DatasetCache) -> dict[str, dict[str, float | None]]:
+    """Return a finished run's demographic parity gaps in [0, 1] on shifted test rows, of two labels.
+
+    They are those of two shifts, "worst" and "even", at each percent of SHIFTS as text.
+    """
+    record = store.record(key)
+    assert record is not None and record.metrics is not None  # it is finished
+    counts = count_decisions(record.metrics)
+    shifts = {"worst": worst_parity_gap, "even": even_parity_gap}
+    return {name: {str(each): gap(counts, each / 100.0) for each in SHIFTS} for name, gap in shifts.items()}
+
+
 _LIPSCHITZ = 1.0  # the paper's L
 _CHUNK = 2048
 
@@ -156,5 +174,6 @@ MEASURES: Mapping[str, Callable[[RunStore, str, DatasetCache], Numbers]] = {
     "clipped": measure_clipped,
     "errors": measure_errors,
     "membership": measure_membership,
+    "shifted": measure_shifted,
     "training": read_training,
 }

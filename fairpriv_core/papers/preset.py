@@ -16,13 +16,14 @@ from fairpriv_core.errors import BadInput
 
 Where = Mapping[str, Any]  # path -> the value that a record has there, or a tuple of those that it may have
 Json = Mapping[str, Any]
-Measure = Literal["", "bias_variance", "clipped", "errors", "membership", "training"]
+Measure = Literal["", "bias_variance", "clipped", "errors", "membership", "shifted", "training"]
 #: what a worker finds out of finished runs beside their metrics, in words
 MEASURES: Mapping[Measure, str] = {
     "bias_variance": "the bias and variance term τ of each run's gradients",
     "clipped": "how many gradients of each group are above C_p",
     "errors": "how far a step's releases lie from the true ones, and the bounds on it",
     "membership": "how well four attackers tell who was trained on",
+    "shifted": "how large the gap is where test rows' groups and labels are shifted",
     "training": "how accurate and how fair each run was while it trained",
 }
 
@@ -75,9 +76,10 @@ class Plot:
 
     Attributes:
         kind: "line": `rows` over the setting `x`, means over seeds with bands, runs without that setting as level
-            lines; "curve": means over training, `x` its title, at the epochs `steps`; the columns are methods, whose
-            series differ in a setting; "points": means of `rows` over means of the number `x`, joined in the order of
-            `along`; "bar": the columns are categories and the series stand beside each other.
+            lines; "curve": means over training, `x` its title, at the epochs `steps`, or over what else has a number
+            at each step; the columns are methods, whose series differ in a setting; "points": means of `rows` over
+            means of the number `x`, joined in the order of `along`; "bar": the columns are categories and the series
+            stand beside each other.
         x: what the horizontal axis shows; of bars it is not used.
         rows: one plot each, from top to bottom.
         columns: one figure each, from left to right.
@@ -221,7 +223,8 @@ class MeanGain:
 class Differ:
     """That the means of `one` and `other` differ at each value of the setting `along`.
 
-    A paired t test over seeds has a p below `below` there. A larger p settles nothing.
+    A paired, two-tailed t test over seeds has a p below `below` there. A larger p settles nothing. Runs of one side
+    without that setting are compared with the other's at each value.
     """
 
     one: Quantity
@@ -294,8 +297,9 @@ class Preset:
         privacy: what is proved of the budgets in it, in plain words; where a claim of the paper does not hold.
         measured: of MEASURES what is found of each finished run beside its metrics, at "clipped/GROUP", at
             "bias_variance/tau", at "errors/gradient" or "errors/violation" and their "_bound", at
-            "membership/ATTACKER/auc" and "/advantage" ("chance": what guessing finds out), or at
-            "training/accuracy/EPOCH" and "training/gap/EPOCH".
+            "membership/ATTACKER/auc" and "/advantage" ("chance": what guessing finds out), at
+            "shifted/worst/PERCENT" and "shifted/even/PERCENT", or at "training/accuracy/EPOCH" and
+            "training/gap/EPOCH".
         made_from: the ids of those whose runs it shows, where it has none of its own: the versions' sweeps are theirs,
             and of it nothing is kept.
         waits_for: the sentence that says why it cannot run; "" for one that can.

@@ -417,7 +417,9 @@ def _look_at_trend(check: Trend, case: str, runs: Runs) -> Finding:
 def _look_at_test(check: Differ, case: str, runs: Runs) -> Finding:
     sides = Compare(check.one, check.other)
     used = used_by(runs, sides)
-    points = [(x, list_pairs(at, at, sides)) for x, at in by_setting(used, check.along)]
+    settings = dict(by_setting(used, check.along))
+    level = settings.pop(None, [])  # of a side without that setting: the same at each of its values
+    points = [(x, list_pairs([*at, *level], [*at, *level], sides)) for x, at in settings.items()]
     found = [(p, x, pairs) for x, pairs in points if (p := find_p(pairs)) is not None]
     if not found:
         return Finding(case, "open")

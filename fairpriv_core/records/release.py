@@ -46,7 +46,7 @@ RECORD = (
     Piece("calibrated", "public", "computed from the config and the number of rows"),
     Piece("data", "public", "names, columns and the number of rows, which are public or assumed to be"),
     Piece("versions", "public", "the software"),
-    Piece("steps", "public", "those of the settings, or those made until a person or an error ended it"),
+    Piece("steps", "released", "those of the settings, or those made until a look, a person or an error ended it"),
     Piece("seconds", "time", "a clock's; timing is outside of what ε says"),
     Piece("resumed_from_step", "time", "when a process was interrupted"),
     Piece("metrics", "raw", "measured on the test rows as they are"),

@@ -341,7 +341,7 @@ def _line(part: Part, runs: Runs, plot: Plot, panel: int, span: tuple[float, flo
 
 
 def _curve(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, float]) -> Series:
-    """Return a series over training, at the steps that the runs have."""
+    """Return a series over training, or what else has steps, at those that the runs have."""
     value = plot.rows[panel]
     points = [(float(step), fold(runs, value_at(value, Part("", step=str(step))))) for step in plot.steps]
     return _join(part, [(x, mean) for x, mean in points if mean.mean is not None], plot, panel)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from scipy.special import stdtr
-from scipy.stats import ttest_1samp
+from scipy.stats import ttest_1samp, ttest_rel
 
 from fairpriv_core.papers.differences import compare
 from fairpriv_core.papers.preset import (
@@ -321,6 +321,18 @@ def test_a_paired_t_test_agrees_at_every_budget_or_stays_open_and_never_differs(
     spread, mean = stdev(differences), sum(differences) / 3
     own = [2 * stdtr(n - 1, -mean / spread * n**0.5) for n in (case.seeds_needed - 1, case.seeds_needed)]
     assert own[0] >= 0.001 > own[1]
+
+
+def test_a_t_test_against_runs_without_the_setting_is_made_at_each_of_its_values() -> None:
+    plain = [make_record("none", seed=seed, accuracy=0.9, gap=gap) for seed, gap in enumerate((0.2, 0.23, 0.19))]
+    check = Differ(PF_LD, Quantity("plain", GAP, {"config/method/name": "none"}), EPSILON, 0.05)
+    (case,) = look(check, [*make_runs(), *plain]).cases
+    fair = {0.5: [0.05, 0.051, 0.052], 1.0: [0.02, 0.021, 0.022]}
+    tests = {x: ttest_rel(gaps, [0.2, 0.23, 0.19]).pvalue for x, gaps in fair.items()}
+    x = max(tests, key=tests.__getitem__)
+    assert case.status == "agrees" and case.seeds == 3
+    assert case.words == f"p is at most {tests[x]:.2g}, at ε = {x:g}"
+    assert statuses(look(check, plain)) == ["open"]
 
 
 def test_that_a_setting_is_less_accurate_is_tested_by_one_that_has_learned_less_than_one_answer() -> None:

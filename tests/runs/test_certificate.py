@@ -96,6 +96,23 @@ def test_the_certificate_is_paid_for_on_test_rows_and_not_by_training() -> None:
         assert bound is None or bound > private[f"{notion}_gap"]
 
 
+def test_a_run_that_ended_at_a_look_states_and_pays_for_its_planned_length() -> None:
+    """Where it ended depends on the data; its certificate is made from test rows that no look has seen."""
+    asked = {**_config("fairdp_certified", certificate_target=0.001, looks=2), "epsilon": 1}
+    asked["method"]["epochs"] = 6
+    record = _finish(asked)
+    assert record.notes["looks"]["ended_after"] == 2 and record.steps * 3 == read_method(record.calibrated).steps(
+        record.data["n_train"]
+    )
+    assert record.event == record.released and record.epsilon == pytest.approx(1.0, abs=1e-3)
+    [event] = from_json(record.event)
+    assert isinstance(event, Parallel)
+    training, _ = event.branches
+    assert training == read_method(record.calibrated).event(record.data["n_train"])
+    assert [each.count for each in training if isinstance(each, Gaussian)] == [1, 2]
+    assert record.notes["certificates"]["rows"] == record.data["n_test"]
+
+
 @pytest.mark.parametrize(
     "method",
     [

@@ -1,0 +1,217 @@
+"""When FairDP with certificates ends training: at a look at which its bound on the gap is too large (Remark 2).
+
+After each of so many equal parts of the epochs, but for the last, a look releases noisy counts of the model's decisions
+on the training rows. Where the bound that follows from them is above the target, training ends, and the model of the
+look before is exported. How many looks there are and when is fixed beforehand, and all are paid for: what is released
+of a run that ends is a function of what one of the planned length releases, so the planned length's epsilon covers it.
+
+The bound is a signal. It certifies nothing, as the model was fitted to these rows; what a run certifies rests on test
+rows that no look has seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from fairpriv_core import checks
+from fairpriv_core.engine.kernel import Kernel
+from fairpriv_core.engine.rows import Feed
+from fairpriv_core.engine.training import Fitted
+from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.base import parameter
+from fairpriv_core.methods.fields import known_noise, share_of_budget
+from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.cells import LABELS
+from fairpriv_core.notions.certified import certify_gaps
+from fairpriv_core.privacy.calibrate import gaussian_mu
+from fairpriv_core.privacy.event import Events, Gaussian
+
+ONE_CELL = 1.0  # a record zeroed out leaves one count of (group, label, decision)
+
+
+class Looking(Protocol):
+    """The hyper-parameters that looks are made by."""
+
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def failure(self) -> float: ...
+    @property
+    def proved(self) -> bool: ...
+    @property
+    def certificate_target(self) -> float | None: ...
+    @property
+    def looks(self) -> int: ...
+    @property
+    def share_looks(self) -> float: ...
+    @property
+    def noise_looks(self) -> float | None: ...
+
+
+def certificate_target() -> Any:
+    """The bound at which training ends; None where it has its full length."""
+    return parameter(
+        None,
+        "Bound to stay below",
+        "Training ends at the first look at which a bound on the run's gap is larger, and the model of the look before "
+        "is exported. Empty: it has its full length (proved variant).",
+        low=0.0,
+        high=1.0,
+        expert=True,
+        unsaid=True,
+    )
+
+
+def looks() -> Any:
+    """How often the bound is looked at."""
+    return parameter(
+        4,
+        "Looks",
+        "So many times the bound is released while the model trains, at most once an epoch, where one is to be stayed "
+        "below; all are paid for, made or not.",
+        low=1,
+        high=100,
+        expert=True,
+        unsaid=True,
+    )
+
+
+def share_looks() -> Any:
+    """Share of the budget for all looks."""
+    return share_of_budget(0.05, "looks", "all looks, where a bound is to be stayed below", unsaid=True)
+
+
+def noise_looks() -> Any:
+    """Noise of a look's counts, which calibration sets where there are looks, unless a person does."""
+    return parameter(
+        None,
+        "Noise of looks σ_l",
+        "Noise standard deviation of the counts of decisions, where a bound is to be stayed below; empty: set from ε.",
+        low=0.0,
+        high=1e4,
+        expert=True,
+        unsaid=True,
+    )
+
+
+def check_looks(method: Looking) -> None:
+    """Raise BadInput for a target that is none, or of a published variant, and for looks out of range."""
+    checks.whole(low=1, looks=method.looks)
+    checks.open_unit(share_looks=method.share_looks)
+    if method.noise_looks is not None:
+        checks.not_negative(noise_looks=method.noise_looks)
+    if method.certificate_target is None:
+        return
+    checks.open_unit(certificate_target=method.certificate_target)
+    if not method.proved:
+        raise BadInput(
+            "certificate_target needs variant=proved: a published run's looks would be raw, and no ε would hold.",
+            field="certificate_target",
+        )
+
+
+def looks_event(method: Looking) -> Events:
+    """Return what all planned looks release: () where none is. BadInput before calibration."""
+    planned = len(list_looks(method))
+    return (Gaussian(known_noise(noise_looks=method.noise_looks), planned),) if planned else ()
+
+
+def calibrate_looks(method: Looking, *, epsilon: float, delta: float) -> float | None:
+    """Return a look's noise: `share_looks` of mu^2 for all together; what is set already stays."""
+    planned = len(list_looks(method))
+    if not planned or method.noise_looks is not None:
+        return method.noise_looks
+    return math.sqrt(planned / method.share_looks) / gaussian_mu(epsilon, delta)
+
+
+def list_looks(method: Looking) -> tuple[int, ...]:
+    """Return after how many epochs each look is made, in order, no two after one and none at the end; () for none."""
+    if method.certificate_target is None:
+        return ()
+    planned = min(method.looks, method.epochs - 1)
+    return tuple(method.epochs * place // (planned + 1) for place in range(1, planned + 1))
+
+
+def as_planned(fitted: Fitted, *, planned: Events, steps_per_epoch: int) -> Fitted:
+    """Return a model whose training ended at a look with the releases of the planned length, else as it is.
+
+    When it ended depends on the data, so what it released by then is no cost that may be stated. Its steps are its own,
+    not those of the models that were trained with it.
+    """
+    found: Any = fitted.notes.get("looks", {})
+    ended = found.get("ended_after")
+    return fitted if ended is None else replace(fitted, events=planned, steps=ended * steps_per_epoch)
+
+
+class Looks:
+    """The looks of K models: which of them have `ended` (K,), their bounds, and what each would export if it ended."""
+
+    def __init__(self, setting: Setting[Any]) -> None:
+        self._setting = setting
+        self.ended = np.zeros(len(setting.methods), dtype=bool)
+        self._bounds: list[list[float]] = [[] for _ in setting.methods]
+        self._kept: dict[int, np.ndarray] = {}
+
+    def end_epoch(self, epoch: int, kernel: Kernel, feed: Feed) -> None:
+        """Look at the models that are due after `epoch`, from 0; those that have ended stay what they are to export."""
+        for k, method in enumerate(self._setting.methods):
+            due = list_looks(method)
+            if not self.ended[k] and epoch + 1 in due:
+                self._look(k, due.index(epoch + 1), kernel, feed)
+            if self.ended[k]:
+                kernel.parameters[k] = self._kept[k]
+
+    def notes(self, model: int) -> dict[str, object]:
+        """Return what is exported of a model's looks; {} without a target."""
+        due, bounds = list_looks(self._setting.methods[model]), self._bounds[model]
+        if not due:
+            return {}
+        last = len(bounds) - 1
+        ended = {"ended_after": due[last], "exported_after": due[max(last - 1, 0)]} if self.ended[model] else {}
+        return {"looks": {"after_epochs": list(due[: len(bounds)]), "bounds": list(bounds), **ended}}
+
+    def state(self, model: int) -> dict[str, np.ndarray]:
+        """Return what a checkpoint needs of one model; {} before its first look."""
+        if model not in self._kept:
+            return {}
+        return {
+            "looks_ended": self.ended[model].copy(),
+            "looks_bounds": np.array(self._bounds[model]),
+            "looks_kept": self._kept[model],
+        }
+
+    def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from a checkpoint."""
+        if "looks_kept" in state:
+            self.ended[model], self._kept[model] = state["looks_ended"], state["looks_kept"]
+            self._bounds[model] = state["looks_bounds"].tolist()
+
+    def _look(self, k: int, place: int, kernel: Kernel, feed: Feed) -> None:
+        """Release model k's decisions; where the bound is too large it has ended, at the first look with this model."""
+        method, notion = self._setting.methods[k], self._setting.trainings[k].notion
+        noise = known_noise(noise_looks=method.noise_looks)
+        released = self._setting.trainings[k].mechanism.gaussian(
+            self._count(k, kernel, feed).ravel().astype(np.float64),
+            sensitivity=ONE_CELL,
+            noise_multiplier=noise,
+            purpose="looks",
+            index=place,
+        )
+        counts = released.reshape(-1, LABELS, LABELS)
+        bound = certify_gaps(counts, ONE_CELL * noise, failure=method.failure)["bounds"][notion.name]
+        self._bounds[k].append(1.0 if bound is None else bound)
+        self.ended[k] = self._bounds[k][-1] > method.certificate_target
+        if not self.ended[k] or place == 0:
+            self._kept[k] = kernel.parameters[k].copy()
+
+    def _count(self, k: int, kernel: Kernel, feed: Feed) -> np.ndarray:
+        """Return the counts (groups, labels, decisions) of model k on its training rows; no number decides 0."""
+        columns, groups = feed.columns[k], self._setting.trains[k].groups
+        decided = kernel.score(slice(k, k + 1), columns.features)[0] > 0
+        counts = np.bincount(columns.codes * LABELS + decided, minlength=groups * LABELS * LABELS)
+        return counts.reshape(groups, LABELS, LABELS)
