@@ -33,6 +33,7 @@ from fairpriv_core.errors import RunFailed
 from fairpriv_core.methods import fields, penalty
 from fairpriv_core.methods.base import MethodInfo, Style, parameter, with_step_noise
 from fairpriv_core.methods.cell_counts import MOVED, release_counts
+from fairpriv_core.methods.iterates import ReturnedIterates, check_iterate, iterate
 from fairpriv_core.methods.penalty import ClassConditions, Directions, across, group_directions
 from fairpriv_core.methods.penalty_weight import (
     CHOSEN_ON,
@@ -46,11 +47,8 @@ from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.cells import LABELS, Cells
 from fairpriv_core.privacy.event import Events, Gaussian, Relation, SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
-from fairpriv_core.seeds import public_generator
 
 _ROUNDING = 1.0 + 1e-12  # so that rounding never puts the claim above its target
-LAST, UNIFORM = "last", "uniform"
-_KEPT = "returned_parameters"
 JACOBIAN = math.sqrt(2.0)  # the rows of F's Jacobian are dh and -dh: its Frobenius norm is this times |dh|
 
 
@@ -115,19 +113,12 @@ class DpFermi(TrainsByRule):
     )
     share_counts: float = fields.share_counts(0.05)
     share_gap: float = fields.share_gap()
-    iterate: str = parameter(
-        LAST,
-        "Returned iterate",
-        "The last one, as the authors recommend; or one drawn uniformly of all steps', as Algorithm 1 has it.",
-        choices=(LAST, UNIFORM),
-        expert=True,
-        unsaid=True,
-    )
+    iterate: str = iterate()
 
     def __post_init__(self) -> None:
         fields.check_network(self)
         checks.one_of(fields.VARIANTS, variant=self.variant)
-        checks.one_of((LAST, UNIFORM), iterate=self.iterate)
+        check_iterate(self.iterate)
         if self.sampling_rate is not None:
             checks.rate(sampling_rate=self.sampling_rate)
         checks.not_negative(multiplier=self.multiplier)
@@ -297,10 +288,7 @@ class StepRelease:
 
 @dataclass
 class FermiRule(Keeping, OneSum):
-    """Public batch: loss, psi's first term, the public remainder. Secret sample: what depends on groups, noised.
-
-    Which iterate is returned depends on the seed alone, and every iterate is covered by epsilon.
-    """
+    """Public batch: loss, psi's first term, the public remainder. Secret sample: what depends on groups, noised."""
 
     setting: Setting[DpFermi]
     relation: ClassVar[Relation] = "replace"
@@ -322,8 +310,7 @@ class FermiRule(Keeping, OneSum):
     _dual_step: np.ndarray = field(init=False)
     _dual_norm: np.ndarray = field(init=False)
     _centred: np.ndarray = field(init=False)
-    _returned_at: list[int] = field(init=False)
-    _kept: dict[int, np.ndarray] = field(init=False, default_factory=dict)
+    _returned: ReturnedIterates = field(init=False)
 
     def __post_init__(self) -> None:
         methods, cells = self.setting.methods, self.setting.cells
@@ -336,7 +323,7 @@ class FermiRule(Keeping, OneSum):
         for k in self.pursued:
             if self.setting.trainings[k].checkpoint is None:
                 counts[k] = self.sizes(k)
-        self._returned_at = [self._draw_step(k) for k in range(len(methods))]
+        self._returned = ReturnedIterates(self.setting)
         self._expected = np.array(self.setting.rates) * self.setting.n
         self._dual_step, self._dual_norm = (
             self.setting.column(name).astype(np.float64)[..., None, None] for name in ("dual_step", "dual_norm")
@@ -346,20 +333,11 @@ class FermiRule(Keeping, OneSum):
         self.w = penalty.independent(self.shares, self.setting.trains[0].labels)
         self.set_tables()
 
-    def _draw_step(self, k: int) -> int:
-        """Return after how many steps the iterate is taken that is returned; 0 where it is the last one."""
-        steps = self.setting.methods[k].steps(self.setting.n)
-        if self.setting.methods[k].iterate == LAST:
-            return 0
-        return int(public_generator(self.setting.trainings[k].seed, "iterate").integers(1, steps + 1))
-
     def keep(self, parameters: np.ndarray, step: int) -> None:
-        for k, due in enumerate(self._returned_at):
-            if step == due:
-                self._kept[k] = parameters[k].copy()
+        self._returned.keep(parameters, step)
 
     def kept(self, model: int) -> np.ndarray | None:
-        return self._kept.get(model)
+        return self._returned.kept(model)
 
     def list_conditions(self, cells: Cells) -> penalty.Conditions:
         """Return the notion's conditions."""
@@ -440,13 +418,11 @@ class FermiRule(Keeping, OneSum):
         return self.conditions.cells.name_curves(multiplier=self.multipliers(model))
 
     def notes(self, model: int) -> dict[str, object]:
-        drawn = self._returned_at[model]
-        returned: dict[str, object] = {"returned_after": drawn} if drawn else {}
         if model not in self.pursued:
-            return returned
+            return self._returned.notes(model)
         names = self.conditions.cells.names
         return {
-            **returned,
+            **self._returned.notes(model),
             "multipliers": dict(zip(names, self.multipliers(model).tolist(), strict=True)),
             "group_shares": dict(zip(names, self.shares[model].ravel().tolist(), strict=True)),
             "adversary": self.w[model].tolist(),
@@ -454,14 +430,12 @@ class FermiRule(Keeping, OneSum):
 
     def state(self, model: int) -> dict[str, np.ndarray]:
         own = {"adversary": self.w[model].copy(), "group_shares": self.shares[model].copy()}
-        kept = {_KEPT: self._kept[model]} if model in self._kept else {}
-        return {**own, **kept, **self.weights.state(model)}
+        return {**own, **self._returned.state(model), **self.weights.state(model)}
 
     def load(self, model: int, state: Mapping[str, np.ndarray]) -> None:
         self.w[model] = state["adversary"]
         self.shares[model] = state["group_shares"]
-        if _KEPT in state:
-            self._kept[model] = state[_KEPT]
+        self._returned.load(model, state)
         self.weights.load(model, state)
         self.multiplier = self.weights.column
         self.set_tables()

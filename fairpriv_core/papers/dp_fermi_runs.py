@@ -17,8 +17,8 @@ Sweep = dict[str, Any]
 
 _LAMBDAS = [0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5]
 _FEW = [0.25, 0.5, 1.0, 1.5, 2.5]
-PRINTED = (*_LAMBDAS,)  # of Appendix F.2.1's range
-_BEYOND = [4.0, 8.0, 20.0]  # to where the violation ends
+PRINTED = tuple(_LAMBDAS)  # in Appendix F.2.1's range
+BEYOND = [4.0, 8.0, 20.0]  # to where the violation ends
 
 #: Appendix F.3's, with the least of its ranges for D and L_θ
 _FACES = {
@@ -75,7 +75,7 @@ def plain(epochs: int = 20) -> list[Method]:
 
 def parity_methods(*, whole: bool, epochs: int = 200) -> list[Method]:
     """Return the methods of a demographic parity figure."""
-    ours = [*fermi([*(_LAMBDAS if whole else _FEW), *_BEYOND], epochs), *fermi_proved([1.0, 3.0, 6.0])]
+    ours = [*fermi([*(_LAMBDAS if whole else _FEW), *BEYOND], epochs), *fermi_proved([1.0, 3.0, 6.0])]
     return [*ours, *pf_ld([0.1, 0.25, 0.5, 1.0]), *fairlens([0.1, 0.3, 1.0, 3.0]), *plain()]
 
 
@@ -88,7 +88,7 @@ def parkinsons_methods(*, whole: bool) -> list[Method]:
 
 def odds_methods(*, whole: bool, epochs: int = 200) -> list[Method]:
     """Return the methods of an equalized odds figure."""
-    ours = [*fermi([*(_LAMBDAS if whole else _FEW), *_BEYOND], epochs), *fermi_proved([1.0, 3.0, 6.0])]
+    ours = [*fermi([*(_LAMBDAS if whole else _FEW), *BEYOND], epochs), *fermi_proved([1.0, 3.0, 6.0])]
     return [*ours, *pf_ld([0.1, 0.25, 0.5, 1.0]), *jagielski([0.005, 0.02, 0.05]), *plain()]
 
 
