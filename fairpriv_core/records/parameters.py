@@ -28,7 +28,7 @@ def check_texts(kind: type, given: Mapping[str, Any]) -> None:
 
 @cache
 def _name_texts(kind: type) -> frozenset[str]:
-    hints = typing.get_type_hints(kind)
+    hints = _read_hints(kind)
     return frozenset(name for name, hint in hints.items() if str in (hint, *typing.get_args(hint)))
 
 
@@ -72,12 +72,18 @@ def build_method(kind: type[Method], given: Mapping[str, Any]) -> Method:
         BadInput: an unknown name (the message lists those that are), or a value of the wrong kind or range.
     """
     checks.known_names(f"parameter of method '{kind.info.name}'", tuple(given), parameters(kind))
-    hints = typing.get_type_hints(kind)
+    hints = _read_hints(kind)
     values = {name: _coerce(name, value, hints[name]) for name, value in given.items()}
     for name, (shown, _) in parameters(kind).items():
         if shown.choices and not shown.open and name in values and values[name] is not None:
             checks.one_of(shown.choices, **{name: values[name]})
     return kind(**values)
+
+
+@cache
+def _read_hints(kind: type) -> Mapping[str, Any]:
+    """Return the types of a class's attributes by name: to read them takes longer than to build an instance."""
+    return typing.get_type_hints(kind)
 
 
 def method_to_json(method: Method) -> dict[str, Any]:
