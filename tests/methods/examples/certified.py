@@ -17,5 +17,16 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
         FairDpCertified(
             variant="published", epochs=2, batch_size=50, ensemble=3, width=4, noise_certificate=2.0, **_NOISE
         ),
+        FairDpCertified(
+            epochs=2,
+            batch_size=50,
+            ensemble=3,
+            width=4,
+            optimizer="adam",
+            schedule="halved",
+            learning_rate=0.01,
+            noise_counts=1.0,
+            **_NOISE,
+        ),
     ),
 }
