@@ -22,7 +22,7 @@ from fairpriv_core.engine.kernel import Kernel, Pass
 from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.modules import ModuleShape
 from fairpriv_core.engine.networks import Shape
-from fairpriv_core.engine.optimizers import build_optimizer
+from fairpriv_core.engine.optimizers import GradientDescent, build_optimizer, rate_factor
 from fairpriv_core.engine.rows import Feed, Indices, Records, count_streams
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.engine.watch import build_snapshots
@@ -49,12 +49,16 @@ def public_batches(seed: int, *, n: int, batch_size: int, epoch: int) -> list[np
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how fast to train; the same for the K models of one loop but for the learning rates (K,)."""
+    """How long and how fast to train; the same for the K models of one loop but for the learning rates (K,).
+
+    `pace`, one of SCHEDULES, is how the rates follow the step.
+    """
 
     epochs: int
     batch_size: int
     optimizer: str
     learning_rates: tuple[float, ...]
+    pace: str = "constant"
 
 
 class Rule(Protocol):
@@ -155,6 +159,10 @@ class Halting(ABC):
         """Return whether no model learns any more."""
 
 
+class PlainLast:
+    """Mixin of a rule whose last step is one of plain gradient descent, whatever the optimiser of the others."""
+
+
 class OneSum(ABC):
     """Mixin of a rule that releases one sum a step: a weight for each sampled record, then the mechanism."""
 
@@ -203,6 +211,7 @@ class _Loop:
         self._kernel = open_kernel(shape, start, trainings[0].device)
         rates = np.array(schedule.learning_rates, dtype=start.dtype).reshape(-1, 1)
         self._optimizer = build_optimizer(schedule.optimizer, rates, self._kernel.parameters)
+        self._last = GradientDescent(rates) if isinstance(rule, PlainLast) else self._optimizer
         self.steps_per_epoch = steps_per_epoch(feed.n, schedule.batch_size)
         seeds = [training.seed for training in trainings]
         streams = count_streams([(id(columns), seed) for columns, seed in zip(feed.columns, seeds, strict=True)])
@@ -247,7 +256,10 @@ class _Loop:
     def _take_step(self, batch: Indices | None, sample: Indices | None) -> None:
         if isinstance(self._rule, Bounding):
             self._rule.bound_weights(self._kernel.parameters)
-        self._optimizer.update(self._kernel.parameters, self._update(batch, sample))
+        steps = self._schedule.epochs * self.steps_per_epoch
+        optimizer = self._last if self.step == steps - 1 else self._optimizer
+        factor = rate_factor(self._schedule.pace, self.step, steps)
+        optimizer.update(self._kernel.parameters, self._update(batch, sample), factor)
         self.step += 1
         if isinstance(self._rule, Keeping):
             self._rule.keep(self._kernel.parameters, self.step)

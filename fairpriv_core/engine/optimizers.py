@@ -1,21 +1,26 @@
-"""Optimisers over flat parameters (K, P): stochastic gradient descent, and Adam (Kingma and Ba, 2015)."""
+"""Optimisers over flat parameters (K, P): stochastic gradient descent, and Adam (Kingma and Ba, 2015).
+
+Also how learning rates follow the number of a step.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
 
 OPTIMIZERS = ("sgd", "adam")
+SCHEDULES = ("constant", "halved", "inverse_sqrt")
 _BETA_1, _BETA_2, _SMALL = 0.9, 0.999, 1e-8
 
 
 class Optimizer(Protocol):
     """Updates parameters in place; its state goes into checkpoints."""
 
-    def update(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
-        """Take one step along `gradient` (K, P), whose values are lost."""
+    def update(self, parameters: np.ndarray, gradient: np.ndarray, factor: float = 1.0) -> None:
+        """Take one step along `gradient` (K, P), whose values are lost, at `factor` times the learning rates."""
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the state by name; each array's first axis is the model."""
@@ -29,14 +34,24 @@ def build_optimizer(name: str, rates: np.ndarray, parameters: np.ndarray) -> Opt
     return Adam(rates, parameters) if name == "adam" else GradientDescent(rates)
 
 
+def rate_factor(schedule: str, step: int, steps: int) -> float:
+    """Return what learning rates are multiplied by at `step`, 0 to steps - 1, under one of SCHEDULES: in (0, 1].
+
+    "halved" has 1/2 in the second half of the steps, "inverse_sqrt" 1 / sqrt(t) at step t = 1, 2, ...
+    """
+    if schedule == "halved":
+        return 1.0 if 2 * step < steps else 0.5
+    return 1.0 / math.sqrt(step + 1) if schedule == "inverse_sqrt" else 1.0
+
+
 class GradientDescent:
     """theta <- theta - rate * gradient."""
 
     def __init__(self, rates: np.ndarray) -> None:
         self._rates = rates
 
-    def update(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
-        gradient *= self._rates
+    def update(self, parameters: np.ndarray, gradient: np.ndarray, factor: float = 1.0) -> None:
+        gradient *= self._rates * factor
         parameters -= gradient
 
     def state(self) -> dict[str, np.ndarray]:
@@ -55,7 +70,7 @@ class Adam:
         self._square = np.zeros_like(parameters)
         self._steps = 0
 
-    def update(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
+    def update(self, parameters: np.ndarray, gradient: np.ndarray, factor: float = 1.0) -> None:
         self._steps += 1
         self._mean *= _BETA_1
         self._mean += (1.0 - _BETA_1) * gradient
@@ -67,7 +82,7 @@ class Adam:
         spread /= (1.0 - _BETA_2**self._steps) ** 0.5
         spread += _SMALL
         step = np.divide(self._mean, spread, out=spread)
-        step *= self._rates / (1.0 - _BETA_1**self._steps)
+        step *= self._rates * factor / (1.0 - _BETA_1**self._steps)
         parameters -= step
 
     def state(self) -> dict[str, np.ndarray]:

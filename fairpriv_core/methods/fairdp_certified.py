@@ -2,6 +2,15 @@
 
 After "FairDP: Achieving fairness certification with differential privacy" (2024), Algorithms 1 and 2. With plain
 gradient descent, averaging the group models after each step is one step along the mean of the groups' noisy gradients.
+Adam, which the paper trains by, is given that mean.
+
+Neither the optimiser nor the schedule changes an epsilon. What leaves a step is its noisy sums alone, at one sampling
+rate and noise multiplier throughout. Adam's moments are computed from noisy sums, a schedule from the public number of
+the step: both are post-processing, and so are the points at which later gradients are taken, the bound M included. The
+proved certificate counts the exported model's decisions on test rows, which training never sees: it holds of any model.
+The paper's certificates take the last step's noise to be Gaussian around the mean weights (eq. 7). So the last step is
+one of plain gradient descent under Adam too, and their spread has that step's rate, as the schedule leaves it.
+
 The proved variant divides by constants, the expected sizes q n_k with n_k from noisy counts, and gives each record a
 micro-batch of the last step by its row number; the published one divides by realised sizes and splits evenly, which a
 record's presence shifts. A run of the proved variant certifies the model that it exports (runs/certificate.py), and may
@@ -23,8 +32,9 @@ from fairpriv_core import checks
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.clipping import with_bias
 from fairpriv_core.engine.kernel import Kernel
-from fairpriv_core.engine.loop import Bounding, Halting, Rule, Sampled
+from fairpriv_core.engine.loop import Bounding, Halting, PlainLast, Rule, Sampled
 from fairpriv_core.engine.networks import NETWORKS, AnyShape
+from fairpriv_core.engine.optimizers import SCHEDULES, rate_factor
 from fairpriv_core.engine.rows import Feed, Indices, Records
 from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.methods import certificate_looks, fields
@@ -81,9 +91,21 @@ class FairDpCertified(NoisySums):
     optimizer: str = parameter(
         "sgd",
         "Optimizer",
-        "Plain gradient descent: under another rule the last step's noise would not be Gaussian.",
-        choices=("sgd",),
+        "How a step follows the noisy gradient; ε is the same. The last step is plain (sgd) under adam too, as the "
+        "paper's certificates need its noise to be Gaussian.",
+        choices=fields.OPTIMIZERS,
+        paper="adam",
         expert=True,
+    )
+    schedule: str = parameter(
+        "constant",
+        "Schedule of the learning rate",
+        "constant; halved: half of it in the second half of the steps, where the paper reduces it; inverse_sqrt: "
+        "divided by √t at step t, as the paper's Theorem 6 asks.",
+        choices=SCHEDULES,
+        paper="reduced half-way",
+        expert=True,
+        unsaid=True,
     )
     variant: str = fields.variant()
     weight_bound: float = parameter(
@@ -119,7 +141,7 @@ class FairDpCertified(NoisySums):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.one_of(("sgd",), optimizer=self.optimizer)
+        checks.one_of(SCHEDULES, schedule=self.schedule)
         checks.one_of(NETWORKS, network=self.network)  # the certificate is one of the scoring layer, which they end in
         checks.one_of(fields.VARIANTS, variant=self.variant)
         checks.positive(weight_bound=self.weight_bound)
@@ -139,6 +161,11 @@ class FairDpCertified(NoisySums):
     def noise_of(self, name: str) -> float:
         """The noise multiplier `name`; BadInput before calibration."""
         return fields.known_noise(**{name: getattr(self, name)})
+
+    def last_rate(self, n_train: int) -> float:
+        """Return the learning rate of the last step, a plain one, as the schedule leaves it."""
+        steps = self.steps(n_train)
+        return self.learning_rate * rate_factor(self.schedule, steps - 1, steps)
 
     def event(self, n_train: int) -> Events:
         """Return what `fit` releases: counts, all planned looks, a sampled Gaussian a step for each group in parallel.
@@ -221,7 +248,7 @@ def _or(value: float | None, default: float) -> float:
 
 
 @dataclass
-class FairDpCertifiedRule(Bounding, Halting, NoisySumsRule):
+class FairDpCertifiedRule(Bounding, Halting, PlainLast, NoisySumsRule):
     """One noisy sum a step for each group, on its own part of the data; the last step's in micro-batches."""
 
     _samples: list[Indices] = field(init=False, default_factory=list)
@@ -372,7 +399,7 @@ def bound_worst_case(setting: Setting[FairDpCertified], k: int, *, sizes: np.nda
     """
     deviation = _deviation(setting, k, sizes)
     bound = worst_case_bound(float(np.linalg.norm(scoring.astype(np.float64))), deviation)
-    return {"about": RANDOMISED, "spread": deviation, "theorem_2": bound if bound < 1.0 else None}
+    return {"about": _say_about(setting.methods[k]), "spread": deviation, "theorem_2": bound if bound < 1.0 else None}
 
 
 def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Kernel, feed: Feed) -> Json:
@@ -393,21 +420,26 @@ def paper_certificates(setting: Setting[FairDpCertified], k: int, *, kernel: Ker
         purpose="certificate",
         index=0,
     )
-    worst = worst_case_bound(method.weight_bound + method.learning_rate * method.clip_primal, deviation)
+    worst = worst_case_bound(method.weight_bound + method.last_rate(setting.n) * method.clip_primal, deviation)
     return {
         "of": OF_PAPER,
-        "about": RANDOMISED,
+        "about": _say_about(method),
         "bounds": dict(zip(method.info.notions, noisy.clip(0.0, 1.0).tolist(), strict=True)),
         "failure": method.failure * train.groups,
         "theorem_2": min(worst + monte_carlo_error(method.ensemble), 1.0),
     }
 
 
+def _say_about(method: FairDpCertified) -> str:
+    """Return what the paper's certificates are about; of Adam's steps, that the last one was plain."""
+    return RANDOMISED if method.optimizer == "sgd" else f"{RANDOMISED}; all steps were Adam's but for a plain last one"
+
+
 def _deviation(setting: Setting[FairDpCertified], k: int, sizes: np.ndarray) -> float:
     """Return s of one model of the ensemble, its micro-batches being of groups of `sizes`."""
     method = setting.methods[k]
     return spread(
-        learning_rate=method.learning_rate,
+        learning_rate=method.last_rate(setting.n),
         noise=method.noise() * (sensitivity(method.clip_primal) if method.proved else method.clip_primal),
         divisors=(method.rate(setting.n) * sizes / method.ensemble).tolist(),
     )

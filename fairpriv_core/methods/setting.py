@@ -93,7 +93,8 @@ class Setting(Generic[M_co]):
         first = self.methods[0]
         rates = tuple(method.learning_rate for method in self.methods)
         size = first.sample_size(self.n) if isinstance(first, PoissonShares) else count_batch(first, self.n)
-        schedule = Schedule(first.epochs, size, first.optimizer, rates)
+        pace = getattr(first, "schedule", "constant")
+        schedule = Schedule(first.epochs, size, first.optimizer, rates, pace)
         return train(rule, shape=self.shape, schedule=schedule, feed=Feed(self.trains), trainings=self.trainings)
 
 

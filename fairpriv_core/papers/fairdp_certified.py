@@ -37,6 +37,7 @@ from fairpriv_core.papers.fairdp_certified_parts import (
 )
 from fairpriv_core.papers.fairdp_certified_ratio import FIGURE_7
 from fairpriv_core.papers.fairdp_certified_shift import FIGURE_6_SHIFT
+from fairpriv_core.papers.fairdp_certified_steps import ADAM, THEOREM_6
 from fairpriv_core.papers.preset import (
     ACCURACY,
     EPSILON,
@@ -262,6 +263,17 @@ PAPER = Paper(
     name="FairDP (certified)",
     title="FairDP: Achieving fairness certification with differential privacy",
     citation="2024, as read in a copy of its text without authors and formulas",
-    presets=(FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6, FIGURE_6_SHIFT, FIGURE_7, TABLE_3, *FACES),
+    presets=(
+        FIGURE_3,
+        FIGURE_4,
+        ADAM,
+        FIGURE_5,
+        FIGURE_6,
+        FIGURE_6_SHIFT,
+        FIGURE_7,
+        TABLE_3,
+        THEOREM_6,
+        *FACES,
+    ),
     main_claim=("fairdp_certified.figure6", 0),
 )

@@ -33,7 +33,7 @@ SETTINGS = (
     "From the paper: multi-layer perceptrons, FairDP with clipped scoring weights, everything trained by Adam. Its "
     "budgets, network, rates and M are lost in the text that we have: ours are ε from 0.5 to 2, one hidden layer of 32 "
     "for every method, the shipped settings but for FairDP's steps of 0.5, and M = 0.5. Our FairDP takes plain "
-    "gradient steps throughout: under Adam its certificate's argument would not hold. Table I has 48,842 rows of "
+    "gradient steps throughout; Adam, at a rate reduced half-way, has a figure of its own. Table I has 48,842 rows of "
     "Adult (11,687 positive) and 30,000 of "
     "Default-CCC (6,636); ours leaves out Adult's rows with missing values."
 )

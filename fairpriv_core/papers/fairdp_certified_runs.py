@@ -36,14 +36,30 @@ def baselines() -> list[Method]:
 
 def sweep(methods: list[Method], epsilons: list[float], seeds: int) -> Sweep:
     """Return the sweep of both data sets."""
-    return _sweep([ADULT, CREDIT], methods, epsilons, seeds)
+    return _sweep([ADULT, CREDIT], methods, epsilons, range(seeds))
+
+
+def by_both(epsilons: list[float], seeds: int) -> Sweep:
+    """Return FairDP by plain steps and by Adam, its rate halved half-way, and the clean model; seeds from 20 on."""
+    adam = {"optimizer": "adam", "learning_rate": 0.05, "schedule": "halved"}
+    methods = [_method("none"), *fairdp([0.5]), *({**method, **adam} for method in fairdp([0.5]))]
+    return _sweep([ADULT, CREDIT], methods, epsilons, range(20, 20 + seeds))
 
 
 def thinned(adult: list[float], credit: list[float], epsilons: list[float], seeds: int) -> tuple[Sweep, Sweep]:
     """Return FairDP at ratios of the smaller group to the larger one, and the clean model on all rows."""
     data = [{**ADULT, "group_ratio": ratio} for ratio in adult] + [{**CREDIT, "group_ratio": ratio} for ratio in credit]
-    clean = _sweep([ADULT, CREDIT], [_method("none")], epsilons[:1], seeds)
-    return _sweep(data, fairdp([0.5]), epsilons, seeds), clean
+    clean = _sweep([ADULT, CREDIT], [_method("none")], epsilons[:1], range(seeds))
+    return _sweep(data, fairdp([0.5]), epsilons, range(seeds)), clean
+
+
+def convex(epochs: list[int], seeds: int) -> Sweep:
+    """Return FairDP as published on a logistic regression of Adult, by steps c / sqrt(t) and noise set by hand."""
+    noise = {"noise_primal": 1.0, "noise_certificate": 1.0, "clip_primal": 6.5, "ensemble": 2}
+    steps = {"schedule": "inverse_sqrt", "learning_rate": 0.6, "weight_bound": 2.0, **_SAMPLES}
+    common = {"name": "fairdp_certified", "variant": "published", "hidden_layers": 0, **noise, **steps}
+    axes = {"method": [{**common, "epochs": number} for number in epochs], "seed": list(range(seeds))}
+    return {"data": ADULT, "notion": "demographic_parity", "split": "stratified", "axes": axes}
 
 
 def clean_faces() -> Method:
@@ -76,6 +92,6 @@ def on_faces(methods: list[Method], epsilons: list[float], seeds: int, *, rows: 
     )
 
 
-def _sweep(data: list[dict[str, Any]], methods: list[Method], epsilons: list[float], seeds: int) -> Sweep:
-    axes = {"data": data, "method": methods, "epsilon": epsilons, "seed": list(range(seeds))}
+def _sweep(data: list[dict[str, Any]], methods: list[Method], epsilons: list[float], seeds: range) -> Sweep:
+    axes = {"data": data, "method": methods, "epsilon": epsilons, "seed": list(seeds)}
     return {"notion": "demographic_parity", "split": "stratified", "axes": axes, "sweep": {"max_runs": 5000}}

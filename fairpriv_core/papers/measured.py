@@ -27,6 +27,7 @@ from fairpriv_core.methods.lagrangian import constraint_norms
 from fairpriv_core.methods.none import loss_gradient_norms
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.clipping_errors import find_errors
+from fairpriv_core.papers.excess_risk import find_excess_risk
 from fairpriv_core.papers.runs import attach
 from fairpriv_core.papers.shifts import even_parity_gap, worst_parity_gap
 from fairpriv_core.records.config import build_config
@@ -102,6 +103,16 @@ def measure_errors(store: RunStore, key: str, datasets: DatasetCache) -> dict[st
     )
 
 
+def measure_excess_risk(store: RunStore, key: str, datasets: DatasetCache) -> dict[str, float]:
+    """Return the excess risk of a run, Theorem 6's bound on it and that of an untrained model; see `find_excess_risk`.
+
+    Raises BadInput for a run of settings that are not the theorem's, or without a model.
+    """
+    config, model = build_config(store.row(key).config), Model.read(partial(store.artifact, key))
+    train, _ = datasets.parts(config)
+    return find_excess_risk(calibrate_method(config, train.n), model.parameters, train)
+
+
 def read_training(store: RunStore, key: str, _datasets: DatasetCache) -> dict[str, dict[str, float | None]]:
     """Return the accuracy and the gap of a run's notion, in [0, 1], at the ends of epochs, by their numbers as text.
 
@@ -173,6 +184,7 @@ MEASURES: Mapping[str, Callable[[RunStore, str, DatasetCache], Numbers]] = {
     "bias_variance": measure_bias_variance,
     "clipped": measure_clipped,
     "errors": measure_errors,
+    "excess_risk": measure_excess_risk,
     "membership": measure_membership,
     "shifted": measure_shifted,
     "training": read_training,

@@ -16,12 +16,13 @@ from fairpriv_core.errors import BadInput
 
 Where = Mapping[str, Any]  # path -> the value that a record has there, or a tuple of those that it may have
 Json = Mapping[str, Any]
-Measure = Literal["", "bias_variance", "clipped", "errors", "membership", "shifted", "training"]
+Measure = Literal["", "bias_variance", "clipped", "errors", "excess_risk", "membership", "shifted", "training"]
 #: what a worker finds out of finished runs beside their metrics, in words
 MEASURES: Mapping[Measure, str] = {
     "bias_variance": "the bias and variance term τ of each run's gradients",
     "clipped": "how many gradients of each group are above C_p",
     "errors": "how far a step's releases lie from the true ones, and the bounds on it",
+    "excess_risk": "how far each run's training loss lies above the least, and the bound on it",
     "membership": "how well four attackers tell who was trained on",
     "shifted": "how large the gap is where test rows' groups and labels are shifted",
     "training": "how accurate and how fair each run was while it trained",
@@ -296,9 +297,9 @@ class Preset:
         claims: what the paper concludes from it, as checks.
         privacy: what is proved of the budgets in it, in plain words; where a claim of the paper does not hold.
         measured: of MEASURES what is found of each finished run beside its metrics, at "clipped/GROUP", at
-            "bias_variance/tau", at "errors/gradient" or "errors/violation" and their "_bound", at
-            "membership/ATTACKER/auc" and "/advantage" ("chance": what guessing finds out), at
-            "shifted/worst/PERCENT" and "shifted/even/PERCENT", or at "training/accuracy/EPOCH" and
+            "bias_variance/tau", at "errors/gradient" or "errors/violation" and their "_bound", at "excess_risk/found",
+            "/bound" and "/untrained", at "membership/ATTACKER/auc" and "/advantage" ("chance": what guessing finds
+            out), at "shifted/worst/PERCENT" and "shifted/even/PERCENT", or at "training/accuracy/EPOCH" and
             "training/gap/EPOCH".
         made_from: the ids of those whose runs it shows, where it has none of its own: the versions' sweeps are theirs,
             and of it nothing is kept.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,19 +11,21 @@ import pytest
 from fairpriv_core.data.dataset import Dataset, split_dataset
 from fairpriv_core.engine.predict import decisions
 from fairpriv_core.engine.rows import Records
-from fairpriv_core.engine.training import Fitted
+from fairpriv_core.engine.training import Fitted, Training
 from fairpriv_core.errors import BadInput, RunFailed
 from fairpriv_core.methods import fairdp_certified
 from fairpriv_core.methods.certificates import positive_probabilities, worst_case_bound
 from fairpriv_core.methods.fairdp_certified import FairDpCertified
 from fairpriv_core.methods.setting import Setting
+from fairpriv_core.notions.catalog import notions
 from fairpriv_core.notions.rates import count_cells
 from fairpriv_core.privacy.accountants import epsilon
 from fairpriv_core.privacy.event import Gaussian, Parallel, SampledGaussian
 from fairpriv_core.privacy.sums import sensitivity
+from fairpriv_core.records.parameters import method_to_json
 from fairpriv_core.runs.certificate import certify_exported
 from fairpriv_core.runs.execute import evaluate_privately
-from tests.methods.harness import RecordingMechanism, Release, make_data, train, with_group
+from tests.methods.harness import RecordingMechanism, Release, Watcher, make_data, train, with_group
 
 MODELS = 8
 METHOD = FairDpCertified(
@@ -142,6 +145,87 @@ def test_one_step_is_the_mean_of_the_groups_mean_gradients() -> None:
     assert np.allclose(fitted.parameters, -0.7 * means.mean(axis=0), atol=1e-5)
 
 
+def _descend(data: Dataset, rates: Sequence[float], *, adam: bool) -> np.ndarray:
+    """Return by hand what full batches without noise or clipping come to: one step a rate, the last one plain."""
+    rows = np.column_stack([data.X.astype(np.float64), np.ones(data.n)])
+    theta, mean, square = np.zeros(rows.shape[1]), 0.0, 0.0
+    for t, rate in enumerate(rates, 1):
+        residuals = (1.0 / (1.0 + np.exp(-rows @ theta)) - data.y)[:, None] * rows
+        gradient = np.mean([residuals[data.group == g].mean(axis=0) for g in range(data.groups)], axis=0)
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
+        moved = mean / (1.0 - 0.9**t) / (np.sqrt(square / (1.0 - 0.999**t)) + 1e-8)
+        theta = theta - rate * (moved if adam and t < len(rates) else gradient)
+    return np.asarray(theta)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize(
+    ("schedule", "factors"),
+    [
+        ("constant", [1.0] * 5),
+        ("halved", [1.0, 1.0, 1.0, 0.5, 0.5]),
+        ("inverse_sqrt", [1.0, 2**-0.5, 3**-0.5, 0.5, 5**-0.5]),
+    ],
+)
+def test_steps_are_those_by_hand_and_the_last_one_is_plain(optimizer: str, schedule: str, factors: list[float]) -> None:
+    data = make_data(n=300, groups=3)
+    exact = {"clip_primal": 100.0, "noise_primal": 0.0, "noise_counts": 0.0, "learning_rate": 0.3}
+    method = dataclasses.replace(LINEAR, epochs=5, batch_size=300, optimizer=optimizer, schedule=schedule, **exact)
+    (fitted,) = train(method, [data], [RecordingMechanism()])
+    expected = _descend(data, [0.3 * factor for factor in factors], adam=optimizer == "adam")
+    assert fitted.parameters == pytest.approx(expected, abs=1e-4)
+    assert method.last_rate(300) == 0.3 * factors[-1]
+
+
+def test_under_adam_the_last_step_moves_the_scoring_layer_alone() -> None:
+    """Adam's moments would move the features on, which the paper's argument takes as fixed."""
+    method = dataclasses.replace(METHOD, optimizer="adam")
+    notion, watcher = notions()[method.info.notions[0]], Watcher(commits=frozenset({10, 11}))
+    fitted = method.fit(make_data(n=400), Training(notion, 0, RecordingMechanism(), watcher))
+    before, earlier = (watcher.checkpoints[step]["parameters"] for step in (11, 10))
+    assert fitted.steps == 12 and not np.array_equal(before[:-6], earlier[:-6])
+    assert np.array_equal(fitted.parameters[:-6], before[:-6])
+    assert not np.array_equal(fitted.parameters[-6:], before[-6:])
+
+
+@pytest.mark.parametrize("variant", ["proved", "published"])
+@pytest.mark.parametrize(("optimizer", "schedule"), [("adam", "halved"), ("sgd", "inverse_sqrt")])
+def test_no_optimizer_or_schedule_changes_what_is_released(variant: str, optimizer: str, schedule: str) -> None:
+    blank = dataclasses.replace(METHOD, variant=variant, noise_primal=None, noise_counts=None)
+    plain = blank.calibrated(epsilon=1.0, delta=1e-5, n_train=400)
+    other = dataclasses.replace(blank, optimizer=optimizer, schedule=schedule)
+    other = other.calibrated(epsilon=1.0, delta=1e-5, n_train=400)
+    assert other.event(400) == plain.event(400)
+    assert other.published_epsilon(400, 1e-5) == plain.published_epsilon(400, 1e-5)
+    models = [train(method, [make_data(n=400)], [RecordingMechanism()])[0] for method in (plain, other)]
+    assert models[0].events == models[1].events
+    assert not np.allclose(models[0].parameters, models[1].parameters)
+
+
+def test_the_schedule_is_in_no_key_while_it_is_constant() -> None:
+    assert "schedule" not in method_to_json(METHOD) and method_to_json(METHOD)["optimizer"] == "sgd"
+    assert method_to_json(dataclasses.replace(METHOD, schedule="halved"))["schedule"] == "halved"
+
+
+def test_the_papers_certificates_have_the_last_steps_rate() -> None:
+    data = with_group(make_data(n=400), np.arange(400) % 2)
+    exact = dataclasses.replace(METHOD, noise_counts=0.0, noise_certificate=1.0, noise_primal=50.0, weight_bound=0.01)
+    method = dataclasses.replace(exact, learning_rate=0.2, schedule="halved")
+    (fitted,) = train(method, [data], [RecordingMechanism()])
+    deviation = 0.1 * 50.0 * method.clip_primal / 2 * np.sqrt(2 / 10.0**2)  # micro-batches of 100 / 2 / 5 rows
+    assert fitted.notes["randomised"]["spread"] == pytest.approx(deviation, rel=0.005)
+    (fitted,) = train(dataclasses.replace(method, variant="published"), [data], [RecordingMechanism()])
+    bound = worst_case_bound(0.01 + 0.1 * method.clip_primal, deviation) + 1 / np.sqrt(5)
+    assert fitted.notes["certificates"]["theorem_2"] == pytest.approx(bound) and bound < 1.0
+
+
+def test_under_adam_the_papers_certificates_say_that_the_last_step_was_plain() -> None:
+    for name, variant in (("certificates", "published"), ("randomised", "proved")):
+        method = dataclasses.replace(METHOD, variant=variant, optimizer="adam", noise_certificate=1.0)
+        (fitted,) = train(method, [make_data(n=400)], [RecordingMechanism()])
+        assert "all steps were Adam's but for a plain last one" in fitted.notes[name]["about"]
+
+
 def test_the_scoring_layer_is_bounded_before_each_step() -> None:
     data = make_data(n=400)
     method = dataclasses.replace(METHOD, weight_bound=0.05, learning_rate=0.01, noise_primal=0.0)
@@ -167,8 +251,10 @@ def test_a_vanishing_group_ends_the_run_with_its_name() -> None:
         train(METHOD, [data], [RecordingMechanism()])
     with pytest.raises(BadInput, match=r"share_counts must .*got 1\.1"):
         dataclasses.replace(METHOD, share_counts=1.1)
-    with pytest.raises(BadInput, match="optimizer must be one of sgd, got 'adam'"):
-        dataclasses.replace(METHOD, optimizer="adam")
+    with pytest.raises(BadInput, match="optimizer must be one of sgd, adam, got 'rmsprop'"):
+        dataclasses.replace(METHOD, optimizer="rmsprop")
+    with pytest.raises(BadInput, match="schedule must be one of constant, halved, inverse_sqrt, got 'cosine'"):
+        dataclasses.replace(METHOD, schedule="cosine")
 
 
 def test_theorem_2_bounds_what_two_inputs_can_be_told_and_m_plus_eta_c_does_not() -> None:

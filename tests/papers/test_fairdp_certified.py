@@ -10,6 +10,7 @@ from fairpriv_core.data.image_benchmarks import OLDER_AGE
 from fairpriv_core.papers.differences import list_differences
 from fairpriv_core.papers.fairdp_certified import FIGURE_3, FIGURE_7, TABLE_3
 from fairpriv_core.papers.fairdp_certified_faces import FACES
+from fairpriv_core.papers.fairdp_certified_steps import ADAM, THEOREM_6
 from fairpriv_core.papers.preset import ACCURACY, GAP, Compare, Part, Plot, Quantity
 from fairpriv_core.papers.runs import list_configs
 from fairpriv_core.papers.values import choose
@@ -82,3 +83,22 @@ def test_a_check_of_two_numbers_of_one_run_is_made_at_every_run() -> None:
     other = Part("M", {"config/method/name": "randomized_response"})
     apart = Compare(Quantity("A", GAP, where), Quantity("M", GAP, other.where), high=0.0, every=True)
     assert len(list_differences(runs, apart)) == 3
+
+
+def test_adam_has_the_settings_of_plain_steps_but_for_the_steps() -> None:
+    configs = list(list_configs(ADAM.versions["small"].sweeps).values())
+    methods = [config.to_json()["method"] for config in configs if config.method.info.name == "fairdp_certified"]
+    adam, plain = ([one for one in methods if one["optimizer"] == name] for name in ("adam", "sgd"))
+    assert {(one["learning_rate"], one.get("schedule")) for one in adam} == {(0.05, "halved")}
+    assert {(one["learning_rate"], one.get("schedule")) for one in plain} == {(0.5, None)}
+    steps = ("optimizer", "learning_rate", "schedule")
+    first, second = ([{k: v for k, v in one.items() if k not in steps} for one in own] for own in (adam, plain))
+    assert first == second and len(first) == 2 * 2 * 3 * 5
+    others = {config.seed for config in list_configs(FIGURE_3.versions["small"].sweeps).values()}
+    assert not {config.seed for config in configs} & others  # a key has one run
+
+
+def test_theorem_6_has_the_same_noise_at_every_number_of_epochs() -> None:
+    methods = [config.to_json()["method"] for config in list_configs(THEOREM_6.versions["small"].sweeps).values()]
+    assert {one["epochs"] for one in methods} == {5, 10, 20, 40, 80}
+    assert len({tuple(sorted((k, str(v)) for k, v in one.items() if k != "epochs")) for one in methods}) == 1

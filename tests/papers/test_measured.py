@@ -43,6 +43,16 @@ def key(local: RunStore, configure: Configure) -> str:
     return claim.key
 
 
+@pytest.fixture
+def convex(local: RunStore, configure: Configure) -> str:
+    """Return the key of a finished run of FairDP, as published, with the settings of Theorem 6."""
+    steps = {"hidden_layers": 0, "schedule": "inverse_sqrt", "clip_primal": 50.0, "ensemble": 2}
+    work = WorkStore(local.database)
+    [claim] = work.claim(local.submit(configure("fairdp_certified", variant="published", **steps)).key)
+    work_on(work, [claim])
+    return claim.key
+
+
 def test_what_presets_may_ask_for_is_what_there_is() -> None:
     assert set(WORDS) == set(MEASURES)
 
@@ -115,6 +125,13 @@ def test_training_is_what_the_run_stored_by_epoch_and_ends_in_its_record(local: 
     assert list(found["gap"].values()) == [stored[step] for step in sorted(stored)]
 
 
+def test_the_excess_risk_of_a_run_is_below_its_bound(local: RunStore, convex: str, key: str) -> None:
+    found = measure(local, "excess_risk", [convex])[convex]
+    assert 0.0 <= found["found"] < found["untrained"] and found["found"] < found["bound"]
+    with pytest.raises(BadInput, match="pf_ld"):
+        measure(local, "excess_risk", [key])
+
+
 def test_gradients_of_a_network_of_layers_are_those_of_its_losses() -> None:
     ages, shape = make_ages(20), build_mlp(4, 1, 6, outputs=3)
     data = replace(ages, X=np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32))
@@ -134,8 +151,9 @@ def test_records_get_what_was_measured_under_its_name(local: RunStore, key: str)
 
 @pytest.mark.parametrize("name", sorted(MEASURES))
 def test_a_worker_measures_what_a_page_asked_for(
-    local: RunStore, key: str, name: str, monkeypatch: pytest.MonkeyPatch
+    local: RunStore, key: str, convex: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    key = convex if name == "excess_risk" else key
     monkeypatch.setattr("fairpriv_core.runs.preview.live_with_parent", lambda: None)
     place = str(local.database.path)
     asked = local.request_preview({"measure": name, "keys": [key]})

@@ -28,5 +28,16 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
             noise_looks=0.5,
             **_NOISE,
         ),
+        FairDpCertified(
+            epochs=2,
+            batch_size=50,
+            ensemble=3,
+            width=4,
+            optimizer="adam",
+            schedule="halved",
+            learning_rate=0.01,
+            noise_counts=1.0,
+            **_NOISE,
+        ),
     ),
 }
