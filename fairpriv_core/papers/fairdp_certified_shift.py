@@ -20,7 +20,6 @@ from fairpriv_core.papers.fairdp_certified_parts import (
     SETTINGS,
     certificate,
     of,
-    stays_below,
 )
 from fairpriv_core.papers.measured import SHIFTS
 from fairpriv_core.papers.preset import Claim, Compare, Part, Plot, Preset, Value, Version
@@ -56,23 +55,8 @@ def _columns() -> tuple[Part, ...]:
     )
 
 
-def _holds(shift: Literal["worst", "even"], reading: str) -> Claim:
-    bound, gap = certificate(_PARITY), _gap(shift)
-    checks = (Compare(of(part, bound), of(part, gap), low=0.0, every=True) for part in _VARIANTS)
-    says = "the certification still holds under some magnitude of distribution shift"
-    return Claim(says, "Section VI-B", next(checks), _SHIFTED, reading, next(checks))
-
-
-def _stays(notion: str) -> Claim:
-    checks = (stays_below(part, notion) for part in _VARIANTS)
-    return Claim(
-        "the certification still holds under some magnitude of distribution shift",
-        "Section VI-B",
-        next(checks),
-        DATA,
-        f"the {GAPS[notion].title.lower()} gap, which is the same at every t, stays below its certificate at every run",
-        next(checks),
-    )
+def _stays_below(part: Part) -> Compare:
+    return Compare(of(part, certificate(_PARITY)), of(part, _gap("even")), low=0.0, every=True)
 
 
 FIGURE_6_SHIFT = Preset(
@@ -81,8 +65,9 @@ FIGURE_6_SHIFT = Preset(
     shows="The gaps on test rows whose joint distribution of group and label is moved by a total variation of t, "
     "beside the certificates. Rows are reweighted exactly; none is drawn anew. No such shift moves a rate among the "
     "rows of one group and label, so the gaps of opportunity and odds stay as they are. Demographic parity's mixes the "
-    "rates of both labels. Its “worst” is the largest over all joint distributions at t that keep every group. Its "
-    "“even” is that of moving towards equally many rows of each group and label. DP, EOpp and EOdd are demographic "
+    "rates of both labels. Its “worst” is the largest over all joint distributions at t that keep every group; it "
+    "is not judged, as the paper's own shift can only be milder. Its “even” is that of moving towards equally many "
+    "rows of each group and label. DP, EOpp and EOdd are demographic "
     "parity and equality of opportunity and of odds. " + CERTIFIED,
     settings=SETTINGS + " The paper's t is lost, and so is how it changed the joint probability, “as described in (An "
     "et al., 2022)”; their code sets the share of each group and label by itself. Ours are 5, 10 and 20 %, counted "
@@ -105,18 +90,15 @@ FIGURE_6_SHIFT = Preset(
     ),
     not_printed=f"{LOST}.",
     claims=(
-        _holds(
-            "worst",
-            "the demographic parity gap under the worst shift stays below its certificate at every run; the paper's "
-            "own shift is lost and can only be milder, so where this fails, its own may still hold",
-        ),
-        _holds(
-            "even",
+        Claim(
+            "the certification still holds under some magnitude of distribution shift",
+            "Section VI-B",
+            _stays_below(FAIRDP),
+            _SHIFTED,
             "the demographic parity gap under the even shift stays below its certificate at every run; whether the "
             "paper's went this way is lost",
+            _stays_below(PROVED),
         ),
-        _stays("equal_opportunity"),
-        _stays("equalized_odds"),
     ),
     privacy=PRIVACY + PAID,
     measured="shifted",

@@ -136,19 +136,21 @@ def _settings(preset: Preset, before: Sequence[Preset]) -> str:
     if not same:
         return preset.settings
     longest = max(same, key=lambda each: len(each.settings))
-    return f"Settings as of {_name(longest)}.{preset.settings.removeprefix(longest.settings)}"
+    return f"Settings as of {_name(longest, before)}.{preset.settings.removeprefix(longest.settings)}"
 
 
 def _once(preset: Preset, before: Sequence[Preset], what: Literal["privacy", "not_printed"], lead: str) -> str:
     """Return a text of a preset, or where it stands above."""
     text: str = getattr(preset, what)
     same = next((each for each in before if text and getattr(each, what) == text), None)
-    return f"{lead}: as of {_name(same)}." if same else text
+    return f"{lead}: as of {_name(same, before)}." if same else text
 
 
-def _name(preset: Preset) -> str:
-    """Return what a section is pointed to by; two tables may have the same number."""
-    return f"“{preset.title}”"
+def _name(preset: Preset, among: Sequence[Preset]) -> str:
+    """Return what a section is pointed to by: its number where no other one has the same."""
+    number = preset.title.partition(": ")[0]
+    alike = [each for each in among if each.title.partition(": ")[0] == number]
+    return f"“{preset.title if len(alike) > 1 else number}”"
 
 
 def _printed(beside: Sequence[Beside]) -> list[str]:
