@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fairpriv_core.papers.preset import Released
 
+_STYLES = {"PF-LD": "pf_ld", "Jagielski-inproc": "jagielski_in", "DP-FERMI": "dp_fermi"}  # of what is one method
 _PATH = Path(__file__).with_name("dp_fermi_authors.csv")
 CAUTION = (
     "Dots are the authors' own figure data, under their file's names. What it calls Tran2021a seems to be DP-FERMI in "
@@ -26,10 +27,13 @@ def released(notion: str, dataset: str, budgets: Sequence[float]) -> tuple[Relea
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for line in _read():
         if (line["fairness"], line["dataset"]) == (notion, dataset) and float(line["eps"]) in budgets:
-            place = (f"ε = {float(line['eps']):g}", f"{line['method']}, authors' data")
+            place = (f"ε = {float(line['eps']):g}", line["method"])
             point = (100.0 * float(line["gap"]), 100.0 * (1.0 - float(line["accuracy"])))
             found.setdefault(place, []).append(point)
-    return tuple(Released(column, name, tuple(points)) for (column, name), points in found.items())
+    return tuple(
+        Released(column, f"{name}, authors' data", tuple(points), _STYLES.get(name, "ink"))
+        for (column, name), points in found.items()
+    )
 
 
 @cache

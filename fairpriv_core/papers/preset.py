@@ -260,11 +260,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class Released:
-    """Points (x, y) that authors released of a figure's column, in shown units, and what they are called there."""
+    """Points (x, y) that authors released of a figure's column, in shown units, what they are called, and a style."""
 
     column: str
     name: str
     points: tuple[tuple[float, float], ...]
+    style: str = "ink"
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def say_alike(runs: Runs) -> str:
     """Return the clause on models that hardly tell people apart, as fair and as accurate as one answer; or ""."""
     same, models = count_alike(runs)
     give = "gives" if same == 1 else "give"
-    who = "this one model" if models == 1 else f"of these {models} models {same}"
+    who = "this one model" if models == 1 else f"of these {models:,} models {same:,}"
     return f"{who} {give} 95 of 100 people or more the same answer" if same else ""
 
 

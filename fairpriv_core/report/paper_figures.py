@@ -46,6 +46,7 @@ from fairpriv_core.stats import Mean
 from fairpriv_core.text import delta_text, epsilon_text
 
 _METHOD, _VARIANT = "config/method/name", "config/method/variant"
+_FAR = 3.0  # times the span of a panel's values
 Grid = tuple[FigureData, ...]  # from left to right
 Bars = Sequence[tuple[str, Mean]]
 Ends = tuple[float | None, ...]
@@ -121,7 +122,9 @@ def name_data(runs: Runs) -> list[str]:
 
 def _tell_data(runs: Runs) -> str:
     groups = sorted({str(run["config"]["data"]["sensitive"]).lower() for run in runs})
-    return f"Data: {' and '.join(name_data(runs))}, by {' and '.join(groups)}."
+    *names, last = name_data(runs)
+    named = f"{', '.join(names)} and {last}" if names else last
+    return f"Data: {named}, by {' and '.join(groups)}."
 
 
 def _tell_seeds(preset: Preset, runs: Runs) -> str:
@@ -305,6 +308,8 @@ def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
         if (chosen := choose(here, part.where))
     ]
     series += [_released(each) for each in preset.released if each.column == column.name]
+    levels = _references(plot.rows, here, bars=False)
+    far = [one for one in levels if _is_far(one, [each for each in series if each.panel == one.panel])]
     rows = tuple(Panel(Axis(value.title, value.unit, log=value.log)) for value in plot.rows)
     part = " · ".join(part for part in (plot.rows[0].title if plot.across else "", column.name) if part)
     title = _title(preset, part, here)
@@ -314,9 +319,9 @@ def _figure(preset: Preset, plot: Plot, column: Part, runs: Runs) -> FigureData:
         x=Axis(plot.x.title, plot.x.unit, log=plot.x.log),
         panels=rows,
         series=tuple(series),
-        caption=describe_drawing(preset, here),
+        caption=" ".join([describe_drawing(preset, here), *[f"Outside the plot: {one.label}." for one in far]]),
         alt=_describe(f"{preset.title}. {part}", plot.rows, series),
-        references=_references(plot.rows, here, bars=False),
+        references=tuple(one for one in levels if one not in far),
         raw=is_raw(preset),
     )
 
@@ -330,6 +335,15 @@ def _references(values: Sequence[Value], runs: Runs, *, bars: bool) -> tuple[Ref
             label = f"{value.mark.name}: {amount(level)}{' %' if value.unit == '%' else ''}"
             found.append(Reference(level, label, axis="x" if bars else "y", panel=None if bars else panel))
     return tuple(found)
+
+
+def _is_far(level: Reference, series: Sequence[Series]) -> bool:
+    """Return whether a level lies so far from its panel's values that these would be pressed together beside it."""
+    known = [y for each in series for ys in (each.y, each.low, each.high) for y in ys if y is not None]
+    if not known:
+        return False
+    low, high = min(known), max(known)
+    return max(low - level.value, level.value - high) > _FAR * (high - low) > 0
 
 
 def _line(part: Part, runs: Runs, plot: Plot, panel: int, span: tuple[float, float]) -> Series:
@@ -389,7 +403,7 @@ def _points(part: Part, runs: Runs, plot: Plot, panel: int, _span: tuple[float, 
 def _released(one: Released) -> Series:
     """Return the authors' points, which nothing joins and no interval is known of."""
     x, y = zip(*one.points, strict=True)
-    return Series(one.name, "cloud", x, y, style="ink")
+    return Series(one.name, "cloud", x, y, style=one.style)
 
 
 _DRAW = {"line": _line, "curve": _curve, "points": _points}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -100,6 +101,22 @@ def test_curves_have_a_figure_a_method_and_a_line_a_value_over_epochs() -> None:
     ]
     assert [line.x for line in figure.series] == [(2.0, 4.0)] * 2, "no point where no run has one"
     assert [line.y for line in figure.series] == [pytest.approx((65.0, 62.5)), pytest.approx((65.0, 85.0))]
+
+
+def test_a_level_far_from_all_values_is_said_and_not_drawn() -> None:
+    runs = [make_record("none", seed=seed, accuracy=0.95 + seed / 1000, gap=0.1 + seed / 50) for seed in range(3)]
+    drawing = Plot("points", GAP, (ERROR,), (N,))
+    (figure,) = draw_preset(replace(tiny.FIGURE, drawing=drawing), runs)
+    assert figure.references == ()
+    assert figure.caption.endswith("Outside the plot: always the same answer: 20.00 %.")
+    (near,) = draw_preset(replace(tiny.FIGURE, drawing=drawing), [*runs, *make_runs_at(0.8, "pf_ld")])
+    assert near.references == (), "only what is drawn counts"
+    (wide,) = draw_preset(replace(tiny.FIGURE, drawing=replace(drawing, series=(N, M))), [*runs, *make_runs_at(0.85)])
+    assert [level.value for level in wide.references] == [pytest.approx(20.0)] and "Outside" not in wide.caption
+
+
+def make_runs_at(accuracy: float, method: str = "randomized_response") -> list[dict[str, Any]]:
+    return [make_record(method, seed=seed, accuracy=accuracy, gap=0.1) for seed in range(3)]
 
 
 def test_points_are_joined_along_the_setting_that_their_runs_have() -> None:
