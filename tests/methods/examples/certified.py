@@ -18,17 +18,6 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
             variant="published", epochs=2, batch_size=50, ensemble=3, width=4, noise_certificate=2.0, **_NOISE
         ),
         FairDpCertified(
-            epochs=4,
-            batch_size=50,
-            ensemble=3,
-            hidden_layers=0,
-            noise_counts=1.0,
-            certificate_target=0.95,  # none of these data reaches it
-            looks=3,
-            noise_looks=0.5,
-            **_NOISE,
-        ),
-        FairDpCertified(
             epochs=2,
             batch_size=50,
             ensemble=3,
@@ -37,6 +26,17 @@ EXAMPLES: dict[str, tuple[Method, ...]] = {
             schedule="halved",
             learning_rate=0.01,
             noise_counts=1.0,
+            **_NOISE,
+        ),
+        FairDpCertified(
+            epochs=4,
+            batch_size=50,
+            ensemble=3,
+            hidden_layers=0,
+            noise_counts=1.0,
+            certificate_target=0.95,  # none of these data reaches it
+            looks=3,
+            noise_looks=0.5,
             **_NOISE,
         ),
     ),
