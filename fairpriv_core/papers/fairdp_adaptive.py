@@ -182,10 +182,10 @@ def _varies_less(fairdp: Part) -> Compare:
     return Compare(one, other, high=0.0)
 
 
-def _effect(asked: _Asked, number: int, names: tuple[str, str, str], values: _Values) -> Preset:
+def _effect(asked: _Asked, number: int, names: tuple[str, str, str], values: _Values, *, seeds: int = 3) -> Preset:
     """Return Figure 4, 5 or 6 over a hyper-parameter: `names` are its own, in words, and what its lines are called.
 
-    `values` are those at full size and small.
+    `values` are those at full size and small, which has so many `seeds`.
     """
     (parameter, what, called), (full, small) = names, values
     tried = [
@@ -199,8 +199,8 @@ def _effect(asked: _Asked, number: int, names: tuple[str, str, str], values: _Va
         settings=_OURS.format(data=asked.data, gap=asked.gap),
         full=Version((asked.full(parameter, full, 10),), f"10 seeds, more values{asked.sizes[0]}"),
         small=Version(
-            (asked.small(parameter, small, 3),),
-            f"3 seeds, {len(small)} values in place of {len(full)}{asked.sizes[1]}",
+            (asked.small(parameter, small, seeds),),
+            f"{seeds} seeds, {len(small)} values in place of {len(full)}{asked.sizes[1]}",
         ),
         drawing=Plot("curve", _EPOCH, _CURVES, tuple(tried), asked.methods, steps=asked.epochs),
         not_printed=_NOT_PRINTED,
@@ -229,7 +229,7 @@ EFFECTS = (
     _effect(_DUTCH, 4, _RATE, ([0.003, 0.01, 0.03, 0.05, 0.1, 0.2, 0.5], [0.003, 0.01, 0.03, 0.1])),
     _effect(_DUTCH, 5, _BATCH, _BATCHES),
     _effect(_DUTCH, 6, _NOISE, _NOISES),
-    _effect(_MNIST, 4, _RATE, ([0.02, 0.05, 0.1, 0.2, 0.5, 1.0], [0.02, 0.1, 0.5])),
+    _effect(_MNIST, 4, _RATE, ([0.02, 0.05, 0.1, 0.2, 0.5, 1.0], [0.02, 0.1, 0.5]), seeds=6),
     _effect(_MNIST, 5, _BATCH, ([64, 128, 256, 512], [128, 256, 512])),
     _effect(_MNIST, 6, _NOISE, ([0.5, 1.0, 2.0, 4.0], [0.5, 1.0, 2.0])),
 )
