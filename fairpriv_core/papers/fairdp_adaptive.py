@@ -123,7 +123,7 @@ FIGURE_3_DIGITS = _attacks(
 
 @dataclass(frozen=True)
 class _Asked:
-    """Where Figures 4 to 6 are asked: ids end in `suffix`; `fairdp` is its line as published, `gap` is between whom.
+    """Where Figures 4 to 6 are asked: ids end in `suffix`; `fairdp` is its line as published.
 
     `full` and `small` return the runs of a hyper-parameter at values, with seeds; `epochs` are those at whose ends runs
     keep what they measure.
@@ -131,7 +131,6 @@ class _Asked:
 
     suffix: str
     data: str
-    gap: str
     fairdp: Part
     methods: tuple[Part, ...]
     epochs: tuple[int, ...]
@@ -144,13 +143,12 @@ _Values = tuple[list[float], list[float]]
 _METHODS = (FAIRDP, FAIRDP_PROVED, DPSGD, OPT_Q, DPSGD_F)
 _EPOCHS = tuple(range(2, 21, 2))
 _ADULT, _DUTCH = (
-    _Asked(suffix, name, "men's and women's", FAIRDP, _METHODS, _EPOCHS, partial(varied, data), partial(varied, data))
+    _Asked(suffix, name, FAIRDP, _METHODS, _EPOCHS, partial(varied, data), partial(varied, data))
     for suffix, name, data in (("", "Adult", ADULT), ("_dutch", "Dutch", DUTCH))
 )
 _MNIST = _Asked(
     "_mnist",
     "unbalanced MNIST",
-    "the best and the worst digit's",
     FAIRDP_SET,
     (FAIRDP_SET, FAIRDP_PROVED, DPSGD, OPT_Q_SET, DPSGD_F),
     (2, 4, 5, 7, 8, 10, 12, 13, 15, 16),
@@ -159,10 +157,10 @@ _MNIST = _Asked(
     (", every method", ", without Opt-Q and DPSGD-F"),
 )
 _OURS = (
-    "This is the paper's question asked on {data}, not its figure: the text says neither which data the panels show "
-    "(those of Dutch are in an appendix that it lacks), nor which values were tried, nor what the training curves are "
-    "of. Here are accuracy on the test rows and the difference between {gap}, at ten ends of epochs. Other settings as "
-    "in Table 1."
+    "This is the paper's question asked on data of ours, not its figure: the text says neither which data the panels "
+    "show (those of Dutch are in an appendix that it lacks), nor which values were tried, nor what the training curves "
+    "are of. Here are accuracy on the test rows and the largest difference between two groups', at ten ends of epochs. "
+    "Other settings as in Table 1."
 )
 _NOT_PRINTED = "The paper prints no numbers for this figure: what is compared is what its text says of it."
 _PRIVACY = (
@@ -196,7 +194,7 @@ def _effect(asked: _Asked, number: int, names: tuple[str, str, str], values: _Va
         id=f"fairdp_adaptive.figure{number}{asked.suffix}",
         title=f"Figure {number}: the effect of {what} (on {asked.data}, ours)",
         shows=f"How sensitive training by the private methods is to {what}.",
-        settings=_OURS.format(data=asked.data, gap=asked.gap),
+        settings=_OURS,
         full=Version((asked.full(parameter, full, 10),), f"10 seeds, more values{asked.sizes[0]}"),
         small=Version(
             (asked.small(parameter, small, seeds),),

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from fairpriv_core.papers.cited import CITED
-from fairpriv_core.papers.preset import Paper, Preset
+from fairpriv_core.papers.preset import Claim, Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
 from fairpriv_core.papers.results import Made
 from fairpriv_core.papers.scoreboard import count_claims, list_printed, say_main_claim
@@ -127,7 +127,7 @@ def _section(preset: Preset, before: Sequence[Preset], made: Made | None) -> lis
         if beside
         else [_table(list_cells(preset, made.runs)), _once(preset, before, "not_printed", "What is printed")]
     )
-    return [*parts, *_verdicts(preset, made), _once(preset, before, "privacy", "What is proved")]
+    return [*parts, *_verdicts(preset, before, made), _once(preset, before, "privacy", "What is proved")]
 
 
 def _settings(preset: Preset, before: Sequence[Preset]) -> str:
@@ -169,17 +169,28 @@ def _printed(beside: Sequence[Beside]) -> list[str]:
     return [f"Printed in: {sources}.", _table(rows), count_beside(beside)]
 
 
-def _verdicts(preset: Preset, made: Made) -> Iterator[str]:
-    """Yield what the paper says and how it stands; what it says once and we take in several ways stands once."""
+def _verdicts(preset: Preset, before: Sequence[Preset], made: Made) -> Iterator[str]:
+    """Yield what the paper says and how it stands; what it says once and we take in several ways stands once.
+
+    What a section above says alike is not said again.
+    """
     judged = zip(preset.claims, judge_all(preset, made.runs), strict=True)
     for _, same in groupby(judged, key=lambda one: (one[0].says, one[0].source)):
         found = list(same)
         if len(found) == 1:
-            yield f"- {found[0][1].statement} {_tell(found[0][1])}"
+            yield f"- {_state(found[0], before)} {_tell(found[0][1])}"
         else:
             ways = [f"    - {claim.reading[:1].upper()}{claim.reading[1:]}. {_tell(one)}" for claim, one in found]
             first = found[0][0]
             yield "\n".join([f"- The paper says that {first.says} ({first.source}). We take it as:", *ways])
+
+
+def _state(judged: tuple[Claim, Verdict], before: Sequence[Preset]) -> str:
+    """Return what the paper says and how we take it, or where a section above has it as its only claim."""
+    claim, verdict = judged
+    only = [(each, each.claims[0]) for each in before if len(each.claims) == 1]
+    same = [each for each, one in only if (one.says, one.reading) == (claim.says, claim.reading)]
+    return f"What the paper says: as of {_name(same[0], before)}." if same else verdict.statement
 
 
 def _tell(verdict: Verdict) -> str:
