@@ -72,8 +72,8 @@ def looks() -> Any:
     return parameter(
         4,
         "Looks",
-        "So many times the bound is released while the model trains, at most once an epoch, where one is to be stayed "
-        "below; all are paid for, made or not.",
+        "So many times the bound is released while the model trains, at most once an epoch. Each costs its share of "
+        "ε, made or not. It applies where a bound is set to stay below.",
         low=1,
         high=100,
         expert=True,

@@ -31,7 +31,8 @@ def tell_card(chosen: Chosen, *, paid: bool) -> tuple[Section, ...]:
     data, words = record["data"], first.data
     method, encoding = first.method, chosen.row.encoding
     network = record["config"]["method"].get("network")
-    trained = f"{record['steps']:,} steps on {data['n_train']:,} rows{f', network {network}' if network else ''}"
+    steps = "" if record["steps"] is None else f"{record['steps']:,} steps on "  # not told where no ε covers them
+    trained = f"{steps}{data['n_train']:,} rows{f', network {network}' if network else ''}"
     named = f"'{words.positive}' of {words.label}"
     if words.positive is None:
         named = f"which {words.label} it is, of {'; '.join(data['label_names'])}"
