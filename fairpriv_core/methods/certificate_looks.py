@@ -58,8 +58,8 @@ def certificate_target() -> Any:
     return parameter(
         None,
         "Bound to stay below",
-        "Training ends at the first look at which a bound on the run's gap is larger, and the model of the look before "
-        "is exported. Empty: it has its full length (proved variant).",
+        "Training ends at the first look whose bound on the gap is above this, and the model of the look before is "
+        "exported. Empty: training has its full length. Proved variant.",
         low=0.0,
         high=1.0,
         expert=True,
@@ -73,7 +73,7 @@ def looks() -> Any:
         4,
         "Looks",
         "So many times the bound is released while the model trains, at most once an epoch. Each costs its share of "
-        "ε, made or not. It applies where a bound is set to stay below.",
+        "ε, made or not. There are none without a bound to stay below.",
         low=1,
         high=100,
         expert=True,
@@ -83,7 +83,7 @@ def looks() -> Any:
 
 def share_looks() -> Any:
     """Share of the budget for all looks."""
-    return share_of_budget(0.05, "looks", "all looks, where a bound is to be stayed below", unsaid=True)
+    return share_of_budget(0.05, "looks", "all looks, if there is a bound to stay below", unsaid=True)
 
 
 def noise_looks() -> Any:
@@ -91,7 +91,7 @@ def noise_looks() -> Any:
     return parameter(
         None,
         "Noise of looks σ_l",
-        "Noise standard deviation of the counts of decisions, where a bound is to be stayed below; empty: set from ε.",
+        "Noise standard deviation of the counts of decisions at a look; empty: set from ε.",
         low=0.0,
         high=1e4,
         expert=True,

@@ -60,7 +60,7 @@ RECORD = (
 )
 #: the files of a trained model
 MODEL = (
-    Piece("model.npz", "released", "the last iterate; all iterates are released"),
+    Piece("model.npz", "released", "an iterate; all iterates are released"),
     Piece("model.safetensors", "released", "the same of a person's own network, by the names of its tensors"),
     Piece("model.json", "released", "network, encoder, declared groups, thresholds that follow from the releases"),
 )

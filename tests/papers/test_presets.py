@@ -29,7 +29,7 @@ from fairpriv_core.sweeps.spec import build_sweep, expand
 
 READY = [preset for preset in presets().values() if not preset.waits_for]
 MADE = read_made()
-LARGEST = 3_000_000  # bytes, some 75 for each run
+LARGEST = 2_500_000  # bytes, some 100 for each run and seed
 LARGEST_PAGE = 60_000  # bytes that a person reads
 
 
