@@ -18,11 +18,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fairpriv_core.errors import RunFailed
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.preset import SECONDS, Preset
 from fairpriv_core.papers.results import Made, read_made
-from fairpriv_core.papers.runs import find_records, run_missing, with_seeds
+from fairpriv_core.papers.runs import find_records, list_waiting, run_missing, with_seeds
 from fairpriv_core.papers.scoreboard import list_claims
 from fairpriv_core.papers.values import list_paths
 from fairpriv_core.runs.supervisor import run_here
@@ -51,12 +52,18 @@ def estimate(made: Made) -> float:
 
 
 def repeat(preset: Preset, made: Made) -> list[dict[str, Any]]:
-    """Return each case of each claim, with its status as kept and by SEEDS."""
+    """Return each case of each claim, with its status as kept and by SEEDS; RunFailed where a run has not ended."""
     order = Order(partial(run_here, workers=1), 1, resume=True, yes=True)
     reporter = Reporter(say=lambda text: None, show=lambda text: None)
     sweeps = with_seeds(preset.pick(made.version).sweeps, list(SEEDS))
     keys = run_missing(sweeps, order, reporter, again=f"python -m benchmarks.repeat_papers run {preset.id}")
     with open_store() as store:
+        waiting = list_waiting(store, keys)
+        if waiting:
+            first = waiting[0]
+            raise RunFailed(
+                f"{len(waiting)} of its runs have not ended, such as {first.key} ({first.error or first.status})."
+            )
         runs = with_measured(store, preset.measured, find_records(store, keys))
     pairs = zip(list_claims(preset, made.runs), list_claims(preset, runs), strict=True)
     return [{"claim": old.text, "kept": old.status, "seeds": old.seeds, "repeated": new.status} for old, new in pairs]

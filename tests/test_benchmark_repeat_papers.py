@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from benchmarks import repeat_papers
 from benchmarks.repeat_papers import SETTLED, list_kept, list_reversed, read_results
+from fairpriv_core.errors import RunFailed
 from fairpriv_core.papers.scoreboard import list_claims
+from fairpriv_core.records.config import RunConfig
+from fairpriv_core.store.runs import RunStore
 
 RESULTS, KEPT = read_results(), list_kept()
 
@@ -19,6 +25,15 @@ def test_what_was_repeated_is_what_is_kept_today(name: str) -> None:
     preset, made = KEPT[name]
     kept = [(each.text, each.status) for each in list_claims(preset, made.runs)]
     assert [(each["claim"], each["kept"]) for each in RESULTS[name]] == kept
+
+
+def test_a_figure_of_which_a_run_has_not_ended_is_not_judged(
+    monkeypatch: pytest.MonkeyPatch, local: RunStore, configure: Callable[..., RunConfig]
+) -> None:
+    row = local.submit(configure())
+    monkeypatch.setattr(repeat_papers, "run_missing", lambda *_, **__: [row.config_key])
+    with pytest.raises(RunFailed, match=f"1 of its runs have not ended, such as {row.key} .queued"):
+        repeat_papers.repeat(*next(iter(KEPT.values())))
 
 
 def test_reversed_is_what_was_settled_and_is_settled_otherwise() -> None:

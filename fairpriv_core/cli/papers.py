@@ -16,12 +16,12 @@ from fairpriv_core.papers import catalog
 from fairpriv_core.papers.measured import with_measured
 from fairpriv_core.papers.preset import Version
 from fairpriv_core.papers.results import read_made
-from fairpriv_core.papers.runs import find_records, run_missing, with_seeds, with_settings
+from fairpriv_core.papers.runs import find_records, list_waiting, run_missing, with_seeds, with_settings
 from fairpriv_core.report.paper_prose import describe_document, describe_papers, list_papers, to_document
 from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import run_here
+from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import open_store
-from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.launch import Order
 
 _MOST_SEEDS = 1000
@@ -74,10 +74,20 @@ def run(name: str, version: str, workers: int | None, as_json: bool, **asked: An
     keys = run_missing(sweeps, order, open_reporter(), again=command)
     with open_store() as store:
         records = with_measured(store, preset.measured, find_records(store, keys))
-        waiting = [row for row in SweepStore(store).find(keys).values() if not row.ended]
+        waiting = list_waiting(store, keys)
     document = to_document(preset, version, records, others)
-    error = f"{len(waiting)} of {len(keys)} runs have not ended: {command} goes on with them." if waiting else None
+    error = _describe_waiting(waiting, len(keys), command) if waiting else None
     report(Answer(document, describe_document(document), bool(waiting), error), None, as_json)
+
+
+def _describe_waiting(waiting: Sequence[RunRow], runs: int, command: str) -> str:
+    """Return how to go on with what has not ended of so many runs, and what is in the way of one that cannot."""
+    stated = f"{len(waiting)} of {runs} runs have not ended"
+    stuck = [row for row in waiting if row.error]
+    if not stuck:
+        return f"{stated}: {command} goes on with them."
+    key, error = stuck[0].key, stuck[0].error
+    return f"{stated}, and {len(stuck)} cannot: {error} After fairpriv runs delete {key}, {command} starts it anew."
 
 
 def _read_sweeps(

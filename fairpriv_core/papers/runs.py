@@ -9,6 +9,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.base import parameters
 from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records.config import RunConfig
+from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.launch import Launch, Order
@@ -64,6 +65,11 @@ def find_records(store: RunStore, keys: Sequence[str]) -> list[dict[str, Any]]:
     """Return the JSON of the records of those configs whose newest run has finished, by the configs' keys."""
     finished = [row.key for row in SweepStore(store).find(keys).values() if row.status == "finished"]
     return [record.to_json() for record in store.records(finished).values()]
+
+
+def list_waiting(store: RunStore, keys: Sequence[str]) -> list[RunRow]:
+    """Return the newest run of each of those configs that has one which has not ended."""
+    return [row for row in SweepStore(store).find(keys).values() if not row.ended]
 
 
 def attach(records: Sequence[Json], measure: str, found: Mapping[str, Json]) -> list[dict[str, Any]]:

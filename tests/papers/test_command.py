@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from fairpriv_core.papers import catalog
 from fairpriv_core.papers.status import TITLES
 from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.work import WorkStore
 from tests.cli.commands import Call
 from tests.papers import tiny
 
@@ -78,6 +80,26 @@ def test_runs_that_another_process_holds_are_told(call: Call, monkeypatch: pytes
     said = call("papers", "run", "tiny.figure1", "--small", "--workers", "1", "--json")
     assert said.code == 1 and said.json["keys"] == []
     assert "4 of 4 runs have not ended: fairpriv papers run tiny.figure1 --small goes on with them." in said.err
+
+
+def test_a_run_that_cannot_go_on_is_named_with_the_way_to_start_it_anew(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(place: str | None, chunks: Sequence[str], _: object, *, workers: int) -> None:
+        with open_store(place) as store:
+            work = WorkStore(store.database)
+            for claim in work.claim(chunk=chunks):
+                work.hand_back([claim], "paused", f"run {claim.key} cannot go on. It is paused.")
+
+    asked = ("papers", "run", "tiny.figure1", "--small", "--workers", "1", "--json")
+    with monkeypatch.context() as earlier:
+        earlier.setattr("fairpriv_core.cli.papers.run_here", refuse)
+        said = call(*asked)
+    assert said.code == 1
+    key = said.err.partition("run ")[2].partition(" cannot")[0]
+    assert f"and 2 cannot: run {key} cannot go on. It is paused. After fairpriv runs delete {key}, " in said.err
+    assert call("runs", "delete", key).code == 0
+    assert key in call(*asked).json["keys"]
 
 
 def test_other_seeds_and_settings_are_run_and_named(call: Call) -> None:
