@@ -96,7 +96,7 @@ def test_a_run_that_cannot_go_on_is_named_with_the_way_to_start_it_anew(
         earlier.setattr("fairpriv_core.cli.papers.run_here", refuse)
         said = call(*asked)
     assert said.code == 1
-    key = said.err.partition("run ")[2].partition(" cannot")[0]
+    key = said.err.rpartition("runs delete ")[2].partition(",")[0]
     assert f"and 2 cannot: run {key} cannot go on. It is paused. After fairpriv runs delete {key}, " in said.err
     assert call("runs", "delete", key).code == 0
     assert key in call(*asked).json["keys"]
