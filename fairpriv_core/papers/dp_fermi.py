@@ -7,11 +7,13 @@ Nor do the marks of Figure 1, which compares methods: a table of what ours decla
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fairpriv_core.papers import dp_fermi_runs as runs
 from fairpriv_core.papers.dp_fermi_authors import CAUTION, released
 from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
+from fairpriv_core.papers.dp_fermi_settings import CASES, FOUR, LEVELS, ODDS, PARITY, THREE, TITLES, say_trials
 from fairpriv_core.papers.preset import (
     ACCURACY,
     ERROR,
@@ -43,32 +45,33 @@ _ALONG = (
     Value("config/method/multiplier_max", "λ_max"),
     Value("config/method/multiplier_boundary", "γ₂"),
 )
-FERMI = published("DP-FERMI", "dp_fermi")
+FERMI = published(TITLES["dp_fermi"], "dp_fermi")
 FERMI_PROVED = proved("DP-FERMI", "dp_fermi")
-PF_LD = published("Tran et al. 2021b", "pf_ld")
-FAIRLENS = published("Tran et al. 2021a, for whole records", "fairlens")
-JAGIELSKI = of_method("Jagielski et al. 2019, in-processing", "jagielski_in")
+PF_LD = published(TITLES["pf_ld"], "pf_ld")
+FAIRLENS = published(f"{TITLES['fairlens']}, for whole records", "fairlens")
+JAGIELSKI = of_method(f"{TITLES['jagielski_in']}, in-processing", "jagielski_in")
 PLAIN = of_method("Neither private nor fair", "none")
 PARITY_SERIES = (FERMI, FERMI_PROVED, PF_LD, FAIRLENS, PLAIN)
 ODDS_SERIES = (FERMI, FERMI_PROVED, PF_LD, JAGIELSKI, PLAIN)
 
 _ITERATE = "config/method/iterate"
 _ITERATE_BUDGETS = [1.0, 3.0]
-PARITY, ODDS = "demographic_parity", "equalized_odds"
-FOUR, THREE = [0.5, 1.0, 3.0, 9.0], [0.5, 1.0, 3.0]
-_TWO = [0.5, 3.0]
-#: the accuracy at which violations are compared, in percent, by data set
-_LEVELS = {"adult": 84.0, "parkinsons_motor": 94.0, "acs_income": 76.0, "credit_default": 81.0}
-_PUBLISHED = (
-    "From the paper's Appendix F.2.1: logistic regression, a 3:1 split, batches of 1,024, 200 epochs, λ in [0, 2.5]; "
-    "of its ranges we take steps of 0.005 for θ and 0.01 for W, D = 2 and L_θ = 1, the best on other splits of Adult "
-    "of what we tried within them. It prints neither the optimiser nor δ: ours are Adam and 1e-5. The rivals' settings "
-    "are ours, without trials; each has its own knob for fairness, and lines join its values."
+_TWO = (0.5, 3.0)
+_PRINTED = (
+    "From the paper's Appendix F.2.1: logistic regression, a 3:1 split, batches of 1,024, 200 epochs, λ in [0, 2.5]. "
+    "Of its ranges we take steps of 0.01 for W and L_θ = 1. It prints neither the optimiser nor δ: ours are Adam and "
+    "1e-5. Each rival has its own knob for fairness, as DP-FERMI has λ, and lines join its values."
 )
-_SETTINGS = (
-    f"{_PUBLISHED} Three more values of λ go beyond that range, up to 20, where the violation ends. DP-FERMI, proved, "
-    "has the shipped settings but for L_θ = 0.7."
-)
+_AS_IN_FIGURE_2 = " The other settings are those of Figure 2, chosen on Adult for demographic parity."
+_SHIPPED = " DP-FERMI, proved, has the shipped settings but for L_θ = 0.7."
+_BEYOND = " Three more values of λ go beyond the printed range, up to 20, where the violation ends."
+
+
+def _say_settings(case: str) -> str:
+    """Return the settings of a figure whose methods were tried on its own data."""
+    return _PRINTED + say_trials(case) + ("" if CASES[case].split == "rows" else _BEYOND) + _SHIPPED
+
+
 _PRIVACY = (
     "The ε of DP-FERMI, as published, is Theorem 3.3. It does not hold: the group shares P_S are exact, though one "
     "changed attribute changes everybody's term, and the loss on the same public batch undoes the amplification by "
@@ -89,7 +92,7 @@ _PARITY_GAIN = "79.648 % less violation of demographic parity on average, 65.89 
 _ODDS_GAIN = "96.65 % less violation of equalized odds on average, 90.02 % in the median"
 
 
-def _budgets(epsilons: list[float]) -> tuple[Part, ...]:
+def _budgets(epsilons: Sequence[float]) -> tuple[Part, ...]:
     """Return a column for each budget; the model without one is in all."""
     return tuple(Part(f"ε = {value:g}", {"config/epsilon": (value, None)}) for value in epsilons)
 
@@ -98,14 +101,14 @@ def _quantity(part: Part) -> Quantity:
     return Quantity(part.name, GAP, part.where)
 
 
-def _beats(rival: Part, says: str, source: str, level: float, epsilons: list[float]) -> Claim:
+def _beats(rival: Part, says: str, source: str, level: float, epsilons: Sequence[float]) -> Claim:
     """Return the claim that DP-FERMI's violation is the smaller at an accuracy of `level` % or more."""
     check = Reach(_quantity(FERMI), _quantity(rival), ACCURACY, level, high=0.0)
     reading = f"at an accuracy of {level:g} % or more its violation is at most that of {rival.name}"
     return Claim(says, source, check, _budgets(epsilons), reading)
 
 
-def _trades(epsilons: list[float]) -> tuple[Claim, ...]:
+def _trades(epsilons: Sequence[float]) -> tuple[Claim, ...]:
     """Return the claims that say how the curves come about."""
     says, source = "sweeping λ trades accuracy for fairness", "Appendix F.2.1"
     printed = {**FERMI.where, _LAMBDA.path: runs.PRINTED}
@@ -118,11 +121,11 @@ def _trades(epsilons: list[float]) -> tuple[Claim, ...]:
     )
 
 
-def _plot(series: tuple[Part, ...], epsilons: list[float]) -> Plot:
+def _plot(series: tuple[Part, ...], epsilons: Sequence[float]) -> Plot:
     return Plot("points", GAP, (ERROR,), series, _budgets(epsilons), along=_ALONG)
 
 
-def _parity_claims(says: str, source: str, level: float, epsilons: list[float]) -> tuple[Claim, ...]:
+def _parity_claims(says: str, source: str, level: float, epsilons: Sequence[float]) -> tuple[Claim, ...]:
     return (
         _beats(PF_LD, says, source, level, epsilons),
         _beats(FAIRLENS, says, source, level, epsilons),
@@ -155,15 +158,13 @@ FIGURE_2 = Preset(
     title="Figure 2: demographic parity on Adult",
     shows="Test error against the violation of demographic parity of DP-FERMI and two rivals, for four budgets; means "
     "over 15 seeds.",
-    settings=_SETTINGS,
-    full=Version((runs.sweep(runs.ADULT, PARITY, runs.parity_methods(whole=True), FOUR, _SEEDS),), _FULL),
-    small=Version(
-        (runs.sweep(runs.ADULT, PARITY, runs.parity_methods(whole=False), FOUR, _MORE_SEEDS[2]),), _more_small(2)
-    ),
+    settings=_say_settings("Adult, parity"),
+    full=Version((runs.sweep_case("Adult, parity", FOUR, _SEEDS, whole=True),), _FULL),
+    small=Version((runs.sweep_case("Adult, parity", FOUR, _MORE_SEEDS[2], whole=False),), _more_small(2)),
     drawing=_plot(PARITY_SERIES, FOUR),
     not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
     claims=_parity_claims(
-        "DP-FERMI offers superior trade-offs at every privacy level", "Section 4.1.1", _LEVELS["adult"], FOUR
+        "DP-FERMI offers superior trade-offs at every privacy level", "Section 4.1.1", LEVELS["adult"], FOUR
     ),
     privacy=_PRIVACY_PARITY,
     released=released("DP", "adult", FOUR),
@@ -173,17 +174,20 @@ FIGURE_2 = Preset(
 _DRAWN = replace(published("DP-FERMI, a drawn iterate", "dp_fermi", {_ITERATE: "uniform"}), variation=2)
 _LAST = published("DP-FERMI, the last iterate", "dp_fermi", {_ITERATE: None})
 
+
+def _sweep_iterates(seeds: int, *, whole: bool) -> runs.Sweep:
+    adult = CASES["Adult, parity"]
+    return runs.sweep(adult.data, PARITY, runs.iterates(whole=whole), _ITERATE_BUDGETS, seeds, split=adult.split)
+
+
 ITERATE = Preset(
     id="dp_fermi.iterate",
     title="Beside Theorem 3.4: the last iterate, and one drawn uniformly",
     shows="Test error against the violation of demographic parity on Adult, of the iterate that Algorithm 1 returns "
     "and of the last one, which the paper recommends and its figures show.",
-    settings=_PUBLISHED,
-    full=Version((runs.sweep(runs.ADULT, PARITY, runs.iterates(whole=True), _ITERATE_BUDGETS, _SEEDS),), _FULL),
-    small=Version(
-        (runs.sweep(runs.ADULT, PARITY, runs.iterates(whole=False), _ITERATE_BUDGETS, 25),),
-        "25 seeds, 5 values of λ in place of 10",
-    ),
+    settings=_PRINTED + _AS_IN_FIGURE_2,
+    full=Version((_sweep_iterates(_SEEDS, whole=True),), _FULL),
+    small=Version((_sweep_iterates(25, whole=False),), "25 seeds, 5 values of λ in place of 10"),
     drawing=_plot((_LAST, _DRAWN), _ITERATE_BUDGETS),
     not_printed="The paper shows no figure and prints no number of a drawn iterate.",
     claims=(
@@ -198,13 +202,6 @@ ITERATE = Preset(
     privacy="The ε as published is Theorem 3.3, which does not hold (Figure 2 says why); both iterates have the same.",
 )
 
-_TUNED = (
-    "From the paper's Appendix F.2.1: logistic regression, a 3:1 split, batches of 1,024, 200 epochs, λ in [0, 2.5]. "
-    "DP-FERMI and both rivals had four trials each on seeds 100 and 101: two learning rates, each with D = 1 and 2, or "
-    "with 20 and 200 epochs. Chosen is what has the smallest violation at 94 %, on average over the four budgets. The "
-    "paper prints neither the optimiser nor δ: ours are Adam and 1e-5. DP-FERMI, proved, has the shipped settings but "
-    "for L_θ = 0.7."
-)
 _BY_ROW = (
     " The paper's 19 features have motor_UPDRS among them, a part of the very score that is the label, and so has this "
     "figure. The paper splits rows, 5,875 recordings of 42 people, and so does this figure. Plain training has an "
@@ -218,40 +215,39 @@ _BY_PERSON = (
 _PARKINSONS = "its algorithm outperforms the baselines again for all tested privacy levels"
 
 
-def _parkinsons(number: int, epsilons: list[float]) -> Preset:
+def _parkinsons(number: int, epsilons: Sequence[float]) -> Preset:
     """Return Figure 3 or 8, which differ in their budgets, with the paper's split."""
-    methods, more = runs.parkinsons_methods, _MORE_SEEDS[number]
-    full, small = (
-        runs.sweep(runs.PARKINSONS_MOTOR, PARITY, methods(whole=whole), epsilons, seeds, split="rows")
-        for whole, seeds in ((True, _SEEDS), (False, more))
-    )
+    case, more = "Parkinsons, parity", _MORE_SEEDS[number]
     return Preset(
         id=f"dp_fermi.figure{number}",
         title=f"Figure {number}: demographic parity on Parkinsons, ε = {epsilons[0]:g} and {epsilons[1]:g}",
         shows="Test error against the violation of demographic parity on Parkinsons, by sex; is the total UPDRS score "
         "above the median?",
-        settings=_TUNED + _BY_ROW,
-        full=Version((full,), _FULL),
-        small=Version((small,), _more_small(number)),
+        settings=_say_settings(case) + _BY_ROW,
+        full=Version((runs.sweep_case(case, epsilons, _SEEDS, whole=True),), _FULL),
+        small=Version((runs.sweep_case(case, epsilons, more, whole=False),), _more_small(number)),
         drawing=_plot(PARITY_SERIES, epsilons),
         not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
-        claims=_parity_claims(_PARKINSONS, "Section 4.1.1", _LEVELS["parkinsons_motor"], epsilons),
+        claims=_parity_claims(_PARKINSONS, "Section 4.1.1", LEVELS["parkinsons_motor"], epsilons),
         privacy=_PRIVACY_PARITY,
         released=released("DP", "parkinsons", epsilons),
         caution=CAUTION,
     )
 
 
-def _by_person(figure: Preset, epsilons: list[float]) -> Preset:
+def _by_person(figure: Preset, epsilons: Sequence[float]) -> Preset:
     """Return a figure on Parkinsons with new people to test on, which the paper does not have."""
-    methods = runs.parity_methods
+    full, small = (
+        tuple(runs.by_seed(runs.PARKINSONS, PARITY, runs.compared("Adult, parity", whole=whole), epsilons, _SEEDS))
+        for whole in (True, False)
+    )
     return replace(
         figure,
         id=f"{figure.id}_people",
         title=f"{figure.title}, new people (ours)",
-        settings=_SETTINGS + _BY_PERSON,
-        full=Version(tuple(runs.by_seed(runs.PARKINSONS, PARITY, methods(whole=True), epsilons, _SEEDS)), _FULL),
-        small=Version(tuple(runs.by_seed(runs.PARKINSONS, PARITY, methods(whole=False), epsilons, _SEEDS)), _SMALL),
+        settings=_PRINTED + _AS_IN_FIGURE_2 + _BEYOND + _SHIPPED + _BY_PERSON,
+        full=Version(full, _FULL),
+        small=Version(small, _SMALL),
         claims=(),
     )
 
@@ -270,15 +266,15 @@ FIGURE_4 = Preset(
     title="Figure 4: equalized odds on Credit Card",
     shows="Test error against the violation of equalized odds of DP-FERMI and two rivals on the credit default data, "
     "by sex, for three budgets.",
-    settings=_SETTINGS + " For equalized odds the paper's ranges for D and for L_θ are [1, 2]." + _FAIR_ALREADY,
-    full=Version((runs.sweep(runs.CREDIT, ODDS, runs.odds_methods(whole=True), THREE, _SEEDS),), _FULL),
-    small=Version(
-        (runs.sweep(runs.CREDIT, ODDS, runs.odds_methods(whole=False), THREE, _MORE_SEEDS[4]),), _more_small(4)
-    ),
+    settings=_say_settings("Credit Card, odds")
+    + " For equalized odds the paper's ranges for D and for L_θ are [1, 2]."
+    + _FAIR_ALREADY,
+    full=Version((runs.sweep_case("Credit Card, odds", THREE, _SEEDS, whole=True),), _FULL),
+    small=Version((runs.sweep_case("Credit Card, odds", THREE, _MORE_SEEDS[4], whole=False),), _more_small(4)),
     drawing=_plot(ODDS_SERIES, THREE),
     not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN),
     claims=_odds_claims(
-        "DP-FERMI outperforms the baselines at every privacy level", "Section 4.1.2", _LEVELS["credit_default"]
+        "DP-FERMI outperforms the baselines at every privacy level", "Section 4.1.2", LEVELS["credit_default"]
     ),
     privacy=_PRIVACY_ODDS,
     released=released("EO", "credit-card", THREE),
@@ -300,7 +296,7 @@ _LONG_SMALL += "and 30 on Adult"
 def _survey(number: int, *, odds: bool, source: str) -> Preset:
     """Return Figure 6 or 10: demographic parity, or equalized odds."""
     notion, budgets = (ODDS, THREE) if odds else (PARITY, FOUR)
-    level = _LEVELS["acs_income"]
+    level = LEVELS["acs_income"]
     whole, tiny = (runs.long_methods(whole=size, odds=odds) for size in (True, False))
     claims = [
         _beats(PF_LD, "its approach outperforms Tran et al. (2021b)", source, level, _TWO),
@@ -312,7 +308,7 @@ def _survey(number: int, *, odds: bool, source: str) -> Preset:
         id=f"dp_fermi.figure{number}",
         title=f"Figure {number}: {'equalized odds' if odds else 'demographic parity'} on Retired Adult (stand-in)",
         shows="Test error against violation, by sex, on the data that are to replace Adult.",
-        settings=_PUBLISHED + _STAND_IN,
+        settings=_PRINTED + _AS_IN_FIGURE_2 + _STAND_IN,
         full=Version((runs.sweep(runs.ACS, notion, whole, budgets, _SEEDS),), _LONG_FULL),
         small=Version((runs.sweep(runs.ACS, notion, tiny, _TWO, _SEEDS),), _LONG_SMALL),
         drawing=_plot((FERMI, PF_LD, PLAIN) if odds else (FERMI, PF_LD, FAIRLENS, PLAIN), _TWO),
@@ -331,15 +327,13 @@ FIGURE_7 = Preset(
     id="dp_fermi.figure7",
     title="Figure 7: demographic parity on Credit Card",
     shows="Test error against the violation of demographic parity on the credit default data, by sex.",
-    settings=_SETTINGS + _FAIR_ALREADY,
-    full=Version((runs.sweep(runs.CREDIT, PARITY, runs.parity_methods(whole=True), FOUR, _SEEDS),), _FULL),
-    small=Version(
-        (runs.sweep(runs.CREDIT, PARITY, runs.parity_methods(whole=False), FOUR, _MORE_SEEDS[7]),), _more_small(7)
-    ),
+    settings=_say_settings("Credit Card, parity") + _FAIR_ALREADY,
+    full=Version((runs.sweep_case("Credit Card, parity", FOUR, _SEEDS, whole=True),), _FULL),
+    small=Version((runs.sweep_case("Credit Card, parity", FOUR, _MORE_SEEDS[7], whole=False),), _more_small(7)),
     drawing=_plot(PARITY_SERIES, FOUR),
     not_printed=_NO_NUMBERS.format(gain=_PARITY_GAIN),
     claims=_parity_claims(
-        "DP-FERMI provides the most favourable profile", "Section 4.1.1", _LEVELS["credit_default"], FOUR
+        "DP-FERMI provides the most favourable profile", "Section 4.1.1", LEVELS["credit_default"], FOUR
     ),
     privacy=_PRIVACY_PARITY,
     released=released("DP", "credit-card", FOUR),
@@ -350,15 +344,13 @@ FIGURE_9 = Preset(
     id="dp_fermi.figure9",
     title="Figure 9: equalized odds on Adult",
     shows="Test error against the violation of equalized odds of DP-FERMI and two rivals on Adult, by sex.",
-    settings=_SETTINGS,
-    full=Version((runs.sweep(runs.ADULT, ODDS, runs.odds_methods(whole=True), THREE, _SEEDS),), _FULL),
-    small=Version(
-        (runs.sweep(runs.ADULT, ODDS, runs.odds_methods(whole=False), THREE, _MORE_SEEDS[9]),), _more_small(9)
-    ),
+    settings=_say_settings("Adult, odds"),
+    full=Version((runs.sweep_case("Adult, odds", THREE, _SEEDS, whole=True),), _FULL),
+    small=Version((runs.sweep_case("Adult, odds", THREE, _MORE_SEEDS[9], whole=False),), _more_small(9)),
     drawing=_plot(ODDS_SERIES, THREE),
     not_printed=_NO_NUMBERS.format(gain=_ODDS_GAIN),
     claims=_odds_claims(
-        "its approach outperforms the previous state-of-the-art methods", "Appendix F.2.4", _LEVELS["adult"]
+        "its approach outperforms the previous state-of-the-art methods", "Appendix F.2.4", LEVELS["adult"]
     ),
     privacy=_PRIVACY_ODDS,
     released=released("EO", "adult", THREE),
@@ -373,7 +365,7 @@ _DATA = {
 }
 
 
-def _gain(notion: str, name: str, low: float, budgets: dict[str, list[float]]) -> MeanGain:
+def _gain(notion: str, name: str, low: float, budgets: Mapping[str, Sequence[float]]) -> MeanGain:
     """Return the check of the mean gain over Tran et al. (2021b) on data sets at budgets, at least `low` %."""
     cells = tuple(
         (
@@ -381,7 +373,7 @@ def _gain(notion: str, name: str, low: float, budgets: dict[str, list[float]]) -
                 f"{name}, {_DATA[data]}, ε = {epsilon:g}",
                 {"config/data/dataset": data, "config/notion": notion, "config/epsilon": epsilon},
             ),
-            _LEVELS[data],
+            LEVELS[data],
         )
         for data, epsilons in budgets.items()
         for epsilon in epsilons

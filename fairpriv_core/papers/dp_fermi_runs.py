@@ -1,17 +1,17 @@
-"""The runs behind the figures of DP-FERMI: Appendix F.2.1's settings, and each rival's as we set them."""
+"""The runs behind the figures of DP-FERMI: the data, the values of λ, and how many runs each figure has."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
-ADULT = {"dataset": "adult", "sensitive": "sex"}
-CREDIT = {"dataset": "credit_default", "sensitive": "SEX"}
+from fairpriv_core.papers.dp_fermi_settings import CASES, CHOSEN, TRIAL_SEEDS, Setting, build, list_methods
+
 PARKINSONS = {"dataset": "parkinsons", "sensitive": "sex"}
-PARKINSONS_MOTOR = {**PARKINSONS, "dataset": "parkinsons_motor"}
 ACS = {"dataset": "acs_income", "sensitive": "sex"}
 FACES = {"dataset": "utkface", "label": "age", "sensitive": "race", "rows": 5000}
 FACES_LARGE = {"dataset": "utkface_128", "label": "age", "sensitive": "race"}
-PARITY = "demographic_parity"
 Method = dict[str, Any]
 Sweep = dict[str, Any]
 
@@ -19,6 +19,11 @@ _LAMBDAS = [0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5]
 _FEW = [0.25, 0.5, 1.0, 1.5, 2.5]
 PRINTED = tuple(_LAMBDAS)  # in Appendix F.2.1's range
 BEYOND = [4.0, 8.0, 20.0]  # to where the violation ends
+_VALUES = {
+    "pf_ld": [0.1, 0.25, 0.5, 1.0],
+    "fairlens": [0.1, 0.3, 1.0, 3.0],
+    "jagielski_in": [0.005, 0.02, 0.05],
+}
 
 #: Appendix F.3's, with the least of its ranges for D and L_θ
 _FACES = {
@@ -33,16 +38,9 @@ _FACES = {
 _FACES_PROVED = {**_FACES, "dual_step": 0.05}
 
 
-def fermi(multipliers: list[float], epochs: int, *, dual_norm: float = 2.0) -> list[Method]:
-    """Return DP-FERMI as published at each penalty: batches, steps, D and L_θ from the ranges that the paper gives."""
-    common = {"name": "dp_fermi", "variant": "published", "epochs": epochs, "batch_size": 1024}
-    steps = {"optimizer": "adam", "learning_rate": 0.005, "dual_step": 0.01, "clip_primal": 1.0, "dual_norm": dual_norm}
-    return [{**common, **steps, "multiplier": value} for value in multipliers]
-
-
 def iterates(*, whole: bool) -> list[Method]:
-    """Return DP-FERMI as published that returns the last iterate, and one drawn uniformly."""
-    last = fermi(_LAMBDAS if whole else _FEW, 200)
+    """Return DP-FERMI as published on Adult that returns the last iterate, and one drawn uniformly."""
+    last = build("dp_fermi", CHOSEN["Adult, parity"]["dp_fermi"], _LAMBDAS if whole else _FEW)
     return [*last, *[{**each, "iterate": "uniform"} for each in last]]
 
 
@@ -51,52 +49,26 @@ def fermi_proved(multipliers: list[float]) -> list[Method]:
     return [{"name": "dp_fermi", "clip_primal": 0.7, "multiplier": value} for value in multipliers]
 
 
-def pf_ld(largest: list[float], epochs: int = 20) -> list[Method]:
-    """Return PF-LD as published (Tran et al. 2021b) at each largest multiplier."""
-    common = {"name": "pf_ld", "variant": "published", "epochs": epochs, "batch_size": 1024, "learning_rate": 0.01}
-    return [{**common, "multiplier_max": value} for value in largest]
-
-
-def fairlens(multipliers: list[float], epochs: int = 20) -> list[Method]:
-    """Return Tran et al. (2021a) as published at each multiplier of its second regulariser."""
-    common = {"name": "fairlens", "variant": "published", "epochs": epochs, "batch_size": 1024}
-    return [{**common, "multiplier_boundary": value} for value in multipliers]
-
-
-def jagielski(bounds: list[float]) -> list[Method]:
-    """Return Jagielski et al.'s (2019) in-processing at each bound on differences, with 40 rounds at every ε."""
-    return [{"name": "jagielski_in", "rounds": 40, "difference_bound": value} for value in bounds]
-
-
-def plain(epochs: int = 20) -> list[Method]:
-    """Return logistic regression without privacy and without fairness."""
-    return [{"name": "none", "epochs": epochs}]
-
-
-def parity_methods(*, whole: bool, epochs: int = 200) -> list[Method]:
-    """Return the methods of a demographic parity figure."""
-    ours = [*fermi([*(_LAMBDAS if whole else _FEW), *BEYOND], epochs), *fermi_proved([1.0, 3.0, 6.0])]
-    return [*ours, *pf_ld([0.1, 0.25, 0.5, 1.0]), *fairlens([0.1, 0.3, 1.0, 3.0]), *plain()]
-
-
-def parkinsons_methods(*, whole: bool) -> list[Method]:
-    """Return the methods of a figure on recordings split by rows, each as its trials there chose it."""
-    ours = [*fermi(_LAMBDAS if whole else _FEW, 200, dual_norm=1.0), *fermi_proved([1.0, 3.0, 6.0])]
-    rival = [{**each, "learning_rate": 0.05} for each in fairlens([0.1, 0.3, 1.0, 3.0], 200)]
-    return [*ours, *pf_ld([0.1, 0.25, 0.5, 1.0], 200), *rival, {"name": "none", "epochs": 200, "learning_rate": 0.01}]
-
-
-def odds_methods(*, whole: bool, epochs: int = 200) -> list[Method]:
-    """Return the methods of an equalized odds figure."""
-    ours = [*fermi([*(_LAMBDAS if whole else _FEW), *BEYOND], epochs), *fermi_proved([1.0, 3.0, 6.0])]
-    return [*ours, *pf_ld([0.1, 0.25, 0.5, 1.0]), *jagielski([0.005, 0.02, 0.05]), *plain()]
+def compared(case: str, *, whole: bool) -> list[Method]:
+    """Return the methods of a figure; DP-FERMI, as published, and its rivals are as the case's trials chose them."""
+    rows = CASES[case].split == "rows"
+    values = {**_VALUES, "dp_fermi": [*(_LAMBDAS if whole else _FEW), *([] if rows else BEYOND)]}
+    ours, *rivals = (build(name, CHOSEN[case][name], values[name]) for name in list_methods(CASES[case]))
+    plain = {"name": "none", "epochs": 200, "learning_rate": 0.01} if rows else {"name": "none", "epochs": 20}
+    return [*ours, *fermi_proved([1.0, 3.0, 6.0]), *rivals[0], *rivals[1], plain]
 
 
 def long_methods(*, whole: bool, odds: bool) -> list[Method]:
     """Return the methods of a figure on the survey's 499,000 training rows: an epoch there is 15 of Adult's."""
-    ours = fermi(_LAMBDAS if whole else [0.5, 1.0, 2.5], 200 if whole else 10)
-    rivals = pf_ld([0.25, 0.5, 1.0], 20 if whole else 2)
-    return [*ours, *rivals, *([] if odds else fairlens([0.3, 1.0], 20 if whole else 2)), *plain(2)]
+    chosen, few = (
+        CHOSEN["Adult, parity"],
+        {"dp_fermi": [0.5, 1.0, 2.5], "pf_ld": [0.25, 0.5, 1.0], "fairlens": [0.3, 1.0]},
+    )
+    values = {**few, "dp_fermi": _LAMBDAS} if whole else few
+    epochs = {"dp_fermi": 200, "pf_ld": 20, "fairlens": 20} if whole else {"dp_fermi": 10, "pf_ld": 2, "fairlens": 2}
+    names = ("dp_fermi", "pf_ld") if odds else ("dp_fermi", "pf_ld", "fairlens")
+    tables = [build(name, {**chosen[name], "epochs": epochs[name]}, values[name]) for name in names]
+    return [*chain.from_iterable(tables), {"name": "none", "epochs": 2}]
 
 
 def fermi_on_faces(network: str, multipliers: list[float], epochs: int) -> list[Method]:
@@ -107,25 +79,22 @@ def fermi_on_faces(network: str, multipliers: list[float], epochs: int) -> list[
 
 
 def sweep(
-    data: dict[str, Any],
-    notion: str,
-    methods: list[Method],
-    epsilons: list[float],
-    seeds: int,
-    *,
-    split: str | None = None,
+    data: Setting, notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int, *, split: str = "people"
 ) -> Sweep:
-    """Return the sweep of all combinations; `split` in place of the usual one."""
-    return {
-        "data": data,
-        "notion": notion,
-        "split": split or ("stratified" if data in (ADULT, CREDIT, ACS) else "people"),
-        "axes": {"method": methods, "epsilon": epsilons, "seed": list(range(seeds))},
-        "sweep": {"max_runs": 5000},
-    }
+    """Return the sweep of all combinations."""
+    axes = {"method": methods, "epsilon": list(epsilons), "seed": list(range(seeds))}
+    return {"data": data, "notion": notion, "split": split, "axes": axes, "sweep": {"max_runs": 5000}}
 
 
-def by_seed(data: dict[str, Any], notion: str, methods: list[Method], epsilons: list[float], seeds: int) -> list[Sweep]:
+def sweep_case(name: str, epsilons: Sequence[float], seeds: int, *, whole: bool) -> Sweep:
+    """Return the sweep of a figure of a case; its seeds are the first that the trials did not have."""
+    case = CASES[name]
+    raw = sweep(case.data, case.notion, compared(name, whole=whole), epsilons, seeds, split=case.split)
+    fresh = [seed for seed in range(seeds + len(TRIAL_SEEDS)) if seed not in TRIAL_SEEDS]
+    return {**raw, "axes": {**raw["axes"], "seed": fresh[:seeds]}}
+
+
+def by_seed(data: Setting, notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int) -> list[Sweep]:
     """Return one sweep a seed, for data whose training part has another size under each."""
     whole = sweep(data, notion, methods, epsilons, seeds)
     return [{**whole, "axes": {**whole["axes"], "seed": [seed]}} for seed in range(seeds)]

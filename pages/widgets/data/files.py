@@ -59,7 +59,7 @@ class UploadGate:
         self._let_in: set[str] = set()
         self._is_active, self._add = runtime.is_active_session, self._manager.add_file
         runtime.is_active_session = self.admits  # type: ignore[method-assign]  # asked by the upload address alone
-        self._manager.add_file = self._take  # type: ignore[method-assign]
+        self._manager.add_file = self._take  # type: ignore[method-assign]  # all files pass there
 
     def let_in(self, session_id: str) -> None:
         """Take files of this session from now on, while it is connected."""

@@ -1,0 +1,144 @@
+"""The settings of DP-FERMI and of its rivals on each data set: what each was tried with, and what was chosen.
+
+The choice was made by the rule in benchmarks/dp_fermi_settings.py, whose trials, with the keys of their runs, are in
+docs/results/dp_fermi_settings.json. Each method has four trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, product
+from typing import Any
+
+PARITY, ODDS = "demographic_parity", "equalized_odds"
+FOUR, THREE = (0.5, 1.0, 3.0, 9.0), (0.5, 1.0, 3.0)
+TRIAL_SEEDS = (100, 101)  # no figure has them
+#: the accuracy at which violations are compared, in percent, by data set
+LEVELS = {"adult": 84.0, "parkinsons_motor": 94.0, "acs_income": 76.0, "credit_default": 81.0}
+
+Setting = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """The data, the notion and the budgets of one figure, or of two that share their settings."""
+
+    data: Setting
+    notion: str
+    epsilons: Sequence[float]
+    split: str = "stratified"
+
+    @property
+    def level(self) -> float:
+        """The accuracy at which violations are compared, in percent."""
+        return LEVELS[self.data["dataset"]]
+
+
+CASES: Mapping[str, Case] = {
+    "Adult, parity": Case({"dataset": "adult", "sensitive": "sex"}, PARITY, FOUR),
+    "Adult, odds": Case({"dataset": "adult", "sensitive": "sex"}, ODDS, THREE),
+    "Credit Card, parity": Case({"dataset": "credit_default", "sensitive": "SEX"}, PARITY, FOUR),
+    "Credit Card, odds": Case({"dataset": "credit_default", "sensitive": "SEX"}, ODDS, THREE),
+    "Parkinsons, parity": Case({"dataset": "parkinsons_motor", "sensitive": "sex"}, PARITY, FOUR, "rows"),
+}
+
+_PUBLISHED = {"variant": "published", "batch_size": 1024}
+_FIXED: Mapping[str, Setting] = {
+    "dp_fermi": {**_PUBLISHED, "epochs": 200, "optimizer": "adam", "dual_step": 0.01, "clip_primal": 1.0},
+    "pf_ld": _PUBLISHED,
+    "fairlens": _PUBLISHED,
+    "jagielski_in": {},
+}
+#: what trades accuracy for fairness; a figure has a point at each of its values
+KNOBS = {
+    "dp_fermi": "multiplier",
+    "pf_ld": "multiplier_max",
+    "fairlens": "multiplier_boundary",
+    "jagielski_in": "difference_bound",
+}
+
+
+TITLES = {
+    "dp_fermi": "DP-FERMI",
+    "pf_ld": "Tran et al. 2021b",
+    "fairlens": "Tran et al. 2021a",
+    "jagielski_in": "Jagielski et al. 2019",
+}
+_WORDS = {
+    "learning_rate": "a step of {}",
+    "dual_norm": "D = {}",
+    "epochs": "{} epochs",
+    "dual_step": "an auditor's step of {}",
+    "rounds": "{} rounds",
+}
+
+
+def _combine(**values: Sequence[Any]) -> tuple[Setting, ...]:
+    return tuple(dict(zip(values, each, strict=True)) for each in product(*values.values()))
+
+
+_STEPS_AND_EPOCHS = _combine(learning_rate=(0.01, 0.05), epochs=(20, 200))
+TRIED: Mapping[str, tuple[Setting, ...]] = {
+    "dp_fermi": _combine(learning_rate=(0.005, 0.01), dual_norm=(1.0, 2.0)),
+    "pf_ld": _STEPS_AND_EPOCHS,
+    "fairlens": _STEPS_AND_EPOCHS,
+    "jagielski_in": _combine(dual_step=(0.5, 2.0), rounds=(10, 40)),
+}
+CHOSEN: Mapping[str, Mapping[str, Setting]] = {
+    "Adult, parity": {
+        "dp_fermi": {"learning_rate": 0.005, "dual_norm": 2.0},
+        "pf_ld": {"learning_rate": 0.01, "epochs": 20},
+        "fairlens": {"learning_rate": 0.01, "epochs": 20},
+    },
+    "Adult, odds": {
+        "dp_fermi": {"learning_rate": 0.01, "dual_norm": 1.0},
+        "pf_ld": {"learning_rate": 0.01, "epochs": 20},
+        "jagielski_in": {"dual_step": 2.0, "rounds": 10},
+    },
+    "Credit Card, parity": {
+        "dp_fermi": {"learning_rate": 0.01, "dual_norm": 2.0},
+        "pf_ld": {"learning_rate": 0.05, "epochs": 200},
+        "fairlens": {"learning_rate": 0.01, "epochs": 200},
+    },
+    "Credit Card, odds": {
+        "dp_fermi": {"learning_rate": 0.005, "dual_norm": 1.0},
+        "pf_ld": {"learning_rate": 0.01, "epochs": 20},
+        "jagielski_in": {"dual_step": 0.5, "rounds": 10},
+    },
+    "Parkinsons, parity": {
+        "dp_fermi": {"learning_rate": 0.005, "dual_norm": 1.0},
+        "pf_ld": {"learning_rate": 0.01, "epochs": 200},
+        "fairlens": {"learning_rate": 0.05, "epochs": 200},
+    },
+}
+
+
+def list_methods(case: Case) -> tuple[str, ...]:
+    """Return the methods of a case: DP-FERMI and its two rivals."""
+    return ("dp_fermi", "pf_ld", "jagielski_in" if case.notion == ODDS else "fairlens")
+
+
+def build(name: str, setting: Setting, values: Sequence[float]) -> list[dict[str, Any]]:
+    """Return a method's tables of a sweep: with a setting, at each value of its knob."""
+    return [{"name": name, **_FIXED[name], **setting, KNOBS[name]: value} for value in values]
+
+
+def say_trials(name: str) -> str:
+    """Return with what the methods of a case were tried, and what was chosen."""
+    case, chosen = CASES[name], CHOSEN[name]
+    methods = list_methods(case)
+    alike = [(" and ".join(TITLES[each] for each in own), tried) for tried, own in groupby(methods, TRIED.__getitem__)]
+    tried = " ".join(f"{titles}: {_say(settings)}." for titles, settings in alike)
+    taken = "; ".join(f"{TITLES[each]}: {_say([chosen[each]])}" for each in methods)
+    return (
+        f" Each method had four trials on seeds {' and '.join(map(str, TRIAL_SEEDS))}, each with three values of its "
+        f"knob. {tried} Chosen was the smallest violation at {case.level:g} %, on average over the budgets. {taken}. "
+        "All trials are in docs/results/dp_fermi_settings.json."
+    )
+
+
+def _say(settings: Sequence[Setting]) -> str:
+    """Return in words which values each hyper-parameter has in settings."""
+    values = {key: sorted({setting[key] for setting in settings}) for key in settings[0]}
+    return " with ".join(_WORDS[key].format(" or ".join(f"{one:g}" for one in own)) for key, own in values.items())
