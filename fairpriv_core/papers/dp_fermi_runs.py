@@ -79,7 +79,7 @@ def fermi_on_faces(network: str, multipliers: list[float], epochs: int) -> list[
 
 
 def sweep(
-    data: Setting, notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int, *, split: str = "people"
+    data: Setting, notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int, *, split: str
 ) -> Sweep:
     """Return the sweep of all combinations."""
     axes = {"method": methods, "epsilon": list(epsilons), "seed": list(range(seeds))}
@@ -95,6 +95,6 @@ def sweep_case(name: str, epsilons: Sequence[float], seeds: int, *, whole: bool)
 
 
 def by_seed(data: Setting, notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int) -> list[Sweep]:
-    """Return one sweep a seed, for data whose training part has another size under each."""
-    whole = sweep(data, notion, methods, epsilons, seeds)
+    """Return one sweep a seed, for data that are split by people: the training part has another size under each."""
+    whole = sweep(data, notion, methods, epsilons, seeds, split="people")
     return [{**whole, "axes": {**whole["axes"], "seed": [seed]}} for seed in range(seeds)]
