@@ -128,13 +128,13 @@ def say_trials(name: str) -> str:
     """Return with what the methods of a case were tried, and what was chosen."""
     case, chosen = CASES[name], CHOSEN[name]
     methods = list_methods(case)
-    alike = [(" and ".join(TITLES[each] for each in own), tried) for tried, own in groupby(methods, TRIED.__getitem__)]
-    tried = " ".join(f"{titles}: {_say(settings)}." for titles, settings in alike)
+    alike = groupby(methods, lambda each: TRIED[each])
+    tried = " ".join(f"{' and '.join(TITLES[each] for each in own)}: {_say(settings)}." for settings, own in alike)
     taken = "; ".join(f"{TITLES[each]}: {_say([chosen[each]])}" for each in methods)
     return (
         f" Each method had four trials on seeds {' and '.join(map(str, TRIAL_SEEDS))}, each with three values of its "
-        f"knob. {tried} Chosen was the smallest violation at {case.level:g} %, on average over the budgets. {taken}. "
-        "All trials are in docs/results/dp_fermi_settings.json."
+        f"knob. {tried} Chosen was the smallest violation at an accuracy of {case.level:g} %, on average over the "
+        f"budgets. {taken}. All trials are in docs/results/dp_fermi_settings.json."
     )
 
 

@@ -80,7 +80,7 @@ def test_every_method_of_a_case_has_as_many_trials_and_runs_as_any_other() -> No
 def test_a_figure_says_what_was_tried_and_what_was_chosen() -> None:
     for name, case in CASES.items():
         told = say_trials(name)
-        assert f"at {case.level:g} %" in told
+        assert f"at an accuracy of {case.level:g} %" in told
         for method in list_methods(case):
             for value in {value for setting in TRIED[method] for value in setting.values()}:
                 assert f"{value:g}" in told
