@@ -59,8 +59,8 @@ _ITERATE_BUDGETS = [1.0, 3.0]
 _TWO = (0.5, 3.0)
 _PRINTED = (
     "From the paper's Appendix F.2.1: logistic regression, a 3:1 split, batches of 1,024, 200 epochs, λ in [0, 2.5]. "
-    "Of its ranges we take steps of 0.01 for W and L_θ = 1. The paper prints neither the optimiser nor δ: ours are Adam "
-    "and 1e-5. Each rival has its own knob for fairness, as DP-FERMI has λ, and lines join its values."
+    "Of its ranges we take steps of 0.01 for W and L_θ = 1. The paper prints neither the optimiser nor δ: ours are "
+    "Adam and 1e-5. Each rival has its own knob for fairness, as DP-FERMI has λ, and lines join its values."
 )
 _AS_IN_FIGURE_2 = " The other settings are those of Figure 2, chosen on Adult for demographic parity."
 _SHIPPED = " DP-FERMI, proved, has the shipped settings but for L_θ = 0.7."
