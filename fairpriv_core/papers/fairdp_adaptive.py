@@ -227,9 +227,9 @@ EFFECTS = (
     _effect(_DUTCH, 4, _RATE, ([0.003, 0.01, 0.03, 0.05, 0.1, 0.2, 0.5], [0.003, 0.01, 0.03, 0.1])),
     _effect(_DUTCH, 5, _BATCH, _BATCHES),
     _effect(_DUTCH, 6, _NOISE, _NOISES),
-    _effect(_MNIST, 4, _RATE, ([0.02, 0.05, 0.1, 0.2, 0.5, 1.0], [0.02, 0.1, 0.5]), seeds=6),
+    _effect(_MNIST, 4, _RATE, ([0.02, 0.05, 0.1, 0.2, 0.5, 1.0], [0.02, 0.1, 0.5]), seeds=10),
     _effect(_MNIST, 5, _BATCH, ([64, 128, 256, 512], [128, 256, 512])),
-    _effect(_MNIST, 6, _NOISE, ([0.5, 1.0, 2.0, 4.0], [0.5, 1.0, 2.0])),
+    _effect(_MNIST, 6, _NOISE, ([0.5, 1.0, 2.0, 4.0], [0.5, 1.0, 2.0]), seeds=10),
 )
 
 PAPER = Paper(

@@ -220,7 +220,7 @@ FIGURE_1B = Preset(
     "and the gradient are means over all training rows, n is the batch size. The text says neither which C and σ the "
     "figure has, nor at which step τ is taken.",
     full=Version((fairdp_adaptive_parts.digits_at([0.5, 1.0, 2.0, 4.0, 8.0], 10),), "10 seeds, more values of σ"),
-    small=Version((fairdp_adaptive_parts.digits_at([0.5, 1.0, 2.0], 3),), "3 seeds, 3 values of σ in place of 5"),
+    small=Version((fairdp_adaptive_parts.digits_at([0.5, 1.0, 2.0], 10),), "10 seeds, 3 values of σ in place of 5"),
     drawing=Plot("points", _TAU, _WORSE, (DPSGD,), along=_NOISE),
     not_printed="The paper prints no numbers for this figure: what is compared is what its text says of it.",
     claims=(
