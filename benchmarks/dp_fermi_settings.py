@@ -34,6 +34,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from fairpriv_core.cli.output import open_reporter
+from fairpriv_core.errors import RunFailed
 from fairpriv_core.papers.differences import list_settings, reach
 from fairpriv_core.papers.dp_fermi_settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, Case, Setting, build, list_methods
 from fairpriv_core.papers.preset import ACCURACY, GAP, Quantity
@@ -102,11 +103,13 @@ def measure(records: Sequence[Mapping[str, Any]], level: float) -> tuple[float, 
 
 
 def read_trial(name: str, method: str, setting: Setting) -> Trial:
-    """Return a trial from the store's records."""
+    """Return a trial from the store's records; RunFailed where a run of it came to no model."""
     case = CASES[name]
     keys = tuple(list_configs([sweep_trial(case, method, setting)]))
     with open_store() as store:
         records = find_records(store, keys)
+    if len(records) != len(keys):
+        raise RunFailed(f"{name}, {method} with {dict(setting)} has {len(records)} of {len(keys)} runs.")
     at = [[one for one in records if read_path(one, "config/epsilon") == epsilon] for epsilon in case.epsilons]
     violations, accuracies = zip(*(measure(own, case.level) for own in at), strict=True)
     return Trial(name, method, setting, _round(violations), _round(accuracies), keys)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from fairpriv_core.papers.dp_fermi_settings import CASES, CHOSEN, TRIAL_SEEDS, Setting, build, list_methods
+from fairpriv_core.papers.dp_fermi_settings import CASES, CHOSEN, TRIAL_SEEDS, build, list_methods
 
 PARKINSONS = {"dataset": "parkinsons", "sensitive": "sex"}
 ACS = {"dataset": "acs_income", "sensitive": "sex"}
 FACES = {"dataset": "utkface", "label": "age", "sensitive": "race", "rows": 5000}
 FACES_LARGE = {"dataset": "utkface_128", "label": "age", "sensitive": "race"}
+Data = Mapping[str, Any]
 Method = dict[str, Any]
 Sweep = dict[str, Any]
 
@@ -60,10 +61,8 @@ def compared(case: str, *, whole: bool) -> list[Method]:
 
 def long_methods(*, whole: bool, odds: bool) -> list[Method]:
     """Return the methods of a figure on the survey's 499,000 training rows: an epoch there is 15 of Adult's."""
-    chosen, few = (
-        CHOSEN["Adult, parity"],
-        {"dp_fermi": [0.5, 1.0, 2.5], "pf_ld": [0.25, 0.5, 1.0], "fairlens": [0.3, 1.0]},
-    )
+    chosen = CHOSEN["Adult, parity"]
+    few = {"dp_fermi": [0.5, 1.0, 2.5], "pf_ld": [0.25, 0.5, 1.0], "fairlens": [0.3, 1.0]}
     values = {**few, "dp_fermi": _LAMBDAS} if whole else few
     epochs = {"dp_fermi": 200, "pf_ld": 20, "fairlens": 20} if whole else {"dp_fermi": 10, "pf_ld": 2, "fairlens": 2}
     names = ("dp_fermi", "pf_ld") if odds else ("dp_fermi", "pf_ld", "fairlens")
@@ -79,7 +78,7 @@ def fermi_on_faces(network: str, multipliers: list[float], epochs: int) -> list[
 
 
 def sweep(
-    data: Setting, notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int, *, split: str
+    data: Data, notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int, *, split: str
 ) -> Sweep:
     """Return the sweep of all combinations."""
     axes = {"method": methods, "epsilon": list(epsilons), "seed": list(range(seeds))}
@@ -94,7 +93,7 @@ def sweep_case(name: str, epsilons: Sequence[float], seeds: int, *, whole: bool)
     return {**raw, "axes": {**raw["axes"], "seed": fresh[:seeds]}}
 
 
-def by_seed(data: Setting, notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int) -> list[Sweep]:
+def by_seed(data: Data, notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int) -> list[Sweep]:
     """Return one sweep a seed, for data that are split by people: the training part has another size under each."""
     whole = sweep(data, notion, methods, epsilons, seeds, split="people")
     return [{**whole, "axes": {**whole["axes"], "seed": [seed]}} for seed in range(seeds)]

@@ -24,7 +24,7 @@ Setting = Mapping[str, Any]
 class Case:
     """The data, the notion and the budgets of one figure, or of two that share their settings."""
 
-    data: Setting
+    data: Mapping[str, Any]
     notion: str
     epsilons: Sequence[float]
     split: str = "stratified"
@@ -57,8 +57,6 @@ KNOBS = {
     "fairlens": "multiplier_boundary",
     "jagielski_in": "difference_bound",
 }
-
-
 TITLES = {
     "dp_fermi": "DP-FERMI",
     "pf_ld": "Tran et al. 2021b",

@@ -17,10 +17,12 @@ from benchmarks.dp_fermi_settings import (
     choose_each,
     list_tried,
     measure,
+    read_trial,
     read_trials,
     sweep_trial,
     write_trials,
 )
+from fairpriv_core.errors import RunFailed
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.dp_fermi_settings import CASES, CHOSEN, TRIAL_SEEDS, TRIED, list_methods, say_trials
 from fairpriv_core.papers.runs import list_configs
@@ -75,6 +77,12 @@ def test_every_method_of_a_case_has_as_many_trials_and_runs_as_any_other() -> No
     assert set(Counter(one.of for one in trials).values()) == {4}
     for case in CASES:
         assert len({len(one.keys) for one in trials if one.case == case}) == 1
+
+
+def test_a_trial_of_which_runs_are_missing_is_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRPRIV_STORE", str(tmp_path / "runs.db"))
+    with pytest.raises(RunFailed, match="0 of 24 runs"):
+        read_trial("Adult, parity", "pf_ld", TRIED["pf_ld"][0])
 
 
 def test_a_figure_says_what_was_tried_and_what_was_chosen() -> None:
