@@ -81,9 +81,10 @@ def run_missing_figures(names: Sequence[str]) -> None:
         results = read_results()
         if name not in names and (names or name in results or estimate(made) > MOST_SECONDS):
             continue
-        results[name] = repeat(preset, made)
+        cases = repeat(preset, made)
+        results = read_results() | {name: cases}  # another process may have added to it
         PATH.write_text(write_lines(dict(sorted(results.items()))), "utf-8")
-        print(f"{name}: {Counter(each['repeated'] for each in results[name])}", file=sys.stderr, flush=True)
+        print(f"{name}: {Counter(each['repeated'] for each in cases)}", file=sys.stderr, flush=True)
 
 
 def write_lines(results: Mapping[str, list[dict[str, Any]]]) -> str:

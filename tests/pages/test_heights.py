@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.report import public
 from fairpriv_core.store.runs import open_store
+from pages.widgets.shared.heights import list_heights
 from pages.widgets.train import launch
 from tests.launched import config, finish
 from tests.records.test_mixing import FAIRER, PLAIN, of
@@ -38,6 +40,17 @@ def test_a_run_is_held_against_drawing_lots_once_there_is_plain_training(
     said = read_captions(shown)
     assert "A: Accuracy is" in said and "the mixing line, which drawing lots reaches" in said
     assert ("Raw, for the analyst" in said) is not published
+
+
+def test_a_store_is_not_answered_for_by_another_one_with_the_same_keys(tmp_path: Path) -> None:
+    said = []
+    for name, own in (("first", FAIRER), ("second", PLAIN)):
+        with open_store(str(tmp_path / f"{name}.db")) as store:
+            finish(store, config("none"), (), metrics=of(PLAIN))
+            record = store.record(finish(store, config("pf_ld"), (), metrics=of(own)))
+            assert record is not None
+            said.append(list_heights(store, record.to_json()))
+    assert said[0] != said[1]
 
 
 @pytest.mark.parametrize("published", [True, False])

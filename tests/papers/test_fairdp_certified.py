@@ -93,7 +93,7 @@ def test_adam_has_the_settings_of_plain_steps_but_for_the_steps() -> None:
     assert {(one["learning_rate"], one.get("schedule")) for one in plain} == {(0.5, None)}
     steps = ("optimizer", "learning_rate", "schedule")
     first, second = ([{k: v for k, v in one.items() if k not in steps} for one in own] for own in (adam, plain))
-    assert first == second and len(first) == 2 * 2 * 3 * 5
+    assert first == second and len(first) == 2 * 2 * 3 * 32
     others = {config.seed for config in list_configs(FIGURE_3.versions["small"].sweeps).values()}
     assert not {config.seed for config in configs} & others  # a key has one run
 

@@ -23,7 +23,7 @@ def list_heights(store: RunStore, record: Mapping[str, Any]) -> list[str]:
     if reference is None or reference.key == record["key"]:
         found = [say_one_answer(record)]
     else:
-        height = _say_height(record["key"], reference.key, record, reference)
+        height = _say_height(str(store.database.url), record["key"], reference.key, record, reference)
         found = [say_one_answer(record), say_closed(reference.to_json(), record["config"]), height]
     return [said for said in found if said is not None]
 
@@ -40,5 +40,5 @@ def _find_plain(place: str, person: str, rows: str, _store: RunStore, _config: M
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _say_height(key: str, other: str, _record: Mapping[str, Any], _reference: RunRecord) -> str | None:
+def _say_height(place: str, key: str, other: str, _record: Mapping[str, Any], _reference: RunRecord) -> str | None:
     return say_height(_record, _reference.to_json())
