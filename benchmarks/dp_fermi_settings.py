@@ -40,7 +40,7 @@ from fairpriv_core.papers.dp_fermi_settings import CASES, CHOSEN, TRIAL_SEEDS, T
 from fairpriv_core.papers.preset import ACCURACY, GAP, Quantity
 from fairpriv_core.papers.runs import find_records, list_configs, run_missing
 from fairpriv_core.papers.values import fold, read_path
-from fairpriv_core.runs.children import use_one_thread
+from fairpriv_core.runs.children import count_cores, use_one_thread
 from fairpriv_core.runs.supervisor import run_here
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.sweeps.launch import Order
@@ -145,7 +145,8 @@ def main() -> None:
     """Run what is missing, write the trials and print what is chosen."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     use_one_thread()
-    order = Order(partial(run_here, workers=2), 2, resume=True, yes=True)
+    workers = count_cores()
+    order = Order(partial(run_here, workers=workers), workers, resume=True, yes=True)
     sweeps = [sweep_trial(CASES[name], method, setting) for name, method, setting in list_tried()]
     run_missing(sweeps, order, open_reporter(), again="python benchmarks/dp_fermi_settings.py")
     trials = [read_trial(*one) for one in list_tried()]

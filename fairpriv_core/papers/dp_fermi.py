@@ -69,7 +69,7 @@ _BEYOND = " Three more values of λ go beyond the printed range, up to 20, where
 
 def _say_settings(case: str) -> str:
     """Return the settings of a figure whose methods were tried on its own data."""
-    return _PRINTED + say_trials(case) + ("" if CASES[case].split == "rows" else _BEYOND) + _SHIPPED
+    return _PRINTED + say_trials(case) + (_BEYOND if CASES[case].beyond else "") + _SHIPPED
 
 
 _PRIVACY = (

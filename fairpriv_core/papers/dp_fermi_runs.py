@@ -50,12 +50,12 @@ def fermi_proved(multipliers: list[float]) -> list[Method]:
     return [{"name": "dp_fermi", "clip_primal": 0.7, "multiplier": value} for value in multipliers]
 
 
-def compared(case: str, *, whole: bool) -> list[Method]:
+def compared(name: str, *, whole: bool) -> list[Method]:
     """Return the methods of a figure; DP-FERMI, as published, and its rivals are as the case's trials chose them."""
-    rows = CASES[case].split == "rows"
-    values = {**_VALUES, "dp_fermi": [*(_LAMBDAS if whole else _FEW), *([] if rows else BEYOND)]}
-    ours, *rivals = (build(name, CHOSEN[case][name], values[name]) for name in list_methods(CASES[case]))
-    plain = {"name": "none", "epochs": 200, "learning_rate": 0.01} if rows else {"name": "none", "epochs": 20}
+    case, chosen = CASES[name], CHOSEN[name]
+    values = {**_VALUES, "dp_fermi": [*(_LAMBDAS if whole else _FEW), *(BEYOND if case.beyond else [])]}
+    ours, *rivals = (build(each, chosen[each], values[each]) for each in list_methods(case))
+    plain = {"name": "none", **case.plain}
     return [*ours, *fermi_proved([1.0, 3.0, 6.0]), *rivals[0], *rivals[1], plain]
 
 

@@ -117,7 +117,7 @@ def _alike(says: str, source: str, value: Value, within: float, unit: str) -> tu
     )
 
 
-#: as many as what is printed needs to be settled, by the spread of 10, where minutes do
+#: enough to settle what is printed, by the spread of ten, where that takes minutes
 _SEEDS = {"adult": 10, "dutch": 45}
 
 
@@ -129,7 +129,9 @@ def _table_1(name: str) -> Preset:
         title=f"Table 1: what privacy costs, {title}",
         shows="Accuracy of SGD for all, for men and for women, and what each private method loses against it.",
         settings=_RATES[name],
-        full=Version((fairdp_adaptive_parts.table(data, 10),), "10 seeds; how many the paper ran is not in our text"),
+        full=Version(
+            (fairdp_adaptive_parts.table(data, _SEEDS[name]),), f"{_SEEDS[name]} seeds; the paper's are not in our text"
+        ),
         small=Version((fairdp_adaptive_parts.table(data, _SEEDS[name]),), f"{_SEEDS[name]} seeds"),
         drawing=Table(ROWS, tuple((Part(f"{people}, %"), value) for people, value in _PEOPLE[name].items())),
         printed=print_losses(f"Table 1, {title}", _PEOPLE[name], LOSSES[name]),
@@ -162,7 +164,9 @@ def _table_2(name: str) -> Preset:
         title=f"Table 2: inequality of accuracies, {title}",
         shows="Indices of inequality over the groups' accuracies; lower is more equal.",
         settings=_RATES[name] + _TEN,
-        full=Version((fairdp_adaptive_parts.table(data, 10),), "10 seeds; how many the paper ran is not in our text"),
+        full=Version(
+            (fairdp_adaptive_parts.table(data, _SEEDS[name]),), f"{_SEEDS[name]} seeds; the paper's are not in our text"
+        ),
         small=Version((fairdp_adaptive_parts.table(data, _SEEDS[name]),), f"{_SEEDS[name]} seeds"),
         drawing=Table(ROWS, tuple((Part(f"{index}, thousandths"), value) for index, value in shown.items())),
         printed=print_indices(f"Table 2, {title}", INDICES[name]),

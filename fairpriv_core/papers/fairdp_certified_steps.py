@@ -105,7 +105,7 @@ ADAM = Preset(
     "accuracy at ε = 1 over both data sets and variants, on the quarters that seeds 100 and 101 hold out. The figure "
     "has seeds from 20 on. The last step is a plain one, of the same halved rate: the certificates need its noise to "
     "be Gaussian. M is 0.5 for both.",
-    full=Version((runs.by_both([0.5, 1.0, 2.0, 4.0, 8.0], 10),), "10 seeds, 5 budgets"),
+    full=Version((runs.by_both([0.5, 1.0, 2.0, 4.0, 8.0], 32),), "32 seeds, 5 budgets"),
     small=Version((runs.by_both([0.5, 1.0, 2.0], 32),), "32 seeds, 3 budgets"),
     drawing=Plot("points", ACCURACY, tuple(GAPS.values()), (*_SERIES, CLEAN), DATA, along=EPSILON),
     printed=(*_list_printed("plain steps", _PLAIN), *_list_printed("Adam", _ADAM)),

@@ -92,4 +92,4 @@ def test_a_figure_says_what_was_tried_and_what_was_chosen() -> None:
         for method in list_methods(case):
             for value in {value for setting in TRIED[method] for value in setting.values()}:
                 assert f"{value:g}" in told
-    assert "Tran et al. 2021b: a step of 0.05 with 200 epochs" in say_trials("Credit Card, parity")
+    assert "for Tran et al. 2021b a step of 0.05 with 200 epochs" in say_trials("Credit Card, parity")
