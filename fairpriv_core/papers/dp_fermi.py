@@ -64,7 +64,7 @@ _PRINTED = (
 )
 _AS_IN_FIGURE_2 = " The other settings are those of Figure 2, chosen on Adult for demographic parity."
 _SHIPPED = " DP-FERMI, proved, has the shipped settings but for L_θ = 0.7."
-_BEYOND = " Three more values of λ go beyond the printed range, up to 20, where the violation ends."
+_BEYOND = " Three more values of λ go beyond the printed range, up to 20."
 
 
 def _say_settings(case: str) -> str:
