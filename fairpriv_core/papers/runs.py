@@ -77,14 +77,17 @@ def attach(records: Sequence[Json], measure: str, found: Mapping[str, Json]) -> 
     return [{**record, measure: found.get(record["key"], {})} for record in records]
 
 
-def run_missing(sweeps: Iterable[Json], order: Order, reporter: Reporter, *, again: str) -> list[str]:
+def run_missing(sweeps: Sequence[Json], order: Order, reporter: Reporter, *, again: str) -> list[str]:
     """Run what the default store does not have of sweeps, one after the other, and return the keys of their configs.
 
-    `again` is the command that goes on where this is broken off; errors as `run_sweep`.
+    What each costs is said before it starts. `again` is the command that goes on where this is broken off; errors as
+    `run_sweep`.
     """
     keys: list[str] = []
     with open_store() as store:
-        for raw in sweeps:
+        for number, raw in enumerate(sweeps, start=1):
+            if len(sweeps) > 1:
+                reporter.say(f"sweep {number} of {len(sweeps)}, one after the other:")
             sweep = build_sweep(raw)
             launch = Launch(store, plan_sweep(sweep, find_record=store.source), order, reporter)
             launch.prepare(again, sweep)
