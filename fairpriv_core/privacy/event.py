@@ -14,6 +14,7 @@ event like any other, and no accountant gives it a finite epsilon.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -122,6 +123,29 @@ def subtract(events: Events, part: Events) -> Events:
         if left[once] < 0:
             raise BadInput(f"{count} times {_build(once, 1)} is more than what was released.")
     return _expand(left)
+
+
+def covers(events: Events, part: Events) -> bool:
+    """Return whether `events` hold all releases of `part`, so that no accountant gives them a smaller epsilon.
+
+    Each parallel release of `part` has to lie in one of `events`, and each of its branches in a branch of that.
+    """
+    held, asked = (_tally(tuple(each for each in all_ if not isinstance(each, Parallel))) for all_ in (events, part))
+    outer, inner = ([each for each in all_ if isinstance(each, Parallel)] for all_ in (events, part))
+    return all(held.get(once, 0) >= count for once, count in asked.items()) and _fits(inner, outer)
+
+
+def _fits(inner: Sequence[Parallel], outer: Sequence[Parallel]) -> bool:
+    """Return whether each of `inner` lies in one of `outer`, no two in the same."""
+    return not inner or any(
+        _holds(each, inner[0]) and _fits(inner[1:], [*outer[:place], *outer[place + 1 :]])
+        for place, each in enumerate(outer)
+    )
+
+
+def _holds(outer: Parallel, inner: Parallel) -> bool:
+    found = (any(covers(mine, branch) for mine in outer.branches) for branch in inner.branches)
+    return outer.fixed == inner.fixed and all(found)
 
 
 def to_json(events: Events) -> list[dict[str, Any]]:

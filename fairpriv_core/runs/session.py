@@ -24,7 +24,7 @@ from fairpriv_core.errors import BadInput, Damaged, RunFailed, StoreError
 from fairpriv_core.methods.catalog import why_unproved
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.curve import LiveEpsilon
-from fairpriv_core.privacy.event import Events, from_json
+from fairpriv_core.privacy.event import Events, covers, from_json
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
 from fairpriv_core.records.config import RunConfig, build_shape
@@ -252,11 +252,20 @@ class RunSession:
     @property
     def released(self) -> Events:
         """What the run has released so far, whether or not it was committed; all, where a damaged checkpoint tells."""
-        if self.begun and self.watch is not None and self.watch.mechanism is not None:
-            return self.watch.mechanism.events
         if self._damaged and self.watch is not None:
             return from_json(self.watch.plan.draft.event)
-        return self.saved.released if self.saved else ()
+        if self.begun and self.watch is not None and self.watch.mechanism is not None:
+            return self._count(self.watch.mechanism.events)
+        return self._count(())
+
+    def _count(self, made: Events) -> Events:
+        """Return what counts as released where this attempt says `made`.
+
+        A run that begins anew with the noise that it had makes the same releases again, which count once: until it is
+        as far as it was, what the store counts holds.
+        """
+        stored = self.saved.released if self.saved else ()
+        return made if covers(made, stored) else stored
 
     def watches(self, epoch: int) -> bool:
         """Return whether the end of an epoch is measured and kept."""
@@ -274,7 +283,7 @@ class RunSession:
     def commit(self, *, step: int, events: Events, checkpoint: Mapping[str, Any]) -> None:
         """Take a checkpoint; the last run's stores those of all."""
         self.step = step
-        self.taken = Checkpoint(step, pack(checkpoint), events, self._binding)
+        self.taken = Checkpoint(step, pack(checkpoint), self._count(events), self._binding)
         self._journal.commit()
 
 

@@ -16,6 +16,7 @@ from fairpriv_core.privacy.event import (
     Parallel,
     RandomizedResponse,
     SampledGaussian,
+    covers,
     from_json,
     merge,
     subtract,
@@ -83,6 +84,30 @@ def test_no_more_is_taken_away_than_was_released() -> None:
     for part in ((Gaussian(1.0, 3),), (Gaussian(2.0),), (Parallel(((Gaussian(1.0),),), fixed=True),)):
         with pytest.raises(BadInput, match="more than what was released"):
             subtract((Gaussian(1.0, 2), Parallel(((Gaussian(1.0),),))), part)
+
+
+@given(events, events)
+def test_all_that_was_released_covers_each_part_of_it(first: tuple[Event, ...], second: tuple[Event, ...]) -> None:
+    assert covers(first + second, first) and covers(merge(first + second), merge(first))
+    assert covers(first, second) == covers(merge(first), merge(second))
+
+
+@given(events, events)
+def test_less_than_was_released_does_not_cover_it(first: tuple[Event, ...], second: tuple[Event, ...]) -> None:
+    more = Counter(merge(first + second))
+    assert covers(first, first + second) == (more == Counter(merge(first)))
+
+
+def test_parallel_releases_are_covered_branch_by_branch() -> None:
+    def on_parts(*counts: int, fixed: bool = False) -> tuple[Event, ...]:
+        """Return releases on two parts, the second with less noise."""
+        noises = (5.0, 1.0)
+        return (Parallel(tuple((Gaussian(noise, n),) for noise, n in zip(noises, counts, strict=True)), fixed=fixed),)
+
+    assert covers(on_parts(3, 3), on_parts(3, 2)) and not covers(on_parts(3, 2), on_parts(3, 3))
+    assert not covers(on_parts(4, 2), on_parts(3, 3)) and not covers(on_parts(3, 3), on_parts(3, 3, fixed=True))
+    twice = on_parts(3, 3) + on_parts(1, 1)
+    assert covers(twice, on_parts(2, 2)) and not covers(on_parts(9, 9), twice) and not covers((), twice)
 
 
 def test_merge_counts_like_with_like_only() -> None:

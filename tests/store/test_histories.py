@@ -304,7 +304,7 @@ class History(RuleBasedStateMachine):
     @precondition(works(can_write))
     @rule(part=PART, further=st.none() | st.integers(0, 3))
     def go_on(self, part: int, further: int | None) -> None:
-        """Begin, or commit so many steps `further`; None is a heartbeat."""
+        """Begin, or commit so many steps `further`, with what the checkpoint had released; None is a heartbeat."""
         work, store = self.pick(part, can_write)
         if further is None:
             self.write(work, lambda: store.adopt(work.claims))
@@ -316,10 +316,11 @@ class History(RuleBasedStateMachine):
 
     def commit(self, work: Work, store: WorkStore, further: int) -> None:
         steps = [min(each.step + further, STEPS) for _, each in work.members]
-        saved = [Checkpoint(step, b"%d" % step, spend(step), {}) for step in steps]
+        spent = [max(step, (each.saved or (0, 0))[1]) for step, (_, each) in zip(steps, work.members, strict=True)]
+        saved = [Checkpoint(step, b"%d" % step, spend(own), {}) for step, own in zip(steps, spent, strict=True)]
         if self.write(work, lambda: store.commit(work.claims, [Progress(step, 1, 1.0) for step in steps], saved)):
-            for (_, each), step in zip(work.members, steps, strict=True):
-                each.step, each.saved, each.spent = step, (step, step), max(each.spent, step)
+            for (_, each), step, own in zip(work.members, steps, spent, strict=True):
+                each.step, each.saved, each.spent = step, (step, own), max(each.spent, own)
 
     @precondition(works(can_write))
     @rule(part=PART, how=st.sampled_from(["queued", "paused", "bad_input", "failed", "finished", "split"]))

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from fairpriv_core.errors import RunFailed
-from fairpriv_core.privacy.event import from_json
+from fairpriv_core.privacy.event import SampledGaussian, from_json
 from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.records.config import RunConfig
-from fairpriv_core.records.ledger_entry import record_posting
+from fairpriv_core.records.ledger_entry import identify_data, record_posting
 from fairpriv_core.records.record import FAILED_SENTENCE, SHARED_SAMPLES_ASSUMED, RunRecord
 from fairpriv_core.records.reuse import SAMPLE_STREAM
 from fairpriv_core.runs import session, worker
@@ -248,6 +248,43 @@ def test_a_split_chunk_that_starts_with_fresh_noise_is_caught(
     monkeypatch.setattr(WorkStore, "split", lambda work, claims, kept: honest(work, claims, [None] * len(claims)))
     base = replace(small_groups(tmp_path, configure("pf_ld")), epsilon=None)
     assert max(count_noise(local, base, monkeypatch)[4:]) > 1
+
+
+@pytest.mark.parametrize("again", [2, 5], ids=["earlier", "at the same step"])
+def test_what_a_split_chunk_released_stays_counted(
+    local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch, again: int
+) -> None:
+    """Two runs break off at step 5, uncommitted, and begin anew alone: at no commit they count less than before."""
+    base, honest = configure("dp_sgd", epochs=1, batch_size=600), Mechanism._count_sum
+    tries, counted = list[int](), list[dict[str, int]]()
+    method: Any = base.method
+    levels = [replace(base, epsilon=None, method=replace(method, noise_primal=level)) for level in (2.0, 3.0)]
+    breaking = submit(local, levels)[1]
+
+    def count(self: Mechanism, event: SampledGaussian, step: int, part: str) -> None:
+        honest(self, event, step, part)
+        if event.noise_multiplier == 3.0 and step == (5 if len(tries) == 1 else again):
+            raise RunFailed("it breaks off here.")
+
+    def look(_: Any = None) -> None:
+        spent = [line.spent for line in local.ledger.lines(identify_data(base.data.to_json(), None))]
+        counted.append({each.key: sum(event.count for event in each.events) for each in spent if each is not None})
+
+    monkeypatch.setattr(Mechanism, "_count_sum", count)
+    monkeypatch.setattr(session, "COMMIT_SECONDS", 1e9)  # the first try commits nothing by itself
+    work = WorkStore(local.database)
+    while claims := work.claim():
+        tries.append(len(claims))
+        work_on(work, claims, on_commit=look)
+        look()
+        monkeypatch.setattr(session, "COMMIT_SECONDS", 0.0)
+    assert tries == [2, 1, 1] and min(counted[0].values()) >= 5
+    for key in counted[0]:
+        course = [each[key] for each in counted]
+        assert course == sorted(course), f"run {key}"
+    failed = local.record(breaking)
+    assert failed is not None and failed.status == "failed"
+    assert [event["count"] for event in failed.released] == [counted[0][breaking]]
 
 
 def test_a_run_whose_settings_are_refused_leaves_the_others_alone(local: RunStore, configure: Configure) -> None:
