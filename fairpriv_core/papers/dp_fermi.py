@@ -238,7 +238,9 @@ def _parkinsons(number: int, epsilons: Sequence[float]) -> Preset:
 def _by_person(figure: Preset, epsilons: Sequence[float]) -> Preset:
     """Return a figure on Parkinsons with new people to test on, which the paper does not have."""
     full, small = (
-        tuple(runs.by_seed(runs.PARKINSONS, PARITY, runs.compared("Adult, parity", whole=whole), epsilons, _SEEDS))
+        runs.sweep(
+            runs.PARKINSONS, PARITY, runs.compared("Adult, parity", whole=whole), epsilons, _SEEDS, split="people"
+        )
         for whole in (True, False)
     )
     return replace(
@@ -246,8 +248,8 @@ def _by_person(figure: Preset, epsilons: Sequence[float]) -> Preset:
         id=f"{figure.id}_people",
         title=f"{figure.title}, new people (ours)",
         settings=_PRINTED + _AS_IN_FIGURE_2 + _BEYOND + _SHIPPED + _BY_PERSON,
-        full=Version(full, _FULL),
-        small=Version(small, _SMALL),
+        full=Version((full,), _FULL),
+        small=Version((small,), _SMALL),
         claims=(),
     )
 

@@ -91,9 +91,3 @@ def sweep_case(name: str, epsilons: Sequence[float], seeds: int, *, whole: bool)
     raw = sweep(case.data, case.notion, compared(name, whole=whole), epsilons, seeds, split=case.split)
     fresh = [seed for seed in range(seeds + len(TRIAL_SEEDS)) if seed not in TRIAL_SEEDS]
     return {**raw, "axes": {**raw["axes"], "seed": fresh[:seeds]}}
-
-
-def by_seed(data: Data, notion: str, methods: list[Method], epsilons: Sequence[float], seeds: int) -> list[Sweep]:
-    """Return one sweep a seed, for data that are split by people: the training part has another size under each."""
-    whole = sweep(data, notion, methods, epsilons, seeds, split="people")
-    return [{**whole, "axes": {**whole["axes"], "seed": [seed]}} for seed in range(seeds)]

@@ -121,18 +121,22 @@ def _alike(says: str, source: str, value: Value, within: float, unit: str) -> tu
 _SEEDS = {"adult": 10, "dutch": 45}
 
 
+def _runs(name: str) -> tuple[Version, Version]:
+    """Return the full and the smaller version, which has the same runs."""
+    sweeps, seeds = (fairdp_adaptive_parts.table(_DATA[name][1], _SEEDS[name]),), f"{_SEEDS[name]} seeds"
+    return Version(sweeps, f"{seeds}; the paper's are not in our text"), Version(sweeps, seeds)
+
+
 def _table_1(name: str) -> Preset:
-    title, data = _DATA[name]
+    title, (full, small) = _DATA[name][0], _runs(name)
     unequal = less(DPSGD, SGD, GAP, low=0.0)
     return Preset(
         id=f"fairdp_adaptive.table1_{name}",
         title=f"Table 1: what privacy costs, {title}",
         shows="Accuracy of SGD for all, for men and for women, and what each private method loses against it.",
         settings=_RATES[name],
-        full=Version(
-            (fairdp_adaptive_parts.table(data, _SEEDS[name]),), f"{_SEEDS[name]} seeds; the paper's are not in our text"
-        ),
-        small=Version((fairdp_adaptive_parts.table(data, _SEEDS[name]),), f"{_SEEDS[name]} seeds"),
+        full=full,
+        small=small,
         drawing=Table(ROWS, tuple((Part(f"{people}, %"), value) for people, value in _PEOPLE[name].items())),
         printed=print_losses(f"Table 1, {title}", _PEOPLE[name], LOSSES[name]),
         claims=(
@@ -156,7 +160,7 @@ def _table_1(name: str) -> Preset:
 
 
 def _table_2(name: str) -> Preset:
-    title, data = _DATA[name]
+    title, (full, small) = _DATA[name][0], _runs(name)
     shown = {index: INDEX_VALUES[index] for index in INDICES[name]}
     gini = INDEX_VALUES["Gini"]
     return Preset(
@@ -164,10 +168,8 @@ def _table_2(name: str) -> Preset:
         title=f"Table 2: inequality of accuracies, {title}",
         shows="Indices of inequality over the groups' accuracies; lower is more equal.",
         settings=_RATES[name] + _TEN,
-        full=Version(
-            (fairdp_adaptive_parts.table(data, _SEEDS[name]),), f"{_SEEDS[name]} seeds; the paper's are not in our text"
-        ),
-        small=Version((fairdp_adaptive_parts.table(data, _SEEDS[name]),), f"{_SEEDS[name]} seeds"),
+        full=full,
+        small=small,
         drawing=Table(ROWS, tuple((Part(f"{index}, thousandths"), value) for index, value in shown.items())),
         printed=print_indices(f"Table 2, {title}", INDICES[name]),
         claims=(

@@ -84,12 +84,10 @@ def face_methods(*, whole: bool) -> list[Method]:
 
 
 def on_faces(methods: list[Method], epsilons: list[float], seeds: int, *, rows: int | None) -> tuple[Sweep, ...]:
-    """Return one sweep a seed, as the training part has another size under each; `rows` of the faces, or all."""
+    """Return the sweep on `rows` of the faces, or all."""
     data = FACES if rows is None else {**FACES, "rows": rows}
-    return tuple(
-        {"data": data, "notion": "demographic_parity", "axes": {"method": methods, "epsilon": epsilons, "seed": [seed]}}
-        for seed in range(seeds)
-    )
+    axes = {"method": methods, "epsilon": epsilons, "seed": list(range(seeds))}
+    return ({"data": data, "notion": "demographic_parity", "axes": axes, "sweep": {"max_runs": 5000}},)
 
 
 def _sweep(data: list[dict[str, Any]], methods: list[Method], epsilons: list[float], seeds: range) -> Sweep:

@@ -14,7 +14,7 @@ from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.launch import Launch, Order
 from fairpriv_core.sweeps.plan import plan_sweep
-from fairpriv_core.sweeps.spec import build_sweep, expand
+from fairpriv_core.sweeps.spec import build_sweep, expand, join_sweeps
 from fairpriv_core.text import Reporter
 
 Json = Mapping[str, Any]
@@ -27,17 +27,8 @@ def list_configs(sweeps: Iterable[Json]) -> dict[str, RunConfig]:
 
 
 def with_seeds(sweeps: Iterable[Json], seeds: Sequence[int]) -> list[Json]:
-    """Return sweeps with other seeds; those that are one a seed stay so, as their training parts differ in size."""
-    found: list[Json] = []
-    families: list[Json] = []
-    for raw in sweeps:
-        family = {**raw, "axes": {name: values for name, values in raw["axes"].items() if name != "seed"}}
-        if family in families:
-            continue
-        families.append(family)
-        parts = [[seed] for seed in seeds] if len(raw["axes"]["seed"]) == 1 else [list(seeds)]
-        found += [{**raw, "axes": {**family["axes"], "seed": part}} for part in parts]
-    return found
+    """Return sweeps with other seeds."""
+    return [{**raw, "axes": {**raw["axes"], "seed": list(seeds)}} for raw in sweeps]
 
 
 def with_settings(sweeps: Iterable[Json], settings: Mapping[str, str]) -> list[Json]:
@@ -78,19 +69,14 @@ def attach(records: Sequence[Json], measure: str, found: Mapping[str, Json]) -> 
 
 
 def run_missing(sweeps: Sequence[Json], order: Order, reporter: Reporter, *, again: str) -> list[str]:
-    """Run what the default store does not have of sweeps, one after the other, and return the keys of their configs.
+    """Run what the default store does not have of sweeps, together, and return the keys of their configs.
 
-    What each costs is said before it starts. `again` is the command that goes on where this is broken off; errors as
-    `run_sweep`.
+    What it costs is said before anything starts. `again` is the command that goes on where this is broken off; errors
+    as `run_sweep`.
     """
-    keys: list[str] = []
+    sweep = build_sweep(join_sweeps(sweeps))
     with open_store() as store:
-        for number, raw in enumerate(sweeps, start=1):
-            if len(sweeps) > 1:
-                reporter.say(f"sweep {number} of {len(sweeps)}, one after the other:")
-            sweep = build_sweep(raw)
-            launch = Launch(store, plan_sweep(sweep, find_record=store.source), order, reporter)
-            launch.prepare(again, sweep)
-            launch.run(again)
-            keys += launch.plan.keys
-    return keys
+        launch = Launch(store, plan_sweep(sweep, find_record=store.source), order, reporter)
+        launch.prepare(again, sweep)
+        launch.run(again)
+        return launch.plan.keys

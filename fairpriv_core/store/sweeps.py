@@ -96,7 +96,7 @@ class SweepStore:
         query = select(preview.c.request).where(mine).order_by(preview.c.created.desc())
         with self._database.read() as connection:
             found = [request for request in connection.scalars(query) if "launch" in request]
-        asked = [request for request in found if self._store.shows(request["sweep"].get("data") or {})][:limit]
+        asked = [request for request in found if all(map(self._store.shows, _list_data(request["sweep"])))][:limit]
         costs = [{name: value for name, value in request.items() if name != "launch"} for request in asked]
         return {name_request(request): request for request in costs}
 
@@ -155,6 +155,13 @@ class SweepStore:
         query = select(func.count()).where(run.c.status == "running", whole_chunk().in_(chunks))
         with self._database.read() as connection:
             return int(connection.scalar(query) or 0)
+
+
+def _list_data(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the tables `data` that a sweep names, whether all its runs or some have them; an empty one for none."""
+    tables = raw["axes"] if isinstance(raw["axes"], list) else [raw["axes"]]
+    named = [raw.get("data"), *(each for table in tables for each in table.get("data", ()))]
+    return [each for each in named if each] or [{}]
 
 
 def _find(connection: Connection, keys: Sequence[str]) -> dict[str, RowMapping]:

@@ -1,5 +1,7 @@
 """A sweep's file: what all runs have in common, as for one run, and axes along which they differ; its combinations.
 
+Several tables of axes are several grids, whose runs are one sweep.
+
 The way back is here too: several configs as the file of a sweep that expands to exactly these.
 """
 
@@ -26,13 +28,14 @@ from fairpriv_core.records.source import DATA_FIELDS
 
 #: so many runs start without being asked for twice
 MOST_RUNS = 100
-#: of the axes' values; the papers' own sweeps have up to 5,000
-MOST_COMBINATIONS = 10_000
+#: of the axes' values: a query of SQLite takes 32,766 keys; the papers' own sweeps have up to 26,881
+MOST_COMBINATIONS = 30_000
 _INVALID = ("refuse", "skip")
 _FIELDS = tuple(item.name for item in fields(RunConfig) if item.name not in ("file_id", "share_samples"))
 _OPTIONS = ("invalid", "share_samples", "share_release", "max_runs")
 Identify = Callable[[str], str]
 Fit = Callable[[RunConfig, Collection[str]], RunConfig]
+Axes = Mapping[str, tuple[Any, ...]]
 _TABLES = ("data", "method")
 
 
@@ -42,8 +45,8 @@ class Sweep:
 
     Attributes:
         base: fields of a config, as `build_config` reads them.
-        axes: name -> values, one or more; the runs are all combinations. Names are fields of a config, of its data, or
-            "method." and a hyper-parameter.
+        axes: one table or more of name -> values; the runs are all combinations within each. Names are fields of a
+            config, of its data, or "method." and a hyper-parameter.
         invalid: what becomes of a combination that no run can have: "refuse" the sweep or "skip" it.
         share_samples: whether runs on one split draw the same secret samples.
         share_release: whether runs that could make the same release make it once.
@@ -51,7 +54,7 @@ class Sweep:
     """
 
     base: Mapping[str, Any]
-    axes: Mapping[str, tuple[Any, ...]]
+    axes: tuple[Axes, ...]
     invalid: Literal["refuse", "skip"] = "refuse"
     share_samples: bool = False
     share_release: bool = False
@@ -60,12 +63,12 @@ class Sweep:
     @property
     def combinations(self) -> int:
         """How many there are, counted without making one."""
-        return math.prod(map(len, self.axes.values()))
+        return sum(math.prod(map(len, axes.values())) for axes in self.axes)
 
     @property
     def evaluates_by_default(self) -> bool:
         """Whether it says nothing of private evaluations: runs that pay for themselves make one then."""
-        return "private_evaluation" not in {**self.base, **self.axes}
+        return not any("private_evaluation" in table for table in (self.base, *self.axes))
 
 
 def read_sweep(path: str) -> Sweep:
@@ -84,22 +87,43 @@ def read_sweep_file(path: str) -> dict[str, Any]:
 
 
 def build_sweep(raw: Mapping[str, Any]) -> Sweep:
-    """Return the sweep that `raw` asks for: a config's fields and the tables `axes` and `sweep`.
+    """Return the sweep that `raw` asks for: a config's fields, the table `axes`, or several of it, and `sweep`.
 
     Errors as above, and BadInput for more than MOST_COMBINATIONS.
     """
     check_plain(raw, "the sweep")
     base = {name: value for name, value in raw.items() if name not in ("axes", "sweep")}
     checks.known_names("setting", tuple(base), (*_FIELDS, "axes", "sweep"))
-    axes, options = _read_table(raw, "axes"), _read_table(raw, "sweep")
-    if not axes:
+    options = _read_table(raw, "sweep")
+    given = raw.get("axes", {})
+    tables = [_read_table({"axes": each}, "axes") for each in (given if isinstance(given, list) else [given])]
+    if not tables or not all(tables):
         raise BadInput("the sweep has no [axes]: name at least one, such as seed = [0, 1, 2].", field="axes")
     checks.known_names("setting of [sweep]", tuple(options), _OPTIONS)
-    flat = _flatten(axes)
-    named = list_methods(base, flat.get("method", []))
-    found = Sweep(base, {name: _read_axis(name, flat[name]) for name in _check_names(flat, named)}, **_read(options))
+    found = Sweep(base, tuple(_read_axes(base, axes) for axes in tables), **_read(options))
     check_count(found, MOST_COMBINATIONS, "make several sweeps of it")
     return found
+
+
+def _read_axes(base: Mapping[str, Any], axes: Mapping[str, Any]) -> Axes:
+    flat = _flatten(axes)
+    named = list_methods(base, flat.get("method", []))
+    return {name: _read_axis(name, flat[name]) for name in _check_names(flat, named)}
+
+
+def join_sweeps(sweeps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return one sweep, in the form that `build_sweep` reads, whose runs are those of all of `sweeps`.
+
+    Fields that differ become axes; each of `sweeps` has one table of axes, and all the same options.
+    """
+    fields_of = [{name: value for name, value in raw.items() if name not in ("axes", "sweep")} for raw in sweeps]
+    first = fields_of[0]
+    common = {name: value for name, value in first.items() if all(other.get(name) == value for other in fields_of)}
+    tables = [
+        {**{name: [value] for name, value in own.items() if name not in common}, **raw["axes"]}
+        for own, raw in zip(fields_of, sweeps, strict=True)
+    ]
+    return {**common, "axes": tables, "sweep": sweeps[0].get("sweep", {})}
 
 
 def check_count(sweep: Sweep, most: int, advice: str) -> None:
@@ -197,15 +221,16 @@ class Cell:
 
 
 def expand(sweep: Sweep, identify: Identify | None = None, fit: Fit | None = None) -> list[Cell]:
-    """Return all combinations of a sweep's axes, the last axis fastest.
+    """Return all combinations of a sweep's axes, table by table, the last axis fastest.
 
     `identify` returns the id of the content of a person's file; without it configs have none. `fit` suits a config to
     its data, given the names of the hyper-parameters that the sweep sets; without it configs are as asked for.
     """
     identify = None if identify is None else cache(identify)
     return [
-        _build(sweep, dict(zip(sweep.axes, values, strict=True)), identify, fit)
-        for values in itertools.product(*sweep.axes.values())
+        _build(sweep, dict(zip(axes, values, strict=True)), identify, fit)
+        for axes in sweep.axes
+        for values in itertools.product(*axes.values())
     ]
 
 

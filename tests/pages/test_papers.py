@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,29 @@ def test_the_full_version_says_its_size_and_what_waits_offers_nothing(tiny_runs:
     waiting = open_page("papers", preset="tiny.figure2")
     assert "Waits for images." in words(waiting)
     assert not waiting.code and not waiting.button
+
+
+def test_a_figure_of_several_sweeps_is_launched_by_one_click(
+    own_store: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "PAPERS", (replace(tiny.PAPER, presets=(tiny.SEVERAL, tiny.ATTACKED)),))
+    page = open_page("papers", preset="tiny.figure1")
+    assert [button.label for button in page.button].count("Show runs, time and ε cost") == 1
+    with open_store(str(own_store)) as store:
+        for label in ("Show runs, time and ε cost", "Launch 4 runs"):
+            next(button for button in page.button if button.label == label).click().run()
+            preview.run_preview(str(own_store), store.previews.claim() or "")
+            page.run()
+        asked = sorted(row.config["notion"] for row in store.rows())
+    assert asked == ["demographic_parity"] * 2 + ["equalized_odds"] * 2
+    assert not page.exception and [metric.value for metric in page.metric][:2] == ["4", "0"]
+    again = open_page("tradeoffs")
+    again.segmented_control("sweep.way").set_value("launched").run()
+    assert not again.exception
+    assert again.selectbox("sweep").options == [
+        "Synthetic: label by group · notions Demographic parity, Equalized odds · "
+        "methods No privacy, no fairness, PF-LD · ε 1 · seeds 0"
+    ]
 
 
 def test_a_worker_measures_what_a_figure_shows_of_finished_models(

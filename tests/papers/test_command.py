@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from fairpriv_core.papers import catalog
-from fairpriv_core.papers.preset import Version
 from fairpriv_core.papers.status import TITLES
 from fairpriv_core.store.runs import open_store
 from fairpriv_core.store.work import WorkStore
@@ -115,15 +114,11 @@ def test_other_seeds_and_settings_are_run_and_named(call: Call) -> None:
     assert "with --seeds 7..8 --set epochs=1" in call(*asked).out
 
 
-def test_a_figure_of_several_sweeps_says_which_one_each_cost_is_of(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = tiny.sweep(1)
-    each = tuple({**one, "axes": {**one["axes"], "seed": [seed]}} for seed in (3, 4))
-    figure = replace(tiny.FIGURE, small=Version(each, "2 seeds, a sweep each"))
-    monkeypatch.setattr(catalog, "PAPERS", (replace(tiny.PAPER, presets=(figure,)),))
+def test_a_figure_of_several_sweeps_tells_one_cost(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "PAPERS", (replace(tiny.PAPER, presets=(tiny.SEVERAL,)),))
     said = call("papers", "run", "tiny.figure1", "--workers", "1", "--json")
-    assert said.code == 0 and said.json["seeds"] == [3, 4]
-    costs = said.err.split("sweep 1 of 2, one after the other:")[1].split("sweep 2 of 2, one after the other:")
-    assert len(costs) == 2 and all("2 in 2 chunks: 2 new" in cost for cost in costs)
+    assert said.code == 0 and said.json["seeds"] == [0] and len(said.json["keys"]) == 4
+    assert said.err.count("4 in 4 chunks: 4 new") == said.err.count("new") == 1
 
 
 @pytest.mark.parametrize("seeds", ["2..1", "a..b", "-1..3", "0..1000", "1.5", ""])

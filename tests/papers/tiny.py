@@ -84,5 +84,7 @@ ATTACKED = replace(
     ),
     measured="membership",
 )
+#: the figure by two notions, a sweep each
+SEVERAL = replace(FIGURE, small=Version((sweep(1), {**sweep(1), "notion": "equalized_odds"}), "one seed, two notions"))
 WAITS = Preset("tiny.figure2", "Figure 2: faces", "Accuracy on faces.", waits_for="Waits for images.")
 PAPER = Paper("tiny", "Tiny", "Tiny: a paper", "Nobody (2026)", (FIGURE, TABLE, ATTACKED, WAITS), ("tiny.figure3", 0))

@@ -12,7 +12,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.plain import read_toml
 from fairpriv_core.privacy.event import Parallel
 from fairpriv_core.sweeps.plan import form_chunks, plan_sweep
-from fairpriv_core.sweeps.spec import build_sweep, check_cells, expand, read_sweep
+from fairpriv_core.sweeps.spec import build_sweep, check_cells, expand, join_sweeps, read_sweep
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"
 BASE = """
@@ -27,6 +27,10 @@ epochs = 2
 
 def nobody(key: str) -> Mapping[str, Any]:
     raise AssertionError(f"no run was to be asked, and {key} was")
+
+
+def keys_of(*sweeps: Mapping[str, Any]) -> list[str]:
+    return sorted(cell.config.key for raw in sweeps for cell in expand(build_sweep(raw)) if cell.config is not None)
 
 
 def refuse(text: str) -> str:
@@ -49,6 +53,35 @@ def test_the_examples_expand() -> None:
         sizes[path.stem] = len({cell.config.key for cell in cells if cell.config is not None})
         assert len([line for line in path.read_text().splitlines() if line.strip()]) < 25
     assert sizes == {"dp_fermi_on_adult": 600, "one_release_on_bank": 90, "tiny": 8}
+
+
+def test_several_tables_of_axes_are_several_grids() -> None:
+    grids = """[[axes]]
+    method = ["none"]
+    seed = [0, 1]
+    [[axes]]
+    method = ["pf_ld"]
+    notion = ["equalized_odds"]
+    "method.clip_primal" = [0.5, 1.0]
+    seed = [0]
+    """
+    sweep = build_sweep(read_toml("epsilon = 1\n" + BASE + grids))
+    cells = expand(sweep)
+    assert sweep.combinations == len(cells) == 4 and not [cell.reason for cell in cells if cell.reason]
+    assert cells[0].values == {"method": "none", "seed": 0}
+    assert [cell.values["method.clip_primal"] for cell in cells[2:]] == [0.5, 1.0]
+    assert [cell.config.notion for cell in cells if cell.config][1:3] == ["demographic_parity", "equalized_odds"]
+
+
+def test_sweeps_that_are_joined_ask_for_the_runs_of_all() -> None:
+    data = {"dataset": "synthetic", "sensitive": "group"}
+    one = {"data": data, "notion": "equalized_odds", "axes": {"method": ["none", "pf_ld"], "epsilon": [1], "seed": [0]}}
+    other = {"data": {**data, "sensitive": "region"}, "axes": {"method": ["pf_ld"], "epsilon": [2, 3], "seed": [1]}}
+    sweeps = [one, {**other, "notion": "demographic_parity"}, {**one, "axes": {**one["axes"], "seed": [5]}}]
+    joined = join_sweeps(sweeps)
+    assert keys_of(joined) == keys_of(*sweeps) and len(keys_of(joined)) == 6
+    assert keys_of(join_sweeps([one])) == keys_of(one)
+    assert keys_of(join_sweeps([one, sweeps[2]])) == keys_of(one, sweeps[2])
 
 
 def test_every_combination_is_a_config() -> None:
@@ -100,6 +133,8 @@ def test_a_base_with_a_name_keeps_its_parameters_for_that_method_alone() -> None
     ("text", "says"),
     [
         ("", "the sweep has no [axes]"),
+        ("[[axes]]\nseed = [0]\n[[axes]]\n", "the sweep has no [axes]"),
+        ("[[axes]]\nseed = [0]\n[[axes]]\nepsilonn = [1]", "unknown axis 'epsilonn'; did you mean 'epsilon'?"),
         ("[axes]\nepsilonn = [1]", "unknown axis 'epsilonn'; did you mean 'epsilon'?"),
         ('[axes]\nmethod = ["pf_ld"]\n"method.clip_primary" = [1]', "did you mean 'method.clip_primal'?"),
         (

@@ -22,6 +22,7 @@ from fairpriv_core.report.paper_methods import list_methods, say_methods
 from fairpriv_core.report.paper_prose import list_beside
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
+from fairpriv_core.sweeps.spec import join_sweeps
 from pages.widgets.papers.scoreboard import find_made
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain
@@ -123,8 +124,7 @@ def offer_runs(store: RunStore, preset: Preset) -> None:
     size = str(keep("size", picked or "small"))
     version = preset.versions[size]
     st.markdown(plain(f"{version.size[:1].upper()}{version.size[1:]}."))
-    for number, raw in enumerate(version.sweeps):
-        offer_sweep(store, raw, key=f"{preset.id}_{size}_{number}".replace(".", "_"))
+    offer_sweep(store, join_sweeps(version.sweeps), key=f"{preset.id}_{size}".replace(".", "_"))
     st.caption("The same on the command line:")
     st.code(f"fairpriv papers run {preset.id} --{size}", language="sh", wrap_lines=True)
 

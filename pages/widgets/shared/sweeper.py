@@ -44,7 +44,7 @@ def show_costs_of_sweep(cost: Json) -> None:
     with st.container(horizontal=True, gap="medium"):
         st.metric("Runs", f"{cost['runs']:,}", width=110)
         st.metric("New", f"{cost['new']:,}", width=110, help="The others are stored and are not run again.")
-        st.metric("Training time", _say_time(cost), width=190, help=_help_with_time(cost))
+        st.metric("Training time", _say_time(cost), width=280, help=_help_with_time(cost))
     lines = [_describe(item) for item in cost["protected"] if item["protected"]]
     if lines:
         st.markdown("**If all results are released**", help=_HELP)
@@ -71,7 +71,7 @@ def _describe(item: Json) -> str:
     what = "whole records" if item["column"] is None else plain(item["column"])
     head = f"**{what}** in {plain(item['data'])}"
     if item["epsilon"] is None:
-        return f"{head}: no bound. {plain(item['reason'] or '')}"
+        return f"{head}: no bound. {plain(sentence(item['reason'] or ''))}"
     parts = [f"**ε = {epsilon_text(item['epsilon'])}** together, at δ = {delta_text(item['delta'])}, by the ledger"]
     if item["most_alone"] is not None:
         parts.append(f"one run alone at most {epsilon_text(item['most_alone'])}")
@@ -196,8 +196,8 @@ def _name_launch(sweep: _Sweep, preview: Json) -> Json:
 def _draw(sweep: _Sweep, state: _State) -> None:
     if state.asking:
         st.info(
-            "A worker is working out what this costs: it times a few steps of each kind of run, which takes some "
-            "seconds.",
+            "A worker is working out what this costs: it times a few steps of each kind of run. That takes seconds, "
+            "and minutes for thousands of runs.",
             icon=":material/hourglass_empty:",
         )
         if st.button("Cancel", key=f"{sweep.own_key}_cancel_cost", icon=":material/stop:"):

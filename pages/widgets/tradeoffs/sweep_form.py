@@ -17,7 +17,7 @@ from fairpriv_core.report.wording import value_text
 from fairpriv_core.store.rows import ENDED
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
-from fairpriv_core.sweeps.spec import build_sweep
+from fairpriv_core.sweeps.spec import build_sweep, show_value
 from pages.widgets.shared.demo import list_offered
 from pages.widgets.shared.names import name_data, name_method, name_notion
 from pages.widgets.shared.reference import list_reference
@@ -57,6 +57,7 @@ _WAYS = {"form": "Fill in a form", "paste": "Paste a sweep's file", "launched": 
 _SEEDS = 3
 _AXES = {"epsilon": "ε", "method": "methods", "notion": "notions", "seed": "seeds"}
 _NAMED = {"method": name_method, "notion": name_notion}
+_MOST_VALUES = 6  # of an axis, named one by one
 _EVALUATES = (
     "Each run with an ε of its own also releases how fair it is on the test rows, with noise and within the same ε. It "
     "reads test rows alone, so training keeps its budget."
@@ -228,16 +229,28 @@ def _show_under_way(store: RunStore, name: str, label: str) -> None:
 
 
 def _describe(raw: Mapping[str, Any]) -> str:
-    """Return a sweep in a line: "PF-LD · Synthetic: label by group · ε 1, 3 · seed 0, 1"."""
+    """Return a sweep in a line: "PF-LD · Synthetic: label by group · ε 1, 3 · seeds 0, 1"; of many values the ends."""
     base, data = raw.get("method"), raw.get("data")
     method = str(base.get("name", "") if isinstance(base, Mapping) else base or "")
     about = name_data(data) if isinstance(data, Mapping) and data.get("sensitive") else ""
     parts = [name_method(method) if method else "", about]
-    for name, values in build_sweep(raw).axes.items():
-        shown = map(_NAMED.get(name, value_text), values)
+    axes = build_sweep(raw).axes
+    for name in dict.fromkeys(name for table in axes for name in table):
+        values = [value for table in axes for value in table.get(name, ())]
+        shown = list(dict.fromkeys(_name_value(name, value) for value in values))
         title = _AXES.get(name) or find_title(name).title or name
-        parts.append(f"{title} {', '.join(shown)}")
+        listed = ", ".join(shown) if len(shown) <= _MOST_VALUES else f"{shown[0]}, {shown[1]} … {shown[-1]}"
+        parts.append(f"{title} {listed}")
     return " · ".join(part for part in parts if part)
+
+
+def _name_value(axis: str, value: Any) -> str:
+    """Return a value of an axis in words: of a method's table its name, or the settings of one that is named before."""
+    if isinstance(value, Mapping):
+        if axis == "data" and value.get("sensitive"):
+            return name_data(value)
+        return name_method(value["name"]) if "name" in value else show_value(value)
+    return _NAMED.get(axis, value_text)(value)
 
 
 def _choose_evaluation() -> dict[str, bool]:
