@@ -163,10 +163,12 @@ def make_sweep(rng: random.Random, folder: Path) -> str:
     )
     values = ("[]", "[1]", "[1, 1]", "1", "[[]]", "[{}]", '["x"]', "[nan]", "[inf, -inf]", "[true]", '["1", 1]', '[""]')
     options = ("max_runs = 0", "max_runs = 1e9", 'invalid = "skip"', "invalid = 1", "share_samples = 1", "nope = 1")
-    axes = {name: rng.choice((*values, *WRITTEN)) for name in rng.sample(names, rng.randrange(4))}
     lines = ['notion = "demographic_parity"', "epsilon = 1", "[data]", 'dataset = "synthetic"', 'sensitive = "group"']
-    lines += ["[method]", f'name = "{rng.choice(list(methods()))}"', "epochs = 1", "[axes]"]
-    lines += [f"{name} = {value}" for name, value in axes.items()]
+    lines += ["[method]", f'name = "{rng.choice(list(methods()))}"', "epochs = 1"]
+    tables = rng.randrange(1, 3)
+    for _ in range(tables):
+        axes = {name: rng.choice((*values, *WRITTEN)) for name in rng.sample(names, rng.randrange(4))}
+        lines += ["[axes]" if tables == 1 else "[[axes]]", *(f"{name} = {value}" for name, value in axes.items())]
     lines += ["[sweep]", *rng.sample(options, rng.randrange(3))]
     return write(folder / "sweep.toml", rng.choice(WHOLE_TOML) if rng.random() < 0.1 else "\n".join(lines))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
@@ -13,9 +15,10 @@ from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.image_benchmarks import AGES
 from fairpriv_core.errors import BadInput
 from fairpriv_core.methods.catalog import methods
-from fairpriv_core.papers.dp_fermi import FIGURE_2, FIGURE_3, FIGURE_3_PEOPLE, GAINS, PAPER
+from fairpriv_core.papers.dp_fermi import FIGURE_2, FIGURE_3, FIGURE_3_PEOPLE, FIGURE_4, FIGURE_9, GAINS, PAPER
 from fairpriv_core.papers.dp_fermi_faces import FIGURE_5, FIGURE_5_AGES
 from fairpriv_core.papers.dp_fermi_runs import BEYOND, PRINTED
+from fairpriv_core.papers.dp_fermi_settings import THREE
 from fairpriv_core.papers.preset import GainTable, Plot, Preset, Reach, Table
 from fairpriv_core.papers.results import FOLDER, read_made
 from fairpriv_core.papers.runs import list_configs
@@ -44,6 +47,29 @@ def test_settings_lie_in_the_printed_ranges(preset: Preset) -> None:
     assert {one["epsilon"] for one in ours} == BUDGETS.get(
         preset.id.removesuffix("_people"), OF_NOTION[ours[0]["notion"]]
     )
+
+
+@pytest.mark.parametrize("preset", [FIGURE_4, FIGURE_9], ids=lambda preset: preset.id)
+def test_a_greater_penalty_of_odds_gains_nothing(preset: Preset) -> None:
+    """The settings say so: no λ above 2.5 has the least violation, and at 20 the constant answer is better."""
+    found: dict[tuple[float, float], list[Mapping[str, float]]] = {}
+    for run in read_made()[preset.id].runs:
+        asked = run["config"]
+        if (asked["method"]["name"], asked["method"].get("variant")) == ("dp_fermi", "published"):
+            found.setdefault((asked["epsilon"], asked["method"]["multiplier"]), []).append(run["numbers"])
+    assert (
+        "least violation, on average, at λ = 2.5 or below" in preset.settings
+        and "At 20 it is less accurate" in preset.settings
+    )
+    for epsilon in THREE:
+        gaps = {
+            penalty: mean(each["metrics/equalized_odds_gap"] for each in numbers)
+            for (budget, penalty), numbers in found.items()
+            if budget == epsilon
+        }
+        last = found[epsilon, 20.0]
+        assert max(gaps) == 20.0 and min(gaps, key=gaps.__getitem__) <= 2.5
+        assert mean(each["metrics/accuracy"] - each["metrics/constant_accuracy"] for each in last) < 0
 
 
 def test_the_paper_splits_parkinsons_by_rows_and_we_by_people_too() -> None:
