@@ -161,7 +161,7 @@ def _list_data(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the tables `data` that a sweep names, whether all its runs or some have them; an empty one for none."""
     tables = raw["axes"] if isinstance(raw["axes"], list) else [raw["axes"]]
     named = [raw.get("data"), *(each for table in tables for each in table.get("data", ()))]
-    return [each for each in named if each] or [{}]
+    return [each for each in named if isinstance(each, Mapping)] or [{}]
 
 
 def _find(connection: Connection, keys: Sequence[str]) -> dict[str, RowMapping]:

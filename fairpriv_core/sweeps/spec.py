@@ -252,7 +252,7 @@ def _build(sweep: Sweep, values: Mapping[str, Any], identify: Identify | None, f
             config = fit(config, raw["method"])
         if sweep.share_samples and draws_samples(config.method):
             config = replace(config, share_samples=True)
-        if sweep.evaluates_by_default:
+        if "private_evaluation" not in raw:
             config = replace(config, private_evaluation=pays_itself(config))
         return Cell(values, config)
     except BadInput as error:

@@ -13,7 +13,7 @@ from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.store.work import WorkStore
-from fairpriv_core.sweeps.launch import compute, request_cost, request_launch
+from fairpriv_core.sweeps.launch import compute, list_launched, request_cost, request_launch
 
 DATA = {"dataset": "synthetic", "sensitive": "group"}
 BASE = {"data": DATA, "notion": "demographic_parity"}
@@ -42,6 +42,20 @@ def test_a_sweep_tells_its_cost_and_launches_nothing(local: RunStore, here: str)
     [item] = [item for item in told["cost"]["protected"] if item["column"] == "group"]
     assert item["most_alone"] == pytest.approx(3, rel=0.02) and item["epsilon"] > 3
     assert not local.rows()
+
+
+def test_a_store_that_shows_some_data_lists_the_sweeps_on_these_alone(local: RunStore) -> None:
+    both = {
+        "notion": "demographic_parity",
+        "axes": [{"data": [DATA], "seed": [0]}, {"data": [{"dataset": "adult", "sensitive": "sex"}], "seed": [0]}],
+    }
+    for raw in (FEW, both):
+        list_launched(local, raw, {"new": 2}, [])
+    listed = [
+        len(SweepStore(RunStore(local.database, data_sets=shown)).launched())
+        for shown in (None, ["synthetic"], ["synthetic", "adult"], ["adult"])
+    ]
+    assert listed == [2, 1, 2, 0]
 
 
 def test_launching_twice_launches_once(local: RunStore, here: str) -> None:

@@ -73,6 +73,17 @@ def test_several_tables_of_axes_are_several_grids() -> None:
     assert [cell.config.notion for cell in cells if cell.config][1:3] == ["demographic_parity", "equalized_odds"]
 
 
+def test_a_table_of_axes_that_says_nothing_of_evaluations_has_those_of_default() -> None:
+    grids = """[[axes]]
+    seed = [0]
+    private_evaluation = [false]
+    [[axes]]
+    seed = [1]
+    """
+    cells = expand(build_sweep(read_toml("epsilon = 1\n" + BASE + 'name = "pf_ld"\n' + grids)))
+    assert [cell.config.private_evaluation for cell in cells if cell.config] == [False, True]
+
+
 def test_sweeps_that_are_joined_ask_for_the_runs_of_all() -> None:
     data = {"dataset": "synthetic", "sensitive": "group"}
     one = {"data": data, "notion": "equalized_odds", "axes": {"method": ["none", "pf_ld"], "epsilon": [1], "seed": [0]}}
