@@ -14,7 +14,7 @@ from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.sweeps import SweepStore
 from fairpriv_core.sweeps.launch import Launch, Order
 from fairpriv_core.sweeps.plan import plan_sweep
-from fairpriv_core.sweeps.spec import build_sweep, expand, join_sweeps
+from fairpriv_core.sweeps.spec import build_sweep, expand
 from fairpriv_core.text import Reporter
 
 Json = Mapping[str, Any]
@@ -24,6 +24,21 @@ def list_configs(sweeps: Iterable[Json]) -> dict[str, RunConfig]:
     """Return the configs of sweeps, in the form that `build_sweep` reads, by their keys; each once."""
     cells = [cell for raw in sweeps for cell in expand(build_sweep(raw))]
     return {cell.config.key: cell.config for cell in cells if cell.config is not None}
+
+
+def join_sweeps(sweeps: Sequence[Json]) -> dict[str, Any]:
+    """Return one sweep, in the form that `build_sweep` reads, whose runs are those of all.
+
+    What differs becomes an axis. Each has one table of axes, which names none of the others' fields, and all start as
+    many runs without being asked for twice.
+    """
+    settings = [{name: value for name, value in raw.items() if name not in ("axes", "sweep")} for raw in sweeps]
+    common = {name: value for name, value in settings[0].items() if all(own.get(name) == value for own in settings)}
+    axes = [
+        {**{name: [value] for name, value in own.items() if name not in common}, **raw["axes"]}
+        for own, raw in zip(settings, sweeps, strict=True)
+    ]
+    return {**common, "axes": axes, "sweep": sweeps[0].get("sweep", {})}
 
 
 def with_seeds(sweeps: Iterable[Json], seeds: Sequence[int]) -> list[Json]:

@@ -111,21 +111,6 @@ def _read_axes(base: Mapping[str, Any], axes: Mapping[str, Any]) -> Axes:
     return {name: _read_axis(name, flat[name]) for name in _check_names(flat, named)}
 
 
-def join_sweeps(sweeps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return one sweep, in the form that `build_sweep` reads, whose runs are those of all of `sweeps`.
-
-    Fields that differ become axes; each of `sweeps` has one table of axes, and all the same options.
-    """
-    fields_of = [{name: value for name, value in raw.items() if name not in ("axes", "sweep")} for raw in sweeps]
-    first = fields_of[0]
-    common = {name: value for name, value in first.items() if all(other.get(name) == value for other in fields_of)}
-    tables = [
-        {**{name: [value] for name, value in own.items() if name not in common}, **raw["axes"]}
-        for own, raw in zip(fields_of, sweeps, strict=True)
-    ]
-    return {**common, "axes": tables, "sweep": sweeps[0].get("sweep", {})}
-
-
 def check_count(sweep: Sweep, most: int, advice: str) -> None:
     """Raise BadInput where a sweep has more than `most` combinations; `advice` says what to do then."""
     if sweep.combinations > most:

@@ -19,7 +19,7 @@ from fairpriv_core.papers.preset import Plot, Preset
 from fairpriv_core.papers.printed import set_beside
 from fairpriv_core.papers.results import FOLDER as KEPT
 from fairpriv_core.papers.results import Made, read_made
-from fairpriv_core.papers.runs import list_configs
+from fairpriv_core.papers.runs import join_sweeps, list_configs
 from fairpriv_core.papers.values import choose, list_paths, read_path
 from fairpriv_core.papers.verdicts import judge, judge_all
 from fairpriv_core.records.config import build_config
@@ -66,6 +66,24 @@ def test_all_combinations_of_the_small_version_can_run(preset: Preset) -> None:
     cells = [(each.invalid, cell) for each in sweeps for cell in expand(each)]
     assert not [cell.reason for invalid, cell in cells if invalid == "refuse" and cell.reason]
     assert len({cell.config.seed for _, cell in cells if cell.config}) >= 3
+
+
+def test_the_sweeps_of_a_figure_are_one(preset: Preset) -> None:
+    """With two seeds each."""
+    for version in preset.versions.values():
+        sweeps = [cut(raw) for raw in version.sweeps]
+        assert list_configs([join_sweeps(sweeps)]).keys() == list_configs(sweeps).keys()
+        assert len({json.dumps(raw.get("sweep", {})) for raw in sweeps}) == 1
+
+
+def test_sweeps_that_differ_in_anything_are_one() -> None:
+    data = {"dataset": "synthetic", "sensitive": "group"}
+    one = {"data": data, "notion": "equalized_odds", "axes": {"method": ["none", "pf_ld"], "epsilon": [1], "seed": [0]}}
+    other = {"data": {**data, "sensitive": "region"}, "axes": {"method": ["pf_ld"], "epsilon": [2, 3], "seed": [1]}}
+    sweeps = [one, {**other, "notion": "demographic_parity"}, {**one, "axes": {**one["axes"], "seed": [5]}}]
+    for chosen in (sweeps, sweeps[:1], sweeps[::2]):
+        assert list_configs([join_sweeps(chosen)]).keys() == list_configs(chosen).keys()
+    assert len(list_configs(sweeps)) == 6
 
 
 def test_the_small_version_fills_all_that_is_shown(preset: Preset) -> None:

@@ -2,13 +2,15 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from fairpriv_core.errors import BadInput
+from fairpriv_core.privacy.accountants import coarse_epsilon
 from fairpriv_core.privacy.event import (
     Event,
     Gaussian,
@@ -40,6 +42,15 @@ releases = some.one_of(
 compositions = some.lists(releases, max_size=6).map(tuple)
 events = some.lists(
     releases | some.builds(Parallel, some.lists(compositions, max_size=3).map(tuple), some.booleans()), max_size=6
+).map(tuple)
+
+
+#: what every accountant has a price for
+branches = some.lists(some.builds(Gaussian, some.sampled_from([1.0, 3.0]), some.integers(0, 4)), max_size=3).map(tuple)
+priced = some.lists(
+    some.builds(Gaussian, some.sampled_from([1.0, 3.0]), some.integers(0, 4))
+    | some.builds(Parallel, some.lists(branches, min_size=1, max_size=3).map(tuple), some.booleans()),
+    max_size=3,
 ).map(tuple)
 
 
@@ -96,6 +107,23 @@ def test_all_that_was_released_covers_each_part_of_it(first: tuple[Event, ...], 
 def test_less_than_was_released_does_not_cover_it(first: tuple[Event, ...], second: tuple[Event, ...]) -> None:
     more = Counter(merge(first + second))
     assert covers(first, first + second) == (more == Counter(merge(first)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(priced, priced, branches)
+def test_what_covers_costs_no_less(
+    first: tuple[Event, ...], second: tuple[Event, ...], more: tuple[Event, ...]
+) -> None:
+    grown = tuple(
+        replace(event, branches=tuple(branch + more for branch in event.branches))
+        if isinstance(event, Parallel)
+        else event
+        for event in first
+    )
+    assert covers(grown, first)
+    for outer, inner in ((first, second), (grown, first), (grown + second, first)):
+        if covers(outer, inner):
+            assert coarse_epsilon(outer, 1e-5) >= coarse_epsilon(inner, 1e-5) - 1e-9
 
 
 def test_parallel_releases_are_covered_branch_by_branch() -> None:

@@ -12,7 +12,7 @@ from fairpriv_core.errors import BadInput
 from fairpriv_core.plain import read_toml
 from fairpriv_core.privacy.event import Parallel
 from fairpriv_core.sweeps.plan import form_chunks, plan_sweep
-from fairpriv_core.sweeps.spec import build_sweep, check_cells, expand, join_sweeps, read_sweep
+from fairpriv_core.sweeps.spec import build_sweep, check_cells, expand, read_sweep
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"
 BASE = """
@@ -27,10 +27,6 @@ epochs = 2
 
 def nobody(key: str) -> Mapping[str, Any]:
     raise AssertionError(f"no run was to be asked, and {key} was")
-
-
-def keys_of(*sweeps: Mapping[str, Any]) -> list[str]:
-    return sorted(cell.config.key for raw in sweeps for cell in expand(build_sweep(raw)) if cell.config is not None)
 
 
 def refuse(text: str) -> str:
@@ -82,17 +78,6 @@ def test_a_table_of_axes_that_says_nothing_of_evaluations_has_those_of_default()
     """
     cells = expand(build_sweep(read_toml("epsilon = 1\n" + BASE + 'name = "pf_ld"\n' + grids)))
     assert [cell.config.private_evaluation for cell in cells if cell.config] == [False, True]
-
-
-def test_sweeps_that_are_joined_ask_for_the_runs_of_all() -> None:
-    data = {"dataset": "synthetic", "sensitive": "group"}
-    one = {"data": data, "notion": "equalized_odds", "axes": {"method": ["none", "pf_ld"], "epsilon": [1], "seed": [0]}}
-    other = {"data": {**data, "sensitive": "region"}, "axes": {"method": ["pf_ld"], "epsilon": [2, 3], "seed": [1]}}
-    sweeps = [one, {**other, "notion": "demographic_parity"}, {**one, "axes": {**one["axes"], "seed": [5]}}]
-    joined = join_sweeps(sweeps)
-    assert keys_of(joined) == keys_of(*sweeps) and len(keys_of(joined)) == 6
-    assert keys_of(join_sweeps([one])) == keys_of(one)
-    assert keys_of(join_sweeps([one, sweeps[2]])) == keys_of(one, sweeps[2])
 
 
 def test_every_combination_is_a_config() -> None:

@@ -13,7 +13,7 @@ import streamlit as st
 from fairpriv_core.papers.catalog import find_preset
 from fairpriv_core.papers.preset import MEASURES, MethodTable, Paper, Preset
 from fairpriv_core.papers.printed import Beside, count_beside, set_beside
-from fairpriv_core.papers.runs import attach, find_records, list_configs
+from fairpriv_core.papers.runs import attach, find_records, join_sweeps, list_configs
 from fairpriv_core.papers.status import TITLES, say_needed
 from fairpriv_core.papers.values import Runs
 from fairpriv_core.papers.verdicts import Finding, Verdict, judge_all
@@ -22,7 +22,6 @@ from fairpriv_core.report.paper_methods import list_methods, say_methods
 from fairpriv_core.report.paper_prose import list_beside
 from fairpriv_core.store.previews import name_request
 from fairpriv_core.store.runs import RunStore
-from fairpriv_core.sweeps.spec import join_sweeps
 from pages.widgets.papers.scoreboard import find_made
 from pages.widgets.shared.charts import show_figure
 from pages.widgets.shared.sentences import attempt, plain
@@ -51,8 +50,9 @@ class Found:
 def find_results(store: RunStore, preset: Preset) -> Found:
     """Return the results to show: the store's own runs where a version is complete, else those made earlier."""
     stored = {name: attempt(partial(_read, store, preset, name)) or [] for name in preset.versions}
-    begun = [name for name in ("full", "small") if stored[name]]
-    whole = [name for name in begun if len(stored[name]) == len(list_keys(preset.id, name))]
+    whole = [
+        name for name in ("full", "small") if stored[name] and len(stored[name]) == len(list_keys(preset.id, name))
+    ]
     runs = _with_measured(store, preset, stored[whole[0]]) if whole else []
     if runs:
         return Found(whole[0], runs, "store", f"From {len(runs)} runs in this store.")
