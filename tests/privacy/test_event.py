@@ -44,12 +44,11 @@ events = some.lists(
     releases | some.builds(Parallel, some.lists(compositions, max_size=3).map(tuple), some.booleans()), max_size=6
 ).map(tuple)
 
-
-#: what every accountant has a price for
+#: what every accountant has a price for: two compositions of these have at most 64 combinations of branches
 branches = some.lists(some.builds(Gaussian, some.sampled_from([1.0, 3.0]), some.integers(0, 4)), max_size=3).map(tuple)
 priced = some.lists(
     some.builds(Gaussian, some.sampled_from([1.0, 3.0]), some.integers(0, 4))
-    | some.builds(Parallel, some.lists(branches, min_size=1, max_size=3).map(tuple), some.booleans()),
+    | some.builds(Parallel, some.lists(branches, min_size=1, max_size=2).map(tuple), some.booleans()),
     max_size=3,
 ).map(tuple)
 
