@@ -145,7 +145,7 @@ class Supervisor:
             del self._previews[key]
         if self.explorer is not None and not self.explorer.alive:
             self.explorer.mishap()  # what it left is found by its lease
-            self.explorer = None
+            self.explorer, self._seen = None, None  # a run that was queued as it ended waits for the next one
 
     def _hasten(self) -> None:
         """End a child that has not obeyed a pause or a stop for a while: its last checkpoint is what remains.

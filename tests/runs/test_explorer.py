@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
+from multiprocessing import active_children
 
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.runs.supervisor import Supervisor
@@ -50,5 +53,27 @@ def test_an_explorer_that_dies_is_replaced_and_its_run_goes_on(store: RunStore, 
         supervisor.explorer.end()
         serve(supervisor, lambda: store.row(key).attempt == 2 and store.row(key).status == "running")
         assert store.row(key).crashes <= 1
+    finally:
+        supervisor.stop()
+
+
+@ON_SQLITE_FIRST
+def test_a_run_that_is_queued_as_the_explorer_ends_is_taken_up_by_the_next(
+    store: RunStore, configure: Configure
+) -> None:
+    others = active_children()
+    supervisor = Supervisor(str(store.database.url), slots=1)
+    try:
+        first = store.explore(configure(epochs=2)).key
+        serve(supervisor, lambda: store.row(first).ended)
+        [ending] = [child for child in active_children() if child not in others]
+        assert ending.pid is not None and supervisor.explorer is not None
+        os.kill(ending.pid, signal.SIGSTOP)  # it looks for no other run, as one that has lingered long enough
+        second = store.explore(configure(seed=1, epochs=2)).key
+        supervisor.attend()
+        assert supervisor.explorer.alive and store.row(second).status == "queued"
+        supervisor.explorer.end()
+        serve(supervisor, lambda: store.row(second).ended)
+        assert store.row(second).status == "finished"
     finally:
         supervisor.stop()
