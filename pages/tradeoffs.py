@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.report.frontier import find_best, group_by_claim
 from fairpriv_core.store.runs import RunStore, Stamp
 from pages.widgets.shared.access import find_store
 from pages.widgets.shared.headline import hold_headline, show_points_headline
-from pages.widgets.shared.state import enter, publish, set_shown
+from pages.widgets.shared.state import enter, publish, set_shown, value
 from pages.widgets.tradeoffs.explore import show_explore
 from pages.widgets.tradeoffs.points import choose_wanted, show_epsilon, show_picked
 from pages.widgets.tradeoffs.questions import Answers, choose_question, find_answers
 from pages.widgets.tradeoffs.sweep_form import choose_sweep
 from pages.widgets.tradeoffs.views import EXPLORE, choose_view, show_list, show_view
+from pages.widgets.train.form import list_choices
 
 _POLL_SECONDS = 2.0
 _PUBLISHED = (
@@ -29,7 +31,7 @@ _PUBLISHED = (
     "wish_gap",
     "archived",
 )
-_OF_EXPLORE = ("data", "notion", "method", "epsilon", "gap", "set_lambda", "reuse", "view", "wish_accuracy", "wish_gap")
+_OF_EXPLORE = ("data", "notion", "method", "epsilon", "delta", "seed", "gap", "set_lambda", "reuse")
 _OF_MAPS = ("space_claim", "map_of", "map_quantity", "map_x", "map_y")
 _NO_MATCH = "No run matches these filters. Remove one."
 _NOT_DRAWN = "These runs have no gap, no stated ε, or noise that can be repeated. Make others below."
@@ -43,7 +45,7 @@ def show() -> None:
     view = choose_view()
     if store is not None and view == EXPLORE:
         show_explore(store)
-        publish((*_PUBLISHED, *_OF_EXPLORE))
+        publish((*_PUBLISHED, *_OF_EXPLORE, *list_choices(methods()[value("method")])))
         return
     found = None if store is None else find_answers(store)
     if store is None or found is None:

@@ -38,6 +38,20 @@ def test_a_move_trains_in_the_background_and_a_point_can_be_kept(tab: Page, site
     assert errors == []
 
 
+def test_a_slider_keeps_its_place_and_the_keyboard_as_the_first_point_brings_a_release_to_use(
+    tab: Page, site: Any
+) -> None:
+    address = "tradeoffs?view=explore&data=synthetic:group&method=one_release&p.epochs=3&seed=77"
+    open_page(tab, site, address)  # a seed of its own, which has no release yet
+    expect(tab).to_have_url(re.compile(r"p\.epochs=3.*seed=77|seed=77.*p\.epochs=3"))
+    slider = keyed(tab, "epsilon", "input[type=range]")
+    slider.focus()
+    expect(keyed(tab, "reuse", "label").first).to_be_visible(timeout=_SECONDS)
+    expect(slider).to_be_focused()
+    release, moved = keyed(tab, "reuse", "label").first.bounding_box(), slider.bounding_box()
+    assert release is not None and moved is not None and release["y"] > moved["y"]
+
+
 def test_the_edge_of_what_is_wanted_drags(tab: Page, site: Any) -> None:
     open_page(tab, site, "tradeoffs?view=explore&data=synthetic:group&method=one_release&p.epochs=3")
     chart = keyed(tab, "explore_chart", ".fairpriv-plot")

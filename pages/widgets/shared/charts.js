@@ -42,6 +42,12 @@ const abbreviate = (layout) => {
   return Object.fromEntries(Object.entries(layout).map(change))
 }
 
+// Plotly goes on with a drawing that was taken away meanwhile, and fails: there is nothing left to draw.
+const unlessGone = (host, drawing) =>
+  drawing.catch((error) => {
+    if (host._fullLayout) throw error
+  })
+
 const draw = (plotly, host) => {
   if (!host.isConnected || host.wanted === undefined) return
   if (host._dragging) return setTimeout(() => draw(plotly, host), 150)
@@ -63,10 +69,11 @@ const draw = (plotly, host) => {
   host.whole = Object.fromEntries(axes.map(([name, axis]) => [name, `${axis.range}`])) // Plotly overwrites the figure's own
   const own = host.clientWidth < NARROW ? abbreviate(figure.layout) : figure.layout
   const layout = { ...own, annotations, width: host.clientWidth || undefined, autosize: false }
-  plotly.react(host, figure.data, layout, config).then(() => {
+  const drawn = plotly.react(host, figure.data, layout, config).then(() => {
     listen(host)
-    fitNames(host)
+    return fitNames(host)
   })
+  unlessGone(host, drawn)
 }
 
 // Where a person has zoomed in on a part, a line's name stands where the line leaves it.
@@ -182,7 +189,7 @@ const listen = (host) => {
   host.on("plotly_unhover", () => echo(host, undefined))
   host.on("plotly_relayout", (change) => {
     if (Object.keys(change).some((name) => /^[xy]axis\d*\.(auto)?range/.test(name)))
-      window.Plotly.relayout(host, { annotations: placeNames(host) }).then(() => unclutter(host))
+      unlessGone(host, window.Plotly.relayout(host, { annotations: placeNames(host) }).then(() => unclutter(host)))
     const moved = Object.keys(change).map((name) => /^shapes\[(\d+)\]\.[xy][01]$/.exec(name)).find(Boolean)
     if (!moved || !host.drag) return
     const edge = host.layout.shapes[Number(moved[1])]
@@ -205,7 +212,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     host.watcher = new ResizeObserver(() => {
       const width = host.clientWidth
       if (width && host._fullLayout && Math.abs(width - host._fullLayout.width) > 1)
-        plotly.relayout(host, { width }).then(() => fitNames(host))
+        unlessGone(host, plotly.relayout(host, { width }).then(() => fitNames(host)))
     })
     host.watcher.observe(host)
     host.sight = new IntersectionObserver(([{ isIntersecting }]) => {

@@ -105,11 +105,15 @@ def _choose_move(store: RunStore) -> Move | None:
     kind, data = methods()[name], spec.to_json()
     st.caption(f"{plain(kind.info.title)} · {plain(notions()[notion].title)}")
     raw = {"data": data, "notion": notion, "delta": value("delta"), "seed": value("seed")}
-    reuse = choose_release(kind.info, data, value("seed"))
-    budget: dict[str, Any] = {"reuse": reuse}
-    if reuse is None and kind.info.threat_model is not None:
-        budget = {"epsilon": choose_epsilon()}
-    asked = raw | budget | {"method": {"name": name, **_choose_settings(kind), **fit_batch(kind, dataset)}}
+    # below the sliders: it comes with the first point, and what comes above them would take them from under the pointer
+    sliders, below = st.container(), st.container()
+    with below:
+        reuse = choose_release(kind.info, data, value("seed"))
+    with sliders:
+        budget: dict[str, Any] = {"reuse": reuse}
+        if reuse is None and kind.info.threat_model is not None:
+            budget = {"epsilon": choose_epsilon()}
+        asked = raw | budget | {"method": {"name": name, **_choose_settings(kind), **fit_batch(kind, dataset)}}
     config = attempt(lambda: _build(asked, store))
     source = None if config is None or reuse is None else attempt(lambda: store.source(reuse))
     plan = None if config is None else attempt(lambda: make_plan(config, dataset, source))
