@@ -105,7 +105,7 @@ def _choose_move(store: RunStore) -> Move | None:
     kind, data = methods()[name], spec.to_json()
     st.caption(f"{plain(kind.info.title)} · {plain(notions()[notion].title)}")
     raw = {"data": data, "notion": notion, "delta": value("delta"), "seed": value("seed")}
-    # below the sliders: it comes with the first point, and what comes above them would take them from under the pointer
+    # it comes with the first point: above the sliders it would push them from under the pointer
     sliders, below = st.container(), st.container()
     with below:
         reuse = choose_release(kind.info, data, value("seed"))
