@@ -92,6 +92,12 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     return report
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what the tests took of the machine: this process and all that it waited for, servers and browsers too."""
+    terminalreporter.write_line(f"CPU: {sum(os.times()[:4]):.0f} s")
+
+
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
     """Make a skipped test a failed one where FAIRPRIV_NO_SKIP is set: what CI does not run, it has not shown."""
     if report.skipped and os.environ.get("FAIRPRIV_NO_SKIP"):
