@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.training import Fitted, Training, Unwatched
@@ -24,7 +25,6 @@ from fairpriv_core.methods.raco_dp import RacoDp
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.privacy.mechanism import Mechanism
 from fairpriv_core.privacy.randomness import Randomness
-from fairpriv_core.records.config import draws_samples
 from tests.methods.examples.catalog import EXAMPLES
 from tests.methods.harness import Watcher, make_data
 
@@ -81,9 +81,20 @@ def _assert_alike(together: Sequence[Fitted], alone: Sequence[Fitted]) -> None:
         assert one.events == other.events
 
 
-@pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds"])
-@pytest.mark.parametrize("hidden_layers", [0, 2])
-@pytest.mark.parametrize("kind", KINDS)
+def _list_cases(kinds: Iterable[str], halves: list[list[tuple[Any, ...]]]) -> Iterator[ParameterSet]:
+    """Yield each kind with all settings: with one half of them, the next kind with the other; what is left is long."""
+    for place, kind in enumerate(kinds):
+        for half, settings in enumerate(halves):
+            marks = () if half == place % 2 else pytest.mark.long
+            yield from (
+                pytest.param(kind, *each, id="-".join(map(str, (kind, *each))), marks=marks) for each in settings
+            )
+
+
+PAIRS = [[(0, "demographic_parity"), (2, "equalized_odds")], [(0, "equalized_odds"), (2, "demographic_parity")]]
+
+
+@pytest.mark.parametrize(("kind", "hidden_layers", "notion"), list(_list_cases(KINDS, PAIRS)))
 def test_models_that_share_batches_are_as_each_alone(kind: str, hidden_layers: int, notion: str) -> None:
     methods = [dataclasses.replace(method, hidden_layers=hidden_layers, width=5) for method in KINDS[kind]]
     together = _train(methods, [_mechanism(k, None) for k in range(3)], notion)
@@ -99,8 +110,7 @@ def test_models_of_unlike_seeds_are_as_each_alone(kind: str) -> None:
     _assert_alike(together, alone)
 
 
-@pytest.mark.parametrize("hidden_layers", [0, 2])
-@pytest.mark.parametrize("kind", SHARED)
+@pytest.mark.parametrize(("kind", "hidden_layers"), list(_list_cases(SHARED, [[(0,)], [(2,)]])))
 def test_models_that_share_samples_are_as_each_alone(kind: str, hidden_layers: int) -> None:
     methods = [dataclasses.replace(method, hidden_layers=hidden_layers, width=5) for method in KINDS[kind]]
     randomness = Randomness.replay(7)
@@ -142,22 +152,6 @@ def test_data_that_models_share_are_held_once() -> None:
     trainings = [Training(notions()["demographic_parity"], 0, _mechanism(k, None), Unwatched()) for k in range(2)]
     first, second = Plain.fit_many(methods, copies, trainings)
     assert np.array_equal(first.parameters, second.parameters)
-
-
-SAMPLING = [
-    method
-    for examples in EXAMPLES.values()
-    for method in examples
-    if draws_samples(method) and method.info.name != "dp_is_sgd"  # which thins its samples by group
-]
-
-
-@pytest.mark.parametrize("method", SAMPLING, ids=[f"{each.info.name}-{n}" for n, each in enumerate(SAMPLING)])
-def test_every_method_that_draws_samples_can_share_them(method: Method) -> None:
-    notion, randomness = method.info.notions[0], Randomness.replay(7)
-    together = _train([method] * 2, [Mechanism(randomness, model=k, stream=4) for k in range(2)], notion, (0, 0))
-    alone = [_train([method], [_mechanism(k, 4)], notion, [0])[0] for k in range(2)]
-    _assert_alike(together, alone)
 
 
 def test_models_calibrated_to_unlike_numbers_of_rows_do_not_train_together() -> None:
