@@ -38,7 +38,7 @@ def write_people(path: Path, age: Sequence[object], *, changed: Mapping[int, str
     return path
 
 
-@pytest.mark.parametrize("name", ["jagielski_post", "pf_ld"])
+@pytest.mark.parametrize("name", ["jagielski_post", pytest.param("pf_ld", marks=pytest.mark.long)])
 def test_a_column_of_ones_own_that_is_cut_leaves_its_edges_alone(name: str, tmp_path: Path) -> None:
     draw, path = np.random.default_rng(4), tmp_path / "people.csv"
     ages = draw.integers(18, 80, ROWS)
