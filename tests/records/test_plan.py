@@ -12,6 +12,7 @@ from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.engine.networks import estimate_memory, find_memory
 from fairpriv_core.errors import BadInput
+from fairpriv_core.methods.catalog import methods
 from fairpriv_core.records import plan
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.parameters import method_to_json
@@ -85,10 +86,10 @@ def test_more_labels_than_a_method_takes_are_refused_with_those_that_take_them()
     with pytest.raises(BadInput) as refused:
         check_method(ask("pf_ld", TABLE).method.info, make_ages())
     assert refused.value.field == "method"
-    assert str(refused.value) == (
-        "method 'pf_ld' takes data with at most 2 labels, and this has 3; choose from none, fairsmooth, dp_fermi, "
-        "dp_sgd, dp_fedavg, opt_q, dpsgd_f, dpsgd_global_adapt, dp_is_sgd, fairdp_adaptive, dpsgd_smooth."
-    )
+    said, _, offered = str(refused.value).partition("; choose from ")
+    assert "at most 2 labels, and this has 3" in said and {"none", "dp_sgd"} <= set(offered.strip(".").split(", "))
+    for name in offered.strip(".").split(", "):
+        check_method(methods()[name].info, make_ages())
     check_settings(ask("fairdp_adaptive", TABLE), make_ages())
 
 
@@ -98,10 +99,10 @@ def test_a_notion_of_the_positive_label_is_refused_where_there_is_none() -> None
     with pytest.raises(BadInput) as refused:
         check_notion("equal_opportunity", info, 9)
     assert refused.value.field == "notion"
-    assert str(refused.value) == (
-        "notion 'equal_opportunity': equal opportunity is about the positive label, and of 9 labels none is positive; "
-        "choose from demographic_parity, equalized_odds, accuracy_parity."
-    )
+    said, _, offered = str(refused.value).partition("; choose from ")
+    assert "of 9 labels none is positive" in said and "accuracy_parity" in offered.strip(".").split(", ")
+    for name in offered.strip(".").split(", "):
+        check_notion(name, info, 9)
 
 
 def test_a_network_that_does_not_fit_the_rows_is_refused() -> None:
