@@ -13,6 +13,8 @@ from hypothesis import settings
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.cli.commands import Call, make_call
+from tests.guard import start_guard
+from tests.patience import PATIENCE
 
 pytest_plugins = ["tests.stores"]
 _NUMBERS = count()
@@ -45,7 +47,7 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def browser(chromium: str) -> Iterator[Browser]:
     """Start Chromium for all tests; there can be but one Playwright in a process."""
-    expect.set_options(timeout=20_000)
+    expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield started
@@ -70,6 +72,11 @@ def own_store(stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Return a function that runs one command in this process."""
     return make_call(monkeypatch, capsys)
+
+
+def pytest_configure() -> None:
+    """Watch over this process, before it starts others."""
+    start_guard()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -191,7 +191,7 @@ def test_a_database_that_is_killed_and_started_again_ends_nothing(
                 crowd.run(None, [chunk for _, chunk in runs], look)
             assert killed and {row.status for row in store.rows()} == {"finished"}, said
     finally:
-        server.kill()
+        server.close()
 
 
 @pytest.mark.long
