@@ -58,7 +58,13 @@ def test_without_noise_the_interval_is_wilsons() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "noise", "groups"), [(11_306, 2.7, 2), (11_306, 37.0, 2), (2_000, 10.0, 2), (4_000, 8.0, 3)]
+    ("n", "noise", "groups"),
+    [
+        (11_306, 37.0, 2),
+        (4_000, 8.0, 3),
+        pytest.param(11_306, 2.7, 2, marks=pytest.mark.long),
+        pytest.param(2_000, 10.0, 2, marks=pytest.mark.long),
+    ],
 )
 def test_intervals_cover_noise_and_sampling(n: int, noise: float, groups: int) -> None:
     """600 test sets drawn from a known population, each with fresh noise."""

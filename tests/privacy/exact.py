@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.stats import norm
 
 Mixture = tuple[tuple[float, float], ...]  # (weight, mean) of unit-variance normals, in units of the noise
@@ -15,15 +14,11 @@ def sampled_pair(noise: float, rate: float, *, present: float, replaced: float |
     return ((1 - rate, 0.0), (rate, present / noise)), without
 
 
-def epsilon_of(pair: tuple[Mixture, Mixture], delta: float, *, releases: int = 1) -> float:
-    """Return the epsilon >= 0 at which the larger of both directions' divergences is `delta`, for 1 or 2 releases."""
+def delta_of(pair: tuple[Mixture, Mixture], epsilon: float, *, releases: int = 1) -> float:
+    """Return the larger of both directions' divergences at `epsilon`, for 1 or 2 releases."""
     first, second = _masses(pair, releases)
-
-    def excess(epsilon: float) -> float:
-        sides = ((first, second), (second, first))
-        return max(float(np.maximum(one - np.exp(epsilon) * other, 0.0).sum()) for one, other in sides) - delta
-
-    return float(brentq(excess, 0.0, 60.0, xtol=1e-5)) if excess(0.0) > 0 else 0.0
+    sides = ((first, second), (second, first))
+    return max(float(np.maximum(one - np.exp(epsilon) * other, 0.0).sum()) for one, other in sides)
 
 
 def _masses(pair: tuple[Mixture, Mixture], releases: int) -> list[np.ndarray]:

@@ -12,7 +12,15 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from opacus.accountants.analysis import rdp as opacus_rdp
 
 from fairpriv_core.errors import BadInput, Unsupported
-from fairpriv_core.privacy.accountants import COARSE, FINE, accountants, coarse_epsilon, epsilon, rdp_epsilon
+from fairpriv_core.privacy.accountants import (
+    COARSE,
+    FINE,
+    accountants,
+    coarse_epsilon,
+    epsilon,
+    rdp_epsilon,
+    worst_cases,
+)
 from fairpriv_core.privacy.event import (
     Approximate,
     Event,
@@ -27,7 +35,7 @@ from fairpriv_core.privacy.event import (
 )
 from fairpriv_core.privacy.gaussian import gaussian_epsilon
 from fairpriv_core.privacy.pld import choose_cell, distribution, repeat
-from tests.privacy.exact import epsilon_of, sampled_pair
+from tests.privacy.exact import delta_of, sampled_pair
 from tests.privacy.recompute import epsilon_from_json
 
 DELTA = 1e-5
@@ -108,9 +116,9 @@ def test_direct_integration(relation: Relation, noise: float, rate: float, relea
     """One and two releases of a sampled Gaussian by numerical integration of the pair's densities."""
     pair = sampled_pair(noise, rate, present=1.0, replaced=-1.0 if relation == "replace" else None)
     delta = 1e-5 if releases == 1 else 1e-3
-    exact = epsilon_of(pair, delta, releases=releases)
     accounted = epsilon((SampledGaussian(noise, rate, releases, relation),), delta)
-    assert exact - 3e-4 <= accounted <= exact + 2e-3
+    assert delta_of(pair, accounted + 3e-4, releases=releases) <= delta
+    assert delta_of(pair, accounted - 2e-3, releases=releases) >= delta
 
 
 @pytest.mark.parametrize(
@@ -119,10 +127,10 @@ def test_direct_integration(relation: Relation, noise: float, rate: float, relea
 def test_every_pair_in_the_ball_is_covered(present: float, replaced: float | None) -> None:
     """The antipodal pair bounds each other pair of contributions within the radius."""
     accounted = epsilon((SampledGaussian(0.7, 0.2, 2, "replace"),), 1e-3)
-    exact = epsilon_of(sampled_pair(0.7, 0.2, present=present, replaced=replaced), 1e-3, releases=2)
-    assert exact <= accounted + 3e-4
+    pair = sampled_pair(0.7, 0.2, present=present, replaced=replaced)
+    assert delta_of(pair, accounted + 3e-4, releases=2) <= 1e-3
     if (present, replaced) == (1, -1):
-        assert accounted == pytest.approx(exact, abs=2e-3)
+        assert delta_of(pair, accounted - 2e-3, releases=2) >= 1e-3
 
 
 @pytest.mark.parametrize("relation", ["replace", "add_remove"])
@@ -133,15 +141,15 @@ def test_optimistic_and_pessimistic_bounds_enclose_it(relation: Relation) -> Non
         loss = pld.from_gaussian_mechanism(
             0.8,
             sampling_prob=0.05,
-            value_discretization_interval=2e-4,
+            value_discretization_interval=5e-4,
             pessimistic_estimate=pessimistic,
             use_connect_dots=False,
             neighboring_relation=named.REPLACE_ONE if relation == "replace" else named.ADD_OR_REMOVE_ONE,
         )
-        sides.append(loss.self_compose(40).get_epsilon_for_delta(DELTA))
-    accounted = epsilon((SampledGaussian(0.8, 0.05, 40, relation),), DELTA)
+        sides.append(loss.self_compose(10).get_epsilon_for_delta(DELTA))
+    accounted = epsilon((SampledGaussian(0.8, 0.05, 10, relation),), DELTA)
     assert sides[0] < accounted < sides[1]
-    assert sides[1] - sides[0] < 0.02
+    assert sides[1] - sides[0] < 0.006
 
 
 def test_laplace_and_randomised_response() -> None:
@@ -171,9 +179,12 @@ def test_a_release_without_noise_is_infinite() -> None:
 @pytest.mark.parametrize("noise", [1e13, 1e160, 1e300])
 @pytest.mark.parametrize("kind", [Gaussian, partial(SampledGaussian, sampling_rate=0.01), Laplace])
 def test_noise_whose_square_overflows_costs_next_to_nothing(kind: Callable[..., Event], noise: float) -> None:
+    """Every accountant is given what has a square: the same composition with the most noise that is counted."""
     events = (kind(noise, count=10), Gaussian(noise))
+    assert worst_cases(events) == worst_cases((kind(1e12, count=10), Gaussian(1e12)))
     assert epsilon(events, DELTA) == 0.0
-    assert rdp_epsilon(events, DELTA) == pytest.approx(rdp_epsilon((Gaussian(1e12),), DELTA))
+    if kind in (Gaussian, Laplace):  # the series of a sampled one takes seconds at so much noise
+        assert rdp_epsilon(events, DELTA) == pytest.approx(rdp_epsilon((Gaussian(1e12),), DELTA))
 
 
 def test_what_is_only_approximate_takes_its_share_of_delta() -> None:
