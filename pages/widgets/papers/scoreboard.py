@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import streamlit as st
 
 from fairpriv_core.papers.catalog import papers
 from fairpriv_core.papers.preset import Paper
 from fairpriv_core.papers.results import Made, read_made
-from fairpriv_core.papers.scoreboard import ClaimRow, count_claims, list_claims, list_printed, say_main_claim
+from fairpriv_core.papers.scoreboard import ClaimRow, list_claims, list_printed, say_main_claim
 from fairpriv_core.papers.status import TITLES
 from pages.widgets.shared.state import choose, keep, mount_default, mount_index
 
@@ -38,7 +40,8 @@ def show_scoreboard() -> None:
 @st.cache_data(show_spinner=False)
 def _score(name: str) -> dict[str, str | int]:
     paper, made = papers()[name], find_made()
-    counts, printed = count_claims(paper.presets, made), list_printed(paper.presets, made)
+    counts = Counter(row.status for _, row in _find_claims(name))
+    printed = list_printed(paper.presets, made)
     agree = sum(one.status == "agrees" for one in printed)
     return {
         "paper": paper.name,
@@ -72,15 +75,23 @@ def show_statements() -> None:
     st.caption("Means over seeds ± half the 95 % interval. A statement agrees where the whole interval does.")
 
 
-@st.cache_data(show_spinner=False)
+@st.cache_resource(show_spinner=False)
+def _find_claims(paper: str) -> tuple[tuple[str, ClaimRow], ...]:
+    """Return what a paper says, each with the title of its figure or table; judged once, as that takes seconds."""
+    presets, made = papers()[paper].presets, find_made()
+    return tuple(
+        (preset.title, row)
+        for preset in presets
+        for row in list_claims(preset, made[preset.id].runs if preset.id in made else ())
+    )
+
+
 def _list_statements(paper: str) -> list[dict[str, str]]:
-    made = find_made()
     return [
-        _row(preset.title, each.name, row)
+        _row(title, each.name, row)
         for each in papers().values()
         if paper in (_ALL, each.id)
-        for preset in each.presets
-        for row in list_claims(preset, made[preset.id].runs if preset.id in made else ())
+        for title, row in _find_claims(each.id)
     ]
 
 
