@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from time import monotonic, sleep
 from typing import IO, Any
 
 from sqlalchemy import (
@@ -40,6 +41,7 @@ from fairpriv_core.store.tables import SCHEMA_VERSION, schema, store_info
 from fairpriv_core.store.upgrade import find_under_way, upgrade
 
 _BUSY_SECONDS = 30
+_AGAIN_SECONDS = 0.01
 _CONNECT_SECONDS = 10
 _ELSEWHERE = "set FAIRPRIV_STORE to another place"
 _SCRUB_SECONDS = 2
@@ -47,8 +49,6 @@ _LOCK_DIGITS = 16
 _MOST_NAMED = 5
 _UPGRADE = "FAIRPRIV_UPGRADE"
 _PRAGMAS = (
-    f"busy_timeout={_BUSY_SECONDS * 1000}",
-    "journal_mode=WAL",
     "synchronous=NORMAL",
     "foreign_keys=ON",
     "secure_delete=ON",  # a deleted checkpoint holds the key of a run's noise
@@ -156,7 +156,7 @@ class Database:
         self._follow_file()
         with self._translate():
             if self._watch is None or self._watch[0] != self._file:
-                self._watch = (self._file, sqlite3.connect(self.path, check_same_thread=False))
+                self._watch = (self._file, sqlite3.connect(self.path, _BUSY_SECONDS, check_same_thread=False))
             return self._file, self._watch[1].execute("PRAGMA data_version").fetchone()[0]
 
     def close(self) -> None:
@@ -195,7 +195,8 @@ class Database:
                 options = {} if self.writable else {"postgresql_readonly": True}
                 return create_engine(self.url, pool_pre_ping=True, connect_args=limits, execution_options=options)
             url = self.url if self.writable else _read_only_url(self.path)
-            engine = create_engine(url, json_deserializer=_read_json)
+            limits = {"timeout": _BUSY_SECONDS}
+            engine = create_engine(url, json_deserializer=_read_json, connect_args=limits)
         except ModuleNotFoundError as error:
             raise StoreError(f"a PostgreSQL store needs the package '{error.name}'; pip install it.") from error
         event.listen(engine, "connect", _set_pragmas if self.writable else _set_no_pragmas)
@@ -206,7 +207,7 @@ class Database:
         """Create what is missing with private modes; return whether the file may be written."""
         try:
             if not path.parent.exists():
-                path.parent.mkdir(parents=True, mode=0o700)
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # another opening may have made it by now
             if not path.exists():
                 os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         except OSError as error:
@@ -306,7 +307,7 @@ def _check_file(path: Path) -> None:
     if path.stat().st_size == 0:
         return
     try:
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", _BUSY_SECONDS, uri=True)
         try:
             tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             known = "store_info" in tables
@@ -353,8 +354,25 @@ def _read_text(content: bytes) -> str:
 
 def _set_pragmas(connection: Any, _record: Any) -> None:
     connection.isolation_level, connection.text_factory = None, _read_text
+    _keep_log(connection)
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _keep_log(connection: sqlite3.Connection) -> None:
+    """Have a file write to a log (WAL), which readers never wait for.
+
+    While another first opening does the same, SQLite refuses at once, whatever the time-out.
+    """
+    until = monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() >= until:
+                raise
+        sleep(_AGAIN_SECONDS)
 
 
 def _set_no_pragmas(connection: Any, _record: Any) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
+from time import monotonic
 
 import pytest
 from sqlalchemy import select, text, update
@@ -241,15 +243,67 @@ def test_the_environment_names_the_store(tmp_path: Path, monkeypatch: pytest.Mon
     assert resolve(None).database == str(tmp_path / ".fairpriv" / "runs.db")
 
 
-def test_processes_may_make_a_store_at_the_same_time(place: str, configure: Configure) -> None:
+@pytest.mark.parametrize("rounds", [10, pytest.param(200, marks=pytest.mark.long)])
+def test_all_who_make_a_store_and_its_folder_at_the_same_moment_succeed(rounds: int, tmp_path: Path) -> None:
+    together = Barrier(6)
+
+    def make(place: Path) -> int:
+        together.wait()
+        with open_store(str(place)) as store:
+            return len(store.rows())
+
+    with ThreadPoolExecutor(6) as pool:
+        for each in range(rounds):
+            assert list(pool.map(make, [tmp_path / str(each) / "runs.db"] * 6)) == [0] * 6
+
+
+def test_those_who_make_a_postgresql_store_wait_for_each_other(postgres_place: str, configure: Configure) -> None:
+    together = Barrier(6)
+
     def make(seed: int) -> str:
-        with open_store(place) as store:
+        together.wait()
+        with open_store(postgres_place) as store:
             return store.submit(configure(seed=seed)).key
 
     with ThreadPoolExecutor(6) as pool:
-        keys = set(pool.map(make, range(12)))
-    with open_store(place) as store:
+        keys = set(pool.map(make, range(6)))
+    with open_store(postgres_place) as store:
         assert {row.key for row in store.rows()} == keys
+
+
+@pytest.fixture
+def half_made(tmp_path: Path) -> Iterator[tuple[Path, sqlite3.Connection]]:
+    """Return a store whose first opening is under way elsewhere, and the connection by which it is."""
+    place = tmp_path / "runs.db"
+    with closing(sqlite3.connect(place, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield place, other
+
+
+def test_a_first_opening_waits_for_another_one(
+    half_made: tuple[Path, sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, other = half_made
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            other.execute("ROLLBACK")
+
+    monkeypatch.setattr("fairpriv_core.store.database.sleep", wait)
+    with open_store(str(place)) as store:
+        assert store.rows() == [] and len(waited) == 3
+
+
+def test_a_store_that_stays_busy_is_waited_for_as_long_as_is_said(
+    half_made: tuple[Path, sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairpriv_core.store.database._BUSY_SECONDS", 0.3)
+    begun = monotonic()
+    with pytest.raises(StoreError, match=r"has been busy for 0.3 seconds; try again"):
+        open_store(str(half_made[0]))
+    assert monotonic() - begun >= 0.3
 
 
 def test_a_store_is_told_from_another_by_whatever_address(postgres: str, postgres_place: str, tmp_path: Path) -> None:
