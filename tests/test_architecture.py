@@ -56,7 +56,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "pptx": ("fairpriv_core/report/slides.py",),
     "pooch": ("fairpriv_core/data/*",),
     "psycopg": ("fairpriv_core/store/*",),
-    "pyarrow": ("fairpriv_core/data/*", "benchmarks/files.py"),
+    "pyarrow": ("fairpriv_core/data/*", "benchmarks/files.py", "examples/make_adult.py"),
     "python_calamine": ("fairpriv_core/data/*",),
     "randomgen": ("fairpriv_core/privacy/*",),
     "sklearn": (

@@ -6,6 +6,7 @@ Other packages offer theirs (docs/plugins.md).
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from fairpriv_core import plugins
 from fairpriv_core.data.codebooks import (
@@ -23,7 +24,7 @@ from fairpriv_core.data.codebooks import (
 )
 from fairpriv_core.data.declaration import check_problem
 from fairpriv_core.data.image_benchmarks import MNIST_UNBALANCED, UTKFACE, UTKFACE_128
-from fairpriv_core.data.problem import Categorical, Grouping, Keep, Label, Layout, Numeric, Problem, Source
+from fairpriv_core.data.problem import Categorical, Grouping, Keep, Label, Layout, Numeric, Problem, Shipped, Source
 from fairpriv_core.data.synthetic import CONTRACTS, REGIONS, SHIFTS, generate
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
@@ -83,6 +84,10 @@ _ADULT = Problem(
     ),
     same=(("education", "education-num"),),
     drop_missing=True,
+    shipped=Shipped(  # made by examples/make_adult.py
+        Path(__file__).with_name("adult.parquet"),
+        "ede8266bb921f7c743d7d0b959e6151515b187d115c19f6385fecabc1cda6ca1",
+    ),
 )
 
 _BANK = Problem(

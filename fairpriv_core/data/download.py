@@ -1,4 +1,6 @@
-"""Where a published file is: FAIRPRIV_DATA, else the user's cache, else its public address. Always verified.
+"""Where a benchmark's files are: in the package, FAIRPRIV_DATA, the user's cache or at their public addresses.
+
+They are always verified.
 
 What its owners ask of its users is confirmed here too, once a machine.
 """
@@ -11,13 +13,33 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
-from fairpriv_core.data.problem import Problem, Source
+from fairpriv_core.data.problem import Problem, Shipped, Source
 from fairpriv_core.errors import BadInput, DataUnavailable
 
 FOLDER_VARIABLE = "FAIRPRIV_DATA"
 _SECONDS = 30
 _SETTLED_NS = 2 * 10**9  # after a change: within one tick of a clock two contents may have the same times
 VARIABLE = "FAIRPRIV_CONFIRMED"
+
+
+def find_files(problem: Problem) -> list[tuple[Source, Path]]:
+    """Return the files of one edition, each with its path: where one file ships in their place, that one's.
+
+    Raises DataUnavailable as `find_edition`, and where the file that ships is damaged.
+    """
+    if problem.shipped is None:
+        return find_edition(problem.editions)
+    path = _check_shipped(problem.title, problem.shipped)
+    return [(source, path) for source in problem.editions[0]]
+
+
+def _check_shipped(title: str, shipped: Shipped) -> Path:
+    if not shipped.path.is_file() or hash_file(shipped.path) != shipped.sha256:
+        raise DataUnavailable(
+            f"{title} comes with the package, and its file {shipped.path} is damaged; install fairpriv again.",
+            field="dataset",
+        )
+    return shipped.path
 
 
 def find_edition(editions: tuple[tuple[Source, ...], ...]) -> list[tuple[Source, Path]]:

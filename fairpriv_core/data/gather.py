@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from python_calamine import CalamineWorkbook
 
 from fairpriv_core.checks import known_names
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.data.download import check_terms, find_edition
+from fairpriv_core.data.download import check_terms, find_files
 from fairpriv_core.data.encodings import encode_as
 from fairpriv_core.data.forms import Form, read_names
 from fairpriv_core.data.images import Pictures
@@ -41,10 +41,11 @@ def read_benchmark(problem: Problem) -> RawTable:
     if problem.generate is not None:
         table = problem.generate()
         return RawTable(problem.name, table, declare_problem(problem), _seal_table(table), problem.caveats)
-    files = find_edition(problem.editions)
+    files = find_files(problem)
     wanted = {**problem.columns, **{column.name: column for column in problem.extra}}
     cuts = {label.column.name: label.above for label in problem.labels if label.above is not None}
-    tables = [_read_source(source, path, wanted, cuts) for source, path in files]
+    read = _read_file if problem.shipped is None else _read_part
+    tables = [_declare(read(source, path, wanted), wanted, cuts) for source, path in files]
     whole = join_tables(tables)
     selected = _filter_rows(problem, whole)
     rows = take_rows({name: whole[name] for name in problem.columns}, selected)
@@ -87,19 +88,28 @@ def _note_filter(declared: Declared, *, published: int, left: int) -> Declared:
     return replace(declared, assumed=(*declared.assumed, note))
 
 
-def _read_source(
-    source: Source, path: Path, wanted: dict[str, Numeric | Categorical], cuts: dict[str, float]
+def _declare(
+    table: Mapping[str, Column], wanted: Mapping[str, Numeric | Categorical], cuts: Mapping[str, float]
 ) -> dict[str, Column]:
+    return {name: _apply(column, table[name], cuts.get(name)) for name, column in wanted.items()}
+
+
+def _read_part(source: Source, path: Path, wanted: Collection[str]) -> dict[str, Column]:
+    """Return the rows of a published file from the file that ships in its place."""
+    table = read_table(path).table
+    return take_rows({name: table[name] for name in wanted}, match_values(table["part"], [source.part or ""], {}) == 0)
+
+
+def _read_file(source: Source, path: Path, wanted: Collection[str]) -> dict[str, Column]:
+    """Return the columns of a published file, the wanted ones by the names of the code book."""
     rename = dict(source.layout.rename)
-    table = _read_file(path, source.layout, wanted, rename)
-    named = {rename.get(name, name): column for name, column in table.items()}
-    return {name: _apply(column, named[name], cuts.get(name)) for name, column in wanted.items()}
-
-
-def _read_file(path: Path, layout: Layout, wanted: Collection[str], rename: dict[str, str]) -> dict[str, Column]:
-    if layout.kind == "workbook":
-        return _read_sheet(path, layout)
-    return read_table(path).table if layout.kind == "parquet" else _read_text(path, layout, wanted, rename)
+    if source.layout.kind == "workbook":
+        table = _read_sheet(path, source.layout)
+    elif source.layout.kind == "parquet":
+        table = read_table(path).table
+    else:
+        table = _read_text(path, source.layout, wanted, rename)
+    return {rename.get(name, name): column for name, column in table.items()}
 
 
 def _read_text(path: Path, layout: Layout, wanted: Collection[str], rename: dict[str, str]) -> dict[str, Column]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal
 
 from fairpriv_core import checks
@@ -188,6 +189,17 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Shipped:
+    """One Parquet file of a package with the rows of a benchmark's first edition, each cell as it is published.
+
+    Its column `part` says which of the edition's files a row is from, by their `part`.
+    """
+
+    path: Path
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Keep:
     """A published row filter: keep rows whose number lies in [low, high], and whose value is none of `without`."""
 
@@ -201,7 +213,8 @@ class Keep:
 class Problem:
     """A benchmark as data. Groups, ranges and categories are declared, so nothing private decides the encoding.
 
-    `editions` are alternatives, the first found is read; each is the files that make up the data. `labels` starts with
+    `editions` are alternatives, the first found is read; each is the files that make up the data. With `shipped` that
+    file is always read in their place, and the data go by the checksums of the first edition. `labels` starts with
     the usual one. `same` lists columns that say the same thing: where one is sensitive, none of them is a feature.
     `keep` filters rows before anything else; `drop_missing` then drops rows with a missing value. `extra` are columns
     read for the filter alone, and for `unit`: one of them, which says whose each row is where people have several.
@@ -243,6 +256,7 @@ class Problem:
     people: str = ""
     coded: tuple[str, ...] = ()
     spoken: tuple[tuple[str, str], ...] = ()
+    shipped: Shipped | None = None
 
     @property
     def one_split(self) -> bool:

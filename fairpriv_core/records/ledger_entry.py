@@ -174,8 +174,9 @@ def _list_files(problem: Problem) -> list[str]:
 
 
 def _list_ids(problem: Problem) -> list[str]:
-    """Return what copies of a benchmark's files are called."""
-    return [source.sha256[:_DIGITS] for edition in problem.editions for source in edition]
+    """Return what copies of a benchmark's files are called, with the one that ships with the package."""
+    files = [source.sha256 for edition in problem.editions for source in edition]
+    return [sha256[:_DIGITS] for sha256 in (*files, *((problem.shipped.sha256,) if problem.shipped else ()))]
 
 
 def _list_clear(

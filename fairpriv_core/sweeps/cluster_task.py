@@ -20,7 +20,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from fairpriv_core.data.catalog import problems
-from fairpriv_core.data.download import find_edition
+from fairpriv_core.data.download import find_files
 from fairpriv_core.errors import BadInput, FairprivError, StoreError
 from fairpriv_core.records.record import library_versions
 from fairpriv_core.runs.children import use_one_thread
@@ -164,7 +164,7 @@ def _find_missing_data(terms: Terms) -> str | None:
             return f"{what} {file}; a file of one's own must lie at the same path on every worker."
         if dataset is not None and problems()[dataset].editions:
             try:
-                find_edition(problems()[dataset].editions)
+                find_files(problems()[dataset])
             except FairprivError as error:
                 return f"cannot have {dataset}: {error}"
     return None

@@ -56,7 +56,7 @@ def test_data_that_cannot_be_had_are_unavailable(tmp_path: Path, monkeypatch: py
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     reader = Reader()
     with pytest.raises(DataUnavailable):
-        reader.outline(DataSpec(dataset="adult", sensitive="sex"))
+        reader.outline(DataSpec(dataset="bank", sensitive="age"))
     reader.close()
 
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -18,7 +18,7 @@ import pytest
 from fairpriv_core.data import download
 from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import load_dataset
-from fairpriv_core.data.download import find_edition, find_local, hash_file
+from fairpriv_core.data.download import find_edition, find_files, find_local, hash_file
 from fairpriv_core.data.problem import DataSpec, Layout, Source
 from fairpriv_core.errors import DataUnavailable
 
@@ -94,11 +94,24 @@ def test_without_file_and_network_the_sentence_says_what_to_do(cache: Path) -> N
 
 
 def test_a_benchmark_is_never_substituted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "adult").mkdir()
-    (tmp_path / "adult" / "adult.data").write_text("39, State-gov\n")
+    (tmp_path / "bank").mkdir()
+    (tmp_path / "bank" / "bank-full.csv").write_text("39;admin.\n")
     monkeypatch.setenv("FAIRPRIV_DATA", str(tmp_path))
-    with pytest.raises(DataUnavailable, match=r"adult\.data is not the published file \(SHA-256"):
-        load_dataset(DataSpec(dataset="adult", sensitive="sex"))
+    with pytest.raises(DataUnavailable, match=r"bank-full\.csv is not the published file \(SHA-256"):
+        load_dataset(DataSpec(dataset="bank", sensitive="age"))
+
+
+@pytest.mark.parametrize("change", [lambda path: path.write_bytes(path.read_bytes()[:-1] + b"?"), Path.unlink])
+def test_a_damaged_file_of_the_package_is_told_in_a_sentence(change: Callable[[Path], None], tmp_path: Path) -> None:
+    adult = problems()["adult"]
+    assert adult.shipped is not None
+    copy = tmp_path / "adult.parquet"
+    copy.write_bytes(adult.shipped.path.read_bytes())
+    moved = replace(adult, shipped=replace(adult.shipped, path=copy))
+    assert {place for _, place in find_files(moved)} == {copy}
+    change(copy)
+    with pytest.raises(DataUnavailable, match=r"adult\.parquet is damaged; install fairpriv again\.$"):
+        find_files(moved)
 
 
 def test_a_local_copy_is_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

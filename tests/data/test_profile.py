@@ -48,7 +48,7 @@ def test_an_outline_is_the_data_without_their_features() -> None:
     assert [part.n for part in split_dataset(outline, seed=1)] == [part.n for part in split_dataset(dataset, seed=1)]
 
 
-def test_features_that_give_sex_away_on_adult(real_data: Path) -> None:
+def test_features_that_give_sex_away_on_adult() -> None:
     found = dict(outline_data(DataSpec(dataset="adult", sensitive="sex")).revealing)
     assert next(iter(found)) == "relationship" and found["relationship"] > 0.85
     assert len(found) == 12 and all(0.5 <= area <= 1 for area in found.values())

@@ -21,6 +21,7 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, create_engin
 from fairpriv_core.cli.ledger import answer_cap, answer_ledger
 from fairpriv_core.cli.main import cli
 from fairpriv_core.cli.request import read_request
+from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.dataset import load_dataset
 from fairpriv_core.data.problem import Grouping, Numeric
 from fairpriv_core.data.read import digest_content
@@ -228,12 +229,21 @@ def test_a_config_of_an_earlier_version_is_checked_and_read(local: RunStore, tmp
         read_request({"config": str(config)})[0]
 
 
-def test_a_copy_of_a_published_file_is_known_by_its_public_checksum(local: RunStore, real_data: Path) -> None:
-    copy = real_data / "adult" / "adult.data"
+def check_copy(local: RunStore, copy: Path) -> None:
     file_id = local.files.identify(copy)
     assert file_id == hashlib.sha256(copy.read_bytes()).hexdigest()[:16]
     page = identify_data({"dataset": "adult", "file": None}, None)
-    assert identify_data({"dataset": None, "file": str(copy)}, file_id) == page
+    assert identify_data({"dataset": None, "file": str(copy)}, file_id) == page == "cb67f8420eaf9a6b"
+
+
+def test_a_copy_of_a_published_file_is_known_by_its_public_checksum(local: RunStore, real_data: Path) -> None:
+    check_copy(local, real_data / "adult" / "adult.data")
+
+
+def test_a_copy_of_the_file_that_ships_is_known_as_the_published_ones(local: RunStore) -> None:
+    shipped = problems()["adult"].shipped
+    assert shipped is not None
+    check_copy(local, shipped.path)
 
 
 @pytest.fixture

@@ -401,7 +401,7 @@ def test_a_worker_says_what_it_lacks(
             r"has another run store \(postgresql.*/postgres\); set FAIRPRIV_STORE there to the URL of",
         ),
         ({"data": ((None, str(own), "0" * 64),)}, f"cannot read {own}; a file of one's own must lie at the same path"),
-        ({"data": (("adult", None, None),)}, "cannot have adult: "),
+        ({"data": (("bank", None, None),)}, "cannot have bank: "),
     ):
         with monkeypatch.context() as patch:
             patch.setenv("FAIRPRIV_DATA", str(tmp_path))
