@@ -21,28 +21,58 @@ from fairpriv_core.report.figure import write_table
 from fairpriv_core.report.forms import list_tables, open_report
 from fairpriv_core.report.report_data import gather_report
 from fairpriv_core.runs.worker import work_on
-from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
+from tests.trained import SYNTHETIC, train_once
 
 ROOT = Path(__file__).parents[2]
 
-TRAIN = ("--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity", "--set", "epochs=2")
+Made = dict[str, Any]
+FORMULA = '=HYPERLINK("http://b.example","x")'
+
+
+def write_own(path: Path) -> Path:
+    path.parent.mkdir()
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        rows = [(index % 9, ("-m", "@f")[index % 2], (FORMULA, "-1.5")[index * 7 % 5 > 2]) for index in range(600)]
+        csv.writer(stream).writerows([("hours", "sex", "paid"), *rows])
+    return path
+
+
+def name_own(path: Path) -> tuple[str, ...]:
+    named = ("--csv", str(path), "--label", "paid", "--positive", FORMULA, "--sensitive", "sex")
+    return (*named, "--notion", "demographic_parity")
 
 
 def call(*arguments: str) -> None:
     cli.main(arguments, standalone_mode=False)
 
 
-def train(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """Train a run and return its record."""
-    capsys.readouterr()
-    call("train", *arguments, "--json")
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Return a store's place, and records of its runs: one replayed, two plain, one evaluated, one on `file`.
+
+    That is a file of a person's own in a folder whose name nobody else should see; it holds texts and formulas.
+    """
+    folder = tmp_path_factory.mktemp("exports")
+    place, file = folder / "runs.db", write_own(folder / "jane doe" / "people.csv")
+    plain = (*SYNTHETIC, "--method", "none")
+    return {
+        "place": str(place),
+        "file": file,
+        "replayed": train_once(place, *SYNTHETIC, "--method", "pf_ld", "--epsilon", "2", "--replay-noise", "7"),
+        "plain": train_once(place, *plain),
+        "other": train_once(place, *plain, "--seed", "1"),
+        "private": train_once(place, *SYNTHETIC, "--method", "pf_ld", "--epsilon", "1", "--private-evaluation"),
+        "own": train_once(place, *name_own(file), "--method", "none", "--set", "epochs=2"),
+    }
 
 
-def train_replayed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    return train(capsys, *TRAIN, "--method", "pf_ld", "--epsilon", "2", "--replay-noise", "7")
+@pytest.fixture
+def runs(made: Made, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Return runs of the default store, which no test changes."""
+    monkeypatch.setenv("FAIRPRIV_STORE", made["place"])
+    return made
 
 
 def export(tmp_path: Path, *arguments: str) -> bytes:
@@ -52,22 +82,19 @@ def export(tmp_path: Path, *arguments: str) -> bytes:
     return out.read_bytes()
 
 
-def test_the_exported_config_repeats_the_run(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = train_replayed(capsys)
-    config = tmp_path / "run.toml"
+def test_the_exported_config_repeats_a_replayed_run(runs: Made, tmp_path: Path) -> None:
+    first, config = runs["replayed"], tmp_path / "run.toml"
     config.write_bytes(export(tmp_path, first["key"], "--format", "toml"))
-    monkeypatch.setenv("FAIRPRIV_STORE", str(tmp_path / "other.db"))
-    again = train(capsys, "--config", str(config))
-    assert again["key"] == first["key"] and again["steps"] == first["steps"]
-    assert again["metrics"] == first["metrics"] and again["calibrated"] == first["calibrated"]
+    again = train_once(tmp_path / "other.db", "--config", str(config))
+    for name in ("key", "steps", "metrics", "calibrated", "event", "epsilon_if_secret", "notes"):
+        assert again[name] == first[name], name
+    assert first["epsilon"] is None and first["epsilon_reason"] and first["epsilon_if_secret"] <= 2
 
 
 def test_the_notebook_trains_again_and_finds_the_same_numbers(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    runs: Made, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = train_replayed(capsys)
+    first = runs["replayed"]
     notebook = json.loads(export(tmp_path, first["key"], "--format", "ipynb"))
     folder = tmp_path / "notebook"
     folder.mkdir()
@@ -85,10 +112,9 @@ def test_the_notebook_trains_again_and_finds_the_same_numbers(
         exec("".join(notebook["cells"][-1]["source"]), names)
 
 
-def test_several_runs_are_one_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    keys = [train(capsys, *TRAIN, "--method", "none", "--seed", seed)["key"] for seed in ("0", "1")]
-    private = train(capsys, *TRAIN, "--method", "pf_ld", "--epsilon", "1", "--private-evaluation")
-    keys.append(private["key"])
+def test_several_runs_are_one_report(runs: Made, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    private = runs["private"]
+    keys = [runs[name]["key"] for name in ("plain", "other", "private")]
     page = export(tmp_path, *keys, "--format", "html").decode()
     assert "2 settings: Synthetic" in page and all(key in page for key in keys)
     table = export(tmp_path, *keys, "--format", "csv").decode().splitlines()
@@ -105,10 +131,10 @@ def test_several_runs_are_one_report(capsys: pytest.CaptureFixture[str], tmp_pat
     assert capsys.readouterr().out.startswith("# Model card of Run 1: No privacy, no fairness")
 
 
-def test_what_cannot_be_exported_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    key = train(capsys, *TRAIN, "--method", "none")["key"]
-    with pytest.raises(BadInput, match="json is one run's record"):
-        call("export", key, "--format", "json", "--audience", "policy")
+def test_what_cannot_be_exported_is_told(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch, pytest.raises(BadInput, match="json is one run's record"):
+        patch.setenv("FAIRPRIV_STORE", made["place"])
+        call("export", made["plain"]["key"], "--format", "json", "--audience", "policy")
     with pytest.raises(BadInput, match="no run"):
         call("export", "0" * 16, "--format", "html")
     raw = {"data": {"dataset": "synthetic", "sensitive": "group"}, "method": "none", "seed": 9}
@@ -118,38 +144,17 @@ def test_what_cannot_be_exported_is_told(capsys: pytest.CaptureFixture[str]) -> 
         call("export", waiting.key, "--format", "html")
 
 
-FORMULA = '=HYPERLINK("http://b.example","x")'
-
-
-@pytest.fixture
-def own_file(tmp_path: Path) -> Path:
-    """Return a file of a person's own in a folder whose name nobody else should see; it holds texts and formulas."""
-    path = tmp_path / "jane doe" / "people.csv"
-    path.parent.mkdir()
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        rows = [(index % 9, ("-m", "@f")[index % 2], (FORMULA, "-1.5")[index * 7 % 5 > 2]) for index in range(600)]
-        csv.writer(stream).writerows([("hours", "sex", "paid"), *rows])
-    return path
-
-
-def train_own(capsys: pytest.CaptureFixture[str], path: Path) -> dict[str, Any]:
-    named = ("--csv", str(path), "--label", "paid", "--positive", FORMULA, "--sensitive", "sex")
-    return train(capsys, *named, "--notion", "demographic_parity", "--method", "none", "--set", "epochs=2")
-
-
 def read_cells(text: str) -> list[str]:
     return [cell for row in csv.reader(io.StringIO(text)) for cell in row]
 
 
-def test_no_export_holds_a_path_or_a_formula(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, own_file: Path
-) -> None:
-    record = train_own(capsys, own_file)
+def test_no_export_holds_a_path_or_a_formula(runs: Made, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    record = runs["own"]
     assert "jane" not in json.dumps(record) and record["config"]["data"]["file"] == "people.csv"
     capsys.readouterr()
     call("runs", "--json")
     assert "jane" not in (listed := capsys.readouterr().out) and '"file": "people.csv"' in listed
-    call("predict", record["key"], "--csv", str(own_file), "--out", str(tmp_path / "predicted.csv"))
+    call("predict", record["key"], "--csv", str(runs["file"]), "--out", str(tmp_path / "predicted.csv"))
     predicted = (tmp_path / "predicted.csv").read_text("utf-8")
     assert {row["prediction"] for row in csv.DictReader(io.StringIO(predicted))} <= {f"'{FORMULA}", "-1.5"}
     made = [
@@ -177,14 +182,13 @@ def is_number(text: str) -> bool:
         return False
 
 
-def test_a_stored_error_names_a_file_without_its_folder(capsys: pytest.CaptureFixture[str], own_file: Path) -> None:
-    record = train_own(capsys, own_file)
-    with open_store() as store:
-        config = build_config({**record["config"], "seed": 5, "data": {**record["config"]["data"], "file": own_file}})
-        row = store.submit(config)
-        own_file.write_text("hours,sex,paid\n", "utf-8")
-        work_on(WorkStore(store.database), WorkStore(store.database).claim(row.key))
-        ended = store.row(row.key)
+def test_a_stored_error_names_a_file_without_its_folder(local: RunStore, made: Made, tmp_path: Path) -> None:
+    file, asked = write_own(tmp_path / "jane" / "people.csv"), made["own"]["config"]
+    key = local.submit(build_config({**asked, "data": {**asked["data"], "file": str(file)}})).key
+    file.write_text("hours,sex,paid\n", "utf-8")
+    work = WorkStore(local.database)
+    work_on(work, work.claim(key))
+    ended = local.row(key)
     assert ended.status == "failed" and ended.error is not None
     assert "people.csv" in ended.error and "jane" not in ended.error and "/" not in ended.error
 
@@ -195,10 +199,8 @@ def test_tables_leave_in_one_way() -> None:
     assert sorted(writing) == ["forms.py", "text.py"]  # the first spells a workbook on its way in
 
 
-def test_a_run_is_taken_away_as_a_presentation(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    key = train(capsys, *TRAIN, "--method", "none")["key"]
+def test_a_run_is_taken_away_as_a_presentation(runs: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = runs["plain"]["key"]
     page = export(tmp_path, key, "--format", "story").decode()
     assert page.count('<section class="step"') == 5 and "Synthetic is a public data set" in page
     monkeypatch.setattr(forms, "can_write_slides", lambda: False)

@@ -17,20 +17,40 @@ from fairpriv_core.data.catalog import problems
 from fairpriv_core.data.croissant import describe_problem
 from fairpriv_core.report import tracking
 from tests.cli.commands import Call
+from tests.trained import SYNTHETIC, train_once
 
-TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity", "--json")
-SHORT = ("--set", "epochs=2")
-PRIVATE = (*TRAIN, *SHORT, "--method", "pf_ld", "--epsilon", "2")
+Made = dict[str, Any]
+RAW_ROWS = "gaps of your own rows are raw, and accuracy too unless epsilon takes features and labels as public"
 
 
-def make_own(folder: Path) -> tuple[str, ...]:
-    """Return the options for a file of a person's own."""
-    path = folder / "jane doe" / "people.csv"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Return a store's place, and records of its runs: on made-up rows, and three on a file of a person's own.
+
+    Of these `plain` is not private, `raw` has no private evaluation, and `paid` has one.
+    """
+    folder = tmp_path_factory.mktemp("handed on")
+    place, path = folder / "runs.db", folder / "jane doe" / "people.csv"
     path.parent.mkdir()
     rows = [f"{index % 9},{'mf'[index % 2]},{'ny'[(index % 9 + 3 * (index % 2)) > 5]}" for index in range(900)]
     path.write_text("\n".join(["hours,sex,paid", *rows]))
-    own = ("train", "--csv", str(path), "--label", "paid", "--positive", "y", "--sensitive", "sex", "--json")
-    return (*own, "--notion", "demographic_parity", "--set", "epochs=20")
+    own = ("--csv", str(path), "--label", "paid", "--positive", "y", "--sensitive", "sex", "--set", "epochs=20")
+    own += ("--notion", "demographic_parity")
+    fair = ("--method", "pf_ld", "--epsilon", "2")
+    return {
+        "place": str(place),
+        "private": train_once(place, *SYNTHETIC, *fair),
+        "plain": train_once(place, *own, "--method", "none"),
+        "raw": train_once(place, *own, *fair, "--no-private-evaluation"),
+        "paid": train_once(place, *own, *fair, "--private-evaluation"),
+    }
+
+
+@pytest.fixture
+def runs(made: Made, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Return runs of the default store, which no test changes."""
+    monkeypatch.setenv("FAIRPRIV_STORE", made["place"])
+    return made
 
 
 def read_head(folder: Path) -> dict[str, Any]:
@@ -40,8 +60,8 @@ def read_head(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_an_onnx_file_predicts_and_says_what_it_promises(call: Call, tmp_path: Path) -> None:
-    record, out = call(*PRIVATE).json, tmp_path / "model.onnx"
+def test_an_onnx_file_predicts_and_says_what_it_promises(call: Call, runs: Made, tmp_path: Path) -> None:
+    record, out = runs["private"], tmp_path / "model.onnx"
     said = call("export", record["key"], "--format", "onnx", "--out", str(out))
     assert said.code == 0 and said.out == "" and "it takes encoded columns" in said.err
     session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
@@ -52,8 +72,8 @@ def test_an_onnx_file_predicts_and_says_what_it_promises(call: Call, tmp_path: P
     assert decision.shape == (3,)
 
 
-def test_a_hub_folder_has_a_card_with_metadata_and_the_model(call: Call, tmp_path: Path) -> None:
-    record, out = call(*PRIVATE).json, tmp_path / "hub"
+def test_a_hub_folder_has_a_card_with_metadata_and_the_model(call: Call, runs: Made, tmp_path: Path) -> None:
+    record, out = runs["private"], tmp_path / "hub"
     assert call("export", record["key"], "--format", "hf", "--out", str(out)).code == 0
     assert {path.name for path in out.iterdir()} == {"README.md", "config.toml", "model.json", "model.npz"}
     head = read_head(out)
@@ -67,11 +87,10 @@ def test_a_hub_folder_has_a_card_with_metadata_and_the_model(call: Call, tmp_pat
     assert again.code == 2 and "out must be a new folder, or an empty one" in again.err
 
 
-def test_what_is_handed_on_of_a_persons_file_is_public_or_paid_for_alone(call: Call, tmp_path: Path) -> None:
-    asked = make_own(tmp_path)
-    raw = call(*asked, "--method", "pf_ld", "--epsilon", "2", "--no-private-evaluation").json
-    paid = call(*asked, "--method", "pf_ld", "--epsilon", "2", "--private-evaluation").json
-    for number, (record, shown) in enumerate(((raw, {"accuracy"}), (paid, {"accuracy", "gap"}))):
+def test_what_is_handed_on_of_a_persons_file_is_public_or_paid_for_alone(
+    call: Call, runs: Made, tmp_path: Path
+) -> None:
+    for number, (record, shown) in enumerate(((runs["raw"], {"accuracy"}), (runs["paid"], {"accuracy", "gap"}))):
         out = tmp_path / f"hub{number}"
         assert call("export", record["key"], "--format", "hf", "--out", str(out)).code == 0
         head, text = read_head(out), (out / "README.md").read_text("utf-8")
@@ -82,34 +101,31 @@ def test_what_is_handed_on_of_a_persons_file_is_public_or_paid_for_alone(call: C
         assert str(record["metrics"]["demographic_parity_gap"]) not in text
     assert "with noise that ε covers" in text and "differential-privacy" in head["tags"]
     whole = tmp_path / "analyst"
-    assert call("export", raw["key"], "--format", "hf", "--audience", "analyst", "--out", str(whole)).code == 0
+    assert call("export", runs["raw"]["key"], "--format", "hf", "--audience", "analyst", "--out", str(whole)).code == 0
     metrics = read_head(whole)["model-index"][0]["results"][0]["metrics"]
     assert all("raw, for the analyst" in each["name"] for each in metrics) and len(metrics) == 2
 
 
 @pytest.mark.parametrize("form", ["hf", "onnx", "mlflow"])
 def test_a_model_of_a_persons_file_that_no_epsilon_covers_is_for_the_analyst(
-    call: Call, tmp_path: Path, form: str
+    call: Call, runs: Made, tmp_path: Path, form: str
 ) -> None:
-    key = call(*make_own(tmp_path), "--method", "none").json["key"]
+    key = runs["plain"]["key"]
     place = [] if form == "mlflow" else ["--out", str(tmp_path / form)]
     refused = call("export", key, "--format", form, "--audience", "policy", *place)
     assert refused.code == 2 and f"run {key} has no proved ε" in refused.err and "--audience analyst" in refused.err
     assert not (tmp_path / form).exists()
 
 
-def test_lists_say_that_numbers_of_a_persons_file_are_raw(call: Call, tmp_path: Path) -> None:
-    words = "gaps of your own rows are raw, and accuracy too unless epsilon takes features and labels as public"
-    call(*PRIVATE)
-    assert words not in call("runs").out
-    call(*make_own(tmp_path), "--method", "none")
-    assert words in call("runs").out
-    assert sorted(run["data_is_published"] for run in call("runs", "--json").json["runs"]) == [False, True]
-    data = f"[data]\nfile = {json.dumps(str(tmp_path / 'jane doe' / 'people.csv'))}\nlabel = 'paid'\npositive = 'y'\n"
-    sweep = tmp_path / "sweep.toml"
-    method = "sensitive = 'sex'\n[method]\nname = 'none'\nepochs = 2\n[axes]\nseed = [0, 1]\n"
-    sweep.write_text(f"notion = 'demographic_parity'\n{data}{method}")
-    assert words in call("sweep", str(sweep), "--workers", "1").out
+def test_lists_say_that_numbers_of_a_persons_file_are_raw(
+    call: Call, made: Made, own_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_once(own_store, *SYNTHETIC, "--method", "none")
+    assert RAW_ROWS not in call("runs").out
+    monkeypatch.setenv("FAIRPRIV_STORE", made["place"])
+    assert RAW_ROWS in call("runs").out
+    published = {run["key"]: run["data_is_published"] for run in call("runs", "--json").json["runs"]}
+    assert published == {made[name]["key"]: name == "private" for name in ("private", "plain", "raw", "paid")}
 
 
 class Tracker(ModuleType):
@@ -157,8 +173,8 @@ def tracker(monkeypatch: pytest.MonkeyPatch) -> Tracker:
     return made
 
 
-def test_an_mlflow_run_has_epsilon_gaps_assumptions_and_the_model(call: Call, tracker: Tracker) -> None:
-    record = call(*PRIVATE).json
+def test_an_mlflow_run_has_epsilon_gaps_assumptions_and_the_model(call: Call, runs: Made, tracker: Tracker) -> None:
+    record = runs["private"]
     said = call("export", record["key"], "--format", "mlflow")
     assert said.code == 0 and "logged as MLflow run r1 to here" in said.err
     kept = tracker.kept
@@ -173,8 +189,8 @@ def test_an_mlflow_run_has_epsilon_gaps_assumptions_and_the_model(call: Call, tr
     assert set(tracker.files) == {"README.md", "config.toml", "model.json", "model.npz"}
 
 
-def test_an_mlflow_run_of_a_persons_file_holds_no_raw_number(call: Call, tracker: Tracker, tmp_path: Path) -> None:
-    record = call(*make_own(tmp_path), "--method", "pf_ld", "--epsilon", "2", "--no-private-evaluation").json
+def test_an_mlflow_run_of_a_persons_file_holds_no_raw_number(call: Call, runs: Made, tracker: Tracker) -> None:
+    record = runs["raw"]
     call("export", record["key"], "--format", "mlflow")
     assert set(tracker.kept["metrics"]) == {"accuracy", "epsilon", "delta"}
     assert any("ε covers no fairness number" in each for each in tracker.kept["tags"].values())
@@ -184,35 +200,30 @@ def test_an_mlflow_run_of_a_persons_file_holds_no_raw_number(call: Call, tracker
     assert "jane" not in json.dumps(tracker.kept) + tracker.files["config.toml"].decode()
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--format", "hf"), "hf is written to a place: name it with --out."),
-        (("--format", "onnx"), "onnx is written to a place: name it with --out."),
-        (("--format", "mlflow", "--out", "x"), "mlflow takes no --out: MLFLOW_TRACKING_URI says where."),
-        (("--format", "mlflow"), "an MLflow run needs mlflow, which is not installed: pip install 'fairpriv[mlflow]'."),
-    ],
-)
-def test_what_is_missing_is_said_in_one_sentence(
-    call: Call, options: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_missing_is_said_in_one_sentence(call: Call, runs: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracking, "find_spec", lambda name: None)
-    said = call("export", call(*PRIVATE).json["key"], *options)
-    assert said.code == 2 and says in said.err and len(said.err.strip().splitlines()) == 1
+    for options, says in (
+        (("hf",), "hf is written to a place: name it with --out."),
+        (("onnx",), "onnx is written to a place: name it with --out."),
+        (("mlflow", "--out", "x"), "mlflow takes no --out: MLFLOW_TRACKING_URI says where."),
+        (("mlflow",), "an MLflow run needs mlflow, which is not installed: pip install 'fairpriv[mlflow]'."),
+    ):
+        said = call("export", runs["private"]["key"], "--format", *options)
+        assert said.code == 2 and says in said.err and len(said.err.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("name", list(problems()))
-def test_every_benchmark_has_a_croissant_description(name: str) -> None:
-    problem, found = problems()[name], describe_problem(problems()[name])
-    json.dumps(found, allow_nan=False)
-    fields = {each["name"] for each in found["recordSet"][0]["field"]}
-    assert fields == set(problem.columns) and set(found["rai:personalSensitiveInformation"]) <= fields
-    files = {each["@id"]: each for each in found["distribution"]}
-    assert len(files) == len(found["distribution"]) and all(len(each["sha256"]) == 64 for each in files.values())
-    inside = [each["containedIn"]["@id"] for each in files.values() if "containedIn" in each]
-    sources = [each["source"]["fileObject"]["@id"] for each in found["recordSet"][0]["field"] if "source" in each]
-    assert {*inside, *sources} <= set(files)
-    assert found["rai:dataBiases"] == list(problem.caveats) and found["license"] == problem.licence
+def test_every_benchmark_has_a_croissant_description() -> None:
+    for problem in problems().values():
+        found = describe_problem(problem)
+        json.dumps(found, allow_nan=False)
+        fields = {each["name"] for each in found["recordSet"][0]["field"]}
+        assert fields == set(problem.columns) and set(found["rai:personalSensitiveInformation"]) <= fields
+        files = {each["@id"]: each for each in found["distribution"]}
+        assert len(files) == len(found["distribution"]) and all(len(each["sha256"]) == 64 for each in files.values())
+        inside = [each["containedIn"]["@id"] for each in files.values() if "containedIn" in each]
+        sources = [each["source"]["fileObject"]["@id"] for each in found["recordSet"][0]["field"] if "source" in each]
+        assert {*inside, *sources} <= set(files)
+        assert found["rai:dataBiases"] == list(problem.caveats) and found["license"] == problem.licence
 
 
 def test_the_command_prints_or_writes_it_and_knows_no_file_of_a_persons_own(call: Call, tmp_path: Path) -> None:

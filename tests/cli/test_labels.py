@@ -5,27 +5,26 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
 
+from fairpriv_core.privacy.event import Gaussian
 from fairpriv_core.report.document import AUDIENCES
 from fairpriv_core.report.forms import forms_of, open_report
 from fairpriv_core.report.report_data import gather_report
-from fairpriv_core.store.runs import open_store
+from fairpriv_core.store.runs import RunStore, open_store
 from tests.cli.commands import Call
+from tests.launched import config, finish, measured
+from tests.trained import SYNTHETIC, train_once
 
-TRAIN = ("train", "--dataset", "synthetic", "--sensitive", "group", "--notion", "demographic_parity")
 SECRET = "Zq7secret"
 
 
-def train(call: Call, seed: int = 0) -> str:
-    """Train a short run and return its key."""
-    asked = ("--method", "pf_ld", "--epsilon", "1", "--set", "epochs=2", "--private-evaluation", "--json")
-    return str(call(*TRAIN, *asked, "--seed", str(seed)).json["key"])
-
-
-def test_runs_are_named_tagged_pinned_archived_and_deleted(call: Call) -> None:
-    first, second = train(call), train(call, seed=1)
+def test_runs_are_named_tagged_pinned_archived_and_deleted(call: Call, local: RunStore) -> None:
+    first, second = (
+        finish(local, config(seed=seed), (Gaussian(2.0),), metrics=measured((0.3, 0.4))) for seed in (0, 1)
+    )
     plain = call("runs")
     assert plain.out.splitlines()[0].split()[:3] == ["key", "status", "dataset"] and "name" not in plain.out
     said = call("runs", "label", first, "--name", "\x1b[31mred\u202e", "--tag", "a", "--tag", "b c", "--pin")
@@ -39,6 +38,8 @@ def test_runs_are_named_tagged_pinned_archived_and_deleted(call: Call) -> None:
     assert [row["key"] for row in hidden.json["runs"]] == [first] and "1 archived run left out" in hidden.err
     both = call("runs", "--json", "--archived").json["runs"]
     assert [(row["key"], row["note"], row["archived"]) for row in both][1] == (second, "for later", True)
+    long = call("runs", "label", first, "--name", "x" * 81)
+    assert long.code == 2 and "a run's name has at most 80 characters, got 81" in long.err
     found = call("runs", "label", first, "--no-tags", "--name", "", "--unpin", "--json").json
     assert found == {"key": first, "name": "", "tags": [], "note": "", "pinned": False, "archived": False}
     spent = call("ledger", "--dataset", "synthetic", "--sensitive", "group", "--json").json
@@ -63,13 +64,8 @@ def test_bad_input_is_a_sentence(call: Call, arguments: tuple[str, ...], message
     assert (said.code, said.out) == (2, "") and message in said.err
 
 
-def test_a_name_that_is_too_long_is_a_sentence(call: Call) -> None:
-    said = call("runs", "label", train(call), "--name", "x" * 81)
-    assert said.code == 2 and "a run's name has at most 80 characters, got 81" in said.err
-
-
-def test_no_export_of_a_run_holds_a_word_of_its_label(call: Call) -> None:
-    key = train(call)
+def test_no_export_of_a_run_holds_a_word_of_its_label(call: Call, own_store: Path) -> None:
+    key = train_once(own_store, *SYNTHETIC, "--method", "pf_ld", "--epsilon", "1", "--private-evaluation")["key"]
     call("runs", "label", key, "--name", SECRET, "--tag", SECRET, "--note", SECRET, "--pin")
     assert SECRET in call("runs").out
     with open_store() as store:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,6 +31,7 @@ from fairpriv_core.store.work import WorkStore
 from fairpriv_core.sweeps import launch as sweep_launch
 from fairpriv_core.sweeps.launch import Order, request_launch
 from fairpriv_core.text import Reporter
+from tests.patience import PATIENCE, wait_until
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"
 FEW = """
@@ -117,6 +117,7 @@ def test_a_sweep_tells_its_cost_trains_and_prints_means(local: RunStore) -> None
     pair = [item["accuracy"] for item in document["runs"][-2:]]
     assert mean["accuracy"] == pytest.approx(np.mean(pair)) and (mean["runs"], mean["finished"]) == (2, 2)
     assert answer.text.splitlines()[0].split() == ["method", "epsilon", "runs", "accuracy", "gap", "epsilon"]
+    assert "your own rows" not in answer.text
     again = Here()
     assert not run(str(EXAMPLES / "tiny.toml"), said, execute=again).failed and again.taken == []
     assert "nothing is left to run" in said.text
@@ -205,6 +206,7 @@ def test_a_cell_that_fails_is_a_row_with_its_reason(local: RunStore, tmp_path: P
     failed = [line for line in answer.document["runs"] if line["status"] == "failed"]
     assert len(failed) == 4 and all("'few'" in line["reason"] and line["cell"]["method"] == "pf_ld" for line in failed)
     assert "runs failed: " in answer.text or "run failed: " in answer.text
+    assert "gaps of your own rows are raw" in answer.text
     assert [line["finished"] for line in answer.document["table"]] == [0, 0, 2, 2]
 
 
@@ -230,7 +232,7 @@ def test_a_killed_sweep_goes_on_to_the_same_store(tmp_path: Path, monkeypatch: p
     killed, whole = tmp_path / "killed.db", tmp_path / "whole.db"
     process = launch(path, killed)
     with open_store(str(killed)) as store:
-        wait_until(lambda: any(row.step > 0 for row in store.rows()))
+        wait_until(lambda: any(row.step > 0 for row in store.rows()), "the first commit")
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         rows = store.rows()
@@ -238,7 +240,7 @@ def test_a_killed_sweep_goes_on_to_the_same_store(tmp_path: Path, monkeypatch: p
         process = launch(path, killed, "--resume")
         monkeypatch.setenv("FAIRPRIV_STORE", str(whole))
         undisturbed = run(path).document
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
         resumed = json.loads(out)
         with open_store(str(whole)) as other:
@@ -257,10 +259,3 @@ def launch(path: str, store: Path, *options: str) -> subprocess.Popen[str]:
     where = {**os.environ, "FAIRPRIV_STORE": str(store)}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, env=where, start_new_session=True, **pipes)
-
-
-def wait_until(ready: Callable[[], bool], patience: float = 60.0) -> None:
-    end = time.monotonic() + patience
-    while not ready():
-        assert time.monotonic() < end
-        time.sleep(0.05)
