@@ -1,13 +1,10 @@
-"""Runs on images of a person's own: killed and gone on with bit for bit, told, repeated, attacked."""
+"""Runs on images of a person's own: paused and gone on with bit for bit, told, repeated, attacked."""
 
 from __future__ import annotations
 
 import io
 import json
 import re
-import signal
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,16 +20,15 @@ from fairpriv_core.engine.layers import LayeredShape
 from fairpriv_core.errors import BadInput
 from fairpriv_core.notions.catalog import notions
 from fairpriv_core.papers.measured import measure_clipped
-from fairpriv_core.plain import read_toml
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.plan import DatasetCache
+from fairpriv_core.runs import session
 from fairpriv_core.runs.audit import audit_model
 from fairpriv_core.runs.certificate import find_certificates
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore, open_store
 from fairpriv_core.store.work import WorkStore
-from tests.launched import KILLED_AT
 
 KINDS, SEXES = ("cat", "dog", "fox"), ("f", "m")
 ROWS, SIDE = 120, 14
@@ -69,34 +65,30 @@ def finish(store: RunStore, key: str) -> np.ndarray:
         return np.array(stored["parameters"])
 
 
-def test_a_killed_run_goes_on_bit_for_bit(pets: Path, tmp_path: Path, local: RunStore) -> None:
+def test_a_paused_run_goes_on_bit_for_bit_tells_repeats_and_is_attacked(
+    pets: Path, tmp_path: Path, local: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "COMMIT_SECONDS", 0.0)
     config = ask(pets, replay_noise=3)
     with open_store(str(tmp_path / "other.db")) as other:
-        undisturbed = other.submit(config).key
-        expected = finish(other, undisturbed)
-        record = other.record(undisturbed)
-    key = local.submit(config).key
-    killed = subprocess.run([sys.executable, "-c", KILLED_AT, key, "5"], timeout=60)
-    assert killed.returncode == -signal.SIGKILL and local.row(key).status == "lost"
-    assert WorkStore(local.database).recover() == 1
-    found, again = finish(local, key), local.record(key)
-    assert record is not None and again is not None and again.resumed_from_step >= 5
-    assert np.array_equal(found, expected) and (again.metrics, again.event) == (record.metrics, record.event)
-
-
-def test_a_finished_run_tells_repeats_and_is_attacked(pets: Path, local: RunStore) -> None:
-    key = local.submit(ask(pets, method={"epochs": 1})).key
-    finish(local, key)
-    row, record = local.row(key), local.record(key)
-    assert record is not None and row.config["method"]["network"] == "cnn_small"
-    assert "cnn_small" in answer_run(row, record).text
-    config = pets.parent / "again.toml"
-    config.write_text(build_config(record.config).to_toml())
-    assert read_toml(config.read_text())["method"]["network"] == "cnn_small"
-    assert read_request({"config": str(config)})[0].key == key
+        same = other.submit(config).key
+        expected, undisturbed = finish(other, same), other.record(same)
+    key, work = local.submit(config).key, WorkStore(local.database)
+    work_on(work, work.claim(key), on_commit=lambda progress: progress.step == 5 and local.request(key, "pause"))
+    assert local.row(key).status == "paused"
+    local.request(key, "resume")
+    found, record = finish(local, key), local.record(key)
+    assert undisturbed is not None and record is not None and record.resumed_from_step >= 5
+    assert np.array_equal(found, expected)
+    assert (record.metrics, record.event) == (undisturbed.metrics, undisturbed.event)
+    row = local.row(key)
+    assert row.config["method"]["network"] == "cnn_small" and "cnn_small" in answer_run(row, record).text
+    path = pets.parent / "again.toml"
+    path.write_text(build_config(record.config).to_toml())
+    assert read_request({"config": str(path)})[0].key == key
     model = Model.read(partial(local.artifact, key))
-    found = json.loads(json.dumps(audit_model(record, model, seed=0)))
-    assert len(found["membership"]["attackers"]) == 4 and found["attribute"]["judged"] > 0
+    attacked = json.loads(json.dumps(audit_model(record, model, seed=0)))
+    assert len(attacked["membership"]["attackers"]) == 4 and attacked["attribute"]["judged"] > 0
 
 
 def test_a_model_of_images_predicts_new_ones(pets: Path, local: RunStore, tmp_path: Path) -> None:
