@@ -13,18 +13,14 @@ from fairpriv_core.papers.scoreboard import list_claims
 from fairpriv_core.records.config import RunConfig
 from fairpriv_core.store.runs import RunStore
 
-RESULTS, KEPT = read_results(), list_kept()
 
-
-def test_no_verdict_is_reversed() -> None:
-    assert list_reversed(RESULTS) == []
-
-
-@pytest.mark.parametrize("name", RESULTS)
-def test_what_was_repeated_is_what_is_kept_today(name: str) -> None:
-    preset, made = KEPT[name]
-    kept = [(each.text, each.status) for each in list_claims(preset, made.runs)]
-    assert [(each["claim"], each["kept"]) for each in RESULTS[name]] == kept
+def test_no_verdict_is_reversed_of_what_is_kept_today() -> None:
+    results, kept = read_results(), list_kept()
+    assert results and list_reversed(results) == []
+    for name, found in results.items():
+        preset, made = kept[name]
+        today = [(each.text, each.status) for each in list_claims(preset, made.runs)]
+        assert [(each["claim"], each["kept"]) for each in found] == today, name
 
 
 def test_a_figure_of_which_a_run_has_not_ended_is_not_judged(
@@ -33,7 +29,7 @@ def test_a_figure_of_which_a_run_has_not_ended_is_not_judged(
     row = local.submit(configure())
     monkeypatch.setattr(repeat_papers, "run_missing", lambda *_, **__: [row.config_key])
     with pytest.raises(RunFailed, match=f"1 of its runs have not ended, such as {row.key} .queued"):
-        repeat_papers.repeat(*next(iter(KEPT.values())))
+        repeat_papers.repeat(*next(iter(list_kept().values())))
 
 
 def test_reversed_is_what_was_settled_and_is_settled_otherwise() -> None:

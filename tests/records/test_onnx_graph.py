@@ -23,10 +23,13 @@ from fairpriv_core.notions.rates import decide
 from fairpriv_core.records import onnx_graph
 from fairpriv_core.records.model import Model
 from fairpriv_core.records.onnx_graph import DECISION, FEATURES, GROUP, SCORES, write_onnx
+from tests.methods.examples import dp_sgd_family, fermi
 from tests.methods.examples.catalog import EXAMPLES, on_images, with_module
 
+#: methods whose model is the network that they train, as `none` has it: its graph is that of `none`
+PLAIN = {*dp_sgd_family.EXAMPLES, *fermi.EXAMPLES, "f_ld", "dp_sgd", "pf_ld", "pf_ld_record", "raco_dp"}
 ON_ROWS = [
-    pytest.param(method, make_rows, id=f"{name}-{place}")
+    pytest.param(method, make_rows, id=f"{name}-{place}", marks=pytest.mark.long if name in PLAIN else ())
     for name, each in EXAMPLES.items()
     for place, method in enumerate(each)
 ]
