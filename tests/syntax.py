@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -38,25 +38,28 @@ class Source:
         """The dotted name: `fairpriv_core/data/__init__.py` is `fairpriv_core.data`."""
         return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
-    @property
+    @cached_property
     def imports(self) -> list[Import]:
         return list(_imports(self.tree, ""))
 
-    @property
+    @cached_property
     def functions(self) -> list[Function]:
         return [node for node in ast.walk(self.tree) if isinstance(node, Function)]
 
 
+@cache
+def _read_source(root: Path, path: Path) -> Source:
+    return Source(path.relative_to(root).as_posix(), path.read_text("utf-8"))
+
+
 def read_sources(root: Path, *folders: str) -> list[Source]:
-    """Return every Python file in `folders` of `root` (a folder may also be one file), in order."""
+    """Return every Python file in `folders` of `root` (a folder may also be one file), in order; each is read once."""
     paths = [
         path
         for folder in folders
         for path in ([root / folder] if folder.endswith(".py") else (root / folder).rglob("*.py"))
     ]
-    return [
-        Source(path.relative_to(root).as_posix(), path.read_text("utf-8")) for path in sorted(paths) if path.exists()
-    ]
+    return [_read_source(root, path) for path in sorted(paths) if path.exists()]
 
 
 def count_lines(function: Function) -> int:

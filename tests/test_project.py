@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 
 from fairpriv_core.cli.main import cli
 from tests import tables
+from tests.cli.commands import Call
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -106,19 +107,15 @@ def test_the_readmes_result_is_one_of_the_results() -> None:
     assert len(shown) == 4 and shown == {name: found[name] for name in shown}
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_the_guides_commands_are_understood(command: list[str]) -> None:
-    name, *arguments = command
+def test_the_guides_commands_are_understood_and_the_quick_ones_run(call: Call) -> None:
     context = click.Context(cli, **cli.context_settings)
-    known = cli.get_command(context, name)
-    assert known is not None
-    known.make_context(name, arguments, parent=context, resilient_parsing=False)
-
-
-@pytest.mark.parametrize("command", [each for each in COMMANDS if each[0] in QUICK and "KEY" not in each], ids=" ".join)
-def test_the_guides_quick_commands_run(command: list[str]) -> None:
-    run = subprocess.run([sys.executable, "-m", "fairpriv_core", *command], capture_output=True, text=True, timeout=120)
-    assert run.returncode == 0, run.stderr
+    for name, *arguments in COMMANDS:
+        known = cli.get_command(context, name)
+        assert known is not None, name
+        known.make_context(name, list(arguments), parent=context, resilient_parsing=False)
+    quick = [each for each in COMMANDS if each[0] in QUICK and "KEY" not in each]
+    assert len(COMMANDS) > 20 and len(quick) > 2
+    assert [each for each in quick if call(*each).code != 0] == []
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "SECURITY.md"])
@@ -170,19 +167,35 @@ def test_no_stray_words_and_no_machine_paths() -> None:
     assert not found, "\n".join(found)
 
 
-def test_a_skip_fails_where_none_is_allowed(tmp_path: Path) -> None:
+def test_a_skip_fails_where_none_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a test, in what it asks for, and of a whole file."""
-    (tmp_path / "test_a.py").write_text(SKIPS)
-    (tmp_path / "test_b.py").write_text("import pytest\npytest.skip('no file.', allow_module_level=True)\n")
-    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", str(tmp_path)]
-    command.append("--continue-on-collection-errors")
-    allowed, refused = (
-        subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=extra, timeout=60)
-        for extra in ({}, {"FAIRPRIV_NO_SKIP": "1"})
-    )
-    assert (allowed.returncode, refused.returncode) == (0, 1), refused.stdout
-    assert {"no test.", "no data.", "no file."} <= set(re.findall(r"no (?:test|data|file)\.", refused.stdout))
-    assert re.search(r"1 failed, 1 passed, 2 errors in .*s =+$", refused.stdout.splitlines()[-1])
+    asked = ["-p", "tests.conftest", "--import-mode=importlib", "--continue-on-collection-errors"]
+    for name in ("cacheprovider", "faulthandler", "terminal", "xdist"):
+        asked += ["-p", f"no:{name}"]
+    for allowed, code in ((True, 0), (False, 1)):
+        monkeypatch.setenv("FAIRPRIV_NO_SKIP", "" if allowed else "1")
+        seen, folder, whole = Seen(), tmp_path / str(code), f"test_{code}.py"  # a module is loaded once by its name
+        folder.mkdir()
+        (folder / "test_a.py").write_text(SKIPS)
+        (folder / whole).write_text("import pytest\npytest.skip('no file.', allow_module_level=True)\n")
+        assert pytest.main([*asked, f"--rootdir={folder}", str(folder)], plugins=[seen]) == code
+        skipped = "skipped" if allowed else "failed"
+        assert seen.found == {"test_a": skipped, "test_b": skipped, "test_c": "passed", whole: skipped}
+
+
+class Seen:
+    """Keeps how tests, and files that hold none, ended."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" or report.outcome != "passed":
+            self.found[report.nodeid.rpartition("::")[2]] = report.outcome
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.outcome != "passed":
+            self.found[report.nodeid] = report.outcome
 
 
 def _applies(pin: str) -> bool:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from fairpriv_core.text import at_least_text, epsilon_text
+from tests.syntax import read_sources
 
 ROOT = Path(__file__).parent.parent
 NAMED = re.compile(r"epsilon|lower_bound|eps\b")
@@ -40,10 +41,9 @@ def test_what_is_shown_lies_on_the_safe_side_and_near(value: float) -> None:
 def test_no_other_place_formats_an_epsilon() -> None:
     """No format with a precision, no rounding and no general number of what is called so; `:g` shows what was typed."""
     found = [
-        f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}"
-        for folder in ("fairpriv_core", "pages")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        f"{source.path}:{node.lineno} {ast.unparse(node)}"
+        for source in read_sources(ROOT, "fairpriv_core", "pages")
+        for node in ast.walk(source.tree)
         if _formats(node)
     ]
     assert found == []
