@@ -74,6 +74,7 @@ def test_images_are_measured_in_processes_of_their_own() -> None:
     )
 
 
+@pytest.mark.long
 def test_accounting_counts_in_steps_of_n() -> None:
     result = accounting.collect(rows=TINY, rounds=1)
     assert all(cell["n_steps"] > 0 for cell in result["cells"])
