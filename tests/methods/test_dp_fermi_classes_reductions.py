@@ -18,6 +18,7 @@ from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from tests.engine.reference import build_module
 from tests.methods.harness import RecordingMechanism, make_data, make_images, make_three, train
+from tests.methods.test_dp_fermi_reductions import psi
 
 METHOD = DpFermi(
     epochs=6,
@@ -66,7 +67,7 @@ def _written_out(data: Dataset, notion: str, shape: LayeredShape, *, dual_step: 
         scores = network(rows)
         f = scores.softmax(dim=1)
         regulariser = sum(
-            _psi(f[inside], one_hot[inside], each, share).sum() / data.n
+            psi(f[inside], one_hot[inside], each, share).sum() / data.n
             for inside, each, share in zip(among, w, shares, strict=True)
         )
         loss = functional.cross_entropy(scores, y)
@@ -79,13 +80,6 @@ def _written_out(data: Dataset, notion: str, shape: LayeredShape, *, dual_step: 
         w = [(each * min(1.0, METHOD.dual_norm / float(each.norm()))).requires_grad_() for each in steps]
     theta = np.concatenate([parameter.detach().numpy().ravel() for parameter in network.parameters()])
     return theta, np.stack([each.detach().numpy() for each in w])
-
-
-def _psi(f: torch.Tensor, one_hot: torch.Tensor, w: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
-    """Return psi of each record (n,): -Tr(W diag(F) W^T) + 2 Tr(W (s F^T)^T P^-1/2) - 1."""
-    first = torch.einsum("rj,nj,rj->n", w, f, w)
-    second = torch.einsum("rj,nj,nr,r->n", w, f, one_hot, share.rsqrt())
-    return -first + 2.0 * second - 1.0
 
 
 @pytest.mark.parametrize("variant", METHOD.info.variants)

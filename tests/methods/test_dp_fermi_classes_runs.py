@@ -53,6 +53,7 @@ def _attack(method: DpFermi, *, rate: float, runs: int) -> dict[str, Any]:
     return attack_pair(quiet, _pair(), notion="demographic_parity", delta=1e-5, plan=plan, report=lambda _: None)
 
 
+@pytest.mark.long
 def test_the_attack_does_not_refute_the_stated_epsilon() -> None:
     method = dataclasses.replace(METHOD, hidden_layers=0, noise_primal=2.0, noise_counts=2.0)
     assert _attack(method, rate=0.5, runs=60)["refuted"] is False

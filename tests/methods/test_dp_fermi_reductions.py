@@ -68,7 +68,7 @@ def _written_out(data: Dataset, notion: str, *, dual_step: float) -> tuple[np.nd
         score = rows @ theta[:-1] + theta[-1]
         f = torch.stack([torch.sigmoid(-score), torch.sigmoid(score)], dim=1)
         regulariser = sum(
-            _psi(f[inside], one_hot[inside], each, share).sum() / data.n
+            psi(f[inside], one_hot[inside], each, share).sum() / data.n
             for inside, each, share in zip(among, w, shares, strict=True)
         )
         loss = torch.nn.functional.binary_cross_entropy_with_logits(score, y.double())
@@ -82,7 +82,7 @@ def _written_out(data: Dataset, notion: str, *, dual_step: float) -> tuple[np.nd
     return theta.detach().numpy(), np.stack([each.detach().numpy() for each in w])
 
 
-def _psi(f: torch.Tensor, one_hot: torch.Tensor, w: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
+def psi(f: torch.Tensor, one_hot: torch.Tensor, w: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
     """Return psi of each record (n,): -Tr(W diag(F) W^T) + 2 Tr(W (s F^T)^T P^-1/2) - 1."""
     first = torch.einsum("rj,nj,rj->n", w, f, w)
     second = torch.einsum("rj,nj,nr,r->n", w, f, one_hot, share.rsqrt())
@@ -99,8 +99,8 @@ def test_the_best_adversary_makes_the_regulariser_exponential_renyi_mutual_infor
     one_hot = np.eye(3)[data.group]
     joint = one_hot.T @ f / data.n
     expected = (joint**2 / np.outer(joint.sum(axis=1), joint.sum(axis=0))).sum() - 1.0
-    psi = _psi(*(torch.from_numpy(each) for each in (f, one_hot, w, one_hot.mean(axis=0))))
-    assert float(psi.mean()) == pytest.approx(expected, abs=1e-3)
+    found = psi(*(torch.from_numpy(each) for each in (f, one_hot, w, one_hot.mean(axis=0))))
+    assert float(found.mean()) == pytest.approx(expected, abs=1e-3)
 
 
 def test_one_event_counts_both_sums_of_a_step() -> None:

@@ -47,7 +47,7 @@ def brute_gap(hit: np.ndarray, group: np.ndarray, inside: np.ndarray) -> float:
     return float(max(abs(one - other) for one, other in product(shares, shares)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_gaps_are_the_largest_over_classes_groups_and_labels(seed: int) -> None:
     y, score, group = draw_rows(seed)
     decision, everyone = score.argmax(axis=1), np.ones(len(y), dtype=bool)
@@ -160,40 +160,32 @@ def test_a_tie_goes_to_the_lowest_class() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables())
-def test_undefined_has_a_reason_and_nothing_is_out_of_range(table: Any) -> None:
-    y, decision, group, k, labels = table
-    found = measure(y, np.eye(labels)[decision], group, [f"g{i}" for i in range(k)])
-    json.dumps(found, allow_nan=False)
-    for name, value in found.items():
-        if name not in ("groups", "classes", "reasons"):
-            assert (value is None) == (name in found["reasons"]), name
-            if value is not None and not name.startswith(("ermi", "mean_log", "theil")):
-                assert -1e-12 <= value <= 1 + 1e-12, name
-
-
-@settings(max_examples=60, deadline=None)
 @given(tables(), st.randoms())
-def test_renaming_classes_and_groups_changes_nothing(table: Any, random: Any) -> None:
+def test_shares_stay_in_range_undefined_has_a_reason_and_names_change_nothing(table: Any, random: Any) -> None:
     y, decision, group, k, labels = table
     label_names, group_names = [f"c{i}" for i in range(labels)], [f"g{i}" for i in range(k)]
     new_label, new_group = list(range(labels)), list(range(k))
     random.shuffle(new_label)
     random.shuffle(new_group)
-    before = measure(y, np.eye(labels)[decision], group, group_names, label_names=label_names)
+    found = measure(y, np.eye(labels)[decision], group, group_names, label_names=label_names)
     to_label, to_group = np.array(new_label), np.array(new_group)
-    after = measure(
+    renamed = measure(
         to_label[y],
         np.eye(labels)[to_label[decision]],
         to_group[group],
         [group_names[new_group.index(i)] for i in range(k)],
         label_names=[label_names[new_label.index(i)] for i in range(labels)],
     )
-    for name in set(before) - {"groups", "classes", "reasons"}:
-        assert after[name] == pytest.approx(before[name], abs=1e-12), name
-    classes_before, classes_after = ({each["name"]: each for each in one["classes"]} for one in (before, after))
-    assert classes_after == classes_before
-    decided = [{each["name"]: each["decided"] for each in one["groups"]} for one in (before, after)]
+    json.dumps(found, allow_nan=False)
+    for name in set(found) - {"groups", "classes", "reasons"}:
+        value = found[name]
+        assert (value is None) == (name in found["reasons"]), name
+        if value is not None and not name.startswith(("ermi", "mean_log", "theil")):
+            assert -1e-12 <= value <= 1 + 1e-12, name
+        assert renamed[name] == pytest.approx(value, abs=1e-12), name
+    before, after = ({each["name"]: each for each in one["classes"]} for one in (found, renamed))
+    assert after == before
+    decided = [{each["name"]: each["decided"] for each in one["groups"]} for one in (found, renamed)]
     assert decided[0] == decided[1]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from random import Random
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     return np.array(y), np.array(score), np.array(group), k
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_gaps_and_ratios_agree_with_fairlearn(seed: int) -> None:
     y, score, group = draw_rows(seed)
     found = measure(y, score, group, ["a", "b", "c"])
@@ -98,34 +99,25 @@ def test_ermi_is_the_expectation_of_the_definition() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables())
-def test_shares_stay_in_range_and_undefined_has_a_reason(table: tuple[np.ndarray, np.ndarray, np.ndarray, int]) -> None:
-    y, score, group, k = table
-    found = measure(y, score, group, [f"g{i}" for i in range(k)])
-    json.dumps(found, allow_nan=False)
-    for name, value in found.items():
-        if name in ("groups", "reasons"):
-            continue
-        assert (value is None) == (name in found["reasons"]), name
-        if value is not None and not name.startswith(("ermi", "mean_log", "theil")):
-            assert -1e-12 <= value <= 1 + 1e-12, name
-
-
-@settings(max_examples=60, deadline=None)
 @given(tables(), st.randoms())
-def test_relabelling_groups_and_reordering_rows_changes_nothing(table, random) -> None:  # type: ignore[no-untyped-def]
+def test_shares_stay_in_range_undefined_has_a_reason_and_names_and_order_change_nothing(
+    table: tuple[np.ndarray, np.ndarray, np.ndarray, int], random: Random
+) -> None:
     y, score, group, k = table
     names = [f"g{i}" for i in range(k)]
     order, rows = list(range(k)), list(range(len(y)))
     random.shuffle(order)
     random.shuffle(rows)
-    moved = np.argsort(order)[group]
-    before = measure(y, score, group, names)
-    after = measure(y[rows], score[rows], moved[rows], [names[i] for i in order])
-    for name in before:
-        if name not in ("groups", "reasons"):
-            assert after[name] == pytest.approx(before[name], abs=1e-12, nan_ok=True), name
-    assert {each["name"]: each for each in after["groups"]} == {each["name"]: each for each in before["groups"]}
+    found = measure(y, score, group, names)
+    moved = measure(y[rows], score[rows], np.argsort(order)[group][rows], [names[i] for i in order])
+    json.dumps(found, allow_nan=False)
+    for name in set(found) - {"groups", "reasons"}:
+        value = found[name]
+        assert (value is None) == (name in found["reasons"]), name
+        if value is not None and not name.startswith(("ermi", "mean_log", "theil")):
+            assert -1e-12 <= value <= 1 + 1e-12, name
+        assert moved[name] == pytest.approx(value, abs=1e-12, nan_ok=True), name
+    assert {each["name"]: each for each in moved["groups"]} == {each["name"]: each for each in found["groups"]}
 
 
 @settings(max_examples=30, deadline=None)
@@ -188,6 +180,7 @@ def test_a_score_that_is_not_finite_is_decided_as_the_first_label_and_changes_no
     assert decide(many).tolist() == [2, 0] and decide(np.array([odd, 0.9])).tolist() == [0, 1]
 
 
+@pytest.mark.long
 def test_cheap_enough_for_every_epoch() -> None:
     y, score, group = draw_rows(0, n=11_000)
     score = score + np.random.default_rng(0).random(len(score)) * 1e-6
