@@ -28,10 +28,10 @@ from tests.methods.examples import certified, dp_sgd_family, fermi, first, one_r
 from tests.methods.harness import make_data, make_images
 
 __all__ = ["EXAMPLES", "Make", "cases", "labels_of", "on_images", "takes_images", "takes_modules", "trains_network"]
-FAMILIES = (first, dp_sgd_family, record_fair, fermi, one_release, reductions, certified)
+_FAMILIES = (first, dp_sgd_family, record_fair, fermi, one_release, reductions, certified)
 
 EXAMPLES: dict[str, tuple[Method, ...]] = {
-    name: examples for family in FAMILIES for name, examples in family.EXAMPLES.items()
+    name: examples for family in _FAMILIES for name, examples in family.EXAMPLES.items()
 }
 
 
