@@ -21,6 +21,9 @@ FLAT = LayeredShape((2, 6, 6), (Convolution(4, side=4, stride=2, padding=1), Rel
 UNEVEN = LayeredShape((2, 9, 9), (Convolution(64, side=3, stride=2), Relu(), Convolution(8, side=3), Relu(), Dense(3)))
 TABLE = LayeredShape((7,), (Dense(5), Relu(), Dense(5), Relu(), Dense(4)))
 SHAPES = {"small": SMALL, "flat": FLAT, "uneven": UNEVEN, "table": TABLE}
+#: networks that end in one logit
+DENSE = LayeredShape((7,), (Dense(5), Relu(), Dense(5), Relu(), Dense(1)))
+LOGITS = {"small, logit": LayeredShape(SMALL.size_in, (*SMALL.layers[:-1], Dense(1))), "dense, logit": DENSE}
 
 
 def build_module(shape: LayeredShape, flat: np.ndarray) -> nn.Sequential:

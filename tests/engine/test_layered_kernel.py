@@ -13,7 +13,7 @@ from fairpriv_core.engine.networks import build_cnn_small, build_vgg9
 from fairpriv_core.engine.torch import kernel as layered_kernel
 from fairpriv_core.engine.torch.kernel import LayeredKernel, LayeredPass
 from fairpriv_core.engine.torch.layers import Convolved, Outer, Whole
-from tests.engine.reference import FLAT, SHAPES, SMALL, build_module, start
+from tests.engine.reference import FLAT, LOGITS, SHAPES, SMALL, build_module, score, start
 
 MODELS, ROWS = 2, 11
 WEIGHTS = np.linspace(-1, 2, MODELS * ROWS).reshape(MODELS, ROWS)
@@ -26,12 +26,13 @@ def _data(shape: LayeredShape, rows: int = ROWS, streams: int = 1) -> tuple[np.n
 
 
 def _gradients(shape: LayeredShape, flat: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return each record's gradient of the loss (B, P) by autograd, one record after the other."""
+    """Return each record's gradient (B, P) of the logit, or else of the loss, by autograd of that record alone."""
     module, found = build_module(shape, flat), []
     for row, label in zip(rows, labels, strict=True):
         module.zero_grad()
         scores = module(torch.tensor(row).view(1, *shape.size_in))
-        functional.cross_entropy(scores, torch.tensor([int(label)])).backward()
+        loss = functional.cross_entropy(scores, torch.tensor([int(label)])) if shape.outputs > 1 else scores.sum()
+        loss.backward()
         found.append(np.concatenate([p.grad.numpy().ravel() for p in module.parameters()]))
     return np.array(found)
 
@@ -41,19 +42,23 @@ def _run(kernel: LayeredKernel, streams: int = 1) -> tuple[LayeredPass, np.ndarr
     return kernel.run(rows, labels=labels), rows, labels
 
 
-@every_shape
+@pytest.mark.parametrize("shape", {**SHAPES, **LOGITS}.values(), ids={**SHAPES, **LOGITS})
 @pytest.mark.parametrize("streams", [1, 2])
 def test_pass_equals_autograd(shape: LayeredShape, streams: int) -> None:
     kernel = LayeredKernel(shape, start(shape, MODELS))
-    passed, rows, labels = _run(kernel, streams)
+    rows, labels = _data(shape, streams=streams)
+    passed = kernel.run(rows, labels=labels if shape.outputs > 1 else None)
     total = kernel.weighted_sum(passed, WEIGHTS, slice(None))
     for k in range(MODELS):
         own = _gradients(shape, kernel.parameters[k], rows[k % streams], labels[k % streams])
         expected = WEIGHTS[k] @ own
+        scores = score(shape, kernel.parameters[k], rows[k % streams]).detach().numpy()
+        assert np.allclose(passed.logits[k], scores.reshape(passed.logits[k].shape), rtol=1e-10)
         assert np.allclose(passed.norms[k], np.linalg.norm(own, axis=1), rtol=1e-10)
         assert np.linalg.norm(total[k] - expected) <= 1e-10 * np.linalg.norm(expected)
     assert np.allclose(np.sqrt((passed.layer_norms**2).sum(axis=0)), passed.norms)
     assert len(passed.layer_norms) == len(shape.views(kernel.parameters))
+    assert (passed.losses is None) == (shape.outputs == 1)
 
 
 def test_layers_keep_what_is_smaller() -> None:

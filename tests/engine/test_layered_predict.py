@@ -12,9 +12,16 @@ from fairpriv_core.engine.networks import build_cnn_small, build_image_network, 
 from fairpriv_core.engine.predict import count_labels, count_parameters, predict_proba
 from fairpriv_core.engine.torch.kernel import LayeredKernel
 from fairpriv_core.errors import BadInput
-from tests.engine.reference import SHAPES, score, start
+from tests.engine.reference import LOGITS, SHAPES, score, start
 
 NETWORKS = {**SHAPES, "cnn_small": build_cnn_small((1, 28, 28), 10), "vgg9": build_vgg9((3, 20, 17), 9)}
+NETWORKS |= {**LOGITS, "cnn, logit": build_cnn_small((1, 15, 14), 1), "vgg9, logit": build_vgg9((3, 16, 17), 1)}
+
+
+def _to_chances(scores: torch.Tensor) -> np.ndarray:
+    """Return the chances (n, l) of scores (n, outputs); one logit is that of the second of two labels."""
+    both = scores if scores.shape[1] > 1 else torch.cat([torch.zeros_like(scores), scores], dim=1)
+    return both.softmax(dim=1).numpy()
 
 
 @pytest.mark.parametrize("shape", NETWORKS.values(), ids=NETWORKS)
@@ -25,9 +32,9 @@ def test_predictions_are_those_of_pytorch_and_of_the_kernel(
     rows = np.random.default_rng(0).normal(size=(7, shape.inputs)).astype(np.float32)
     network = shape.to_json()
     ours = predict_proba(network, flat[0], rows)
-    theirs = score(shape, flat[0], rows).softmax(dim=1).detach().numpy()
-    kernel = torch.tensor(LayeredKernel(shape, flat).run(rows[None]).logits[0]).softmax(dim=1).numpy()
-    assert ours.shape == (7, count_labels(network)) and ours.dtype == np.float64
+    theirs = _to_chances(score(shape, flat[0], rows).detach())
+    kernel = _to_chances(torch.tensor(LayeredKernel(shape, flat).run(rows[None]).logits[0]).view(7, -1))
+    assert ours.shape == (7, max(shape.outputs, 2)) == (7, count_labels(network)) and ours.dtype == np.float64
     assert np.allclose(ours.sum(axis=1), 1.0, atol=1e-12)
     assert np.abs(ours - theirs).max() <= 1e-5 and np.abs(ours - kernel).max() <= 1e-5
     monkeypatch.setattr(predict, "_NUMBERS", 1)

@@ -53,11 +53,6 @@ priced = some.lists(
 ).map(tuple)
 
 
-@given(events)
-def test_json_holds_everything(composition: tuple[Event, ...]) -> None:
-    assert from_json(json.loads(json.dumps(to_json(composition), allow_nan=False))) == composition
-
-
 def test_json_is_as_announced() -> None:
     composition = (SampledGaussian(2.0, 0.01, 7, "replace"), Gaussian(3.0, 2), Laplace(4.0), RandomizedResponse(0.5))
     assert to_json((*composition, Parallel(((Gaussian(1.0),), ())))) == [
@@ -74,38 +69,23 @@ def test_json_is_as_announced() -> None:
     assert from_json([{"kind": "parallel", "branches": [[]]}]) == (Parallel(((),)),)
 
 
-@given(events)
-def test_merging_again_changes_nothing(composition: tuple[Event, ...]) -> None:
-    assert merge(merge(composition)) == merge(composition)
-
-
 @given(events, events)
-def test_merging_a_part_first_changes_nothing(first: tuple[Event, ...], second: tuple[Event, ...]) -> None:
-    assert merge(merge(first) + second) == merge(first + second)
-
-
-@given(events, events)
-def test_what_is_taken_away_is_what_was_added(first: tuple[Event, ...], second: tuple[Event, ...]) -> None:
-    left = subtract(first + second, second)
-    assert Counter(left) == Counter(merge(first))
+def test_releases_merge_are_taken_away_and_cover_as_they_were_added(
+    first: tuple[Event, ...], second: tuple[Event, ...]
+) -> None:
+    whole, merged = first + second, merge(first)
+    assert from_json(json.loads(json.dumps(to_json(whole), allow_nan=False))) == whole, "JSON holds everything"
+    assert merge(merged) == merged and merge(merged + second) == merge(whole), "whatever is merged first"
+    assert Counter(subtract(whole, second)) == Counter(merged)
+    assert covers(whole, first) and covers(merge(whole), merged)
+    assert covers(first, second) == covers(merged, merge(second))
+    assert covers(first, whole) == (Counter(merge(whole)) == Counter(merged)), "less does not cover it"
 
 
 def test_no_more_is_taken_away_than_was_released() -> None:
     for part in ((Gaussian(1.0, 3),), (Gaussian(2.0),), (Parallel(((Gaussian(1.0),),), fixed=True),)):
         with pytest.raises(BadInput, match="more than what was released"):
             subtract((Gaussian(1.0, 2), Parallel(((Gaussian(1.0),),))), part)
-
-
-@given(events, events)
-def test_all_that_was_released_covers_each_part_of_it(first: tuple[Event, ...], second: tuple[Event, ...]) -> None:
-    assert covers(first + second, first) and covers(merge(first + second), merge(first))
-    assert covers(first, second) == covers(merge(first), merge(second))
-
-
-@given(events, events)
-def test_less_than_was_released_does_not_cover_it(first: tuple[Event, ...], second: tuple[Event, ...]) -> None:
-    more = Counter(merge(first + second))
-    assert covers(first, first + second) == (more == Counter(merge(first)))
 
 
 @settings(max_examples=60, deadline=None)
