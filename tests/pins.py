@@ -3,7 +3,6 @@ sample figures draw, and which options commands take. Of sentences nothing is pi
 
 python -m tests.pins write     write tests/pins.json anew, after a change that is meant to change results; refused while
                                another road to these results, or to what they rest on, ends elsewhere
-python -m tests.pins bits      print a digest of all bits for each example and figure, to compare on one machine
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -99,25 +98,18 @@ def describe(method: Method, fitted: Fitted) -> Json:
         "event": to_json(fitted.events),
         "steps": fitted.steps,
         "size": parameters.size,
-        "parameters": _round(parameters[:_MOST].tolist(), _OF_FLOAT32),
+        "parameters": [_round(each, _OF_FLOAT32) for each in parameters[:_MOST].tolist()],
         "norm": _round(float(np.linalg.norm(parameters)), _OF_FLOAT32),
         "notes": {name: _round(float(np.linalg.norm(each)), _OF_FLOAT32) for name, each in told.items()},
     }
 
 
-def digest(method: Method) -> str:
-    """Return the SHA-256 of all that a fit gives, to the bit."""
-    (fitted,) = fit(method)
-    told = json.dumps([fitted.network, fitted.notes, to_json(fitted.events)], sort_keys=True, default=str)
-    return hashlib.sha256(told.encode() + np.ascontiguousarray(fitted.parameters).tobytes()).hexdigest()
-
-
-def draw_bits(figure: FigureData, digits: int | None = None) -> str:
-    """Return the SHA-256 of a figure as drawn in both themes, whatever it says; `digits` rounds its numbers."""
+def draw_bits(figure: FigureData) -> str:
+    """Return the SHA-256 of a figure as drawn in both themes, whatever its sentences say."""
     unsaid = replace(figure, title="A title", caption="What a caption says, in two rows. " * 5)
-    drawn = [_unsay(draw(unsaid, theme=theme, caption=True)) for theme in THEMES]
-    told = json.dumps(drawn if digits is None else _round(drawn, digits), sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()
+    drawn = [draw(unsaid, theme=theme, caption=True) for theme in THEMES]
+    told = _change(drawn, lambda each: "" if isinstance(each, str) and " " in each else _round(each, DIGITS))
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def describe_commands() -> dict[str, Json]:
@@ -145,7 +137,8 @@ def describe_run(asked: Json) -> Json:
         record = store.record(row.key)
     assert record is not None and record.status == "finished", record and record.error
     held = record.to_json()
-    told = _shorten({name: value for name, value in held.items() if name not in ("config", "versions", "seconds")})
+    told = {name: value for name, value in held.items() if name not in ("config", "versions", "seconds")}
+    told = _change(told, lambda each: "" if isinstance(each, str) else _round(each, 5), most=1)
     return {**told, "key": record.key, "event": held["event"], "settings": dict.fromkeys(held["config"]["method"], "")}
 
 
@@ -174,7 +167,7 @@ def collect() -> Json:
     return {
         "examples": {name: describe(method, *fit(method)) for name, method in examples()},
         "runs": {name: describe_run(asked) for name, asked in RUNS.items()},
-        "figures": {name: draw_bits(figure, DIGITS) for name, figure in samples.every_figure().items()},
+        "figures": {name: draw_bits(figure) for name, figure in samples.every_figure().items()},
         "commands": describe_commands(),
     }
 
@@ -209,42 +202,16 @@ def _numbers(value: Any) -> Iterator[float]:
         yield float(value)
 
 
-def _shorten(value: Any) -> Any:
-    """Return a JSON value with each text emptied, of each list its first item, and numbers of five digits."""
+def _change(value: Any, leaf: Callable[[Any], Any], most: int | None = None) -> Any:
+    """Return a JSON value with `leaf` of each text and number, and of each list its `most` first items."""
     if isinstance(value, dict):
-        return {name: _shorten(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_shorten(each) for each in value[:1]]
-    return "" if isinstance(value, str) else _round(value, 5)
-
-
-def _unsay(value: Any) -> Any:
-    """Return a JSON value without its sentences: texts of several words."""
-    if isinstance(value, dict):
-        return {name: _unsay(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_unsay(each) for each in value]
-    return "" if isinstance(value, str) and " " in value else value
+        return {name: _change(each, leaf, most) for name, each in value.items()}
+    return [_change(each, leaf, most) for each in value[:most]] if isinstance(value, list | tuple) else leaf(value)
 
 
 def _round(value: Any, digits: int) -> Any:
-    if isinstance(value, dict):
-        return {name: _round(each, digits) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_round(each, digits) for each in value]
     return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
-def main() -> None:
-    """Do what the first argument says."""
-    if sys.argv[1:] == ["write"]:
-        write()
-    elif sys.argv[1:] == ["bits"]:
-        print("\n".join(f"{name} {digest(method)}" for name, method in examples()))
-        print("\n".join(f"{name} {draw_bits(figure)}" for name, figure in samples.every_figure().items()))
-    else:
-        sys.exit("say write or bits.")
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(write() if sys.argv[1:] == ["write"] else "say write.")

@@ -51,7 +51,7 @@ def test_a_run_comes_to_what_is_pinned(name: str) -> None:
 
 def test_figures_are_drawn_as_pinned() -> None:
     figures = samples.every_figure()
-    _assert_pinned({name: pins.draw_bits(figures[name], pins.DIGITS) for name in PINS["figures"]}, PINS["figures"])
+    _assert_pinned({name: pins.draw_bits(figures[name]) for name in PINS["figures"]}, PINS["figures"])
 
 
 def test_commands_take_what_is_pinned() -> None:
