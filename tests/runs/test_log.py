@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,12 +17,9 @@ from fairpriv_core.runs.log import note, set_up_log
 from fairpriv_core.runs.worker import work_on
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import WorkStore
-from tests.runs.test_supervisor import supervisor, wait_until
-from tests.stores import ON_SQLITE_FIRST
+from tests.processes import FACTS
 
 Configure = Callable[..., RunConfig]
-FACTS = {"time", "level", "event", "run", "preview", "attempt", "step", "status", "kind", "steps", "seconds", "how"}
-FACTS |= {"because", "slots"}
 
 
 @pytest.fixture(autouse=True)
@@ -64,8 +60,6 @@ def test_another_level_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRPRIV_LOG_LEVEL", "loud")
     with pytest.raises(BadInput, match="must be one of info, warning, got 'loud'"):
         set_up_log()
-    run = subprocess.run([sys.executable, "-m", "fairpriv_core.runs.supervisor"], capture_output=True, text=True)
-    assert run.returncode == 2 and run.stderr.startswith("fairpriv: the log level must be one of")
 
 
 def test_a_failed_run_on_a_persons_file_shows_its_key_and_none_of_its_data(
@@ -89,29 +83,3 @@ def test_a_failed_run_on_a_persons_file_shows_its_key_and_none_of_its_data(
     [line] = read(text)
     assert (line["event"], line["run"], line["status"], line["kind"]) == ("run_ended", key, "failed", "failed")
     assert set(line) <= FACTS and not [word for word in ("rare", "side", "own.csv", str(tmp_path)) if word in text]
-
-
-@ON_SQLITE_FIRST
-def test_the_processes_that_train_write_what_becomes_of_a_run(
-    default: RunStore, configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FAIRPRIV_LOG_LEVEL", "info")
-    log = tmp_path / "log"
-    before = os.dup(2)
-    with log.open("wb") as target:
-        os.dup2(target.fileno(), 2)
-    try:
-        key = default.submit(configure("dp_sgd", epochs=1)).key
-        preview = default.request_preview({"method": "of no catalogue"})
-        with supervisor() as process:
-            wait_until(lambda: all(event in log.read_text() for event in ('"run_ended"', '"preview_ended"')))
-            process.terminate()
-            process.wait(20)
-    finally:
-        os.dup2(before, 2)
-        os.close(before)
-    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
-    events = {(line["event"], line.get("run") or line.get("preview")) for line in lines}
-    assert {("run_taken", key), ("run_ended", key), ("preview_taken", preview), ("preview_ended", preview)} <= events
-    assert lines[0]["event"] == "supervisor_started" and lines[-1]["event"] == "supervisor_stopped"
-    assert {name for line in lines for name in line} <= FACTS

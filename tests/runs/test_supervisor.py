@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,92 +18,46 @@ from fairpriv_core.runs.execute import execute
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.runs.supervisor import serving
 from fairpriv_core.store.claim import identify, is_dead
-from fairpriv_core.store.rows import RunRow
 from fairpriv_core.store.runs import RunStore
 from fairpriv_core.store.work import Claims, WorkStore
 from fairpriv_core.sweeps.launch import request_cost
+from tests.patience import PATIENCE, wait_until
+from tests.processes import (
+    FACTS,
+    find_children,
+    is_moving,
+    read_events,
+    send,
+    supervisor,
+    wait_for,
+    wait_until_gone,
+)
 from tests.stores import ON_SQLITE_FIRST
 
 Configure = Callable[..., RunConfig]
-PATIENCE = 60.0
 SERVERS = 2  # the fork server, and the tracker that multiprocessing keeps beside it
-
-
-@contextmanager
-def supervisor() -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen([sys.executable, "-m", "fairpriv_core.runs.supervisor"])
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def wait_for(store: RunStore, key: str, ready: Callable[[RunRow], bool], patience: float = PATIENCE) -> RunRow:
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
-        row = store.row(key)
-        if ready(row):
-            return row
-        time.sleep(0.02)
-    raise AssertionError(f"not reached in {patience} s: {row}")
-
-
-def wait_until(ready: Callable[[], bool], patience: float = PATIENCE) -> None:
-    end = time.monotonic() + patience
-    while not ready():
-        assert time.monotonic() < end, f"not reached in {patience} s"
-        time.sleep(0.02)
-
-
-def moving(row: RunRow) -> bool:
-    return row.status == "running" and row.step > row.resumed_from_step
-
-
-def children_of(*pids: int) -> set[int]:
-    """Return all processes below `pids`, found by their parents."""
-    parents = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = entry.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents[int(entry.parent.name)] = int(fields[1])
-    found = set(pids)
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - set(pids)
-
-
-def gone(pids: set[int], patience: float = 20.0) -> bool:
-    names = {pid: identify(pid) for pid in pids}
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
-        if all(is_dead(name) or name.endswith(":0") for name in names.values()):
-            return True
-        time.sleep(0.05)
-    return False
 
 
 @ON_SQLITE_FIRST
 def test_killed_worker_and_killed_supervisor_lose_no_metric_and_leave_no_orphan(
-    default: RunStore, configure: Configure
+    default: RunStore, configure: Configure, tmp_path: Path
 ) -> None:
     config = configure("pf_ld", epochs=40, replay_noise=5)
     key = default.submit(config).key
-    with supervisor() as first:
-        row = wait_for(default, key, moving)
+    with supervisor(tmp_path / "first.log") as first:
+        row = wait_for(default, key, is_moving)
         shown = default.metrics(key)
-        os.kill(int((row.worker or "").split(":")[1]), signal.SIGKILL)
-        row = wait_for(default, key, lambda row: row.attempt == 2 and moving(row))
+        send(row, signal.SIGKILL)
+        row = wait_for(default, key, lambda row: row.attempt == 2 and is_moving(row))
         assert row.crashes <= 1 and row.resumed_from_step > 0  # forgotten with the next commit
         shown += [item for item in default.metrics(key) if item not in shown]
-        family = children_of(first.pid)
+        family = find_children(first.pid)
         first.kill()
         first.wait()
-        assert len(family) >= 2 and gone(family)
+        assert len(family) > SERVERS
+        wait_until_gone(family)
     assert default.row(key).status == "lost"
-    with supervisor():
+    with supervisor(tmp_path / "second.log"):
         row = wait_for(default, key, lambda row: row.status == "finished")
     record = default.record(key)
     assert record is not None and record.resumed_from_step >= row.resumed_from_step > 0 and row.crashes == 0
@@ -120,60 +70,76 @@ def test_killed_worker_and_killed_supervisor_lose_no_metric_and_leave_no_orphan(
 
 
 @ON_SQLITE_FIRST
-def test_pause_resume_stop_and_a_clean_end(default: RunStore, configure: Configure) -> None:
-    key = default.submit(configure("pf_ld", epochs=900)).key
-    other = default.submit(configure("pf_ld", epochs=901)).key
-    preview = default.request_preview({"method": "of no catalogue"})
-    with supervisor() as process:
-        wait_for(default, key, moving)
-        default.request(key, "pause")
-        row = wait_for(default, key, lambda row: row.status == "paused", 5.0)
-        default.request(key, "resume")
-        again = wait_for(default, key, lambda later: later.attempt == 2 and later.step > row.step)
-        assert again.resumed_from_step == row.step and again.crashes == 0
-        default.request(key, "stop")
-        wait_for(default, key, lambda row: row.status == "cancelled", 5.0)
-        record = default.record(key)
-        assert record is not None and record.epsilon is not None and 0.99 < record.epsilon <= 1
-        wait_for(default, other, moving)
-        end = time.monotonic() + PATIENCE
-        while (default.preview(preview) or {})["status"] != "failed" and time.monotonic() < end:
-            time.sleep(0.05)
-        assert (default.preview(preview) or {})["error"]
-        family = children_of(process.pid)
-        process.terminate()
-        assert process.wait(10) == 0 and gone(family)
-    row = default.row(other)
-    assert (row.status, row.crashes) == ("queued", 0) and row.step > 0
-
-
-def test_a_child_that_does_not_obey_is_ended(
-    local: RunStore, configure: Configure, monkeypatch: pytest.MonkeyPatch
+def test_runs_and_previews_obey_a_supervisor_that_ends_clean_and_logs_what_it_did(
+    default: RunStore, configure: Configure, tmp_path: Path
 ) -> None:
-    key = local.submit(configure("pf_ld", epochs=900)).key
-    with supervisor():
-        row = wait_for(local, key, moving)
-        os.kill(int((row.worker or "").split(":")[1]), signal.SIGSTOP)
-        local.request(key, "stop")
-        row = wait_for(local, key, lambda row: row.status == "cancelled", 5.0)
-    record = local.record(key)
+    log = tmp_path / "log"
+    with supervisor(log) as process:
+        told = pause_resume_and_stop(default, configure("pf_ld", epochs=900))
+        deaf = stop_one_that_does_not_obey(default, configure("pf_ld", epochs=901))
+        failed, cancelled = fail_and_cancel_previews(default, process.pid)
+        handed = default.submit(configure("pf_ld", epochs=902)).key
+        wait_for(default, handed, is_moving)
+        family = find_children(process.pid)
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        wait_until_gone(family)
+    row = default.row(handed)
+    assert (row.status, row.crashes) == ("queued", 0) and row.step > 0
+    events = read_events(log)
+    assert events[0]["event"] == "supervisor_started" and events[-1]["event"] == "supervisor_stopped"
+    assert {name for line in events for name in line} <= FACTS
+    seen = {key: [each["event"] for each in events if key in each.values()] for key in (told, deaf, failed, cancelled)}
+    assert seen[told] == ["run_taken", "run_handed_back"] * 2, "it obeyed a pause and a stop by itself"
+    assert "process_ended" in seen[deaf]
+    assert seen[failed] == ["preview_taken", "preview_ended"]
+    assert seen[cancelled] == ["preview_taken", "preview_cancelled"], "its process ends at once"
+
+
+def pause_resume_and_stop(store: RunStore, config: RunConfig) -> str:
+    key = store.submit(config).key
+    wait_for(store, key, is_moving)
+    store.request(key, "pause")
+    row = wait_for(store, key, lambda row: row.status == "paused")
+    store.request(key, "resume")
+    again = wait_for(store, key, lambda later: later.attempt == 2 and later.step > row.step)
+    assert again.resumed_from_step == row.step and again.crashes == 0
+    store.request(key, "stop")
+    wait_for(store, key, lambda row: row.status == "cancelled")
+    record = store.record(key)
+    assert record is not None and record.epsilon is not None and 0.99 < record.epsilon <= 1
+    return key
+
+
+def stop_one_that_does_not_obey(store: RunStore, config: RunConfig) -> str:
+    key = store.submit(config).key
+    row = wait_for(store, key, is_moving)
+    with store.database.write():  # so that it is not stopped within a transaction, which would lock the store
+        send(row, signal.SIGSTOP)
+    store.request(key, "stop")
+    row = wait_for(store, key, lambda row: row.status == "cancelled")
+    record = store.record(key)
     assert record is not None and record.steps == row.step > 0
+    return key
 
 
-@ON_SQLITE_FIRST
-def test_the_process_of_a_cancelled_preview_is_ended(default: RunStore) -> None:
+def fail_and_cancel_previews(store: RunStore, pid: int) -> tuple[str, str]:
     axes = {"method": ["pf_ld"], "epsilon": [number / 100 for number in range(1, 101)], "seed": list(range(100))}
     data = {"dataset": "synthetic", "sensitive": "group"}
-    request = request_cost({"data": data, "notion": "demographic_parity", "axes": axes}, owner="local")
-    with supervisor() as process:
-        first = default.request_preview({"method": "of no catalogue"})
-        wait_until(lambda: (default.preview(first) or {})["status"] == "failed")
-        wait_until(lambda: len(children_of(process.pid)) == SERVERS)
-        servers, key = children_of(process.pid), default.request_preview(request)
-        wait_until(lambda: bool(children_of(process.pid) - servers))
-        at_work = children_of(process.pid) - servers
-        default.cancel_preview(key)
-        assert gone(at_work, 3.0) and (default.preview(key) or {})["status"] == "cancelled"
+    failed = store.request_preview({"method": "of no catalogue"})
+    wait_until(lambda: (store.preview(failed) or {})["status"] == "failed", "the preview's failure")
+    assert (store.preview(failed) or {})["error"]
+    wait_until(lambda: len(find_children(pid)) == SERVERS, "the end of its process")
+    servers = find_children(pid)
+    key = store.request_preview(
+        request_cost({"data": data, "notion": "demographic_parity", "axes": axes}, owner="local")
+    )
+    wait_until(lambda: find_children(pid) - servers, "a process for the preview")
+    at_work = find_children(pid) - servers
+    store.cancel_preview(key)
+    wait_until_gone(at_work)
+    assert (store.preview(key) or {})["status"] == "cancelled"
+    return failed, key
 
 
 def test_a_child_has_the_environment_of_this_moment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,13 +159,13 @@ def test_of_two_supervisors_of_one_store_the_second_waits_and_says_so(
     stopping = threading.Event()
     first, second = serving(stopping), serving(stopping)
     with first:
-        waiting = threading.Thread(target=second.__enter__)
+        waiting, said = threading.Thread(target=second.__enter__, daemon=True), list[str]()
         waiting.start()
+        wait_until(lambda: said.append(capsys.readouterr().err) or "waits" in "".join(said), "the second one's word")
+        assert f"another process of this host trains what is launched in {own_store}" in "".join(said)
         waiting.join(0.3)
         assert waiting.is_alive()
-        said = capsys.readouterr().err
-        assert f"another process of this host trains what is launched in {own_store}; this one waits" in said
-    waiting.join(10)
+    waiting.join(PATIENCE)
     assert not waiting.is_alive()
     with serving(threading.Event(), place=str(own_store.parent / "other.db")):
         pass  # another store has a place of its own
