@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ from fairpriv_core.store.runs import open_store
 from fairpriv_core.text import Reporter
 from tests.methods.harness import make_data
 
+Made = dict[str, Any]
 OLD = {
     "about": "the randomised classifier whose last layer is drawn anew, on data like the training data",
     "proposition_3": {"equalized_odds": None, "demographic_parity": 1.0, "equal_opportunity": 0.125},
@@ -59,16 +59,40 @@ def _config(method: str, **settings: object) -> dict[str, Any]:
     }
 
 
+TRAINED = {
+    "certified": _config("fairdp_certified"),
+    "published": _config("fairdp_certified", variant="published"),
+    "dpsgd_smooth": _config("dpsgd_smooth", smoothing=0.5, smoothing_samples=7),
+    "fairsmooth": {**_config("fairsmooth", smoothing=0.5, smoothing_samples=7), "epsilon": None},
+    "dp_sgd": _config("dp_sgd"),
+}
+
+
 def _finish(raw: Mapping[str, Any]) -> RunRecord:
     return execute.execute(build_config(raw), MemoryJournal()).record
 
 
-def _run(raw: dict[str, object]) -> str:
-    return train(build_config(raw), Reporter(say=lambda _: None, show=lambda _: None))[0].key
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Return a store's place, and the records of its runs by their names in TRAINED."""
+    place = tmp_path_factory.mktemp("certified") / "runs.db"
+    records = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRPRIV_STORE", str(place))
+        for name, raw in TRAINED.items():
+            records[name] = train(build_config(raw), Reporter(say=lambda _: None, show=lambda _: None))[1]
+    return {"place": str(place), **records}
 
 
-def test_a_certified_run_says_what_it_certifies_and_how_accurate_it_is() -> None:
-    key = _run(_config("fairdp_certified"))
+@pytest.fixture
+def runs(made: Made, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Return runs of the default store, which no test changes."""
+    monkeypatch.setenv("FAIRPRIV_STORE", made["place"])
+    return made
+
+
+def test_a_certified_run_says_what_it_certifies_and_how_accurate_it_is(runs: Made) -> None:
+    key = runs["certified"].key
     answer = answer_certificate(key)
     assert answer.document["of"] == "exported model" and set(answer.document["bounds"]) == {
         name for name, notion in notions().items() if notion.target == "score"
@@ -80,8 +104,8 @@ def test_a_certified_run_says_what_it_certifies_and_how_accurate_it_is() -> None
     assert "accuracy" in dict(told.certificates)
 
 
-def test_the_certificate_is_paid_for_on_test_rows_and_not_by_training() -> None:
-    record = _finish(_config("fairdp_certified"))
+def test_the_certificate_is_paid_for_on_test_rows_and_not_by_training(made: Made) -> None:
+    record = made["certified"]
     [event] = from_json(record.event)
     assert isinstance(event, Parallel) and event.fixed and event == from_json(record.released)[0]
     training, [counts] = event.branches
@@ -113,24 +137,12 @@ def test_a_run_that_ended_at_a_look_states_and_pays_for_its_planned_length() -> 
     assert record.notes["certificates"]["rows"] == record.data["n_test"]
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        {"name": "fairdp_certified", "epochs": 2},
-        {"name": "fairdp_certified", "epochs": 2, "variant": "published"},
-        {"name": "dpsgd_smooth", "epochs": 2, "smoothing": 0.5, "smoothing_samples": 7},
-        {"name": "fairsmooth", "epochs": 2, "smoothing": 0.5, "smoothing_samples": 7},
-    ],
-    ids=lambda method: f"{method['name']} {method.get('variant', '')}".strip(),
-)
-def test_what_is_exported_is_what_is_measured_and_certified(method: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", ["certified", "published", "dpsgd_smooth", "fairsmooth"])
+def test_what_is_exported_is_what_is_measured_and_certified(name: str, runs: Made) -> None:
     """The stored files decide as the run did: their counts are what metrics, evaluation and certificate stand on."""
-    raw = {**_config("none"), "method": method, "epsilon": None if method["name"] == "fairsmooth" else 1}
-    key = _run(raw)
+    record, config = runs[name], build_config(TRAINED[name])
     with open_store() as store:
-        model, record = Model.read(partial(store.artifact, key)), store.record(key)
-    assert record is not None and record.metrics is not None
-    config = build_config(raw)
+        model = Model.read(partial(store.artifact, record.key))
     _, test = split_dataset(load_dataset(config.data), seed=config.seed, split=config.split)
     measured = evaluate(model.network, model.parameters, test)
     assert measured["accuracy"] == record.metrics["accuracy"]
@@ -140,17 +152,11 @@ def test_what_is_exported_is_what_is_measured_and_certified(method: dict[str, An
         cells = np.zeros((2, 2, 2))
         np.add.at(cells, (test.group, test.y, decided), 1)
         assert np.abs(np.asarray(record.metrics_private["counts"]) - cells).max() < 7 * record.metrics_private["noise"]
-    assert (record.metrics_private is not None) == (method == {"name": "fairdp_certified", "epochs": 2})
+    assert (record.metrics_private is not None) == (name == "certified")
 
 
-def _read_parameters(content: bytes) -> np.ndarray:
-    with np.load(BytesIO(content)) as stored:
-        parameters: np.ndarray = stored["parameters"]
-    return parameters
-
-
-def test_a_run_without_one_says_which_method_gives_one() -> None:
-    key = _run(_config("dp_sgd"))
+def test_a_run_without_one_says_which_method_gives_one(runs: Made) -> None:
+    key = runs["dp_sgd"].key
     with pytest.raises(BadInput, match=f"run {key} was trained with 'dp_sgd', which gives no certificate; .*certified"):
         answer_certificate(key)
 
@@ -162,8 +168,8 @@ def test_a_run_that_has_not_begun_has_none() -> None:
         answer_certificate(key)
 
 
-def test_where_nothing_can_be_certified_one_sentence_says_why() -> None:
-    published = _finish(_config("fairdp_certified", variant="published"))
+def test_where_nothing_can_be_certified_one_sentence_says_why(made: Made) -> None:
+    published = made["published"]
     assert describe_certificates(published) == [("none", PAPERS_OWN)] and published.metrics_private is None
     silent = _finish({**_config("fairdp_certified", noise_primal=0.0, noise_counts=1.0), "epsilon": None})
     assert describe_certificates(silent) == [("none", NO_COUNTS)] and silent.epsilon is None
@@ -176,27 +182,27 @@ def test_where_nothing_can_be_certified_one_sentence_says_why() -> None:
     assert FILE_ASSUMED in own["assumptions"]
 
 
-def test_certificates_of_an_earlier_version_come_withdrawn_and_nothing_is_lost() -> None:
-    record = replace(_finish(_config("dp_sgd")), notes={"certificates": OLD})
+def test_certificates_of_an_earlier_version_come_withdrawn_and_nothing_is_lost(made: Made) -> None:
+    record = replace(made["dp_sgd"], notes={"certificates": OLD})
     read = RunRecord.from_json(record.to_json())
     assert read.notes["certificates"] == {"withdrawn": CERTIFICATES_WITHDRAWN, "stated": OLD}
     assert describe_certificates(read) == [("withdrawn", CERTIFICATES_WITHDRAWN)]
     assert RunRecord.from_json(read.to_json()) == read
 
 
-def test_a_run_that_was_chosen_by_its_test_numbers_loses_its_certificate() -> None:
-    record = _finish(_config("fairdp_certified"))
+def test_a_run_that_was_chosen_by_its_test_numbers_loses_its_certificate(made: Made) -> None:
+    record = made["certified"]
     chosen = withdrawn_record(record, "Chosen by raw numbers.")
     assert describe_certificates(chosen) == [("withdrawn", CERTIFICATE_OF_CHOSEN)]
     assert chosen.notes["certificates"]["stated"] == record.notes["certificates"]
     assert RunRecord.from_json(chosen.to_json()) == chosen
 
 
-def test_a_bound_that_says_nothing_is_called_that_and_others_are_rounded_up() -> None:
-    made = _finish(_config("fairdp_certified"))
+def test_a_bound_that_says_nothing_is_called_that_and_others_are_rounded_up(made: Made) -> None:
+    record = made["certified"]
     bounds = {"equalized_odds": None, "demographic_parity": 0.1234001, "equal_opportunity": 0.125}
-    found = {**made.notes["certificates"], "bounds": bounds, "accuracy_at_least": 0.79999, "accuracy": None}
-    said = dict(describe_certificates(replace(made, notes={"certificates": found})))
+    found = {**record.notes["certificates"], "bounds": bounds, "accuracy_at_least": 0.79999, "accuracy": None}
+    said = dict(describe_certificates(replace(record, notes={"certificates": found})))
     assert said["equalized odds gap"].startswith("no information")
     assert said["demographic parity gap"] == "at most 12.35 percentage points"
     assert said["equal opportunity gap"] == "at most 12.50 percentage points"

@@ -36,6 +36,8 @@ from fairpriv_core.runs.plain_run import find_plain_run
 from fairpriv_core.runs.prose import describe_record
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store
+from fairpriv_core.sweeps.plan import plan_sweep
+from fairpriv_core.sweeps.spec import build_sweep
 
 SILENT = Reporter(say=lambda _: None, show=lambda _: None)
 DATA = {"dataset": "synthetic", "sensitive": "region"}
@@ -162,18 +164,14 @@ def test_a_run_is_told_with_its_encoding_and_held_against_plain_training_under_t
     assert found is not None and found.key == record.key
 
 
-def test_the_command_line_and_a_sweep_take_it(own_store: Any, tmp_path: Path) -> None:
+def test_the_command_line_and_a_sweep_take_it(own_store: Any) -> None:
     command = ["train", "--dataset", "synthetic", "--sensitive", "region", "--json", "--method", "none"]
     said = CliRunner().invoke(cli, [*command, "--set", "epochs=1", "--encoding", "plain"])
     assert said.exit_code == 0 and json.loads(said.stdout)["config"]["data"]["encoding"] == "plain"
-    path = tmp_path / "sweep.toml"
-    path.write_text(
-        'notion = "demographic_parity"\nmethod = {name = "none", epochs = 1}\n[data]\ndataset = "synthetic"\n'
-        'sensitive = "region"\n[axes]\nencoding = ["binned", "plain"]\n'
-    )
-    said = CliRunner().invoke(cli, ["sweep", str(path), "--json"])
-    runs = json.loads(said.stdout)["runs"]
-    assert [one["status"] for one in runs] == ["finished", "finished"] and len({one["key"] for one in runs}) == 2
+    asked = {"data": DATA, "notion": "demographic_parity", "method": {"name": "none", "epochs": 1}}
+    plan = plan_sweep(build_sweep({**asked, "axes": {"encoding": list(ENCODINGS)}}), find_record=lambda key: {})
+    assert [cell.config and cell.config.data.encoding for cell in plan.cells] == list(ENCODINGS)
+    assert json.loads(said.stdout)["key"] in plan.keys and len(set(plan.keys)) == 2
 
 
 def test_a_model_encodes_a_file_as_it_was_trained(

@@ -22,6 +22,7 @@ from fairpriv_core.privacy.ledger import compose
 from fairpriv_core.records.config import RunConfig, build_config
 from fairpriv_core.records.ledger_entry import record_posting
 from fairpriv_core.records.plan import DatasetCache
+from fairpriv_core.records.record import RunRecord
 from fairpriv_core.records.reuse import use_release
 from fairpriv_core.runs import audit
 from fairpriv_core.runs.execute import Outcome, execute
@@ -29,6 +30,8 @@ from fairpriv_core.runs.foreground import train
 from fairpriv_core.runs.prose import describe_record, describe_runs
 from fairpriv_core.runs.session import MemoryJournal
 from fairpriv_core.store.runs import open_store
+from fairpriv_core.sweeps.plan import plan_sweep
+from fairpriv_core.sweeps.spec import build_sweep
 from fairpriv_core.text import Reporter
 
 SILENT = Reporter(say=lambda _: None, show=lambda _: None)
@@ -77,29 +80,32 @@ def test_a_wrong_ratio_is_a_sentence(ratio: Any) -> None:
 
 
 @pytest.mark.parametrize(("method", "protects"), [("pf_ld", "attribute"), ("dp_sgd", "record")])
-def test_a_record_says_what_its_epsilon_takes_as_given(method: str, protects: str) -> None:
-    outcome = run(ratio=1.0, method=method)
-    assert outcome.record.threat_model == protects
-    assert sum("group ratio of 1 is taken as given" in said for said in outcome.record.assumptions) == 1
-    assert outcome.record.data["n_train"] == outcome.train.n < run(method=method).train.n
-    assert len(set(map(len, _by_group(outcome)))) == 1
-
-
-@pytest.mark.parametrize("method", ["pf_ld", "dp_sgd"])
-def test_wherever_an_epsilon_is_told_it_is_told_with_its_assumptions(method: str, own_store: Any) -> None:
-    thinned, whole = (train(build(ratio, method=method), SILENT)[0].key for ratio in (1.0, None))
+def test_wherever_an_epsilon_is_told_it_is_told_with_what_it_takes_as_given(
+    method: str, protects: str, own_store: Any
+) -> None:
+    (thinned, record), (_, other) = (_train(ratio, method) for ratio in (1.0, None))
+    assert record.threat_model == protects and record.data["n_train"] < other.data["n_train"]
+    assert sum("group ratio of 1 is taken as given" in said for said in record.assumptions) == 1
+    for each in (record, other):
+        told = " ".join(describe_record(each).split())
+        assert each.assumptions and all(f"takes as given {said}" in told for said in each.assumptions)
     with open_store() as store:
-        for record in store.records([thinned, whole]).values():
-            told = " ".join(describe_record(record).split())
-            assert record.assumptions and all(f"takes as given {said}" in told for said in record.assumptions)
         listed = describe_runs([describe_run(*each) for each in store.read_all()[0]])
     assert listed.endswith(f"takes as given which training rows a group ratio left out, in: {thinned}")
     told = " ".join(answer_ledger(None, None, None, None).text.split())
     assert "such as which rows were left out, these sums take as given too" in told
 
 
-def _by_group(outcome: Outcome) -> list[Any]:
-    return [outcome.train.y[outcome.train.group == one] for one in range(outcome.train.groups)]
+def _train(ratio: float | None, method: str) -> tuple[str, RunRecord]:
+    row, record = train(build(ratio, method=method), SILENT)
+    assert record is not None
+    return row.key, record
+
+
+def test_groups_that_are_thinned_to_a_ratio_of_1_are_of_one_size() -> None:
+    (whole, _), (thinned, _) = (DatasetCache().parts(build(ratio)) for ratio in (None, 1.0))
+    assert len(set(np.bincount(thinned.group))) == 1 < len(set(np.bincount(whole.group)))
+    assert thinned.n < whole.n
 
 
 def test_runs_share_a_split_in_the_ledger_only_where_they_thin_alike() -> None:
@@ -186,16 +192,12 @@ def test_members_of_a_published_split_are_told_from_others_in_the_same_shares(mo
     assert np.allclose(shares[2], shares[3], atol=0.005) and not np.allclose(shares[0], shares[1], atol=0.05)
 
 
-def test_a_sweep_over_ratios_skips_what_cannot_be_thinned(own_store: Any, tmp_path: Any) -> None:
-    path = tmp_path / "sweep.toml"
-    path.write_text(
-        'notion = "demographic_parity"\nmethod = {name = "none", epochs = 1}\n[data]\ndataset = "synthetic"\n'
-        'sensitive = "region"\n[axes]\ngroup_ratio = [0.01, 0.9, 1.0]\n[sweep]\ninvalid = "skip"\n'
-    )
-    said = CliRunner().invoke(cli, ["sweep", str(path), "--json"])
-    runs = json.loads(said.stdout)["runs"]
-    assert [one["status"] for one in runs] == ["left out", "finished", "finished"]
-    assert "leaves no row out" in said.stdout
+def test_a_sweep_over_ratios_skips_what_cannot_be_thinned() -> None:
+    asked = {"data": DATA, "notion": "demographic_parity", "method": {"name": "none", "epochs": 1}}
+    raw = {**asked, "axes": {"group_ratio": [0.01, 0.9, 1.0]}, "sweep": {"invalid": "skip"}}
+    plan = plan_sweep(build_sweep(raw), find_record=lambda key: {})
+    assert [cell.config and cell.config.data.group_ratio for cell in plan.cells] == [None, 0.9, 1.0]
+    assert "leaves no row out" in str(plan.cells[0].reason) and len(plan.keys) == 2
 
 
 def test_the_command_line_trains_on_thinned_rows_and_says_so(own_store: Any) -> None:
