@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -19,6 +20,8 @@ from streamlit.testing.v1 import AppTest
 
 from fairpriv_core.cli.main import cli
 
+#: what a run loads besides, before anything is followed: following it takes longer than the run
+LIBRARIES = ("torch", "dp_accounting", "pandas", "plotly.graph_objects", "scipy.stats", "scipy.optimize", "sklearn")
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = (
     *("--label", "income", "--positive", "yes", "--sensitive", "sex", "--notion", "demographic_parity"),
@@ -49,12 +52,14 @@ def follow(folder: Path) -> list[tuple[str, str]]:
 
     write_people(folder / "people.csv")
     os.environ["FAIRPRIV_STORE"] = str(folder / "runs.db")
-    threading.setprofile(note)
-    sys.setprofile(note)
+    for library in LIBRARIES:
+        import_module(library)
+    threading.settrace(note)
+    sys.settrace(note)
     trained = CliRunner().invoke(cli, ["train", "--csv", str(folder / "people.csv"), *OPTIONS])
     page = AppTest.from_file(str(ROOT / "pages" / "tradeoffs.py"), default_timeout=60).run()
-    sys.setprofile(None)
-    threading.setprofile(None)
+    sys.settrace(None)
+    threading.settrace(None)  # type: ignore[arg-type]
     if trained.exit_code or page.exception:
         raise SystemExit(f"{trained.output}\n{page.exception}")
     found = [(Path(code.co_filename).resolve(), code.co_qualname) for code in called]
