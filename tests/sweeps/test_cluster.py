@@ -30,6 +30,7 @@ from fairpriv_core.sweeps import cluster, cluster_sweep, cluster_task
 from fairpriv_core.sweeps.cluster_sweep import Cluster
 from fairpriv_core.sweeps.cluster_task import Terms, Unfit, find_fault, read_versions, work_on_queued
 from tests.cli.commands import Call
+from tests.patience import PATIENCE, wait_until
 from tests.sweeps.clusters import ROOT, Processes
 
 Configure = Callable[..., RunConfig]
@@ -204,10 +205,7 @@ def test_what_a_dashboard_launches_is_trained_by_the_cluster(
         thread.start()
         keys = [shared.submit(configure(epochs=300, seed=seed)).key for seed in range(2)]
         SweepStore(shared).submit([(configure(hidden_layers=0, seed=seed), "a" * 16) for seed in range(2)])
-        end = time.monotonic() + 120
-        while any(not row.ended for row in shared.rows()) and time.monotonic() < end:
-            seen |= who_worked(shared)
-            time.sleep(0.05)
+        wait_until(lambda: seen.update(who_worked(shared)) or all(row.ended for row in shared.rows()), "the runs' end")
         stopping.set()
         thread.join()
         assert seen == {processes.workers[0].pid}
@@ -221,41 +219,47 @@ def test_a_supervisor_with_a_scheduler_leaves_runs_to_it(
     asked = list[str]()
     monkeypatch.setenv(supervisor.SCHEDULER, "tcp://host:8786")
     monkeypatch.setattr(cluster_sweep, "serve", lambda address, stopping, say: asked.append(address))
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # this process goes on to end at Ctrl-C
     slots = list[int]()
     monkeypatch.setattr(supervisor.Supervisor, "serve", lambda self, stopping: slots.append(self.slots))
     assert supervisor.main() == 0 and asked == ["tcp://host:8786"] and slots == [0]
 
 
-def test_ctrl_c_hands_back_what_workers_hold(shared: RunStore, configure: Configure, tmp_path: Path) -> None:
-    chunk, said = "a" * 16, list[str]()
-    key = configure(epochs=500).key
+def test_a_worker_that_is_not_fit_is_refused_by_its_name_and_ctrl_c_hands_back_what_another_holds(
+    shared: RunStore, configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, said = [(configure(epochs=500, seed=seed), letter * 16) for seed, letter in enumerate("ab")], list[str]()
+    key = runs[0][0].key
 
     def interrupt() -> None:
         if shared.row(key).step > 0:
             raise KeyboardInterrupt
 
-    with Processes(tmp_path, workers=1) as processes, Cluster(processes.address, said.append) as crowd:
-        SweepStore(shared).submit([(configure(epochs=500), chunk), (configure(epochs=500, seed=1), "b" * 16)])
+    monkeypatch.setattr(cluster_sweep, "WORKER_SECONDS", 0.5)
+    with Processes(tmp_path) as processes, Cluster(processes.address, said.append) as crowd:
+        with pytest.raises(BadInput, match=rf"no worker of the scheduler at {processes.address} was free for 0"):
+            crowd.muster()
+        monkeypatch.setattr(cluster_sweep, "WORKER_SECONDS", PATIENCE)
+        processes.start_worker({"FAIRPRIV_STORE": str(tmp_path / "runs.db")})
+        with pytest.raises(BadInput, match=r"worker tcp://127\.0\.0\.1:\d+ has a SQLite file in FAIRPRIV_STORE; set"):
+            crowd.muster()
+        processes.start_worker()
+        wait_until(lambda: has_fit(crowd), "another worker")
+        SweepStore(shared).submit(runs)
         with pytest.raises(KeyboardInterrupt):
-            crowd.run(None, [chunk, "b" * 16], interrupt)
+            crowd.run(None, [chunk for _, chunk in runs], interrupt)
         rows = {row.key: row for row in shared.rows()}
     assert {row.status for row in rows.values()} == {"paused"} and {row.crashes for row in rows.values()} == {0}
     assert rows[key].step > 0 and sum(row.attempt for row in rows.values()) == 1
-    assert "FAIRPRIV_STORE" not in processes.told() and PASSWORD not in processes.told()
+    assert PASSWORD not in processes.told()
 
 
-def test_a_worker_that_is_not_fit_is_refused_by_its_name(
-    shared: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cluster_sweep, "WORKER_SECONDS", 0.5)
-    refused = r"worker tcp://127\.0\.0\.1:\d+ has a SQLite file in FAIRPRIV_STORE; set"
-    with Processes(tmp_path) as processes, Cluster(processes.address, print) as crowd:
-        with pytest.raises(BadInput, match=rf"no worker of the scheduler at {processes.address} was free for 0"):
-            crowd.muster()
-        monkeypatch.setattr(cluster_sweep, "WORKER_SECONDS", 60.0)
-        processes.start_worker({"FAIRPRIV_STORE": str(tmp_path / "runs.db")})
-        with pytest.raises(BadInput, match=refused):
-            crowd.muster()
+def has_fit(crowd: Cluster) -> bool:
+    try:
+        crowd.muster(all_fit=False)
+    except BadInput:
+        return False
+    return True
 
 
 def test_a_cluster_that_cannot_be_is_refused_in_a_sentence(
