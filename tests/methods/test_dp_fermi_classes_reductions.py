@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from torch.nn import functional
 
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.layers import Dense, LayeredShape
 from fairpriv_core.methods.dp_fermi import DpFermi
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.setting import Setting
-from fairpriv_core.notions.catalog import notions
 from tests.engine.reference import build_module
 from tests.methods.harness import RecordingMechanism, make_data, make_images, make_three, train
-from tests.methods.test_dp_fermi_reductions import psi
+from tests.methods.test_dp_fermi_reductions import write_out
 
 METHOD = DpFermi(
     epochs=6,
@@ -47,39 +43,12 @@ def test_without_noise_it_descends_and_ascends_the_written_out_objective(
     data = make_three(n=1200, groups=3)
     method = dataclasses.replace(METHOD, variant=variant, hidden_layers=hidden_layers)
     (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
-    factor = METHOD.multiplier if variant == "published" else 1.0
     shape = LayeredShape.from_json(fitted.network)
-    theta, adversaries = _written_out(data, notion, shape, dual_step=METHOD.dual_step * factor)
+    network = build_module(shape, shape.initial(0).astype(np.float64))
+    theta, adversaries = write_out(method, data, notion, list(network.parameters()), network)
     assert np.abs(theta - shape.initial(0)).max() > 0.1
     assert np.allclose(fitted.parameters, theta, rtol=1e-3, atol=1e-5)
     assert np.allclose(fitted.notes["adversary"], adversaries, rtol=1e-3, atol=1e-5)
-
-
-def _written_out(data: Dataset, notion: str, shape: LayeredShape, *, dual_step: float) -> tuple[np.ndarray, np.ndarray]:
-    rows, y = torch.from_numpy(data.X).double(), torch.from_numpy(data.y)
-    one_hot = functional.one_hot(torch.from_numpy(data.group), data.groups).double()
-    conditions = notions()[notion].conditions_among(data.labels)
-    among = [torch.ones_like(y).bool() if label is None else y == label for label in conditions]
-    shares = [one_hot[inside].mean(dim=0) for inside in among]
-    network = build_module(shape, shape.initial(0).astype(np.float64))
-    w = [share.sqrt()[:, None].repeat(1, data.labels).requires_grad_() for share in shares]
-    for _ in range(METHOD.epochs):
-        scores = network(rows)
-        f = scores.softmax(dim=1)
-        regulariser = sum(
-            psi(f[inside], one_hot[inside], each, share).sum() / data.n
-            for inside, each, share in zip(among, w, shares, strict=True)
-        )
-        loss = functional.cross_entropy(scores, y)
-        parameters = list(network.parameters())
-        gradients = torch.autograd.grad(loss + METHOD.multiplier * regulariser, [*parameters, *w])
-        for parameter, gradient in zip(parameters, gradients, strict=False):
-            parameter.data -= METHOD.learning_rate * gradient
-        ascents = gradients[len(parameters) :]
-        steps = [each.detach() + dual_step * g / METHOD.multiplier for each, g in zip(w, ascents, strict=True)]
-        w = [(each * min(1.0, METHOD.dual_norm / float(each.norm()))).requires_grad_() for each in steps]
-    theta = np.concatenate([parameter.detach().numpy().ravel() for parameter in network.parameters()])
-    return theta, np.stack([each.detach().numpy() for each in w])
 
 
 @pytest.mark.parametrize("variant", METHOD.info.variants)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional
 
 from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.methods.dp_fermi import DpFermi
@@ -51,35 +53,42 @@ def test_without_noise_it_descends_and_ascends_the_written_out_objective(
     """Everyone in every batch and sample: Algorithm 1 on Theorem C.1's psi, by automatic differentiation."""
     data = make_data(n=600, groups=groups)
     (fitted,) = train(dataclasses.replace(METHOD, variant=variant), [data], [RecordingMechanism()], notion=notion)
-    factor = METHOD.multiplier if variant == "published" else 1.0
-    theta, adversaries = _written_out(data, notion, dual_step=METHOD.dual_step * factor)
-    assert np.allclose(fitted.parameters, theta, rtol=1e-3, atol=1e-5)
-    assert np.allclose(fitted.notes["adversary"], adversaries, rtol=1e-3, atol=1e-5)
-
-
-def _written_out(data: Dataset, notion: str, *, dual_step: float) -> tuple[np.ndarray, np.ndarray]:
-    rows, y = torch.from_numpy(data.X).double(), torch.from_numpy(data.y)
-    one_hot = torch.nn.functional.one_hot(torch.from_numpy(data.group), data.groups).double()
-    among = [torch.ones_like(y).bool() if label is None else y == label for label in notions()[notion].conditions]
-    shares = [one_hot[inside].mean(dim=0) for inside in among]
     theta = torch.zeros(data.d + 1, dtype=torch.float64, requires_grad=True)
-    w = [share.sqrt()[:, None].repeat(1, 2).requires_grad_() for share in shares]
-    for _ in range(METHOD.epochs):
-        score = rows @ theta[:-1] + theta[-1]
-        f = torch.stack([torch.sigmoid(-score), torch.sigmoid(score)], dim=1)
+    written = write_out(
+        dataclasses.replace(METHOD, variant=variant),
+        *(data, notion, [theta]),
+        lambda rows: torch.stack([torch.zeros(len(rows)), rows @ theta[:-1] + theta[-1]], dim=1),
+    )
+    assert np.allclose(fitted.parameters, written[0], rtol=1e-3, atol=1e-5)
+    assert np.allclose(fitted.notes["adversary"], written[1], rtol=1e-3, atol=1e-5)
+
+
+def write_out(
+    method: DpFermi, data: Dataset, notion: str, parameters: list[torch.Tensor], score: Callable[..., torch.Tensor]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parameters that Algorithm 1 moves, and its adversaries; `score` gives rows' scores (n, labels)."""
+    rows, y = torch.from_numpy(data.X).double(), torch.from_numpy(data.y)
+    one_hot = functional.one_hot(torch.from_numpy(data.group), data.groups).double()
+    conditions = notions()[notion].conditions_among(data.labels)
+    among = [torch.ones_like(y).bool() if label is None else y == label for label in conditions]
+    shares = [one_hot[inside].mean(dim=0) for inside in among]
+    w = [share.sqrt()[:, None].repeat(1, data.labels).requires_grad_() for share in shares]
+    ascent = method.dual_step / (1.0 if method.variant == "published" else method.multiplier)
+    for _ in range(method.epochs):
+        scores = score(rows)
+        f = scores.softmax(dim=1)
         regulariser = sum(
             psi(f[inside], one_hot[inside], each, share).sum() / data.n
             for inside, each, share in zip(among, w, shares, strict=True)
         )
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(score, y.double())
-        gradients = torch.autograd.grad(loss + METHOD.multiplier * regulariser, [theta, *w])
-        theta = (theta - METHOD.learning_rate * gradients[0]).detach().requires_grad_()
-        steps = [each + dual_step * g / METHOD.multiplier for each, g in zip(w, gradients[1:], strict=True)]
-        w = [
-            (each * min(1.0, METHOD.dual_norm / float(each.detach().norm()))).detach().requires_grad_()
-            for each in steps
-        ]
-    return theta.detach().numpy(), np.stack([each.detach().numpy() for each in w])
+        loss = functional.cross_entropy(scores, y) + method.multiplier * regulariser
+        gradients = torch.autograd.grad(loss, [*parameters, *w])
+        for parameter, gradient in zip(parameters, gradients, strict=False):
+            parameter.data -= method.learning_rate * gradient
+        steps = [each.detach() + ascent * g for each, g in zip(w, gradients[len(parameters) :], strict=True)]
+        w = [(each * min(1.0, method.dual_norm / float(each.norm()))).requires_grad_() for each in steps]
+    theta = np.concatenate([parameter.detach().numpy().ravel() for parameter in parameters])
+    return theta, np.stack([each.detach().numpy() for each in w])
 
 
 def psi(f: torch.Tensor, one_hot: torch.Tensor, w: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
