@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from fairpriv_core.data.dataset import Dataset
 from fairpriv_core.engine.loop import Sampled
 from fairpriv_core.engine.training import Fitted
 from fairpriv_core.methods import pf_ld_record
@@ -23,6 +21,7 @@ from fairpriv_core.methods.setting import Setting
 from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, with_group
 from tests.methods.test_pf_ld_record import METHOD, find_contributions, find_moves, measure_noise, ordinary, train
+from tests.methods.test_reductions import write_out
 from tests.noise import scale_noise
 
 
@@ -108,33 +107,4 @@ def test_without_noise_the_method_follows_the_exact_gradient(notion: str) -> Non
     )
     data = make_data(n=600, groups=3)
     (fitted,) = train(method, [data], [RecordingMechanism()], notion)
-    assert np.allclose(fitted.parameters, _written_out(data, method, notion), rtol=1e-4, atol=1e-6)
-
-
-def _written_out(data: Dataset, method: PfLdRecord, notion: str) -> np.ndarray:
-    rows, y = torch.from_numpy(data.X).double(), torch.from_numpy(data.y).double()
-    chosen = notions()[notion]
-    cells = [
-        (among, among & torch.from_numpy(data.group == group))
-        for label in chosen.conditions
-        for among in [torch.ones(data.n, dtype=torch.bool) if label is None else torch.from_numpy(data.y == label)]
-        for group in range(data.groups)
-    ]
-    shares = torch.tensor([float(inside.sum() / among.sum()) for among, inside in cells], dtype=torch.float64)
-    theta = torch.zeros(data.d + 1, dtype=torch.float64, requires_grad=True)
-    multipliers = torch.zeros(len(cells), dtype=torch.float64)
-
-    def violations() -> tuple[torch.Tensor, torch.Tensor]:
-        scores = rows @ theta[:-1] + theta[-1]
-        losses = torch.nn.functional.binary_cross_entropy_with_logits(scores, y, reduction="none")
-        h = torch.sigmoid(scores) if chosen.target == "score" else losses
-        return losses.mean(), torch.stack([h[among].mean() - h[inside].mean() for among, inside in cells])
-
-    for _ in range(method.epochs):
-        loss, moved = violations()
-        (gradient,) = torch.autograd.grad(loss + (multipliers * moved).sum(), theta)
-        theta = (theta - method.learning_rate * gradient).detach().requires_grad_()
-        after = violations()[1].detach()
-        limit = method.multiplier_max
-        multipliers = (multipliers + method.dual_step * shares * after).clamp(-limit, limit)
-    return theta.detach().numpy()
+    assert np.allclose(fitted.parameters, write_out(data, method, notion, in_proportion=True), rtol=1e-4, atol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from fairpriv_core.methods.dp_sgd import DpSgd
 from fairpriv_core.methods.f_ld import FLd
 from fairpriv_core.methods.none import Plain
 from fairpriv_core.methods.pf_ld import PfLd
+from fairpriv_core.notions.catalog import notions
 from tests.methods.harness import RecordingMechanism, make_data, train
 
 SHARED = {"epochs": 4, "batch_size": 25, "learning_rate": 0.05, "optimizer": "sgd"}
@@ -37,7 +39,8 @@ def test_without_multipliers_a_method_is_the_plain_model(method: Method, hidden_
     assert np.allclose(plain.parameters, fair.parameters, rtol=1e-5, atol=1e-7)
 
 
-def test_without_noise_the_proved_variant_follows_the_exact_gradient() -> None:
+@pytest.mark.parametrize("notion", PfLd.info.notions)
+def test_without_noise_the_proved_variant_follows_the_exact_gradient(notion: str) -> None:
     """A sample of everyone, no clipping, no noise, one batch: the update is that of the written-out Lagrangian."""
     data = make_data()
     method = PfLd(
@@ -51,26 +54,37 @@ def test_without_noise_the_proved_variant_follows_the_exact_gradient() -> None:
         dual_step=2.0,
         **NOISELESS,
     )
-    (fitted,) = train(method, [data], [RecordingMechanism()])
-    assert np.allclose(fitted.parameters, _written_out(data, method), rtol=1e-4, atol=1e-6)
+    (fitted,) = train(method, [data], [RecordingMechanism()], notion=notion)
+    assert np.allclose(fitted.parameters, write_out(data, method, notion), rtol=1e-4, atol=1e-6)
 
 
-def _written_out(data: Dataset, method: PfLd) -> np.ndarray:
+def write_out(data: Dataset, method: Any, notion: str, *, in_proportion: bool = False) -> np.ndarray:
+    """Return the parameters of descent and ascent on a notion's Lagrangian; dual steps by cells' shares, or alike."""
     rows, y = torch.from_numpy(data.X).double(), torch.from_numpy(data.y).double()
-    members = [torch.from_numpy(data.group == group) for group in range(data.groups)]
+    chosen = notions()[notion]
+    cells = [
+        (among, among & torch.from_numpy(data.group == group))
+        for label in chosen.conditions
+        for among in [torch.ones(data.n, dtype=torch.bool) if label is None else torch.from_numpy(data.y == label)]
+        for group in range(data.groups)
+    ]
+    shares = torch.stack([inside.sum().double() / among.sum() for among, inside in cells])
+    shares = shares if in_proportion else torch.ones_like(shares)
     theta = torch.zeros(data.d + 1, dtype=torch.float64, requires_grad=True)
-    multipliers = torch.zeros(data.groups, dtype=torch.float64)
-    for _ in range(method.epochs):
+    multipliers = torch.zeros(len(cells), dtype=torch.float64)
+
+    def violations() -> tuple[torch.Tensor, torch.Tensor]:
         scores = rows @ theta[:-1] + theta[-1]
-        h = torch.sigmoid(scores)
-        violations = torch.stack([h.mean() - h[inside].mean() for inside in members])
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, y) + (multipliers * violations).sum()
-        (gradient,) = torch.autograd.grad(loss, theta)
+        losses = torch.nn.functional.binary_cross_entropy_with_logits(scores, y, reduction="none")
+        h = torch.sigmoid(scores) if chosen.target == "score" else losses
+        return losses.mean(), torch.stack([h[among].mean() - h[inside].mean() for among, inside in cells])
+
+    for _ in range(method.epochs):
+        loss, moved = violations()
+        (gradient,) = torch.autograd.grad(loss + (multipliers * moved).sum(), theta)
         theta = (theta - method.learning_rate * gradient).detach().requires_grad_()
-        with torch.no_grad():
-            h = torch.sigmoid(rows @ theta[:-1] + theta[-1])
-            violations = torch.stack([h.mean() - h[inside].mean() for inside in members])
-            multipliers = (multipliers + method.dual_step * violations).clamp(-2.0, 2.0)
+        raised = multipliers + method.dual_step * shares * violations()[1].detach()
+        multipliers = raised.clamp(-method.multiplier_max, method.multiplier_max)
     return theta.detach().numpy()
 
 
